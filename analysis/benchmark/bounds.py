@@ -15,50 +15,33 @@ from scipy.special import ndtr
 from conjury.inference.errors import InputError, listed
 
 from ..correction.bounds import (
-    ASSUMED,
     Direction,
     Ends,
-    answered,
     bound_columns,
     check_direction,
     critical_value,
-    index_of_bound,
     only_missing,
+    pick_bounds,
+    result_of_bounds,
 )
 from ..numerics.types import Codes, Floats
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
-from .intervals import IntervalPlan, LabelledAnswers, StatisticInterval, bounds_by_plan, cluster_codes
+from .intervals import IntervalPlan, LabelledAnswers, bounds_by_plan, cluster_codes
 from .metrics import contributions, is_linear, random_expectation, rests_on
 from .parse_status import MISSING, STUDY, check_policies, outcome
 from .scores import default_metrics
-
-ANY = 0.05  # level of intervals of which the estimate is used only
 
 if TYPE_CHECKING:
     from .data.answered import LabelAnswers
 
 
 @dataclass(frozen=True)
-class _Score:
-    """A score of answers, or of a completion of them."""
-
-    name: str
-    answers: LabelledAnswers
-    plan: IntervalPlan
-
-    def at(self, alpha: float) -> StatisticInterval:
-        """The score with its interval, as in `scores`."""
-        return bounds_by_plan([self.name], self.answers, replace(self.plan, alpha=alpha))[self.name]
-
-
-@dataclass(frozen=True)
 class _BoundedScore:
     """A score from the answers given and in its two worst completions."""
 
-    given: _Score
-    least: _Score
-    largest: _Score
+    name: str
+    sides: tuple[LabelledAnswers, LabelledAnswers, LabelledAnswers]  # given, least, largest
 
 
 def bounds(
@@ -141,48 +124,24 @@ def bounds(
     plan = IntervalPlan(draws, seed, alpha, cluster)
     rows: list[dict[str, Any]] = []
     scores: list[_BoundedScore] = []
-    counts = _answer_counts(scored, missing)
-    silent = counts[counts["n_answered"] == 0]
     for cell in scored.cells(by):
-        for row, score in _judge_scores(cell, metrics, scored, missing, plan):
+        for row, score in _judge_scores(cell, metrics, scored, missing, cluster):
             rows.append(row)
             scores.append(score)
     frame = pd.DataFrame(rows)
     usual = frame.pop("null").to_numpy(float)
     nulls = usual if null is None else np.full(len(frame), float(null))
-    frame = frame.assign(null=nulls, **_table_columns(scores, direction, nulls, alpha))
-    quiet = pd.MultiIndex.from_frame(silent[["judge", "prompt", "task"]])
-    mask = ~pd.MultiIndex.from_frame(frame[["judge", "prompt", "task"]]).isin(quiet)
-    n_asked, n_answered = int(counts["n_asked"].sum()), int(counts["n_answered"].sum())
-    settings = {
-        "by": list(by),
-        "missing": missing,
-        **vars(plan),
-        "null": null,
-        "direction": direction,
-        "counted": "labels",
-        "n_asked": n_asked,
-        "n_missing": n_asked - n_answered,
-    }
-    notes = (
-        answered(n_answered, n_asked, "labels"),
-        *(_note_on_silence(row) for row in silent.to_dict("records")),
-        ASSUMED[direction],
-    )
-    return Result(
-        frame[mask].reset_index(drop=True),
-        "bounds",
-        notes,
-        settings,
-        {"answered": counts},
-    )
+    frame = frame.assign(null=nulls, **_table_columns(scores, direction, nulls, plan))
+    settings = {"by": list(by), "missing": missing, **vars(plan), "null": null}
+    counts = _answer_counts(scored, missing)
+    return result_of_bounds(frame, counts, "labels", settings, direction, _note_on_silence)
 
 
 def _judge_scores(
-    cell: TaskCell, metrics: Sequence[str] | None, scored: Scored, missing: str, plan: IntervalPlan
+    cell: TaskCell, metrics: Sequence[str] | None, scored: Scored, missing: str, cluster: str
 ) -> Iterator[tuple[dict[str, Any], _BoundedScore]]:
     """The scores of a cell, with what names them."""
-    codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
+    codes, n_clusters = cluster_codes(cell.frame, cluster)
     level = cell.codes("level")
     answers, mask = outcome(cell.frame, cell.classes, missing, scored.policy)
     labels = (cell.classes, cell.levels)
@@ -195,15 +154,16 @@ def _judge_scores(
     for name in _bounded_metrics(cell, metrics):
         of = rests_on(name, level, answers, cell.class_of, *labels)
         observed = labelled(answers, mask)
-        ends = [observed, observed]
+        least = largest = observed
         if not mask[of].all():
-            ends = [labelled(worst, everything) for worst in _worst_answers(name, level, answers, mask, cell)]
+            worst = _worst_answers(name, level, answers, mask, cell)
+            least, largest = (labelled(predicted, everything) for predicted in worst)
         null = (
             np.nan if name.startswith("share_") else random_expectation(name, gold, cell.levels, cell.classes)
         )
         counted = {"n_answered": int((mask & of).sum()), "n_asked": int(of.sum())}
-        sides = _BoundedScore(*(_Score(name, version, plan) for version in (observed, *ends)))
-        yield {**cell.keys, "metric": name, **counted, "null": null}, sides
+        row = {**cell.keys, "metric": name, **counted, "null": null}
+        yield row, _BoundedScore(name, (observed, least, largest))
 
 
 def _bounded_metrics(cell: TaskCell, metrics: Sequence[str] | None) -> list[str]:
@@ -230,37 +190,37 @@ def _worst_answers(
 
 
 def _table_columns(
-    scores: Sequence[_BoundedScore], direction: Direction | None, null: Floats, alpha: float
+    scores: Sequence[_BoundedScore], direction: Direction | None, null: Floats, plan: IntervalPlan
 ) -> dict[str, Floats | NDArray[Any]]:
     """Columns of the table, each (m,)."""
-    low, high = ([_score_bounds(score, direction)[end] for score in scores] for end in (0, 1))
-    usual = np.full(len(scores), alpha)
-    observed = _intervals([score.given for score in scores], usual)
-    least, largest = _intervals(low, usual), _intervals(high, usual)
+    usual = np.full(len(scores), plan.alpha)
+    three = [_intervals(scores, np.full(len(scores), side), plan, usual) for side in range(3)]
+    low, high = pick_bounds([side.estimate for side in three], direction)
+    least, largest = (
+        Ends(
+            *(
+                np.choose(pick, columns)
+                for columns in zip(*(vars(side).values() for side in three), strict=True)
+            )
+        )
+        for pick in (low, high)
+    )
     # Scores of 0 and 1 have no standard error, but an interval.
     errors = np.nan_to_num(least.std_error), np.nan_to_num(largest.std_error)
-    level = 2 * ndtr(-critical_value(least.estimate, largest.estimate, *errors, alpha))
-    lower, upper = _intervals(low, level).lower, _intervals(high, level).upper
+    level = 2 * ndtr(-critical_value(least.estimate, largest.estimate, *errors, plan.alpha))
+    lower = _intervals(scores, low, plan, level).lower
+    upper = _intervals(scores, high, plan, level).upper
     none = np.isnan(lower) | np.isnan(upper)
     covering = np.where(none, np.nan, lower), np.where(none, np.nan, upper)
-    return vars(observed) | bound_columns(observed, least, largest, covering, null)
+    return vars(three[0]) | bound_columns(three[0], least, largest, covering, null)
 
 
-def _score_bounds(score: _BoundedScore, direction: Direction | None) -> tuple[_Score, _Score]:
-    """The bounds of a score, one of them by an assumption about missing answers."""
-    if direction is None:
-        return score.least, score.largest
-    observed, least, largest = (
-        np.array([side.at(ANY).estimate]) for side in (score.given, score.least, score.largest)
-    )
-    chosen = int(index_of_bound(observed, least, largest, direction)[0])
-    assumed_bound = (score.least, score.given, score.largest)[chosen]
-    return (assumed_bound, score.largest) if direction == "for" else (score.least, assumed_bound)
-
-
-def _intervals(sides: Sequence[_Score], alpha: Floats) -> Ends:
-    """Intervals as in `scores`."""
-    ends = [side.at(float(level)) for side, level in zip(sides, alpha, strict=True)]
+def _intervals(scores: Sequence[_BoundedScore], side: Codes, plan: IntervalPlan, alpha: Floats) -> Ends:
+    """Intervals as in `scores`, (m,), of the side of each score and at a level of its own."""
+    ends = [
+        bounds_by_plan([score.name], score.sides[k], replace(plan, alpha=float(level)))[score.name]
+        for score, k, level in zip(scores, side, alpha, strict=True)
+    ]
     columns = ("estimate", "std_error", "lower", "upper")
     return Ends(*(np.array([getattr(end, name) for end in ends], dtype=float) for name in columns))
 
@@ -276,10 +236,7 @@ def _answer_counts(scored: Scored, missing: str) -> pd.DataFrame:
 
 def _note_on_silence(row: Mapping[Any, Any]) -> str:
     who = " ".join(filter(None, (row["judge"], row["prompt"])))
-    return (
-        f"{who}: none of {row['n_asked']:,} labels of '{row['task']}' was given, so its scores cannot be "
-        "estimated. It was excluded."
-    )
+    return f"{who}: none of {row['n_asked']:,} labels of '{row['task']}' was given, so its scores"
 
 
 @analysis("benchmark", order=25, when=lambda answered: answered.is_scored)

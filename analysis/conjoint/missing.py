@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,6 @@ from ..correction.bounds import (
     Direction,
     EstimateErrors,
     answered,
-    bounds_by_direction,
     check_direction,
     columns_by_errors,
     worst_outcomes,
@@ -26,7 +25,7 @@ from ..correction.bounds import (
 from ..frames.cells import forced_choices
 from ..frames.variables import Formula, numeric_column
 from ..numerics.intervals import UNBOUNDED, Support
-from ..numerics.linear import Regression, one_thread
+from ..numerics.linear import one_thread
 from ..numerics.types import Codes, Floats
 from ..results import Result
 from .engines import native
@@ -153,9 +152,8 @@ def bounds(
         replace(side, std_error=np.where(without, np.nan, side.std_error))
         for side in _extremes(plan, answers)
     )
-    least, largest = bounds_by_direction(numbers, least, largest, direction)
     support = answers.limits if request.verb in MEANS else UNBOUNDED
-    columns = columns_by_errors(numbers, least, largest, alpha, request.h0 or 0.0, support)
+    columns = columns_by_errors(numbers, least, largest, direction, alpha, request.h0 or 0.0, support)
     settings = _settings(plan, answers, direction)
     table = plan.keys.assign(**_counts(plan, answers), **estimates, **columns)
     note = answered(settings["n_asked"] - settings["n_missing"], settings["n_asked"], settings["counted"])
@@ -239,13 +237,6 @@ def _with_null(
     return with_null(request, frame) if forced is None and "status" in frame else replace(request, h0=0.0)
 
 
-def _block_weights(plan: EstimationPlan, fits: list[Regression], rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Change of m estimates for a unit of weighted outcome in each cell, (m, C), through each regression."""
-    for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
-        inside = np.where(block.inside[:, None], block.design, 0.0)
-        yield np.nan_to_num(plan.contrasts[rows][:, columns]) @ fit.bread @ inside.T
-
-
 def _flag_single_clusters(plan: EstimationPlan, rows: np.ndarray) -> np.ndarray:
     """Flag m estimates one of whose regressions rests on a single cluster, answered or not, shape (m,)."""
     flags = np.zeros(len(rows), dtype=bool)
@@ -255,8 +246,8 @@ def _flag_single_clusters(plan: EstimationPlan, rows: np.ndarray) -> np.ndarray:
     clusterings = list(cells.clusterings.values()) or [cells.clusters]
     with one_thread():
         fits = native.fits_of(plan)
-        for weights in _block_weights(plan, fits, rows):
-            for place, weight in enumerate(np.abs(weights)):
+        for part in native.block_directions(plan, fits):
+            for place, weight in enumerate(np.abs(part[:, rows].T)):
                 touched = weight > _NO_WEIGHT * weight.max()
                 mask = touched[cells.cell] & (cells.weight > 0)
                 flags[place] |= any(len(np.unique(each.code[mask])) == 1 for each in clusterings)
@@ -269,8 +260,8 @@ def _extremes(plan: EstimationPlan, answers: _Answers) -> tuple[EstimateErrors, 
     tested = np.flatnonzero(estimable(plan.contrasts, plan.null_space(cells.cell_weight)))
     with one_thread():
         fits = native.fits_of(plan)
-        by_cell = np.add.reduce(list(_block_weights(plan, fits, tested)))
-        weights = (by_cell[:, cells.cell[missing_rows]] * cells.weight[missing_rows]).T
+        by_cell = np.add.reduce(list(native.block_directions(plan, fits)))[:, tested]
+        weights = by_cell[cells.cell[missing_rows]] * cells.weight[missing_rows, None]
     filled = [_extreme_outcomes(answers, missing_rows, weights, sign) for sign in (-1, 1)]
     errors = native.one_way(plan, fits)
     numbers = np.full((2, 3, len(plan.contrasts)), np.nan)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -26,9 +26,9 @@ ASSUMED = {
 }
 
 
-def answered(n_answered: int, n_asked: int, counted: str, who: str = "") -> str:
+def answered(n_answered: int, n_asked: int, counted: str) -> str:
     """Say how many of the choices, ratings or labels (``counted``) were answered."""
-    return f"{who}{': ' * bool(who)}{n_answered:,} of {n_asked:,} {counted} were answered."
+    return f"{n_answered:,} of {n_asked:,} {counted} were answered."
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,34 @@ class Ends:
     upper: Floats
 
 
+def result_of_bounds(
+    table: pd.DataFrame,
+    counts: pd.DataFrame,
+    counted: str,
+    settings: Mapping[str, Any],
+    direction: Direction | None,
+    note_on_silence: Callable[[Mapping[Any, Any]], str],
+) -> Result:
+    """The result of a table of bounds without the rows of judges who answered nothing, who are noted."""
+    # `counts` has `n_answered, n_asked` by the columns that name a judge, which `table` has too.
+    keys = list(counts.columns.drop(["n_answered", "n_asked"]))
+    silent = counts[counts["n_answered"] == 0]
+    pairs, rows = (pd.MultiIndex.from_frame(part[keys].astype(str)) for part in (silent, table))
+    n_answered, n_asked = int(counts["n_answered"].sum()), int(counts["n_asked"].sum())
+    notes = (
+        answered(n_answered, n_asked, counted),
+        *(
+            f"{note_on_silence(row)} cannot be estimated. It was excluded."
+            for row in silent.to_dict("records")
+        ),
+        ASSUMED[direction],
+    )
+    numbers = {"direction": direction, "counted": counted, "n_asked": n_asked}
+    settings = {**settings, **numbers, "n_missing": n_asked - n_answered}
+    frame = table[~rows.isin(pairs)].reset_index(drop=True)
+    return Result(frame, "bounds", notes, settings, {"answered": counts})
+
+
 def only_missing(result: Result, keys: Sequence[str]) -> Result:
     """The rows of judges (``keys``) with missing answers, by ``extra["answered"]``; InputError for none."""
     counts = result.extra["answered"]
@@ -69,40 +97,33 @@ def check_direction(direction: str | None) -> None:
         raise InputError(f"direction is {direction!r}; give 'for', 'against' or None.")
 
 
-def index_of_bound(estimate: Floats, least: Floats, largest: Floats, end: Direction) -> Codes:
-    """Which number is a bound if missing answers move none down ("for") or up ("against"), shape (m,)."""
-    # 0 is the least of all completions, 1 the estimate from the answers given, 2 the largest.
-    none = 0 if end == "for" else 2
-    inside = np.where(estimate < least, 0, np.where(estimate > largest, 2, 1))
-    return np.where(np.isnan(estimate), none, inside).astype(np.int64)
-
-
-def bounds_by_direction(
-    estimates: EstimateErrors, least: EstimateErrors, largest: EstimateErrors, direction: Direction | None
-) -> tuple[EstimateErrors, EstimateErrors]:
-    """Bounds where missing answers move no estimate down ("for") or none up ("against")."""
-    if direction is None:
-        return least, largest
-    chosen = index_of_bound(estimates.estimate, least.estimate, largest.estimate, direction)
-    three = (least, estimates, largest)
-    dfs = [numbers.df for numbers in three if numbers.df is not None]
-    bound = EstimateErrors(
-        np.choose(chosen, [numbers.estimate for numbers in three]),
-        np.choose(chosen, [numbers.std_error for numbers in three]),
-        np.choose(chosen, dfs) if len(dfs) == len(three) else None,
+def pick_bounds(three: Sequence[Floats], direction: Direction | None) -> tuple[Codes, Codes]:
+    """Which of estimate, least and largest number (0, 1, 2; m of each) is either bound, (m,) each."""
+    # If missing answers move no number down ("for") or up ("against"), the estimate from the answers given is
+    # a bound, unless rounding has it beyond the completions.
+    estimate, least, largest = three
+    low, high = np.full(len(estimate), 1), np.full(len(estimate), 2)
+    inside = np.where(estimate < least, 1, np.where(estimate > largest, 2, 0))
+    given = ~np.isnan(estimate)
+    return (
+        np.where(given, inside, low) if direction == "for" else low,
+        np.where(given, inside, high) if direction == "against" else high,
     )
-    return (bound, largest) if direction == "for" else (least, bound)
 
 
 def columns_by_errors(
     estimates: EstimateErrors,
     least: EstimateErrors,
     largest: EstimateErrors,
+    direction: Direction | None,
     alpha: float,
     null: float = np.nan,
     support: tuple[Floats | float, Floats | float] = UNBOUNDED,
 ) -> dict[str, Floats | np.ndarray]:
     """Columns of a table of bounds, each (m,), with intervals of estimates and multiples of their errors."""
+    three = (estimates, least, largest)
+    picks = pick_bounds([source.estimate for source in three], direction)
+    least, largest = (_pick(pick, three) for pick in picks)
     # Completed tables that show no sampling variation say nothing about it: no interval of zero width.
     alike = np.isnan(estimates.std_error) & ~np.isnan(estimates.estimate)
     size = np.maximum(np.abs(least.estimate), np.abs(largest.estimate))
@@ -118,6 +139,16 @@ def columns_by_errors(
     limits = covering_interval(low.estimate, high.estimate, low.std_error, high.std_error, alpha, df)
     covering = np.maximum(limits[0], support[0]), np.minimum(limits[1], support[1])
     return bound_columns(ends(estimates, estimates.std_error), low, high, covering, null)
+
+
+def _pick(pick: Codes, three: Sequence[EstimateErrors]) -> EstimateErrors:
+    """Each of m estimates from that of three sources which is picked, (m,)."""
+    dfs = [np.full(len(pick), np.nan) if source.df is None else source.df for source in three]
+    return EstimateErrors(
+        np.choose(pick, [source.estimate for source in three]),
+        np.choose(pick, [source.std_error for source in three]),
+        None if three[1].df is None else np.choose(pick, dfs),
+    )
 
 
 def bound_columns(

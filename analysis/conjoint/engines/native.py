@@ -97,7 +97,7 @@ def jackknifed(plan: EstimationPlan, fits: list[Regression], batches: Iterable[E
     summed, shares, direction = (
         np.zeros((k, k)),
         np.zeros((2, len(plan.contrasts), 2)),
-        _direction(plan, fits),
+        np.add.reduce(list(block_directions(plan, fits))),
     )
     for entries in batches:
         summed += _BiasReduced(plan, fits, entries, "CV3").vcov()
@@ -110,12 +110,10 @@ def jackknifed(plan: EstimationPlan, fits: list[Regression], batches: Iterable[E
     return Solution(coef, vcov, least_df([of_coefficient], []), effective_number(*shares))
 
 
-def _direction(plan: EstimationPlan, fits: list[Regression]) -> np.ndarray:
-    """What a unit of each cell's outcome adds to what a plan reports, shape (C, m)."""
-    direction = np.zeros((plan.cells.n_cells, len(plan.contrasts)))
+def block_directions(plan: EstimationPlan, fits: list[Regression]) -> Iterator[np.ndarray]:
+    """What a unit of each cell's outcome adds, through each block, to what a plan reports, (C, m) each."""
     for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
-        direction += block.design @ (fit.bread @ np.nan_to_num(plan.contrasts[:, columns]).T)
-    return direction
+        yield block.design @ (fit.bread @ np.nan_to_num(plan.contrasts[:, columns]).T)
 
 
 def _n_answered_units(entries: Entries, inside: np.ndarray) -> int:

@@ -14,7 +14,7 @@ from ...numerics.intervals import InfluenceMoments
 from ...numerics.linear import independent_columns, invert_in_order, logistic
 from ...numerics.panel import Entries
 from ..plan import CountPlan, EstimationPlan, RegressionBlock
-from .native import regress
+from .native import block_directions, regress
 from .solution import estimable
 
 _SINGULAR = 1e-10
@@ -130,14 +130,10 @@ def _influence(
 
 def directions(plan: EstimationPlan, weight: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Influence on each estimate of a weight in each cell, to be subtracted, and of a total: (C, m) each."""
-    of_weight = np.zeros((plan.cells.n_cells, len(plan.contrasts)))
-    of_total = np.zeros_like(of_weight)
-    for block, columns in zip(plan.blocks, plan.slices, strict=True):
-        fit = regress(block, plan.request.family, weight, total)
-        direction = block.design @ (fit.bread @ np.nan_to_num(plan.contrasts[:, columns]).T)
-        of_weight += fit.fitted[:, None] * direction
-        of_total += direction
-    return of_weight, of_total
+    fits = [regress(block, plan.request.family, weight, total) for block in plan.blocks]
+    parts = list(block_directions(plan, fits))
+    fitted = (fit.fitted[:, None] * part for fit, part in zip(fits, parts, strict=True))
+    return np.add.reduce(list(fitted)), np.add.reduce(parts)
 
 
 def _least_squares_draws(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +14,11 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.bounds import (
-    ASSUMED,
     Direction,
     EstimateErrors,
-    answered,
-    bounds_by_direction,
     check_direction,
     columns_by_errors,
+    result_of_bounds,
 )
 from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import SHARE
@@ -117,40 +116,21 @@ def bounds(
     coded = read_dimensions(judgments, dimensions, items=items, columns=columns, scale=scale, numeric=numeric)
     options: dict[str, Any] = {"by": by, "cluster": cluster, "overall": overall}
     options |= {"alpha": alpha, "draws": draws, "seed": seed}
-    counts, silent = _answer_counts(coded)
     frames = []
     for key, values in _values(coded, statistic, at_least):
         table = _bounded_means(values, items, direction, np.nan if null is None else null, options)
         frames.append(table.assign(**key))
     frame = pd.concat(frames, ignore_index=True)
     keys = ["dimension", "group", *by, *OF[statistic]]
-    pairs = pd.MultiIndex.from_frame(silent[["dimension", "group"]].astype(str))
-    mask = ~pd.MultiIndex.from_frame(frame[["dimension", "group"]].astype(str)).isin(pairs)
-    frame = with_categorical_keys(
-        frame[mask].reset_index(drop=True), [name for name in keys if name != "at_least"]
-    )
-    n_asked, n_missing = int(counts["n_asked"].sum()), int((counts["n_asked"] - counts["n_answered"]).sum())
-    settings = {
-        "statistic": statistic,
-        "by": by,
-        "cluster": cluster,
-        "alpha": alpha,
-        "draws": draws,
-        "seed": seed,
-        "null": null,
-        "direction": direction,
-        "counted": "judgments",
-        "n_asked": n_asked,
-        "n_missing": n_missing,
-    }
-    notes = (
-        answered(n_asked - n_missing, n_asked, "judgments"),
-        *(_note_on_silent_group(row) for row in silent.to_dict("records")),
-        ASSUMED[direction],
-    )
     order = [*keys, "n_answered", "n_asked"]
     frame = frame[[*order, *(name for name in frame if name not in order)]]
-    return Result(frame, "bounds", notes, settings, {"answered": counts})
+    settings: dict[str, Any] = {"statistic": statistic, "by": by, "cluster": cluster}
+    settings |= {"alpha": alpha, "draws": draws, "seed": seed, "null": null}
+    result = result_of_bounds(
+        frame, _answer_counts(coded), "judgments", settings, direction, _note_on_silence
+    )
+    named = [name for name in keys if name != "at_least"]
+    return replace(result, frame=with_categorical_keys(result.frame, named))
 
 
 def _values(
@@ -209,9 +189,10 @@ def _bounded_means(
     least, largest = (
         _completed_numbers(table, estimates, complete, bool(options["draws"])) for table in (low, high)
     )
-    least, largest = bounds_by_direction(estimates, least, largest, direction)
     limits = [np.array([ends[str(name)][end] for name in high["dimension"]]) for end in (0, 1)]
-    columns = columns_by_errors(estimates, least, largest, options["alpha"], null, (limits[0], limits[1]))
+    columns = columns_by_errors(
+        estimates, least, largest, direction, options["alpha"], null, (limits[0], limits[1])
+    )
     table = high[keys].assign(n_answered=n_answered, n_asked=n_asked)
     return table.assign(**answers[["estimate", "std_error", "lower", "upper"]], **columns)
 
@@ -232,8 +213,8 @@ def _completed_numbers(
     )
 
 
-def _answer_counts(coded: Sequence[Ratings]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Judgments answered and asked for by dimension and group; and the rows of groups without an answer."""
+def _answer_counts(coded: Sequence[Ratings]) -> pd.DataFrame:
+    """Judgments answered and asked for by dimension and group."""
     rows = []
     for ratings in coded:
         all_ratings = ratings.completed(ratings.categories[0])
@@ -243,13 +224,9 @@ def _answer_counts(coded: Sequence[Ratings]) -> tuple[pd.DataFrame, pd.DataFrame
                 for part in (ratings, all_ratings)
             ]
             rows.append((ratings.dimension, name, *counts))
-    counted = pd.DataFrame(rows, columns=["dimension", "group", "n_answered", "n_asked"])
-    return counted, counted[counted["n_answered"] == 0]
+    return pd.DataFrame(rows, columns=["dimension", "group", "n_answered", "n_asked"])
 
 
-def _note_on_silent_group(row: Mapping[Any, Any]) -> str:
+def _note_on_silence(row: Mapping[Any, Any]) -> str:
     about = f" of '{row['dimension']}'" if row["dimension"] else ""
-    return (
-        f"{row['group']}: none of {row['n_asked']:,} judgments{about} was answered, so their mean cannot be "
-        "estimated. It was excluded."
-    )
+    return f"{row['group']}: none of {row['n_asked']:,} judgments{about} was answered, so their mean"
