@@ -11,7 +11,6 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.schema import SAMPLING
 
-from ..correction.debias import FOLDS, Tuning
 from ..correction.items import (
     EstimateRows,
     EstimateVariances,
@@ -26,11 +25,10 @@ from ..correction.items import (
     refuse_chosen,
     stack_sources,
 )
+from ..correction.methods import PPI, PredictThenDebias
 from ..correction.sources import (
     AT_MOST_HALF,
     CLUSTERS,
-    PPI,
-    ModelWeighting,
     low_correlation,
     sampling_weights,
 )
@@ -51,40 +49,20 @@ UNIT = [*ITEM, "sample"]
 _STEP = 1e-3  # of the smallest share of units with the same labels, for slopes
 
 
-class ModelLabels(ModelWeighting, total=False):
-    """Labels of models for more units than people labelled, for ``correct="ppi"``."""
-
-    # the same judgments as in `scored`, scored against the labels of a model instead of people's, or of
-    # several models by name. One without a name is called "model"
-    model: Scored | Mapping[str, Scored]
-
-
-LABELS = (*ModelWeighting.__annotations__, "model")
-
-
 def corrected_scores(
     scored: Scored,
     by: Sequence[str],
     metrics: Callable[[TaskCell], Sequence[str]],
     missing: Sequence[str],
     plan: IntervalPlan,
-    options: ModelLabels,
+    method: PredictThenDebias,
 ) -> Result:
     """Score every judge against people's labels of few units, corrected by models' labels of more."""
-    model = options.get("model")
-    if not model:
+    models = {"model": method.model} if isinstance(method.model, Scored) else method.model
+    if isinstance(models, str) or not models:
         raise InputError(
             "correct='ppi' needs the labels of a model for more units; give model=score(judgments, labels)."
         )
-    models = {"model": model} if isinstance(model, Scored) else dict(model)
-    correction = _Correction(
-        models,
-        options.get("tuning", "coefficient"),
-        options.get("folds", FOLDS),
-        plan.seed,
-        plan.alpha,
-        plan.cluster,
-    )
     tables: list[pd.DataFrame] = []
     notes: list[str] = []
     clusters, moved, weighted = [], 0, False
@@ -98,7 +76,7 @@ def corrected_scores(
                     "people and every model labelled, and two of others that every model labelled."
                 )
                 continue
-            table, unlike = _score_table(units, names, policy, correction)
+            table, unlike = _score_table(units, names, policy, list(models), method, plan)
             tables.append(table)
             clusters.append(np.full(len(table), len(np.unique(units.cluster[: units.n]))))
             notes += unequal_clusters(units.cluster[: units.n], f"{human.keys['judge']}, labelled items: ")
@@ -117,27 +95,15 @@ def corrected_scores(
         "by": list(by),
         "missing": list(missing),
         "model": list(models),
-        "tuning": correction.tuning,
-        "folds": correction.folds,
-        "seed": plan.seed,
+        "tuning": method.tuning,
+        "folds": method.folds,
+        "seed": method.seed,
         "alpha": plan.alpha,
         "cluster": plan.cluster,
         "weighted": weighted,
     }
     all_notes = (*scored.notes, *dict.fromkeys(notes), AT_MOST_HALF)
     return Result(frame, "prediction_powered_items", all_notes, settings)
-
-
-@dataclass(frozen=True)
-class _Correction:
-    """How scores are corrected."""
-
-    models: Mapping[str, Scored]
-    tuning: Tuning
-    folds: int
-    seed: int
-    alpha: float
-    cluster: str
 
 
 @dataclass(frozen=True)
@@ -266,7 +232,12 @@ def _units(
 
 
 def _score_table(
-    units: _Units, names: Sequence[str], policy: str, correction: _Correction
+    units: _Units,
+    names: Sequence[str],
+    policy: str,
+    models: Sequence[str],
+    method: PredictThenDebias,
+    plan: IntervalPlan,
 ) -> tuple[pd.DataFrame, bool]:
     """Metrics by people, corrected and by each model; whether labelled units are unlike others."""
     n = units.n
@@ -276,22 +247,22 @@ def _score_table(
     tail_estimates = [_estimated(names, units, labels[tail], tail) for labels in units.of_models]
     clusters = RowClusters(units.cluster, int(units.cluster.max()) + 1)
     result = correct(
-        EstimateRows(human, labelled, tail_estimates, {correction.cluster: clusters}),
-        correction.tuning,
-        correction.folds,
-        correction.seed,
+        EstimateRows(human, labelled, tail_estimates, {plan.cluster: clusters}),
+        method.tuning,
+        method.folds,
+        method.seed,
     )
     numbers = {PEOPLE_ONLY: result.human, CORRECTED_BY_MODELS: result.corrected}
     rows = tail if units.whole else slice(None)
-    for name, labels in zip(correction.models, units.of_models, strict=True):
+    for name, labels in zip(models, units.of_models, strict=True):
         numbers[f"{name}{ONLY}"] = clustered_numbers(
             _estimated(names, units, labels[rows], rows, False), units.cluster[rows]
         )
-    sources = {name: _bounded(values, names, correction.alpha) for name, values in numbers.items()}
+    sources = {name: _bounded(values, names, plan.alpha) for name, values in numbers.items()}
     table = stack_sources(
         pd.DataFrame({**units.cell.keys, "missing": policy, "metric": list(names)}),
         sources,
-        gains_of(result, list(correction.models)),
+        gains_of(result, models),
         *units.counts,
     )
     unlike = not units.whole and answers_differ(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
-from ..correction.sources import check_correct, refuse_unused
+from ..correction.methods import PredictThenDebias, correction_of
+from ..correction.sources import refuse_unused
 from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from ..numerics.types import Codes, Floats
@@ -44,7 +45,7 @@ from .metrics import (
     random_expectation,
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
-from .prediction_powered import LABELS, ModelLabels, corrected_scores
+from .prediction_powered import corrected_scores
 
 if TYPE_CHECKING:
     from .data.answered import LabelAnswers
@@ -65,8 +66,8 @@ def scores(
     cluster: str = "item_id",
     strata: Sequence[str] = (),
     interval: Literal["bootstrap"] | None = None,
-    correct: Literal["ppi"] | None = None,
-    **correction: Unpack[ModelLabels],
+    correct: PredictThenDebias | Literal["ppi"] | None = None,
+    **options: Any,
 ) -> Result:
     """Score every judge with every prompt on every task.
 
@@ -102,11 +103,11 @@ def scores(
         Wilson's, with as many trials as give their standard error by ``cluster``; F1 of a class that of a
         share; other metrics that of a Bayesian bootstrap (see `conjury.analysis.raters.validation.judge`).
         "bootstrap" gives percentiles for all, which judgments that stay in their engine always have.
-    correct : {"ppi"}, optional
-        "ppi" estimates the scores against people's labels on all units that models labelled, from few human
-        labels, which are those of ``scored``. There are no baselines; ``draws`` and ``strata`` are refused.
-    **correction
-        With correct="ppi": ``model, tuning, folds``, as in `prediction_powered.ModelLabels`.
+    correct : PredictThenDebias or "ppi", optional
+        Scores against people's labels on all units that models labelled, from few human labels, which are
+        those of ``scored``. There are no baselines; ``draws`` and ``strata`` are refused.
+    **options
+        With "ppi": ``model, tuning, folds`` of `conjury.analysis.correction.PredictThenDebias`.
 
     Returns
     -------
@@ -143,9 +144,11 @@ def scores(
     def asked_of(cell: TaskCell) -> Sequence[str]:
         return default_metrics(cell) if metrics is None else metrics
 
-    if check_correct(correct, correction, LABELS):
+    method = correction_of(correct, options, option_names=("model", "tuning", "folds"))
+    if isinstance(method, PredictThenDebias):
         refuse_unused({"draws": draws, "strata": tuple(strata)})
-        return corrected_scores(scored, by, asked_of, policies, plan, correction)
+        method = replace(method, seed=seed) if isinstance(correct, str) else method
+        return corrected_scores(scored, by, asked_of, policies, plan, method)
     if not isinstance(scored, StoredScored):
         require_columns(scored.frame, list(strata), "scored judgments")
     elif strata:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     )
     from .reliability import reliability
     from .reliability.repeats import include_repeats
-    from .resample import Bootstrap, bootstrap
     from .standard_errors import errors_under_choices, mixed, sequential, wild
+    from .standard_errors.resample import Bootstrap, bootstrap
     from .verbs.amce import amce, amce_by_reference
     from .verbs.cj import amce_diffs, cj, cj_anova, mm, mm_diffs
     from .verbs.frequencies import cj_freqs, cj_props, cj_table
@@ -115,7 +115,7 @@ _MODULES = {
     ),
     ".reliability": ("reliability",),
     ".reliability.repeats": ("include_repeats",),
-    ".resample": ("Bootstrap", "bootstrap"),
+    ".standard_errors.resample": ("Bootstrap", "bootstrap"),
     ".standard_errors": ("errors_under_choices", "mixed", "sequential", "wild"),
     ".verbs.amce": ("amce", "amce_by_reference"),
     ".verbs.cj": ("amce_diffs", "cj", "cj_anova", "mm", "mm_diffs"),

@@ -37,7 +37,7 @@ from .estimands import plan_of
 from .estimates import Estimates, FittedPlan
 from .plan import EstimationPlan
 from .request import MEANS, EstimateRequest, make_request, with_null
-from .run import Data, frame_of
+from .rows import Data, frame_of
 
 _NO_WEIGHT = 1e-12  # relative to the largest: cells that an estimate does not rest on, up to rounding
 BOUNDED = ("amce", "mm", "amce_diffs", "mm_diffs", "amce_by_reference")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,49 +13,12 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ..numerics.intervals import SAME
 from ..numerics.types import Floats
-from .debias import Tuning, least_correlation
+from .debias import least_correlation
 
-PPI: Final = "ppi"
 AT_MOST_HALF = (
     "If a model judges no better than the judges it is compared with, its answers replace at most half of "
     "the human labels, whatever their number (Dorner, Nastl and Hardt 2025)."
 )
-
-
-class ModelWeighting(TypedDict, total=False):
-    """How the models' answers are weighted."""
-
-    # whether the weight of the models is chosen for each estimate (default), for all together, as a matrix
-    # over all estimates, or is 1
-    tuning: Tuning
-    # folds of the clusters of labelled rows: the weights that a fold is given come from the others (default
-    # 5). With 1 they come from all, and intervals are too short where clusters are few
-    folds: int
-
-
-class JudgmentSources(ModelWeighting, total=False):
-    """Who answered (values of judge_id, panel or judge_kind; by default all), and how models are weighted."""
-
-    human: str | Sequence[str]
-    model: str | Sequence[str]
-
-
-def check_correct(
-    correct: Any,
-    options: Mapping[str, Any],
-    option_names: Collection[str],
-    corrections: Sequence[Any] = (PPI,),
-) -> bool:
-    """Whether something is corrected; InputError for options that do not fit."""
-    stray = next((name for name in options if name not in option_names), None)
-    if stray is not None:
-        offered = listed(list(dict.fromkeys(option_names)))
-        raise InputError(f"There is no option {stray!r}; with correct='ppi' there are {offered}.")
-    if correct is None and options:
-        raise InputError(f"{next(iter(options))} applies to correct='ppi'; give both, or omit it.")
-    if correct is not None and correct not in corrections:
-        raise InputError(f"correct is {correct!r}; give {' or '.join(map(repr, corrections))}, or omit it.")
-    return correct is not None
 
 
 def refuse_unused(options: Mapping[str, Any]) -> None:

@@ -17,10 +17,11 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from .. import conjoint
 from ..conjoint.estimates import Estimates
-from ..conjoint.prediction_powered import PPI, PredictionPowered
+from ..conjoint.prediction_powered import PredictionPowered
 from ..conjoint.preferences.by_formula import PREFERENCES
 from ..conjoint.request import is_independent
 from ..conjoint.verbs.people import PairCounts, people_diffs
+from ..correction.methods import PredictThenDebias
 from ..correction.sources import AT_MOST_HALF
 from ..frames.cells import is_repeat
 from ..frames.vocabulary import HUMAN
@@ -196,7 +197,7 @@ def correction_steps(
 ) -> tuple[AnalysisStep, ...]:
     """Plan the estimates among people with the help of models, for every analysis that has them."""
     # The first of them is required, since what the data lack for one they most often lack for all.
-    if options.sources is None:
+    if options.correct is None:
         return ()
     vcov = options.vcov or study.clusters.vcov
     if is_independent(vcov):
@@ -206,7 +207,7 @@ def correction_steps(
         )
     choices = pd.concat([group.choices for group in split if not group.variant])
     remedy = "add them with --data, or include them with --judge"
-    check_sources(choices, options.sources, "choices", remedy)
+    check_sources(choices, options.correct, "choices", remedy)
     parts = [part for part in study.analyses if part.verb in _CORRECTED and not part.compares_people]
     if not parts:
         raise InputError(
@@ -230,7 +231,9 @@ def _correct(
     study: Study, analysis: Analysis, choices: pd.DataFrame, repeats: int, options: FitOptions
 ) -> Result:
     """Run one analysis on people's answers with the help of models; ``repeats`` of people are excluded."""
-    assert options.sources is not None
+    method = options.correct
+    if isinstance(method, PredictThenDebias):
+        method = replace(method, seed=options.seed)
     rows, notes = analysis.select(choices), list[str]()
     verb: Callable[..., PredictionPowered] = getattr(conjoint, analysis.verb)
     with warnings_noted(notes, analysis.name):
@@ -239,10 +242,7 @@ def _correct(
             analysis.formula,
             **arguments_of(study, analysis, HUMAN, options),
             alpha=options.alpha,
-            correct=options.sources.correct,
-            human=options.sources.human,
-            model=options.sources.model,
-            **({"seed": options.seed} if options.sources.correct == PPI else {}),
+            correct=method,
         )
     provenance = result.provenance.extra
     people = JudgeGroup("", ", ".join(provenance["human"]), "", HUMAN, rows, repeats)

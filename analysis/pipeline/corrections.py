@@ -22,12 +22,13 @@ from ..benchmark import score, scores
 from ..benchmark.data.scoring import Scored
 from ..benchmark.data.units import conditions_of
 from ..benchmark.parse_status import WRONG
-from ..correction.sources import AT_MOST_HALF, PPI
+from ..correction.methods import CovariateAdjustment, PredictThenDebias, names_of
+from ..correction.sources import AT_MOST_HALF
 from ..frames.vocabulary import HUMAN
 from ..raters.descriptive import means, prediction_powered
 from ..raters.scales import dimension_names, with_items
 from ..results import AnalysisStep, Result
-from .run import CorrectionSources, FitOptions
+from .run import FitOptions
 
 NAMED_IN = ("judge_id", "panel", "judge_kind")
 GOLD = "gold"  # judge of gold labels, where no person is among the judges
@@ -39,17 +40,20 @@ def title_of(title: str) -> str:
     return f"{title}: people, corrected by models"
 
 
-def check_sources(table: pd.DataFrame, sources: CorrectionSources, what: str, remedy: str) -> None:
+Method = PredictThenDebias | CovariateAdjustment
+
+
+def check_sources(table: pd.DataFrame, method: Method, what: str, remedy: str) -> None:
     """Refuse names that no row of choices or judgments (``what``) has, or that are of the other kind."""
     judges = [str(name) for name in judge_of(table).unique()]
     all_names = [*judges, *as_text(table["judge_id"]).dropna().unique()]
-    for kind, names in (("human", sources.human), ("model", sources.model)):
-        for name in names:
+    for kind, names in (("human", method.human), ("model", method.model)):
+        for name in names_of(names):
             rows = _rows_named(table, [name])
             if not rows.any() and name == kind:
                 lacking = "people" if kind == "human" else "models"
                 raise InputError(
-                    f"--correct {sources.correct} needs {what} of people and of models, and there are none "
+                    f"--correct {method.name} needs {what} of people and of models, and there are none "
                     f"of {lacking}; {remedy}."
                 )
             if not rows.any():
@@ -62,10 +66,10 @@ def check_sources(table: pd.DataFrame, sources: CorrectionSources, what: str, re
                 raise InputError(f"--{kind} {name}: by the {what}, this is {description}; name another.")
 
 
-def _rows_named(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+def _rows_named(table: pd.DataFrame, names: str | Sequence[str]) -> np.ndarray:
     """Flag the rows of judges, panels or kinds of judges, shape (n,)."""
     answerers = table[[name for name in NAMED_IN if name in table]].astype("string")
-    return answerers.isin(list(names)).any(axis=1).to_numpy(dtype=bool)
+    return answerers.isin(names_of(names)).any(axis=1).to_numpy(dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,10 @@ class _Helpers:
     notes: list[str]
 
 
-def _find_helpers(judgments: pd.DataFrame, sources: CorrectionSources) -> _Helpers:
+def _find_helpers(judgments: pd.DataFrame, method: Method) -> _Helpers:
     """Find the models that answered items of people and others, on every dimension that people answered."""
     # A model that is named by its id is never excluded, so that the estimator refuses it with the reason.
-    people, of_models = _rows_named(judgments, sources.human), _rows_named(judgments, sources.model)
+    people, of_models = _rows_named(judgments, method.human), _rows_named(judgments, method.model)
     usable = (as_text(judgments["status"]).eq("ok") & judgments["value"].notna()).to_numpy(dtype=bool)
     judge, item = (as_text(judgments[name]).to_numpy(dtype=object) for name in ("judge_id", "item_id"))
     models = [str(name) for name in dict.fromkeys(judge[of_models])]
@@ -97,7 +101,9 @@ def _find_helpers(judgments: pd.DataFrame, sources: CorrectionSources) -> _Helpe
     if not helps:
         return _Helpers(models, None, [])
     helping_models = [
-        name for name in models if name in sources.model or all(name in helpers for helpers in helps.values())
+        name
+        for name in models
+        if name in names_of(method.model) or all(name in helpers for helpers in helps.values())
     ]
     excluded = [name for name in models if name not in helping_models]
     other_dimensions = [name for name in dimensions if name not in helps]
@@ -123,10 +129,10 @@ def means_steps(
     **where: Any,
 ) -> tuple[AnalysisStep, ...]:
     """Plan people's mean ratings with the help of models; ``where`` has options of `means`."""
-    if options.sources is None:
+    if options.correct is None:
         return ()
-    check_sources(judgments, options.sources, "judgments", "add them with --data")
-    call = partial(_means, judgments, items, options, options.sources, cluster=study.cluster, **where)
+    check_sources(judgments, options.correct, "judgments", "add them with --data")
+    call = partial(_means, judgments, items, options, options.correct, cluster=study.cluster, **where)
     return (AnalysisStep("means_corrected", title_of(title), call, required=True),)
 
 
@@ -134,20 +140,17 @@ def _means(
     judgments: pd.DataFrame,
     items: pd.DataFrame | None,
     options: FitOptions,
-    sources: CorrectionSources,
+    method: Method,
     **where: Any,
 ) -> Result:
-    helped = _find_helpers(judgments, sources)
+    helped = _find_helpers(judgments, method)
     result = means(
         judgments,
         items,
         dimensions=helped.dimensions,
         overall=bool(where["by"]),
         alpha=options.alpha,
-        seed=options.seed,
-        correct=PPI,
-        human=sources.human,
-        model=helped.models,
+        correct=PredictThenDebias(method.human, helped.models, seed=options.seed),
         **where,
     )
     return replace(result, notes=(*helped.notes, *result.notes))
@@ -162,20 +165,16 @@ def label_steps(
 ) -> tuple[AnalysisStep, ...]:
     """Plan shares of labels among people, and scores of judges against people's labels."""
     # Where no person is among the judges, the gold labels are those of people.
-    sources = options.sources
-    if sources is None:
+    method = options.correct
+    if method is None:
         return ()
     is_unperturbed = conditions_of(judgments, items).eq(UNPERTURBED).to_numpy(dtype=bool)
     table = _without_prompts(_in_classes(judgments[is_unperturbed], study))
-    if (
-        gold is not None
-        and sources.human == CorrectionSources.human
-        and not _rows_named(table, sources.human).any()
-    ):
+    if gold is not None and names_of(method.human) == [HUMAN] and not _rows_named(table, method.human).any():
         table = pd.concat([table, _as_judgments(gold, study)], ignore_index=True)
-    check_sources(table, sources, "judgments", "add them with --data")
-    labels = partial(_shares, study, table, items, options, sources)
-    judged = partial(_scores, study, table, _with_probabilities(items, table, sources), options, sources)
+    check_sources(table, method, "judgments", "add them with --data")
+    labels = partial(_shares, study, table, items, options, method)
+    judged = partial(_scores, study, table, _with_probabilities(items, table, method), options, method)
     return (
         AnalysisStep("shares_corrected", title_of("Shares of labels"), labels, required=True),
         AnalysisStep("scores_corrected", title_of("Scores of judges"), judged),
@@ -183,12 +182,12 @@ def label_steps(
 
 
 def _with_probabilities(
-    items: pd.DataFrame | None, table: pd.DataFrame, sources: CorrectionSources
+    items: pd.DataFrame | None, table: pd.DataFrame, method: Method
 ) -> pd.DataFrame | None:
     """Items with the sampling probabilities that people's judgments state, where the items have none."""
     if SAMPLING not in table or (items is not None and SAMPLING in items):
         return items
-    probability_rows = table[_rows_named(table, sources.human) & table[SAMPLING].notna().to_numpy(bool)]
+    probability_rows = table[_rows_named(table, method.human) & table[SAMPLING].notna().to_numpy(bool)]
     if probability_rows.empty:
         return items
     refuse_two_values(probability_rows, "item_id", [SAMPLING], "judgments")
@@ -227,17 +226,17 @@ def _shares(
     table: pd.DataFrame,
     items: pd.DataFrame | None,
     options: FitOptions,
-    sources: CorrectionSources,
+    method: Method,
 ) -> Result:
     """Shares of each label among people; lines of an item are units of their own, clustered by item."""
     if items is not None and SAMPLING in items:
         table = with_items(table, items, [SAMPLING])
     table, cluster = _by_line(table)
-    helped = _find_helpers(table, sources)
+    helped = _find_helpers(table, method)
     result = prediction_powered(
         table,
         statistic="share",
-        human=sources.human,
+        human=method.human,
         model=helped.models,
         dimensions=helped.dimensions,
         cluster=cluster,
@@ -282,13 +281,13 @@ def _scores(
     table: pd.DataFrame,
     items: pd.DataFrame | None,
     options: FitOptions,
-    sources: CorrectionSources,
+    method: Method,
 ) -> Result:
     """Scores of each judge against people's labels, with the help of the labels of the other models."""
     judge = as_text(table["judge_id"])
     of_models = table[as_text(table["judge_kind"]).ne(HUMAN).to_numpy(dtype=bool)]
-    helpers = [str(name) for name in judge[_rows_named(table, sources.model)].unique()]
-    labels, notes = _people_labels(table[_rows_named(table, sources.human)])
+    helpers = [str(name) for name in judge[_rows_named(table, method.model)].unique()]
+    labels, notes = _people_labels(table[_rows_named(table, method.human)])
     against = partial(_scored, study, of_models, items)
     human, by_model = against(labels), {}
     for name in helpers:
@@ -309,7 +308,7 @@ def _scores(
     settings = {
         **results[0].settings,
         "model": helping_models,
-        "human": list(sources.human),
+        "human": names_of(method.human),
         "weighted": any(result.settings["weighted"] for result in results),
     }
     several = len(results) > 1
@@ -344,10 +343,8 @@ def _scores_of(judge: str, human: Scored, by_model: Mapping[str, Scored], option
     return scores(
         judge_scores,
         missing=[WRONG],
-        seed=options.seed,
         alpha=options.alpha,
-        correct=PPI,
-        model=models,
+        correct=PredictThenDebias(model=models, seed=options.seed),
     )
 
 

@@ -295,7 +295,7 @@ LABEL_DRAWS = 2_000  # of the bootstrap, where no number is given
 def plan_labels(answered: LabelAnswers, options: FitOptions) -> StudySteps:
     """Plan every registered analysis that a study and its judgments allow, in the order of a report."""
     corrected: tuple[AnalysisStep, ...] = ()
-    if options.sources is not None:
+    if options.correct is not None:
         if not answered.is_scored:
             raise InputError(
                 "--correct ppi needs labels of the study, and these judgments are the strings of a published "

@@ -16,6 +16,7 @@ from conjury.inference.errors import InputError
 from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
 from ..conjoint.request import VCOVS, is_independent
+from ..correction.methods import CovariateAdjustment, PredictThenDebias
 from ..numerics.intervals import METHODS, check_alpha
 from ..results import AnalysisStep, Result
 
@@ -121,17 +122,6 @@ PART = "__"  # between the name of a result and that of a further table of it
 
 
 @dataclass(frozen=True)
-class CorrectionSources:
-    """People to estimate and models that help: values of ``judge_id``, ``panel`` or ``judge_kind``."""
-
-    # `correct` is "ppi", with tasks of models beyond people's, or "covariate", without.
-
-    human: tuple[str, ...] = ("human",)
-    model: tuple[str, ...] = ("model",)
-    correct: str = "ppi"
-
-
-@dataclass(frozen=True)
 class FitOptions:
     """How to fit, for all kinds of studies; what a kind of study has no use for stays at its default."""
 
@@ -146,7 +136,7 @@ class FitOptions:
     vcov: str | None = None
     interval: str = "percentile"
     epsilon: float = 0.1
-    sources: CorrectionSources | None = None
+    correct: PredictThenDebias | CovariateAdjustment | None = None
 
     def __post_init__(self) -> None:
         """Refuse what nothing could be fitted with, before any work is done."""
@@ -170,7 +160,7 @@ class FitOptions:
             raise InputError(f"seed is {self.seed}; give a whole number of 0 or more.")
         if self.vcov is not None:
             self.check_clusters(self.vcov)
-        if self.sources is not None and self.engine != "native":
+        if self.correct is not None and self.engine != "native":
             raise InputError(
                 f"The engine {self.engine} does not support corrections by models; omit the engine or the "
                 "correction."

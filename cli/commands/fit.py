@@ -16,9 +16,10 @@ from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, r
 from ..printing import console, print_notes, print_place, show_steps
 
 if TYPE_CHECKING:
+    from conjury.analysis.correction.methods import CovariateAdjustment, PredictThenDebias
     from conjury.analysis.pipeline.fitting import PlannedFit, Tables
     from conjury.analysis.pipeline.loading import LoadedStudy
-    from conjury.analysis.pipeline.run import CorrectionSources, FittedResults
+    from conjury.analysis.pipeline.run import FittedResults
     from conjury.inference.study.models import ItemStudy, Study
 
 Data = Annotated[
@@ -117,9 +118,9 @@ class CorrectionOptions:
     ] = None
 
     @property
-    def sources(self) -> CorrectionSources | None:
-        """People and models of a correction; None without one."""
-        from conjury.analysis.pipeline.run import CorrectionSources
+    def method(self) -> PredictThenDebias | CovariateAdjustment | None:
+        """The method of the correction; None without one."""
+        from conjury.analysis.correction.methods import CovariateAdjustment, PredictThenDebias
 
         if self.correct is None:
             refuse_typed("applies to --correct; give both, or omit it.", self)
@@ -129,7 +130,8 @@ class CorrectionOptions:
                 f"--correct {self.correct}: there is no such correction; use {' or '.join(CORRECTIONS)}."
             )
         raters = {name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))}
-        return CorrectionSources(**raters, correct=self.correct)
+        methods = dict(zip(CORRECTIONS, (PredictThenDebias, CovariateAdjustment), strict=True))
+        return methods[self.correct](**raters)
 
 
 @grouped
@@ -146,7 +148,7 @@ def fit(
 
     loaded_study = load_any_study(study)
     _refuse_stray(loaded_study, files, fitting, correcting)
-    settings = vars(fitting) | {"id": tuple(fitting.id or ()), "sources": correcting.sources}
+    settings = vars(fitting) | {"id": tuple(fitting.id or ()), "correct": correcting.method}
     outcome = settings.pop("outcome")
     options = FitOptions(**settings)
     loaded = _load(loaded_study, data, files).about(outcome)

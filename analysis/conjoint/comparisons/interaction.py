@@ -12,7 +12,13 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.sources import PPI, check_correct
+from ...correction.methods import (
+    CovariateAdjustment,
+    DesignBased,
+    PredictThenDebias,
+    correction_of,
+    pop_options,
+)
 from ...frames.passport import is_of_coverage
 from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
@@ -22,11 +28,9 @@ from ..engines.solution import assemble, solve
 from ..estimands import plan_of
 from ..estimates import Estimates
 from ..plan import EstimationPlan, RegressionBlock, flag_levels
-from ..prediction_powered.covariate import COVARIATE
-from ..prediction_powered.estimate import DSL, estimate_prediction_powered, pop_sources
-from ..prediction_powered.tasks import SOURCES
+from ..prediction_powered.estimate import estimate_prediction_powered
 from ..request import EstimateRequest, make_request
-from ..run import Data, frame_of
+from ..rows import Data, frame_of
 from ..verbs.cj import cj
 
 Kind = Literal["acie", "amie"]
@@ -68,8 +72,8 @@ def interaction(
         Over which AMIEs average: the shares of levels in the data (taken as known), equal
         shares, or ``{feature: {level: share}}`` for both features.
     **options
-        As in `amce`: ``weights, vcov, engine, family, alpha, reference``, and ``correct="ppi"``,
-        "covariate" or "dsl" with its sources.
+        As in `amce`: ``weights, vcov, engine, family, alpha, reference``, and ``correct`` for corrections by
+        models.
 
     Returns
     -------
@@ -104,7 +108,8 @@ def interaction(
     crossed = _crossed_formula(formula if isinstance(formula, Formula) else parse(formula), first, second)
     if options.get("engine") == "cregg":
         raise InputError("cregg has no interactions; give another engine.")
-    correct, sources = options.pop("correct", None), pop_sources(options)
+    offered = (PredictThenDebias, CovariateAdjustment, DesignBased)
+    method = correction_of(options.pop("correct", None), pop_options(options), offered)
     request = make_request("amce", crossed, id=id, **options)
 
     def make_plan(plan_request: EstimateRequest, rows: pd.DataFrame) -> EstimationPlan:
@@ -112,8 +117,8 @@ def interaction(
         return _acie(plan, first, second) if kind == "acie" else _amie(plan, first, second, distribution)
 
     fit: Estimates
-    if check_correct(correct, sources, SOURCES, (PPI, COVARIATE, DSL)):
-        fit = estimate_prediction_powered(request, data, correct, sources, make_plan)
+    if isinstance(method, offered):
+        fit = estimate_prediction_powered(request, data, method, make_plan)
     else:
         reported = make_plan(request, frame_of(request, data))
         warn_of_few_clusters(reported)

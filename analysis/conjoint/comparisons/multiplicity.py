@@ -19,7 +19,7 @@ from ...numerics.significance import adjust_p_values
 from ..engines.native import regress
 from ..estimates import Estimates
 from ..plan import EstimationPlan
-from ..resample import Bootstrap
+from ..standard_errors.resample import Bootstrap
 from ..standard_errors.wild import WildEstimates, draw_ratios, regressions_of
 from .wald import clusters_of
 

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.variables import as_category, factor_codes, listed, numeric_column, require_column, unit_codes
-from ..resample import UNIT_COLUMNS
+from ..standard_errors.resample import UNIT_COLUMNS
 
 Distribution = str | Mapping[str, Mapping[str, float]] | pd.DataFrame
 SHARE = "probability"

@@ -66,7 +66,6 @@ from .tasks import (
     with_outcome,
 )
 
-COVARIATE = "covariate"
 BY_LEVEL, COMMON = "by level", "common"
 ROWS_PER_COLUMN = 20  # people's rows for each column of the regression, below which the slope is common
 FROM_OTHER_PROFILE = (
@@ -165,7 +164,7 @@ class _PairedProfiles:
     design: np.ndarray  # (N, k): dummies of all levels but the first of each attribute
     kept: np.ndarray  # (k,): 1 for those of attributes of which some pair shows a level twice, else 0
     profile: np.ndarray  # (N,): number of the levels of these attributes together
-    other: np.ndarray  # (N,): a row that shows the other profile of the pair, -1 without one
+    other: np.ndarray  # (N,): a row that shows the other profile, -1 without one or where a level is missing
     first: np.ndarray  # rows that show each profile of each pair once
 
     def says(self, rows: np.ndarray, answers: np.ndarray) -> np.ndarray | None:
@@ -184,8 +183,8 @@ def covariates(
     request: EstimateRequest, tasks: CorrectionTasks, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """What each model says of the other profile in the pair of each of people's rows, (J, n), centred."""
-    # It is 0 where the table lacks the other profile. With it come the dummies of the row's levels, (n, k),
-    # and the attributes that are left out, since no pair of people's tasks shows a level of them twice.
+    # It is 0 where the table lacks the other profile, or a level of either. With it come the dummies of the
+    # row's levels, (n, k), and the attributes that are left out: no pair of people shows a level twice.
     features, n = list(request.formula.features), len(tasks.human)
     key = np.concatenate([tasks.key_of_human, tasks.key_of_other])
     every = pd.concat([tasks.human, tasks.other])[features]
@@ -207,15 +206,17 @@ def _pair_profiles(
     """Pair the profiles of rows, and name attributes that are left out."""
     # The first n rows were drawn as people's tasks: theirs, and all of which these are an unequal sample.
     codes = [pd.factorize(features[name].astype("string"), sort=True)[0] for name in features]
+    complete = np.flatnonzero(np.logical_and.reduce([code >= 0 for code in codes]))  # no level is missing
     place = np.full(2 * (int(key.max()) // 2 + 1), -1, dtype=np.int64)
-    place[key[::-1]] = np.arange(len(key))[::-1]
+    place[key[complete[::-1]]] = complete[::-1]
     profile = _profiles(codes)
-    if (profile[place[key]] != profile).any():
+    if (profile[place[key[complete]]] != profile[complete]).any():
         raise InputError(
             f"Some values of {PAIR!r} name several pairs, so it is not known which profiles were shown "
             "together; add the respondent to it."
         )
-    rival, first = place[key ^ 1], np.unique(place[key])
+    rival, first = np.full(len(key), -1, dtype=np.int64), np.unique(place[key[complete]])
+    rival[complete] = place[key[complete] ^ 1]
     task_rows = first[(first < n) & (rival[first] >= 0)]
     equal = [code[task_rows] == code[rival[task_rows]] for code in codes]
     never = np.array([not flags.any() for flags in equal])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,6 @@ from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.debias import (
-    FOLDS,
     DebiasedEstimates,
     SourceEstimates,
     assign_folds,
@@ -23,7 +22,15 @@ from ...correction.debias import (
     joint_df,
     units_of,
 )
-from ...correction.sources import AT_MOST_HALF, PPI, check_correct, low_correlation, weight_columns
+from ...correction.methods import (
+    RELIABILITY,
+    ByModels,
+    CovariateAdjustment,
+    DesignBased,
+    PredictThenDebias,
+    names_of,
+)
+from ...correction.sources import AT_MOST_HALF, low_correlation, people_and_models, weight_columns
 from ...frames.variables import listed
 from ...numerics.linear import Regression, one_thread
 from ...numerics.panel import RowClusters
@@ -35,10 +42,8 @@ from ..engines.solution import assemble
 from ..estimands import plan_of
 from ..estimates import Estimates, Solution
 from ..plan import EstimationPlan
-from ..reliability.correction import estimate_corrected, pieces_of, undone, whole_table
-from ..reliability.estimate import Reliability
+from ..reliability.correction import pieces_of, refuse_verb, undone
 from ..reliability.swapping_errors import (
-    FROM_REPEATS,
     groups_for,
     repeats_for,
     swapping_errors,
@@ -46,9 +51,8 @@ from ..reliability.swapping_errors import (
     taus_of,
 )
 from ..request import EstimateRequest
-from ..run import Data, estimate, frame_of
+from ..rows import Data, frame_of, whole_table
 from .covariate import (
-    COVARIATE,
     FROM_OTHER_PROFILE,
     NEVER_SHARED,
     Adjustment,
@@ -56,24 +60,18 @@ from .covariate import (
     adjusted_sources,
 )
 from .tasks import (
+    NAMED_IN,
     PAIR,
-    SOURCES,
-    Correct,
     CorrectionTasks,
     MakePlan,
-    ModelSources,
     Plans,
     coefficients_of,
     columns_to_read,
     determined_coefficients,
-    flag_people_and_models,
     plans_of,
     stack_models,
     tasks_of,
 )
-
-DSL = "dsl"
-BOTH = [PPI, FROM_REPEATS]
 
 
 @dataclass(frozen=True)
@@ -126,97 +124,72 @@ class PredictionPowered(Estimates):
         object.__setattr__(self, "extra", {**self.extra, **tables})
 
 
-def estimate_as(
-    request: EstimateRequest, data: Data, correct: Correct | None, sources: ModelSources
-) -> Estimates:
-    """Estimate what a request asks for, corrected as ``correct`` says."""
-    if correct in (PPI, DSL, COVARIATE) or isinstance(correct, list | tuple):
-        return estimate_prediction_powered(request, data, correct, sources)
-    check_correct(None, sources, SOURCES)
-    if correct is None:
-        return estimate(request, data)
-    return estimate_corrected(request, data, cast(float | str | Reliability, correct))
-
-
-def pop_sources(options: dict[str, Any]) -> ModelSources:
-    """Take the options of ``correct="ppi"`` out of the options of a verb."""
-    return cast(ModelSources, {name: options.pop(name) for name in SOURCES if name in options})
-
-
 @any_frame
 def estimate_prediction_powered(
     request: EstimateRequest,
     data: Data,
-    correct: Correct,
-    sources: ModelSources,
+    method: ByModels,
     make_plan: MakePlan = plan_of,
 ) -> PredictionPowered:
     """Estimate what a request asks for among people, helped by models' answers to these and other tasks."""
-    correct = BOTH if isinstance(correct, list | tuple) and sorted(correct) == BOTH else correct
-    _check(request, correct, sources)
+    _check(request, method)
     # Repeats are known by columns that no formula names
-    choices = None if correct != BOTH else whole_table(data).reset_index(drop=True)
+    from_repeats = isinstance(method, PredictThenDebias) and method.reliability
+    choices = whole_table(data).reset_index(drop=True) if from_repeats else None
     frame = frame_of(request, data if choices is None else choices, full=True)
     if choices is None:
         frame = columns_to_read(request, frame)
-    alone = correct == COVARIATE
-    tasks = tasks_of(request, frame, sources, choices, everything=alone or correct == DSL, compared=not alone)
+    tasks = tasks_of(request, frame, method, choices)
     adjusted: Adjustment | None = None
     with one_thread():
-        if alone:
+        if isinstance(method, CovariateAdjustment):
             plans, adjusted = adjusted_plans(request, tasks, make_plan)
-        else:
-            plans = plans_of(request, tasks, make_plan)
-        fits = fits_of(plans.human)
-        _, df = covariance(plans.human, fits)
-        if adjusted is not None:
+            fits = fits_of(plans.human)
             inputs = adjusted_sources(tasks, plans, fits, adjusted)
             result = debias(inputs, "none")
         else:
-            inputs = _sources(tasks, plans, fits, sources)
-            result = debias(inputs, sources.get("tuning", "coefficient"))
-        if correct == DSL:
-            result = _by_pseudo_outcomes(request, tasks, plans, inputs, result, sources, make_plan)
+            plans = plans_of(request, tasks, make_plan)
+            fits = fits_of(plans.human)
+            inputs = _sources(tasks, plans, fits, method)
+            result = debias(inputs, method.tuning if isinstance(method, PredictThenDebias) else "coefficient")
+        _, df = covariance(plans.human, fits)
+        if isinstance(method, DesignBased):
+            result = _by_pseudo_outcomes(request, tasks, plans, inputs, result, method, make_plan)
 
     assert df is not None  # all conventions but "survey" have degrees of freedom
     of_people = df
 
     def corrected_df(contrasts: np.ndarray) -> np.ndarray:
-        if alone:  # no further tasks add to the degrees of freedom of people
+        if adjusted is not None:  # no further tasks add to the degrees of freedom of people
             return of_people(contrasts)
         labelled, total = (variances(contrasts, part) for part in (result.vcov_labelled, result.vcov))
         return joint_df(total, labelled, of_people(contrasts), inputs.n_unlabelled - 1.0)
 
     human = assemble(plans.human, Solution(coefficients_of(fits), result.vcov_human, of_people))
     estimates = assemble(plans.human, Solution(result.estimate, result.vcov, corrected_df))
-    gains = _gains(plans.human, inputs, result, tasks.models if correct in (PPI, BOTH) else ())
+    gains = _gains(plans.human, inputs, result, tasks.models if isinstance(method, PredictThenDebias) else ())
     tau: dict[str, pd.DataFrame] = {}
     if choices is not None:
-        people = choices[flag_people_and_models(choices, sources)[0]]
+        people = choices[people_and_models(choices, method.human, method.model, NAMED_IN)[0]]
         human, estimates, tau["tau"] = _correct_swapping(
             request, people, tasks, plans, result, human, estimates
         )
-    tuned = {
-        "tuning": sources.get("tuning", "coefficient"),
-        "folds": len(inputs.of_fold),
-        "seed": sources.get("seed", 1),
-    }
-    extra = {
-        "correct": correct,
-        "human": _names(sources.get("human", "human")),
+    extra: dict[str, Any] = {
+        "correct": method.name,
+        "human": names_of(method.human),
         "model": list(tasks.models),
-        **({"slopes": adjusted.slopes} if adjusted else tuned),
+        **_settings_of_method(method, len(inputs.of_fold), adjusted),
         "n_people": inputs.n_labelled,
         "n_labelled": len(tasks.human),
         "n_other": int((~np.isin(tasks.key_of_other, tasks.key_of_human)).sum()),
     }
     corrected = f"corrected {plans.human.request.verb}"
-    covered = [] if correct == BOTH else notes_of_coverage(plans.human, corrected, str(correct))
+    covered = [] if from_repeats else notes_of_coverage(plans.human, corrected, str(method.name))
     return PredictionPowered(
         estimates.frame,
         estimates.vcov,
         replace(estimates.provenance, extra={**estimates.provenance.extra, **extra}),
-        notes=(*_notes(correct, inputs, gains, tasks, adjusted), *covered),
+        notes=(*_notes(method, inputs, gains, tasks, adjusted), *covered),
         extra=tau,
         human=human,
         models=_models_alone(request, tasks, plans, make_plan),
@@ -224,24 +197,24 @@ def estimate_prediction_powered(
     )
 
 
-def _names(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+def _settings_of_method(method: ByModels, folds: int, adjusted: Adjustment | None) -> dict[str, Any]:
+    """How weights were chosen, as the settings of a result have it."""
+    if adjusted is not None or isinstance(method, CovariateAdjustment):
+        return {"slopes": adjusted.slopes if adjusted else None}
+    tuning = {"tuning": method.tuning} if isinstance(method, PredictThenDebias) else {}
+    return {**tuning, "folds": folds, "seed": method.seed}
 
 
-def _check(request: EstimateRequest, correct: Correct, sources: ModelSources) -> None:
-    check_correct(correct, sources, SOURCES, (PPI, COVARIATE, DSL, BOTH))
-    stray = next((name for name in ("tuning", "folds", "seed") if name in sources), None)
-    if correct == COVARIATE and stray is not None:
-        raise InputError(f"correct='covariate' has no weights to tune; omit {stray}.")
-    if correct == BOTH and request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):
-        raise InputError(f"{request.verb} takes no 'reliability'; use amce, mm, amce_diffs or mm_diffs.")
+def _check(request: EstimateRequest, method: ByModels) -> None:
+    if isinstance(method, PredictThenDebias) and method.reliability:
+        refuse_verb(request, RELIABILITY)
     if request.engine != "native" or request.strata:
         raise InputError("correct='ppi' is computed by the engine native, without strata; omit both.")
     if not request.clusters:
         raise InputError("correct='ppi' needs the clusters of people; give id, such as id='judge_id'.")
-    if correct in (DSL, COVARIATE) and request.family != "gaussian":
+    if not isinstance(method, PredictThenDebias) and request.family != "gaussian":
         raise InputError(
-            f"correct={correct!r} supports only linear regressions; omit family, or use correct='ppi'."
+            f"correct={method.name!r} supports only linear regressions; omit family, or use correct='ppi'."
         )
 
 
@@ -255,8 +228,8 @@ def _correct_swapping(
     estimates: Estimates,
 ) -> tuple[Estimates, Estimates, pd.DataFrame]:
     """Divide people's and corrected estimates by 1 - 2 tau of the people, with their joint covariance."""
-    pairs = repeats_for(people, tasks.human, request, FROM_REPEATS)
-    names, masks, number = groups_for(FROM_REPEATS, plans.human, pairs, people)
+    pairs = repeats_for(people, tasks.human, request, RELIABILITY)
+    names, masks, number = groups_for(RELIABILITY, plans.human, pairs, people)
     errors = swapping_errors(plans.human, tasks.human, pairs, names, masks)
     pieces, table = pieces_of(plans.human, number, split=False), table_of(errors)
     alone = taus_of(plans.human, errors)
@@ -278,7 +251,7 @@ def _by_pseudo_outcomes(
     plans: Plans,
     inputs: SourceEstimates,
     result: DebiasedEstimates,
-    options: ModelSources,
+    method: DesignBased,
     make_plan: MakePlan,
 ) -> DebiasedEstimates:
     """Coefficients from pseudo-outcomes of all tasks of the models, clustered by people and pairs."""
@@ -308,7 +281,7 @@ def _by_pseudo_outcomes(
     cluster = ("pair " + frame[PAIR].astype("string")).to_numpy(dtype=object)
     cluster[has_label] = tasks.human[request.clusters[0]].astype("string").to_numpy(dtype=object)[row]
     clusters = RowClusters(*pd.factorize(cluster)[:1], len(pd.unique(cluster)))
-    fold = assign_folds(clusters.n, options.get("folds", FOLDS), options.get("seed", 1))[clusters.code]
+    fold = assign_folds(clusters.n, method.folds, method.seed)[clusters.code]
     answers, silent = tasks.of_other, np.isnan(tasks.of_other)
     answers = np.where(silent, np.nanmean(answers, axis=1, keepdims=True), answers)
     block_design = np.hstack([block.design for block in plans.other[0].blocks])[plans.other[0].cells.cell]
@@ -334,14 +307,13 @@ def _by_pseudo_outcomes(
 
 
 def _sources(
-    tasks: CorrectionTasks, plans: Plans, fits: list[Regression], options: ModelSources
+    tasks: CorrectionTasks, plans: Plans, fits: list[Regression], method: PredictThenDebias | DesignBased
 ) -> SourceEstimates:
     """Estimates of all coefficients by people and models, and what clusters add to their errors."""
     of_labelled = [fits_of(plan) for plan in plans.labelled]
     of_other = [fits_of(plan) for plan in plans.other]
     mask, kind = determined_coefficients(plans), plans.human.request.vcov
-    folds, seed = options.get("folds", FOLDS), options.get("seed", 1)
-    fold, clusterings = units_of(plans.clusterings, len(tasks.human), folds, seed)
+    fold, clusterings = units_of(plans.clusterings, len(tasks.human), method.folds, method.seed)
     labelled = list(zip(plans.labelled, of_labelled, strict=True))
     unlabelled = list(zip(plans.other, of_other, strict=True))
     influences = [
@@ -404,7 +376,7 @@ def _models_alone(
 
 
 def _notes(
-    correct: Correct,
+    method: ByModels,
     inputs: SourceEstimates,
     gains: pd.DataFrame,
     tasks: CorrectionTasks,
@@ -418,7 +390,7 @@ def _notes(
         left_out = [NEVER_SHARED.format(listed(adjusted.left_out))] if adjusted.left_out else []
         return (*unanswered, *left_out, FROM_OTHER_PROFILE)
     low = low_correlation(gains["rho"].to_numpy(dtype=float), inputs.n_labelled)
-    of_dsl = _notes_of_dsl(gains, tasks) if correct == DSL else []
+    of_dsl = _notes_of_dsl(gains, tasks) if isinstance(method, DesignBased) else []
     return (*low, *unanswered, AT_MOST_HALF, *of_dsl)
 
 

@@ -12,19 +12,13 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import POSITIONS, PROBABILITY, SAMPLING
 
 from ...correction.items import doubt_of, refuse_chosen
-from ...correction.sources import (
-    JudgmentSources,
-    ModelWeighting,
-    check_overlap,
-    people_and_models,
-    sampling_weights,
-)
+from ...correction.methods import ByModels, CovariateAdjustment, DesignBased
+from ...correction.sources import check_overlap, people_and_models, sampling_weights
 from ...frames.cells import AttributeCells, needed_columns
 from ...frames.variables import factor_codes, listed
 from ...numerics.linear import Regression
 from ...numerics.panel import RowClusters
 from ..plan import EstimationPlan
-from ..reliability.estimate import Reliability
 from ..reliability.repeats import first_answers
 from ..request import EstimateRequest
 
@@ -33,39 +27,7 @@ NAMED_IN = ("judge_id", "panel", "judge_kind")
 REMEDIES = (("them", "panel"), ("more tasks", "all"))
 # Up to so many clusters of people have CR2 errors; with more, decomposing each costs more than it changes
 MOST_REDUCED = 200
-Correct = float | str | Reliability | Sequence[str]
 MakePlan = Callable[[EstimateRequest, pd.DataFrame], EstimationPlan]
-
-
-class ModelSources(JudgmentSources, total=False):
-    """Who answered, and how the models' answers are weighted, for ``correct="ppi"``.
-
-    A model's answers under several prompts or in several samples count with their mean.
-
-    Attributes
-    ----------
-    human, model : str or sequence of str
-        Values of ``judge_id``, ``panel`` or ``judge_kind``. By default all people and all models.
-    tuning : {"coefficient", "scalar", "matrix", "none"}
-        Whether the weight of the models is chosen for each coefficient (default), for all together, as a
-        matrix over all coefficients, or is 1.
-    folds : int
-        Folds of people's clusters: the weights that a fold is given come from the others (default 5). With 1
-        they come from all, and intervals are too short where people are few.
-    seed : int
-        Assigns clusters to folds.
-
-    Examples
-    --------
-    >>> sources: ModelSources = {"human": "human", "model": ["gpt", "claude"], "folds": 10}
-    >>> sorted(sources)
-    ['folds', 'human', 'model']
-    """
-
-    seed: int
-
-
-SOURCES = (*JudgmentSources.__annotations__, *ModelWeighting.__annotations__, "seed")
 
 
 @dataclass(frozen=True)
@@ -89,12 +51,6 @@ class CorrectionTasks:
     model_rows: pd.DataFrame
 
 
-def flag_people_and_models(table: pd.DataFrame, sources: ModelSources) -> tuple[np.ndarray, np.ndarray]:
-    """Flag the rows of people and those of models."""
-    human, model = sources.get("human", "human"), sources.get("model", "model")
-    return people_and_models(table, human, model, NAMED_IN)
-
-
 def columns_to_read(request: EstimateRequest, frame: pd.DataFrame) -> pd.DataFrame:
     """The columns of a table that a correction reads, so that others are not copied."""
     formula = request.formula
@@ -104,23 +60,19 @@ def columns_to_read(request: EstimateRequest, frame: pd.DataFrame) -> pd.DataFra
 
 
 def tasks_of(
-    request: EstimateRequest,
-    frame: pd.DataFrame,
-    sources: ModelSources,
-    choices: pd.DataFrame | None = None,
-    *,
-    everything: bool = False,
-    compared: bool = True,
+    request: EstimateRequest, frame: pd.DataFrame, method: ByModels, choices: pd.DataFrame | None = None
 ) -> CorrectionTasks:
-    """Find the tasks: of ``choices`` people's first answers; of models other tasks, or ``everything``."""
+    """Find the tasks: people's answers, with ``choices`` their first ones, and of models the other tasks."""
     # Where answers are `compared` between tasks, models must have answered people's and others.
+    compared = not isinstance(method, CovariateAdjustment)
+    everything = isinstance(method, CovariateAdjustment | DesignBased)
     for column in ("judge_id", "judge_kind", PAIR, "position"):
         if column not in frame:
             raise InputError(f"correct='ppi' needs the column {column!r} of the table `choices`; add it.")
     for name in dict.fromkeys([*request.formula.features, *request.by]):
         codes, levels = factor_codes(frame, name, None)
         frame = frame.assign(**{name: pd.Categorical.from_codes(codes, pd.Index(levels))})
-    people, is_model = flag_people_and_models(frame, sources)
+    people, is_model = people_and_models(frame, method.human, method.model, NAMED_IN)
     if choices is not None:
         people &= frame.index.isin(first_answers(choices).index)
     outcome = request.formula.outcome

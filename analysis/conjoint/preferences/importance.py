@@ -11,7 +11,7 @@ from ...numerics.bootstrap import percentile_limits
 from ...numerics.intervals import SHARE, check_alpha, cut
 from ...results import Result
 from ..estimates import Estimates
-from ..resample import Bootstrap
+from ..standard_errors.resample import Bootstrap
 from .part_worths import PartWorths, critical, part_worths
 
 _ZERO = 1e-12  # smaller effects come from rounding

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +12,13 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.stored import NEEDS_MEMORY, is_stored
+from ...correction.methods import SwappingErrors
 from ...results import Result, row_labels, stack, tidy
 from ..engines.solution import infer
 from ..estimates import Estimates
 from ..plan import EstimationPlan
-from ..request import EstimateRequest, require_frame
-from ..run import Data, estimate
+from ..request import EstimateRequest
+from ..rows import Data, whole_table
 from .estimate import Reliability
 from .repeats import first_answers
 from .swapping_errors import (
@@ -33,9 +33,6 @@ from .swapping_errors import (
     table_of,
     taus_of,
 )
-
-Correct = float | str | Reliability
-
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,14 +68,19 @@ class SwapCorrectedEstimates(Estimates):
         return Result(self.beside, "corrected", settings=self.settings).plot(**options)
 
 
-def estimate_corrected(request: EstimateRequest, data: Data, correct: Correct) -> SwapCorrectedEstimates:
-    """Estimate what a request asks for from first answers, and correct it as ``correct`` says."""
+def estimate_corrected(
+    request: EstimateRequest,
+    data: Data,
+    method: SwappingErrors,
+    estimate: Callable[[EstimateRequest, Data], Estimates],
+) -> SwapCorrectedEstimates:
+    """Estimate what a request asks for from first answers, and correct it for swapping errors."""
+    correct = method.tau
     if request.engine == "cregg" or request.family != "gaussian":
         raise InputError("correct= applies to shares and differences of shares; omit engine and family.")
     if request.strata:
         raise InputError("correct= does not support strata; omit strata.")
-    if request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):
-        raise InputError(f"{request.verb} takes no 'correct'; use amce, mm, amce_diffs or mm_diffs.")
+    refuse_verb(request, "correct")
     choices = whole_table(data)
     first = first_answers(choices)
     observed = estimate(request, first)
@@ -99,15 +101,10 @@ def estimate_corrected(request: EstimateRequest, data: Data, correct: Correct) -
     return undone(observed, pieces, taus, table)
 
 
-def whole_table(data: Data) -> pd.DataFrame:
-    """The table with all columns: repeats are known by columns that no formula names."""
-    if is_stored(data):
-        raise InputError(NEEDS_MEMORY)
-    if isinstance(data, str | Path):
-        from conjury.inference.tables.parquet import read_parquet
-
-        return read_parquet(Path(data))
-    return require_frame(data)
+def refuse_verb(request: EstimateRequest, what: str) -> None:
+    """Refuse verbs whose estimates are neither shares nor differences of two of them."""
+    if request.verb not in ("amce", "mm", "amce_diffs", "mm_diffs"):
+        raise InputError(f"{request.verb} takes no {what!r}; use amce, mm, amce_diffs or mm_diffs.")
 
 
 def _correction_by_known_tau(plan: EstimationPlan, tau: float) -> tuple[Pieces, Taus]:

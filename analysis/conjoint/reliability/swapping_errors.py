@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...correction.methods import RELIABILITY
 from ...frames.rounding import percentage
 from ...frames.variables import warn_caller
 from ..engines.native import regress
@@ -19,7 +20,7 @@ from .agreement import ENOUGH, Swapping, swapping_of, verdict
 from .estimate import Reliability
 from .repeats import find_repeats, presentations
 
-FROM_REPEATS, BY_LEVEL, BY_GROUP = "reliability", "by_level", "by_group"
+BY_LEVEL, BY_GROUP = "by_level", "by_group"
 MINIMUM = 100
 _POOLED = "all"
 _KEYS = ["judge_id", "prompt_id", "pair_id"]
@@ -47,7 +48,7 @@ def repeats_for(
         table_judges = pd.MultiIndex.from_frame(table[["judge", "prompt"]].drop_duplicates())
         inside = pd.MultiIndex.from_frame(pairs[["judge", "prompt"]]).isin(table_judges)
         pairs = pairs[inside] if inside.any() else pairs
-    elif correct in (FROM_REPEATS, BY_LEVEL, BY_GROUP):
+    elif correct in (RELIABILITY, BY_LEVEL, BY_GROUP):
         outcome = request.formula.outcome
         pairs = find_repeats(choices, outcome=outcome, features=_attributes(choices, request)).pairs
     else:

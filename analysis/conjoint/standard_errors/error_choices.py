@@ -19,9 +19,9 @@ from ...numerics.intervals import check_alpha
 from ...results import Result
 from ..engines.few_clusters import FewClusters
 from ..estimates import Estimates
-from ..resample import bootstrap
 from ..verbs.amce import amce
 from .mixed import mixed
+from .resample import bootstrap
 from .wild import wild
 
 WORDS = {"pair_id": "pair", "judge_id": "respondent"}

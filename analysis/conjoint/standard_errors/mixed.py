@@ -22,7 +22,8 @@ from ..engines.solution import assemble
 from ..estimates import Estimates, Solution
 from ..plan import EstimationPlan
 from ..request import LevelOrder, make_request
-from ..run import Data, plan_for
+from ..rows import Data
+from ..run import plan_for
 
 Engine = Literal["native", "lme4"]
 MOST_LEVELS = 3_000

@@ -22,7 +22,7 @@ from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..estimates import Estimates
 from ..request import require_frame
-from ..run import Data
+from ..rows import Data
 
 FEWEST_OF_LEVEL = 30  # clusters that contain a level; with fewer its estimates are unbounded
 

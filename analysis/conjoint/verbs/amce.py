@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 from conjury.inference.tables.frames import any_frame
 
+from ...correction.methods import Correct
 from ...frames.variables import Formula
 from ..estimates import Estimates
-from ..prediction_powered import Correct, ModelSources
-from ..prediction_powered.estimate import estimate_as
 from ..request import Family, LevelOrder, Vcov, make_request
-from ..run import Data, estimate
+from ..rows import Data
+from ..run import estimate, estimate_as
 
 
 @any_frame
@@ -32,7 +32,7 @@ def amce(
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
     correct: Correct | None = None,
-    **sources: Unpack[ModelSources],
+    **options: Any,
 ) -> Estimates:
     """Estimate average marginal component effects.
 
@@ -86,26 +86,14 @@ def amce(
         Reference level of a feature, in place of its first one.
     feature_order, feature_labels, level_order
         Order of features in the table, their labels, and "descending" to list levels backwards.
-    correct : float, str, Reliability or sequence of str, optional
-        Correct for answers that depart from the judge's stable pick with probability tau:
-        effects are divided by ``1 - 2 tau`` (Clayton et al. 2025). Estimates then come from first
-        answers, and tau from the table's repeated tasks ("reliability"), from those whose
-        profiles tell the levels compared apart ("by_level", where there are 100 of them), from a result
-        of `reliability`, or it is given as a number without error. See `correction.Corrected`
-        for what else is kept. "ppi" estimates the effects among the people in the data with the
-        help of models that judged their tasks and more: predict-then-debias (Kluger et al. 2025)
-        on the scores of clusters; the result keeps people and models alone beside it. "dsl" makes
-        outcomes of all the models' tasks from people's, which were sampled with known probabilities
-        (column ``sampling_probability``, without which they are a simple random sample; Egami et al.
-        2023), and ["ppi", "reliability"] does both
-        corrections, with the tau of the people. "covariate" needs people's tasks alone: what a model's
-        answers predict from the other profile of a pair is a covariate, centred, with a slope for each
-        level (Lin 2013); with fewer than 20 rows for each column of the regression the slope is common.
-    **sources
-        With correct="ppi": ``human, model, tuning, folds, seed``, as in
-        `prediction_powered.ModelSources`. ``id`` names the clusters of people (models' other rows
-        are clustered by ``pair_id``); up to 200 of them have CR2 errors. With correct="covariate":
-        ``human, model``.
+    correct : PredictThenDebias, DesignBased, CovariateAdjustment or SwappingErrors, optional
+        A method of `conjury.analysis.correction`. The first three estimate the effects among the people in
+        the data with the help of models that judged the same tasks; "ppi", "dsl" and "covariate" are these
+        methods with ``options``. The last corrects for answers that depart from the judge's stable choice;
+        its ``tau`` may be given alone: a number, "reliability", "by_level" or a result of `reliability`.
+        ``["ppi", "reliability"]`` is ``PredictThenDebias(reliability=True)``.
+    **options
+        Of a method that is named by a string: ``human, model, tuning, folds, seed``.
 
     Returns
     -------
@@ -127,21 +115,8 @@ def amce(
     Cameron, A. C., Gelbach, J. B., Miller, D. L. (2011). Robust inference with multiway
     clustering. Journal of Business & Economic Statistics 29(2). doi:10.1198/jbes.2010.07136
 
-    Clayton, K., Horiuchi, Y., Kaufman, A. R., King, G., Komisarchik, M. (2025). Correcting
-    measurement error bias in conjoint survey experiments. American Journal of Political Science.
-    https://gking.harvard.edu/conjointE
-
-    Egami, N., Hinck, M., Stewart, B. M., Wei, H. (2023). Using imperfect surrogates for downstream
-    inference. NeurIPS 36. doi:10.48550/arXiv.2306.04746
-
-    Kluger, D. M., Lu, K., Zrnic, T., Wang, S., Bates, S. (2025). Prediction-powered inference with
-    imputed covariates and nonuniform sampling. doi:10.48550/arXiv.2501.18577
-
     MacKinnon, J. G., Nielsen, M. O., Webb, M. D. (2023). Fast and reliable jackknife and bootstrap methods
     for cluster-robust inference. Journal of Applied Econometrics 38(5), 671-694. doi:10.1002/jae.2969
-
-    Lin, W. (2013). Agnostic notes on regression adjustments to experimental data: Reexamining
-    Freedman's critique. Annals of Applied Statistics 7(1), 295-318. doi:10.1214/12-AOAS583
 
     Examples
     --------
@@ -166,7 +141,7 @@ def amce(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate_as(request, data, correct, sources)
+    return estimate_as(request, data, correct, options)
 
 
 @any_frame

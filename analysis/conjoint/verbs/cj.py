@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,15 +12,15 @@ from scipy.special import fdtrc
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...correction.methods import Correct, pop_options
 from ...frames.variables import Formula
 from ...numerics.linear import least_squares
 from ..engines.solution import provenance, require_library
 from ..estimates import Estimates
 from ..plan import EstimationPlan, RegressionBlock, make_block
-from ..prediction_powered import Correct, ModelSources
-from ..prediction_powered.estimate import estimate_as, pop_sources
 from ..request import Family, LevelOrder, Vcov, make_request
-from ..run import Data, frame_of, plan_for
+from ..rows import Data, frame_of
+from ..run import estimate_as, plan_for
 from .amce import amce
 from .frequencies import cj_freqs
 
@@ -42,7 +42,7 @@ def mm(
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
     correct: Correct | None = None,
-    **sources: Unpack[ModelSources],
+    **options: Any,
 ) -> Estimates:
     """Estimate marginal means.
 
@@ -62,10 +62,8 @@ def mm(
         where the outcomes of each complete choice sum to 1.
     feature_order, feature_labels, level_order
         As in `amce`.
-    correct : float, str, Reliability or sequence of str, optional
+    correct, **options
         As in `amce`; by a swapping error a mean m becomes ``(m - tau) / (1 - 2 tau)``.
-    **sources
-        As in `amce`.
 
     Returns
     -------
@@ -101,7 +99,7 @@ def mm(
         feature_labels=feature_labels,
         level_order=level_order,
     )
-    return estimate_as(request, data, correct, sources)
+    return estimate_as(request, data, correct, options)
 
 
 @any_frame
@@ -129,11 +127,9 @@ def amce_diffs(
         excluded, and a warning says how many.
     id : str or sequence of str, optional
         As in `amce`.
-    correct : float, str, Reliability or sequence of str, optional
+    correct, **options
         As in `amce`; "by_group" gives each group a swapping error of its own, as groups of
         judges need it.
-    **options
-        As in `amce`.
 
     Returns
     -------
@@ -149,9 +145,9 @@ def amce_diffs(
     >>> amce_diffs(data, "y ~ a", by="g").frame["by"].tolist()
     ['m - f']
     """
-    sources = pop_sources(options)
+    correct_options = pop_options(options)
     request = make_request("amce_diffs", formula, by=by, id=id, **options)
-    return estimate_as(request, data, correct, sources)
+    return estimate_as(request, data, correct, correct_options)
 
 
 @any_frame
@@ -184,9 +180,9 @@ def mm_diffs(
     >>> mm_diffs(data, "y ~ a", by="g").frame["estimate"].tolist()
     [0.5, 0.0]
     """
-    sources = pop_sources(options)
+    correct_options = pop_options(options)
     request = make_request("mm_diffs", formula, by=by, id=id, **options)
-    return estimate_as(request, data, correct, sources)
+    return estimate_as(request, data, correct, correct_options)
 
 
 Estimate = Literal["amce", "mm", "frequencies", "amce_differences", "mm_differences"]
@@ -237,8 +233,10 @@ def cj(
     """
     verb = verb_of(estimate, by)
     if verb.startswith("cj_") and verb != "cj_freqs":
-        correct, sources = options.pop("correct", None), pop_sources(options)
-        return estimate_as(make_request(verb, formula, id=id, by=by, **options), data, correct, sources)
+        correct, correct_options = options.pop("correct", None), pop_options(options)
+        return estimate_as(
+            make_request(verb, formula, id=id, by=by, **options), data, correct, correct_options
+        )
     grouping = {"by": by} if by else {}
     return _VERBS[estimate](data, formula, id=id, **grouping, **options)
 

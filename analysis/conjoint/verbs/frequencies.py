@@ -20,7 +20,7 @@ from ..engines.solution import provenance
 from ..estimates import Estimates
 from ..plan import CountPlan, groups_of, key_frame, level_rows, warn_of_missing_groups
 from ..request import EstimateRequest, make_request
-from ..run import Data, frame_of
+from ..rows import Data, frame_of
 
 _MOST_COMBINATIONS = 20_000
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.sources import JudgmentSources, ModelWeighting, check_correct, refuse_unused
+from ...correction.methods import PredictThenDebias, correction_of
+from ...correction.sources import refuse_unused
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
@@ -247,8 +248,8 @@ def means(
     alpha: float = 0.05,
     draws: int | None = None,
     seed: int = 1,
-    correct: Literal["ppi"] | None = None,
-    **sources: Unpack[JudgmentSources],
+    correct: PredictThenDebias | Literal["ppi"] | None = None,
+    **options: Any,
 ) -> Result:
     """Average ratings within strata of items, for people together and for each model.
 
@@ -278,11 +279,11 @@ def means(
     alpha, draws, seed
         One minus the confidence level, bootstrap draws (by default 1,000; 0 for none: no standard errors and
         intervals), seed of the generator.
-    correct : {"ppi"}, optional
-        "ppi" estimates people's means over all items from few people's ratings and a model's many, as
-        `prediction_powered` does, which also has proportions and quantiles. ``draws`` are refused.
-    **sources
-        With correct="ppi": ``human, model, tuning, folds``, as in `prediction_powered`.
+    correct : PredictThenDebias or "ppi", optional
+        People's means over all items from few people's ratings and a model's many, as `prediction_powered`
+        estimates them, which also has proportions and quantiles. ``draws`` are refused.
+    **options
+        With "ppi": ``human, model, tuning, folds`` of `conjury.analysis.correction.PredictThenDebias`.
 
     Returns
     -------
@@ -297,7 +298,8 @@ def means(
     >>> means(table, draws=20).frame[["group", "estimate"]].values.tolist()
     [['human', 2.5], ['gpt', 3.5]]
     """
-    if check_correct(correct, sources, (*JudgmentSources.__annotations__, *ModelWeighting.__annotations__)):
+    method = correction_of(correct, options, option_names=("human", "model", "tuning", "folds"))
+    if isinstance(method, PredictThenDebias):
         refuse_unused({"draws": draws})
         return prediction_powered(
             judgments,
@@ -307,9 +309,12 @@ def means(
             cluster=cluster,
             scale=scale,
             overall=overall,
-            seed=seed,
+            human=method.human,
+            model=method.model,
+            tuning=method.tuning,
+            folds=method.folds,
+            seed=seed if isinstance(correct, str) else method.seed,
             alpha=alpha,
-            **sources,
         )
     by, draws = names_of(by), DRAWS if draws is None else draws
     scores = item_scores(

@@ -28,7 +28,8 @@ from ...correction.items import (
     stack_sources,
     weighted_mean,
 )
-from ...correction.sources import CLUSTERS, PPI, low_correlation
+from ...correction.methods import PPI
+from ...correction.sources import CLUSTERS, low_correlation
 from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha

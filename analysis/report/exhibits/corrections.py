@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...conjoint.prediction_powered.covariate import BY_LEVEL, COVARIATE
+from ...conjoint.prediction_powered.covariate import BY_LEVEL
+from ...correction.methods import COVARIATE
 from ...figures.conjoint.corrections import sources
 from ...figures.conjoint.effects import series_in_words, stack_tables
 from ...figures.corrections import CORRECTED, PEOPLE, SOURCE, gain_definition, models_in_words

@@ -12,7 +12,7 @@ from conjury.analysis.conjoint import amce, amce_diffs, interaction, mm
 from conjury.analysis.conjoint.prediction_powered.covariate import covariates
 from conjury.analysis.conjoint.prediction_powered.tasks import tasks_of
 from conjury.analysis.conjoint.request import make_request
-from conjury.analysis.correction import label_plan
+from conjury.analysis.correction import CovariateAdjustment, label_plan
 from conjury.inference.errors import InputError
 
 NUMBERS = ["estimate", "std_error", "df", "lower", "upper"]
@@ -135,6 +135,20 @@ def test_an_attribute_whose_levels_always_differ_has_no_part_in_the_covariate():
     assert "same level of 'topic' in both profiles" in " ".join(adjusted(choices).notes)
 
 
+@pytest.mark.parametrize("kinds", [("human", "model"), ("human",)])
+def test_pairs_that_lack_a_level_have_no_covariate_and_change_no_other(kinds):
+    choices = apart(panel_and_model(1, people=10, tasks=15, other=0))
+    lacks = (choices["pair_id"].str[-1] == "3").to_numpy()
+    mask = lacks & choices["judge_kind"].isin(kinds).to_numpy()
+    covariate, _, left_out = covariates(*people_and_tasks(choices.assign(topic=choices["topic"].mask(mask))))
+    lacks_of_people = lacks[(choices["judge_kind"] == "human").to_numpy()]
+    assert left_out == ("topic",)
+    assert not covariate[0, lacks_of_people].any()
+    if len(kinds) == 2:
+        expected, _, _ = covariates(*people_and_tasks(choices[~lacks].reset_index(drop=True)))
+        np.testing.assert_allclose(covariate[:, ~lacks_of_people], expected, atol=1e-12)
+
+
 def test_a_design_whose_only_attribute_always_differs_is_refused():
     with pytest.raises(InputError, match="same level of 'topic' in both profiles"):
         mm(apart(panel_and_model(1, other=0)), "chosen ~ topic", id="judge_id", correct="covariate")
@@ -181,7 +195,7 @@ def test_designs_drawn_apart_are_not_refused_and_designs_that_depend_are():
 def people_and_tasks(choices):
     """What covariates are computed from: the request, tasks, and equal weights."""
     request = make_request("amce", FORMULA, id="judge_id")
-    tasks = tasks_of(request, choices, {}, everything=True, compared=False)
+    tasks = tasks_of(request, choices, CovariateAdjustment())
     return request, tasks, np.ones(len(tasks.human))
 
 

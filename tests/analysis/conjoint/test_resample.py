@@ -21,9 +21,9 @@ from conjury.analysis.conjoint import (
     cj_freqs,
     cj_props,
     mm,
-    resample,
 )
-from conjury.analysis.conjoint.resample import draw_weights
+from conjury.analysis.conjoint.standard_errors import resample
+from conjury.analysis.conjoint.standard_errors.resample import draw_weights
 from conjury.analysis.numerics import intervals
 from conjury.analysis.numerics.bootstrap import cross
 from conjury.analysis.numerics.panel import RowClusters

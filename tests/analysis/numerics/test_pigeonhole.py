@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, bootstrap, cj_freqs, mm
-from conjury.analysis.conjoint.resample import draw_weights
+from conjury.analysis.conjoint.standard_errors.resample import draw_weights
 from conjury.analysis.frames.variables import unit_codes
 from conjury.analysis.numerics.bootstrap import cross
 from conjury.analysis.numerics.panel import RowClusters

@@ -8,14 +8,15 @@ import pytest
 from made_up.ratings import ratings_by_few_people
 
 from conjury.analysis.benchmark import score
+from conjury.analysis.correction import PredictThenDebias
 from conjury.analysis.pipeline.corrections import label_steps, means_steps
-from conjury.analysis.pipeline.run import CorrectionSources, FitOptions
+from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.raters import prediction_powered
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy, load_any_study
 
-MODEL = FitOptions(draws=0, sources=CorrectionSources(model=("gemini",)))
+MODEL = FitOptions(draws=0, correct=PredictThenDebias(model=("gemini",)))
 
 
 def study(name: str) -> ItemStudy:
@@ -64,7 +65,7 @@ def test_a_model_does_not_help_to_score_itself() -> None:
 
 
 def test_each_of_several_models_has_a_weight_of_its_own_name() -> None:
-    made = step(labelled(), "scores_corrected", FitOptions(draws=0, sources=CorrectionSources())).frame
+    made = step(labelled(), "scores_corrected", FitOptions(draws=0, correct=PredictThenDebias())).frame
     weights = made[made["source"] == "corrected"].set_index("judge")
     assert np.isfinite(weights.loc["gpt", "weight_gemini"]).any()
     assert weights.loc["gpt", "weight_gpt"].isna().all()

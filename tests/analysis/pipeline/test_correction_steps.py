@@ -8,8 +8,9 @@ import pytest
 from made_up.choices import model_and_people
 
 from conjury.analysis.conjoint import amce_diffs, mm
+from conjury.analysis.correction import PredictThenDebias
 from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
-from conjury.analysis.pipeline.run import CorrectionSources, FitOptions, JudgeGroup, StudySteps
+from conjury.analysis.pipeline.run import FitOptions, JudgeGroup, StudySteps
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study
 
@@ -30,7 +31,7 @@ def split(choices: pd.DataFrame) -> list[JudgeGroup]:
 @pytest.fixture(scope="module")
 def plan(study: Study, split: list[JudgeGroup]) -> StudySteps:
     return plan_conjoint(
-        study, split, FitOptions(draws=0, sources=CorrectionSources(("people",), ("gpt4o",)))
+        study, split, FitOptions(draws=0, correct=PredictThenDebias(("people",), ("gpt4o",)))
     )
 
 
@@ -72,9 +73,9 @@ def test_levels_that_an_analysis_excludes_are_excluded(plan: StudySteps) -> None
 def test_a_study_without_such_an_analysis_and_rows_as_clusters_are_refused(
     study: Study, split: list[JudgeGroup]
 ) -> None:
-    options = FitOptions(draws=0, sources=CorrectionSources())
+    options = FitOptions(draws=0, correct=PredictThenDebias())
     counted = study.model_copy(update={"analyses": [study.analysis("frequencies")]})
     with pytest.raises(InputError, match="has no analysis for which a correction by models is defined"):
         plan_conjoint(counted, split, options)
     with pytest.raises(InputError, match="The engine survey does not support corrections by models"):
-        FitOptions(engine="survey", sources=CorrectionSources())
+        FitOptions(engine="survey", correct=PredictThenDebias())

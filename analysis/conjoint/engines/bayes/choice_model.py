@@ -28,7 +28,7 @@ from ....raters.models.fitted import ModelFit, with_predictive
 from ....raters.models.sampling import Progress
 from ...estimates import Estimates
 from ...request import make_request
-from ...run import Data, frame_of
+from ...rows import Data, frame_of
 from .engine import SampledModel, SamplerOptions, estimates_of, fit
 from .paired import PAIR, ChoiceDraws, PairedChoices, draw_population, rater_part_worths, raters_of
 

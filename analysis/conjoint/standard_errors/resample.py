@@ -15,25 +15,26 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ..frames.stored import is_stored, open_stored
-from ..frames.variables import Formula, check_pairs, unit_codes, warn_caller
-from ..numerics import intervals
-from ..numerics.bootstrap import ResamplingUnits, check_method, cross, names_of, pigeonhole_weights
-from ..numerics.intervals import check_draws, cut, vary
-from ..numerics.linear import one_thread
-from ..numerics.panel import Entries, RowClusters
-from ..results import row_labels
-from .engines.coverage import notes_of_coverage
-from .engines.native import coefficients
-from .engines.replicates import ReplicateEstimates, influence_moments, processors, replicate, standard_errors
-from .engines.solution import estimates, provenance, warn
-from .estimands import PLANS
-from .estimates import Estimates
-from .plan import CountPlan, EstimationPlan
-from .request import EstimateRequest, make_request
-from .run import Data, frame_of, plan_for
-from .verbs.cj import verb_of
-from .verbs.frequencies import counted_cells, freqs_plan, props_plan
+from ...frames.stored import is_stored, open_stored
+from ...frames.variables import Formula, check_pairs, unit_codes, warn_caller
+from ...numerics import intervals
+from ...numerics.bootstrap import ResamplingUnits, check_method, cross, names_of, pigeonhole_weights
+from ...numerics.intervals import check_draws, cut, vary
+from ...numerics.linear import one_thread
+from ...numerics.panel import Entries, RowClusters
+from ...results import row_labels
+from ..engines.coverage import notes_of_coverage
+from ..engines.native import coefficients
+from ..engines.replicates import ReplicateEstimates, influence_moments, processors, replicate, standard_errors
+from ..engines.solution import estimates, provenance, warn
+from ..estimands import PLANS
+from ..estimates import Estimates
+from ..plan import CountPlan, EstimationPlan
+from ..request import EstimateRequest, make_request
+from ..rows import Data, frame_of
+from ..run import plan_for
+from ..verbs.cj import verb_of
+from ..verbs.frequencies import counted_cells, freqs_plan, props_plan
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 UNIT_COLUMNS = {"pair": ("pair", "pair_id"), "respondent": ("respondent", "respondent_id", "judge_id")}
@@ -239,8 +240,8 @@ def _draw_stored(
     request: EstimateRequest, data: Data, names: Sequence[str], draws: int, seed: int | None, method: Method
 ) -> ReplicateEstimates:
     """Draw units of a table that stays in its engine."""
-    from ..frames.unit_batches import limit_memory
-    from .engines.unit_sums import check_stored_pairs, draw_stored
+    from ...frames.unit_batches import limit_memory
+    from ..engines.unit_sums import check_stored_pairs, draw_stored
 
     if method == "studentized":
         raise InputError(
