@@ -24,11 +24,18 @@ from ..correction.bounds import (
     pick_bounds,
     result_of_bounds,
 )
+from ..numerics.metrics.label_metrics import (
+    METRIC_NAMES,
+    contributions,
+    metric_of,
+    random_expectation,
+    rests_on,
+)
+from ..numerics.metrics.margins import LabelledAnswers
 from ..numerics.types import Codes, Floats
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
-from .intervals import IntervalPlan, LabelledAnswers, bounds_by_plan, cluster_codes
-from .metrics import contributions, is_linear, random_expectation, rests_on
+from .intervals import IntervalPlan, bounds_by_plan, cluster_codes
 from .parse_status import MISSING, STUDY, check_policies, outcome
 from .scores import default_metrics
 
@@ -152,7 +159,7 @@ def _judge_scores(
     gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
     everything = np.ones(len(level), dtype=bool)
     for name in _bounded_metrics(cell, metrics):
-        of = rests_on(name, level, answers, cell.class_of, *labels)
+        of = rests_on(name, labelled(answers, everything))
         observed = labelled(answers, mask)
         least = largest = observed
         if not mask[of].all():
@@ -169,13 +176,13 @@ def _judge_scores(
 def _bounded_metrics(cell: TaskCell, metrics: Sequence[str] | None) -> list[str]:
     """The metrics that are asked for, or the linear ones among those of `scores`."""
     if metrics is None:
-        return [name for name in default_metrics(cell) if is_linear(name)]
-    names = [name for name in metrics if not is_linear(name)]
+        return [name for name in default_metrics(cell) if metric_of(name).is_linear]
+    names = [name for name in metrics if not metric_of(name).is_linear]
     if names:
+        linear = [name for name, metric in METRIC_NAMES.items() if metric.is_linear]
         raise InputError(
             f"{listed(names)}: the answers to other units decide what an answer contributes, so worst cases "
-            "of single answers do not bound it; use accuracy, balanced_accuracy, specificity, recall_X, "
-            "specificity_X or share_X."
+            f"of single answers do not bound it; use {', '.join(linear[:-1])} or {linear[-1]}."
         )
     return list(metrics)
 

@@ -13,6 +13,8 @@ import pandas as pd
 from ..figures.labels import task_in_words
 from ..frames.vocabulary import FEWEST_GOLD
 from ..numerics.intervals import inference
+from ..numerics.metrics.label_metrics import OF_A_CLASS, class_f1, class_precision, class_recall
+from ..numerics.metrics.margins import LabelledAnswers, Margins
 from ..numerics.types import Codes
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
@@ -21,7 +23,6 @@ from .data.stored_scores import ClassCounts, confusion_of_stored, labels_of_stor
 from .intervals import (
     BOOTSTRAP,
     IntervalPlan,
-    LabelledAnswers,
     StatisticInterval,
     bounds_of,
     bounds_of_metrics,
@@ -32,14 +33,12 @@ from .intervals import (
     pooled_notes,
     with_adjusted,
 )
-from .metrics import Margins, class_f1, class_precision, class_recall
 from .scores import drawn_margins
 
 if TYPE_CHECKING:
     from .data.answered import LabelAnswers
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
-SHARES = ("precision", "recall")
 
 
 def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
@@ -166,7 +165,8 @@ def by_label(
             }
             for name, values in replicates.items():
                 n_clusters = int((counts.given if name == "precision" else counts.gold)[code])
-                bounds = bounds_of(values[:, code], alpha, share=name in SHARES, n_clusters=n_clusters)
+                is_share = name in OF_A_CLASS and OF_A_CLASS[name].is_share
+                bounds = bounds_of(values[:, code], alpha, share=is_share, n_clusters=n_clusters)
                 row |= _prefixed_columns(name, of_shares.get(f"{name}_{label}", bounds))
             rows.append({**cell.keys, **row, "p": float(p[code])})
     frame = with_adjusted(pd.DataFrame(rows), ["task"], "holm")

@@ -14,6 +14,8 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from ..frames.passport import coverage_notes, quantities_of_metrics
 from ..numerics.bootstrap import few_clusters, unequal_clusters
 from ..numerics.intervals import inference
+from ..numerics.metrics.label_metrics import metric_values
+from ..numerics.metrics.margins import Margins, cluster_margins, margins_of
 from ..numerics.significance import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
 from ..numerics.types import Floats
 from ..results import AnalysisStep, Result, analysis
@@ -29,7 +31,6 @@ from .intervals import (
     draws_of,
     with_adjusted,
 )
-from .metrics import Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
 from .parse_status import WRONG, check_policies
 
@@ -250,7 +251,7 @@ def difference_in(
     pair: MatchedAnswers, name: str, margins: tuple[Margins, Margins], plan: IntervalPlan
 ) -> MetricDifference:
     """Difference in one metric, left minus right."""
-    first, second = (metric(name, side, pair.cell.classes, pair.cell.levels) for side in margins)
+    first, second = (metric_values(name, side, pair.cell.classes, pair.cell.levels) for side in margins)
     replicates = first - second
     _, n_clusters = pair.clusters(plan.cluster)
     bounds = bounds_of(replicates, plan.alpha, share=False, n_clusters=n_clusters)

@@ -18,13 +18,14 @@ from conjury.inference.tables.schema import require_columns
 from ..frames.vocabulary import BASELINE
 from ..numerics.bootstrap import cluster_weights, few_clusters, unequal_sizes
 from ..numerics.intervals import SAME, check_alpha, check_draws, vary, wilson
-from ..numerics.intervals.bounded import f1, paired_difference, share
+from ..numerics.intervals.bounded import NOTHING, paired_difference, share
 from ..numerics.intervals.items import items_of, limits, weights_of
+from ..numerics.metrics.label_metrics import bounded_share, find_metric, metric_values, rests_on
+from ..numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
 from ..numerics.significance import adjust_p_values
 from ..numerics.types import Codes, Floats
 from .data.scoring import Scored
 from .data.units import BASE, CONDITION, filled_text
-from .metrics import OVERALL, cluster_margins, is_share, margins_of, metric, rests_on
 
 Multiplicity = Literal["holm", "bh", "none"]
 ADJUSTMENTS = ("holm", "bh", "none")
@@ -143,61 +144,20 @@ def bounds_of(replicates: Floats, alpha: float, *, share: bool, n_clusters: int)
     return StatisticInterval(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)
 
 
-@dataclass(frozen=True)
-class LabelledAnswers:
-    """n answers next to gold labels, in clusters."""
-
-    # level, predicted, cluster: shape (n,): Gold label, class of the answer (-1 for none), and cluster of
-    # each answer.
-    level: Codes
-    predicted: Codes
-    cluster: Codes
-    n_clusters: int  # clusters that there are, whether they have answers or not
-    class_of: Codes  # shape (L,): class that covers each gold label
-    classes: Sequence[str]
-    levels: Sequence[str]
-
-    def counted(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-        """Which answers a share is about, and which of them it counts, (n,) each; None of other metrics."""
-        gold, predicted = self.class_of[self.level], self.predicted
-        among = rests_on(name, self.level, predicted, self.class_of, self.classes, self.levels)
-        kind, _, of = name.partition("_")
-        code = list(self.classes).index(of) if of in self.classes else -1
-        if name in ("accuracy", "missing_rate"):
-            return among, (gold == predicted) if name == "accuracy" else predicted < 0
-        if name in OVERALL:
-            return None
-        if kind == "f1" and not (gold == code).any():
-            return among, among
-        if kind == "f1":
-            return (gold == code) | (predicted == code), (gold == code) & (predicted == code)
-        if kind in ("recall", "precision"):
-            return among, gold == predicted
-        if kind == "specificity":
-            return among, (predicted != code) & (predicted >= 0)
-        return among, predicted == code
-
-
 def bounds_of_metrics(
     names: Sequence[str], of: LabelledAnswers, alpha: float
 ) -> dict[str, StatisticInterval]:
     """Bound metrics of labels: shares by `share`, F1 of a class by `f1`, others by weights of answers."""
-    result: dict[str, StatisticInterval] = {}
-    nothing = margins_of(np.zeros((1, 3 * len(of.class_of) + len(of.classes) + 1)), of.class_of)
-    for name in names:
-        metric(name, nothing, of.classes, of.levels)  # refuses unknown names
-    non_shares = [name for name in dict.fromkeys(names) if of.counted(name) is None]
-    for name in names:
-        parts = of.counted(name)
-        if parts is not None:
-            among, right = parts
-            bounds = share(right[among].astype(float), of.cluster[among], alpha)
-            bounds = f1(bounds) if name.startswith("f1_") else bounds
-            limited = np.isfinite(bounds.lower)
-            result[name] = StatisticInterval(
-                bounds.estimate, bounds.std_error, bounds.lower, bounds.upper, WILSON if limited else NONE
-            )
-    return result | (_bayesian_bounds(non_shares, of, alpha) if non_shares else {})
+    metrics = {name: find_metric(name, of.classes, of.levels)[0] for name in names}
+    non_shares = [name for name, metric in metrics.items() if metric.counted is None]
+    result = _bayesian_bounds(non_shares, of, alpha) if non_shares else {}
+    for name in [name for name in metrics if name not in non_shares]:
+        bounds = bounded_share(name, of, alpha) if rests_on(name, of).any() else NOTHING
+        source = WILSON if np.isfinite(bounds.lower) else NONE
+        result[name] = StatisticInterval(
+            bounds.estimate, bounds.std_error, bounds.lower, bounds.upper, source
+        )
+    return result
 
 
 def _bayesian_bounds(names: Sequence[str], of: LabelledAnswers, alpha: float) -> dict[str, StatisticInterval]:
@@ -214,7 +174,7 @@ def _bayesian_bounds(names: Sequence[str], of: LabelledAnswers, alpha: float) ->
 
     def statistics(weights: Floats) -> Floats:
         margins = margins_of(weights @ parts, of.class_of)
-        return np.stack([metric(name, margins, of.classes, of.levels) for name in names], axis=1)
+        return np.stack([metric_values(name, margins, of.classes, of.levels) for name in names], axis=1)
 
     none = np.zeros(len(cells))
     sample = np.concatenate([np.bincount(code, minlength=len(cells)).astype(float), np.zeros(len(level))])
@@ -249,10 +209,10 @@ def bounds_by_plan(
     margins = margins_of(plan.weights(of.n_clusters) @ sums, of.class_of)
     result = {}
     for name in names:
-        replicates = metric(name, margins, of.classes, of.levels)
-        mask = rests_on(name, of.level, of.predicted, of.class_of, of.classes, of.levels)
-        n = n_distinct(of.cluster[mask])
-        result[name] = bounds_of(replicates, plan.alpha, share=is_share(name), n_clusters=n)
+        metric, _ = find_metric(name, of.classes, of.levels)
+        replicates = metric_values(name, margins, of.classes, of.levels)
+        n = n_distinct(of.cluster[rests_on(name, of)])
+        result[name] = bounds_of(replicates, plan.alpha, share=metric.is_share, n_clusters=n)
     return result
 
 

@@ -33,7 +33,6 @@ from .intervals import (
     pooled_notes,
     weighted_means,
 )
-from .metrics import majority_class
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
 
 if TYPE_CHECKING:
@@ -319,8 +318,8 @@ def _baselines(
 ) -> Iterator[dict[str, Any]]:
     """Both baselines on the units of a cell: a constant answer, and independent draws of a class."""
     units = cell.frame.drop_duplicates("unit")
-    level, gold = units["level"].to_numpy(dtype=np.int64), units["gold"].to_numpy(dtype=np.int64)
-    always = majority_class(level, cell.class_of, len(cell.classes))
+    gold = units["gold"].to_numpy(dtype=np.int64)
+    always = int(np.bincount(gold, minlength=len(cell.classes)).argmax())  # the first of several
     answers = SampledLabels(gold, np.full((len(gold), max(k_values, default=1)), always))
     miss = 1 - 1 / len(cell.classes)
     counts = counts_of(units, np.ones(len(units), dtype=bool), cluster_codes(units, plan.cluster)[0])

@@ -36,12 +36,13 @@ from ..frames.passport import coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..numerics.bootstrap import unequal_clusters
 from ..numerics.intervals import CORRELATION, SHARE, cut
+from ..numerics.metrics.label_metrics import metric_of, metric_values
+from ..numerics.metrics.margins import cluster_margins, margins_of
 from ..numerics.panel import RowClusters
 from ..numerics.types import Codes, Floats
 from ..results import Result
 from .data.scoring import Scored, TaskCell, class_codes
 from .intervals import IntervalPlan, cluster_codes
-from .metrics import cluster_margins, is_share, margins_of, metric
 from .parse_status import outcome
 
 ITEM = ["item_id", "line"]  # what people label
@@ -281,8 +282,9 @@ def _coverage(units: _Units, names: Sequence[str], alpha: float) -> list[str]:
 
 def _bounded(numbers: EstimateVariances, names: Sequence[str], alpha: float) -> pd.DataFrame:
     """Standard errors and intervals of metrics, which end where their values end."""
-    table = interval_table(numbers, alpha, share=np.array([is_share(name) for name in names]))
-    correlation = np.array(names) == "mcc"
+    metrics = [metric_of(name) for name in names]
+    table = interval_table(numbers, alpha, share=np.array([metric.is_share for metric in metrics]))
+    correlation = np.array([metric.least < 0 for metric in metrics])
     for support, mask in ((CORRELATION, correlation), (SHARE, ~correlation)):
         lower, upper, estimate = table.loc[mask, ["lower", "upper", "estimate"]].to_numpy(dtype=float).T
         table.loc[mask, "lower"], table.loc[mask, "upper"] = cut(lower, upper, estimate, support)
@@ -312,8 +314,8 @@ def _estimated(
     influence = np.zeros((len(level), len(names)))
     estimate = np.full(len(names), np.nan)
     for column, name in enumerate(names):
-        estimate[column] = metric(name, exact, cell.classes, cell.levels)[0]
-        up, down = (metric(name, margin, cell.classes, cell.levels) for margin in margins)
+        estimate[column] = metric_values(name, exact, cell.classes, cell.levels)[0]
+        up, down = (metric_values(name, margin, cell.classes, cell.levels) for margin in margins)
         slope = (up - down) / (2 * step)
         influence[mask, column] = slope[kind] * weight[mask] / total
     return InfluenceEstimates(estimate, influence, mask)

@@ -17,6 +17,8 @@ from ..correction.methods import PredictThenDebias, correction_of
 from ..correction.sources import refuse_unused
 from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
+from ..numerics.metrics.label_metrics import METRIC_NAMES, OVERALL, metric_of, random_expectation
+from ..numerics.metrics.margins import LabelledAnswers, Margins, cluster_margins, margins_of
 from ..numerics.types import Codes, Floats
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
@@ -25,7 +27,6 @@ from .data.stored_scores import scores_of_stored
 from .intervals import (
     BOOTSTRAP,
     IntervalPlan,
-    LabelledAnswers,
     StatisticInterval,
     as_row,
     bounds_by_plan,
@@ -34,15 +35,6 @@ from .intervals import (
     gain_bounds,
     interval_notes,
     pooled_notes,
-)
-from .metrics import (
-    OVERALL,
-    Margins,
-    cluster_margins,
-    is_fixed,
-    majority_answers,
-    margins_of,
-    random_expectation,
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
 from .prediction_powered import corrected_scores
@@ -83,10 +75,8 @@ def scores(
     by : sequence of str
         Columns of ``scored.frame`` to score by, such as language or modality.
     metrics : sequence of str, optional
-        ``accuracy, balanced_accuracy, macro_f1, micro_f1, weighted_f1, specificity`` (mean of the classes),
-        ``mcc, missing_rate``, and ``recall_X, precision_X, f1_X, specificity_X`` of a class X, or
-        ``recall_X`` of a gold label X. By default all of the first, and, where a class covers several gold
-        labels, the recall of each of them and the specificity of the class.
+        METRIC_NAMES, where X is a class or, of recall, a gold label. By default all without X, and, where a
+        class covers several gold labels, the recall of each of them and the specificity of the class.
     missing : sequence of "wrong", "missing", "study"
         What missing answers count as: wrong, left out, or `Scored.policy`.
     draws, seed, alpha : int, int, float
@@ -187,6 +177,9 @@ def scores(
     )
 
 
+scores.__doc__ = str(scores.__doc__).replace("METRIC_NAMES", f"``{', '.join(METRIC_NAMES)}``")
+
+
 def _cells(scored: Scored, by: Sequence[str]) -> Iterator[TaskCell]:
     """Cells of judges, then those of their units, for baselines."""
     yield from scored.cells(by)
@@ -272,10 +265,18 @@ def _baseline_rows(
     for name in metric_names:
         expected = random_expectation(name, gold, cell.levels, cell.classes)
         rows = {judge: bounds[name] for judge, bounds in bounds_by_judge.items()}
-        if is_fixed(name):
+        if metric_of(name).is_fixed:
             rows[MAJORITY] = StatisticInterval.none(rows[MAJORITY].estimate)
         for judge, bounds in (rows | {RANDOM: StatisticInterval.none(expected)}).items():
             yield as_row({**cell.keys, "judge": judge, "judge_kind": BASELINE}, WRONG, name, bounds, counts)
+
+
+def majority_answers(level: Codes, class_of: Codes, n_classes: int, stratum: Codes) -> Codes:
+    """Most frequent class of the stratum of each unit, shape (n,); of several classes the first."""
+    counts = np.zeros((int(stratum.max(initial=-1)) + 1, n_classes), dtype=np.int64)
+    np.add.at(counts, (stratum, class_of[level]), 1)
+    answers: Codes = counts.argmax(axis=1)[stratum].astype(np.int64)
+    return answers
 
 
 def _stratum(frame: pd.DataFrame, strata: Sequence[str]) -> Codes:

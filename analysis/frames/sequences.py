@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 
-from ..numerics.confidence_sequences import FEWEST, FEWEST_EVENTS, half_widths, p_values
 from ..numerics.intervals import SAME, check_alpha
+from ..numerics.intervals.confidence_sequences import FEWEST, FEWEST_EVENTS, half_widths, p_values
 from ..numerics.types import Codes, Floats
 
 LOOKS = 20  # by default

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..figures.benchmark.panels import METRICS
+from ..figures.benchmark.panels import METRIC_LABELS
 from ..figures.conjoint.effects import is_reference
 from ..figures.labels import (
     ColumnNames,
@@ -315,7 +315,7 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
         if isinstance(key, tuple) and ("_" in key[1] or (key[0] == "judges" and re.search(r"\d", key[1]))):
             result = re.sub(_whole(key[1]), lambda _, text=label: text, result)  # type: ignore[misc]
     result = re.sub(_whole("p_holm"), "adjusted p", result)
-    for name, metric in METRICS.items():
+    for name, metric in METRIC_LABELS.items():
         if "_" in name or name in ACRONYMS:
             result = re.sub(_whole(name), metric if metric[1:2].isupper() else _uncapitalised(metric), result)
     return true_minus(re.sub(ID, lambda match: match[0].replace("_", " "), result))

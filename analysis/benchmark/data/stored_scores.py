@@ -21,20 +21,17 @@ from ...frames.stored import fetched
 from ...frames.unit_batches import UNITS_AT_A_TIME, unit_batches
 from ...frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ...numerics.linear import one_thread
+from ...numerics.metrics.label_metrics import (
+    accuracy,
+    find_metric,
+    metric_of,
+    metric_values,
+    random_expectation,
+)
+from ...numerics.metrics.margins import Margins, cluster_margins, margins_of
 from ...numerics.poisson import poisson_weights
 from ...numerics.types import Codes, Floats
 from ..intervals import IntervalPlan, StatisticInterval, as_row, bounds_of
-from ..metrics import (
-    OVERALL,
-    Margins,
-    accuracy,
-    cluster_margins,
-    is_fixed,
-    is_share,
-    margins_of,
-    metric,
-    random_expectation,
-)
 from ..parse_status import MISSING, NO_ANSWER, STUDY, WRONG
 from .scoring import TaskCell, class_codes
 from .stored import StoredScored, text
@@ -78,17 +75,11 @@ class MarginSums:
         return margins_of(self.sums, cell.class_of)
 
     def rests_on(self, name: str, cell: TaskCell) -> int:
-        """Clusters with units in the denominator of a metric, as `metrics.rests_on` has it."""
-        n_levels, n_classes, width = len(cell.levels), len(cell.classes), self.sums.shape[1]
-        kind, _, of = name.partition("_")
-        if name in OVERALL or kind == "share":
-            return int(self.clusters[-1])
-        if kind == "recall" and of in cell.levels:
-            return int(self.clusters[cell.levels.index(of)])
-        code = cell.classes.index(of)
-        if kind == "precision":
-            return int(self.clusters[3 * n_levels + code])
-        return int(self.clusters[width + code + (n_classes if kind == "specificity" else 0)])
+        """Clusters with units in the denominator of a metric, as `rests_on` has it."""
+        metric, place = find_metric(name, cell.classes, cell.levels)
+        k, width = len(cell.classes), self.sums.shape[1]
+        starts = {"label": 0, "answers": 3 * len(cell.levels), "class": width, "other classes": width + k}
+        return int(self.clusters[starts.get(metric.denominator, width + 2 * k) + place])
 
 
 @dataclass(frozen=True)
@@ -283,9 +274,9 @@ def _judge_rows(judge: _Judge, metric_names: Sequence[str], policies: Sequence[s
         margins = under.margins(judge.cell)
         for name in metric_names:
             draws, of = (everything, margins_of_all) if name == "missing_rate" else (under, margins)
-            values = metric(name, of, judge.cell.classes, judge.cell.levels)
+            values = metric_values(name, of, judge.cell.classes, judge.cell.levels)
             n = draws.rests_on(name, judge.cell)
-            bounds = bounds_of(values, alpha, share=is_share(name), n_clusters=n)
+            bounds = bounds_of(values, alpha, share=metric_of(name).is_share, n_clusters=n)
             rows.append(as_row(judge.cell.keys, policy, name, bounds, judge.counts[policy]))
     return rows
 
@@ -327,11 +318,12 @@ def _baseline_rows(group: _Judge, metric_names: Sequence[str], alpha: float) -> 
     rows, cell, draws = [], group.cell, group.drawn[WRONG]
     margins = draws.margins(cell)
     for name in metric_names:
-        values, n = metric(name, margins, cell.classes, cell.levels), draws.rests_on(name, cell)
+        values, n = metric_values(name, margins, cell.classes, cell.levels), draws.rests_on(name, cell)
+        metric = metric_of(name)
         expected = random_expectation(name, margins.class_gold[0], cell.levels, cell.classes)
-        always = bounds_of(values, alpha, share=is_share(name), n_clusters=n)
+        always = bounds_of(values, alpha, share=metric.is_share, n_clusters=n)
         bounds = {
-            MAJORITY: StatisticInterval.none(always.estimate) if is_fixed(name) else always,
+            MAJORITY: StatisticInterval.none(always.estimate) if metric.is_fixed else always,
             RANDOM: StatisticInterval.none(expected),
         }
         for judge, limits in bounds.items():

@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...numerics.intervals import SAME, wilson
+from ...numerics.metrics.probability_metrics import CALIBRATION_METRICS
 from ...numerics.types import Codes, Floats
 from ...results import AnalysisStep, Result, analysis
 from ..data.scoring import Scored, TaskCell
@@ -37,18 +38,7 @@ BINS = 10
 SMALLEST = 1e-6  # probabilities are no closer to 0 and 1 than this in logits
 BAND_DRAWS = 400  # of outcomes, at most
 GIVEN = "given label"
-METRICS = {  # with the least value that each can have
-    "calibration_intercept": -np.inf,
-    "calibration_slope": -np.inf,
-    "calibration_in_the_large": -np.inf,
-    "ece_debiased": 0.0,
-    "brier": 0.0,
-    "reliability": -np.inf,
-    "resolution": -np.inf,
-    "uncertainty": 0.0,
-}
 REFLECTION = "Intervals of reliability and calibration error are reflected at the estimate."
-REFLECTED = ("reliability", "ece_debiased")  # their draws exceed them by noise
 
 
 def calibration(
@@ -157,9 +147,9 @@ def calibration(
             notes.append(f"{who}: {int((~mask).sum()):,} of {len(p):,} answers have no probability.")
         p, y, frame, keys = p[mask], y[mask], cell.frame.loc[mask], {**cell.keys, "event": event}
         rows += _rows(keys, p, y, frame, bins, plan)
-        notes += _notes_on_judge(who, p, y, rows[-len(METRICS) :])
+        notes += _notes_on_judge(who, p, y, rows[-len(CALIBRATION_METRICS) :])
         events_of = np.array([(y == 0).sum(), (y == 1).sum()], dtype=float)
-        covered += measured_notes("calibration", METRICS, events_of, frame, plan)
+        covered += measured_notes("calibration", CALIBRATION_METRICS, events_of, frame, plan)
         for name, table in _tables(p, y, frame, bins, plan).items():
             extra[name].append(table.assign(**keys)[[*keys, *table.columns]])
     if not rows:
@@ -241,18 +231,18 @@ def _rows(
     codes, n_clusters = cluster_codes(frame, plan.cluster)
     replicates = drawn_metrics(p, y, codes, plan.weights(n_clusters), n_bins)
     counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
-    for name, least in METRICS.items():
-        bounds = bounds_of(replicates[name], plan.alpha, share=False, n_clusters=n_clusters)
-        if name in REFLECTED:
+    for metric in CALIBRATION_METRICS:
+        bounds = bounds_of(replicates[metric.name], plan.alpha, share=False, n_clusters=n_clusters)
+        if metric.is_reflected:
             lower, upper = 2 * bounds.estimate - bounds.upper, 2 * bounds.estimate - bounds.lower
-            lower, upper = max(lower, least), max(upper, least)
+            lower, upper = max(lower, metric.least), max(upper, metric.least)
             without = upper - lower <= SAME  # both limits are the least possible value
             bounds = (
                 StatisticInterval.none(bounds.estimate)
                 if without
                 else replace(bounds, lower=lower, upper=upper)
             )
-        yield as_row(keys, MISSING, name, bounds, counts)
+        yield as_row(keys, MISSING, metric.name, bounds, counts)
 
 
 def _notes_on_judge(who: str, p: Floats, y: Floats, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

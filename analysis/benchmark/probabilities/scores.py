@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError, listed
 
 from ...frames.passport import coverage_notes, situation_of
 from ...frames.vocabulary import BASELINE, MAJORITY, RANDOM
+from ...numerics.metrics.probability_metrics import AUC, LOG_LOSS, ProbabilityMetric
 from ...numerics.types import Codes, Floats
 from ...results import AnalysisStep, Result, analysis
 from ..data.scoring import Scored, TaskCell
@@ -32,7 +33,6 @@ from ..parse_status import MISSING, NO_ANSWER
 if TYPE_CHECKING:
     from ..data.answered import LabelAnswers
 
-LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss
 CHUNK = 200  # draws at a time, so that memory stays flat
 PROBABILITY = "probability"
@@ -107,7 +107,7 @@ def probabilities(
             notes.append(f"{who}: {without} and are excluded.")
         rows += _rows(cell.keys, probability[mask], cell.frame.loc[mask], plan)
         gold = np.bincount(cell.codes("gold")[mask], minlength=len(cell.classes)).astype(float)
-        covered += measured_notes("probabilities", ("log_loss", "auc"), gold, cell.frame.loc[mask], plan)
+        covered += measured_notes("probabilities", (LOG_LOSS, AUC), gold, cell.frame.loc[mask], plan)
     if not rows:
         raise refused[0]
     for cell in scored.cells(by, judges=False):
@@ -129,13 +129,13 @@ def probabilities(
 
 
 def measured_notes(
-    method: str, metrics: Iterable[str], counts: Floats, frame: pd.DataFrame, plan: IntervalPlan
+    method: str, metrics: Iterable[ProbabilityMetric], counts: Floats, frame: pd.DataFrame, plan: IntervalPlan
 ) -> list[str]:
     """State which intervals were measured to cover too rarely, from answers and the counts of classes."""
     if not plan.draws:
         return []
     situation = situation_of(cluster_codes(frame, plan.cluster)[0], counts)
-    return coverage_notes(method, [(name, name, situation) for name in metrics], plan.alpha)
+    return coverage_notes(method, [(metric.name, metric.name, situation) for metric in metrics], plan.alpha)
 
 
 def class_probabilities(cell: TaskCell) -> Floats:
@@ -216,9 +216,9 @@ def _rows(
     losses = weighted_means(unit_log_loss(probability, gold)[:, None], codes, weights)[:, 0]
     replicates = {LOG_LOSS: losses, AUC: mean_auc(probability, gold, weights, codes)}
     counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
-    for name, values in replicates.items():
+    for metric, values in replicates.items():
         bounds = bounds_of(values, plan.alpha, share=False, n_clusters=n_clusters)
-        yield as_row(keys, MISSING, name, bounds, counts)
+        yield as_row(keys, MISSING, metric.name, bounds, counts)
 
 
 def _baselines(cell: TaskCell, plan: IntervalPlan) -> Iterator[dict[str, Any]]:
@@ -231,8 +231,8 @@ def _baselines(cell: TaskCell, plan: IntervalPlan) -> Iterator[dict[str, Any]]:
     yield from _rows({**keys, "judge": MAJORITY}, np.tile(shares, (len(gold), 1)), units, plan)
     codes, _ = cluster_codes(units, plan.cluster)
     counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
-    for name, value in {LOG_LOSS: float(np.log(k)), AUC: 0.5}.items():
-        yield as_row({**keys, "judge": RANDOM}, MISSING, name, StatisticInterval.none(value), counts)
+    for metric, value in {LOG_LOSS: float(np.log(k)), AUC: 0.5}.items():
+        yield as_row({**keys, "judge": RANDOM}, MISSING, metric.name, StatisticInterval.none(value), counts)
 
 
 @analysis("benchmark", order=30, when=lambda answered: answered.is_scored)

@@ -17,7 +17,7 @@ from conjury.inference.tables.parquet import read_parquet
 from ...frames.cells import without_repeats
 from ...frames.sequences import KIND, TARGET, looks_at
 from ...frames.variables import Formula, numeric_column, parse, require_column, unit_codes
-from ...numerics.confidence_sequences import FEWEST_EVENTS
+from ...numerics.intervals.confidence_sequences import FEWEST_EVENTS
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..estimates import Estimates

@@ -7,31 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from ...numerics.metrics.label_metrics import METRICS
+from ...numerics.metrics.probability_metrics import PROBABILITY_METRICS
 from ..labels import ColumnNames, display_order, select_identifiers
 
-METRICS = {
-    "accuracy": "Accuracy",
-    "balanced_accuracy": "Balanced accuracy",
-    "macro_f1": "Macro-F1",
-    "micro_f1": "Micro-F1",
-    "weighted_f1": "Weighted F1",
-    "recall": "Recall",
-    "precision": "Precision",
-    "specificity": "Specificity",
-    "share": "Share of answers",
-    "mcc": "Matthews correlation",
-    "log_loss": "Log-loss",
-    "auc": "AUC",
-    "calibration_intercept": "Calibration intercept",
-    "calibration_slope": "Calibration slope",
-    "calibration_in_the_large": "Intercept at slope 1",
-    "ece_debiased": "Calibration error",
-    "brier": "Brier score",
-    "reliability": "Reliability",
-    "resolution": "Resolution",
-    "uncertainty": "Uncertainty",
-    "missing_rate": "No answer",
-}
+METRIC_LABELS = {metric.name: metric.label for metric in (*METRICS, *PROBABILITY_METRICS)}
 PASSES = {
     "pass_at_k": "At least one of k right (pass@k)",
     "pass_all_k": "All k right (pass^k)",
@@ -80,12 +60,12 @@ OTHER_LABEL = "other label"
 def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
     """A metric in words; recall on a level names the level."""
     text = str(name)
-    if text in METRICS:
-        return METRICS[text]
+    if text in METRIC_LABELS:
+        return METRIC_LABELS[text]
     if text in PASSES:
         return PASSES[text]
     kind, _, level = text.partition("_")
-    label = {"f1": "F1"}.get(kind, METRICS.get(kind, kind.capitalize()))
+    label = METRIC_LABELS.get(kind, kind.capitalize())
     return f"{label}: {(levels or {}).get(level, level.replace('_', ' '))}" if level else label
 
 

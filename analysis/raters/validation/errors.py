@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...numerics.intervals.bounded import BoundedEstimate, Flags, difference, difference_of_shares, f1, share
+from ...numerics.intervals.bounded import BoundedEstimate, Flags, difference, difference_of_shares, share
+from ...numerics.metrics.label_metrics import bounded_share
+from ...numerics.metrics.margins import LabelledAnswers
 from ...numerics.types import Codes, Floats
 from .coding import CodedRows, GoldCoding, Groups, counts_of
 from .labels import ACCURACY, headline_of, weights_of, with_people
@@ -50,18 +52,21 @@ def tested_classes(coded: CodedRows) -> list[int]:
 
 def add_errors(rows: TestRows, coded: CodedRows, gold: GoldCoding) -> None:
     """Add recall, precision and F1 of each class."""
-    judge_label, cluster = coded.judges[0][gold.row], coded.cluster[gold.row]
-    mask = judge_label >= 0
+    answers = _answers(coded, gold, coded.judges[0] >= 0)
     for place in classes_first(coded):
-        name, is_gold, is_given = coded.classes[place], mask & (gold.label == place), judge_label == place
-        right = is_gold & is_given
-        for measure, among in (("recall", is_gold), ("precision", is_given)):
-            rows.add(ERRORS, measure, _share_among(right, among, cluster, rows.alpha), label=name)
-        rows.add(ERRORS, "f1", f1(_share_among(right, is_gold | is_given, cluster, rows.alpha)), label=name)
+        name = coded.classes[place]
+        for measure in ("recall", "precision", "f1"):
+            estimate = bounded_share(f"{measure}_{name}", answers, rows.alpha)
+            rows.add(ERRORS, measure, estimate, label=name)
 
 
-def _share_among(right: Flags, among: Flags, cluster: Codes, alpha: float) -> BoundedEstimate:
-    return share(right[among].astype(float), cluster[among], alpha)
+def _answers(coded: CodedRows, gold: GoldCoding, mask: Flags) -> LabelledAnswers:
+    """Answers of the judge to rows of a mask, (n,), next to the labels that count as right."""
+    row = gold.row[mask[gold.row]]
+    return LabelledAnswers(
+        gold.label[mask[gold.row]], coded.judges[0][row], coded.cluster[row], coded.n, np.arange(coded.q),
+        coded.classes, coded.classes,
+    )  # fmt: skip
 
 
 def confusion(coded: CodedRows, gold: GoldCoding) -> pd.DataFrame:
@@ -101,9 +106,9 @@ def add_subgroups(rows: TestRows, coded: CodedRows, gold: GoldCoding) -> None:
                 )
                 rows.add(SUBGROUPS, "accuracy_difference", estimate, family=f"subgroups {group.name}", **keys)
             for place in classes_first(coded) if coded.q <= MOST_RECALLS else ():
-                among = inside[gold.row] & (gold.label == place)
-                estimate = _share_among(judge[gold.row] == place, among, coded.cluster[gold.row], rows.alpha)
-                rows.add(SUBGROUPS, "recall", estimate, label=coded.classes[place], **keys)
+                name = coded.classes[place]
+                recall = bounded_share(f"recall_{name}", _answers(coded, gold, inside), rows.alpha)
+                rows.add(SUBGROUPS, "recall", recall, label=name, **keys)
 
 
 def agreement_of_rows(judge: Codes, counts: Floats) -> Floats:

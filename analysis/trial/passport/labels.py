@@ -110,7 +110,7 @@ def draw_options(sample: ItemSample) -> dict[str, Any]:
 
 def class_metrics() -> list[str]:
     """Every metric that `scores` knows, of both classes."""
-    from ...benchmark.metrics import OF_A_CLASS, OVERALL
+    from ...numerics.metrics.label_metrics import OF_A_CLASS, OVERALL
 
     return [*OVERALL, *(f"{kind}_{name}" for kind in OF_A_CLASS for name in CLASSES)]
 

@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conjury.analysis.benchmark.metrics import (
+from conjury.analysis.benchmark import scores
+from conjury.analysis.figures.benchmark.panels import metric_in_words
+from conjury.analysis.numerics.metrics.label_metrics import (
+    METRIC_NAMES,
+    METRICS,
     OVERALL,
-    Margins,
-    cluster_margins,
+    Metric,
     contributions,
-    is_share,
-    margins_of,
-    metric,
+    metric_of,
+    metric_values,
     random_expectation,
 )
+from conjury.analysis.numerics.metrics.margins import Margins, cluster_margins, margins_of
 from conjury.inference.errors import InputError
 
 NAMES = ("a", "b", "c", "d")
@@ -35,7 +38,7 @@ def margins(gold: Any, predicted: Any, k: int, class_of: Any = None) -> Margins:
 
 def value(name: str, m: Margins) -> float:
     names = NAMES[: m.given.shape[1] - 1]
-    return float(metric(name, m, names, NAMES[: m.gold.shape[1]])[0])
+    return float(metric_values(name, m, names, NAMES[: m.gold.shape[1]])[0])
 
 
 def sample(kind: str) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +120,7 @@ def test_recall_of_a_gold_label_counts_answers_with_the_class_that_covers_it() -
     levels, classes = ("safe", "implicit", "explicit"), ("safe", "harmful")
     expected = {"recall_implicit": 1 / 2, "recall_explicit": 2 / 3, "recall_harmful": 3 / 5}
     expected |= {"specificity_harmful": 1.0, "accuracy": 4 / 6}
-    assert {name: metric(name, m, classes, levels)[0] for name in expected} == pytest.approx(expected)
+    assert {name: metric_values(name, m, classes, levels)[0] for name in expected} == pytest.approx(expected)
 
 
 def test_weighted_margins_are_those_of_repeated_units() -> None:
@@ -138,19 +141,53 @@ def test_unknown_metrics_are_refused_with_a_near_name_and_shares_of_units_are_kn
     with pytest.raises(InputError, match="no metric 'recall_z'"):
         value("recall_z", margins([0], [0], 2))
     # shares of units, which have Wilson intervals
-    assert [name for name in OVERALL if is_share(name)] == ["accuracy", "missing_rate"]
+    assert [metric.name for metric in OVERALL.values() if metric.is_share] == ["accuracy", "missing_rate"]
+
+
+EVERY = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: f"{metric.of}-{metric.name}")
+
+
+def of_class(metric: Metric) -> tuple[str, int]:
+    """The name of a metric, of class a, or of class b where other classes decide it; and the class."""
+    place = int(metric.denominator == "other classes")
+    return metric.name if metric.of == "all" else f"{metric.name}_{NAMES[place]}", place
 
 
 @pytest.mark.parametrize("gold", [(0, 0, 1, 2), (0, 1, 1, 1), (0, 0, 0, 0)])
-def test_random_baseline_is_the_mean_over_all_random_answers(gold: tuple[int, ...]) -> None:
-    counts = np.bincount(gold, minlength=3).astype(float)
-    names = NAMES[:3]
+@EVERY
+def test_random_baseline_is_the_mean_over_all_random_answers(metric: Metric, gold: tuple[int, ...]) -> None:
+    counts, names = np.bincount(gold, minlength=3).astype(float), NAMES[:3]
+    (name, _), levels = of_class(metric), names if metric.of == "label" else ()
     every = [margins(gold, answers, 3) for answers in product(range(3), repeat=len(gold))]
-    metrics = ["accuracy", "balanced_accuracy", "macro_f1", "micro_f1", "weighted_f1", "mcc", "specificity"]
-    for name in [*metrics, "f1_a", "precision_a", "recall_a", "specificity_b"]:
-        mean = np.mean([metric(name, m, names, names)[0] for m in every])
-        found = random_expectation(name, counts, names, names)
-        assert found == pytest.approx(mean, abs=1e-12, nan_ok=True), name
+    mean = np.mean([metric_values(name, m, names, levels)[0] for m in every])
+    expected = random_expectation(name, counts, levels, names)
+    assert expected == pytest.approx(mean, abs=1e-12, nan_ok=True)
+
+
+@EVERY
+def test_linear_metrics_are_sums_of_contributions_and_fixed_ones_do_not_depend_on_gold(
+    metric: Metric,
+) -> None:
+    names = NAMES[:3]
+    (name, place), levels = of_class(metric), names if metric.of == "label" else ()
+
+    def value_of(gold: Any, answers: Any) -> float:
+        return float(metric_values(name, margins(gold, answers, 3), names, levels)[0])
+
+    level = np.array([0, 0, 0, 1, 1, 2])
+    added = contributions(name, level, np.arange(3), names, levels)
+    several = np.random.default_rng(4).integers(0, 3, (20, 6))
+    sums = [abs(added[level, answers].sum() - value_of(level, answers)) < 1e-9 for answers in several]
+    assert all(sums) == metric.is_linear
+    always = [place] * 6
+    assert (abs(value_of(level, always) - value_of([0, 1, 1, 1, 2, 2], always)) < 1e-9) == metric.is_fixed
+
+
+def test_every_metric_is_named_in_the_documentation_and_has_a_label() -> None:
+    assert all(name in str(scores.__doc__) for name in METRIC_NAMES)
+    assert {metric_in_words(name) for name in OVERALL} == {metric.label for metric in OVERALL.values()}
+    with pytest.raises(InputError, match="did you mean 'macro_f1'"):
+        metric_of("macr_f1")
 
 
 @pytest.mark.parametrize("units", [1e4, 1e7])
@@ -158,10 +195,3 @@ def test_random_f1_of_many_units_is_near_that_of_mean_counts(units: float) -> No
     """A tenth of the units is of class a; of four classes, each is given to a quarter."""
     found = random_expectation("f1_a", units * np.array([0.1, 0.3, 0.3, 0.3]), NAMES, NAMES)
     assert found == pytest.approx(2 * 0.1 * 0.25 / (0.1 + 0.25), rel=2e-3)
-
-
-def test_contributions_of_units_sum_to_the_specificity_of_a_class() -> None:
-    level, given = np.array([0, 0, 1, 1, 2, 2, 2]), np.array([0, 1, 1, 0, 1, 2, 0])
-    names = ("a", "b", "c")
-    added = contributions("specificity_b", level, np.arange(3), names, names)
-    assert added[level, given].sum() == pytest.approx(3 / 5)  # of five units that are not b, two are called b

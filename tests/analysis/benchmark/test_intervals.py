@@ -13,12 +13,12 @@ from statsmodels.stats.proportion import proportion_confint
 from conjury.analysis.benchmark import by_label, confusion, score, scores
 from conjury.analysis.benchmark.intervals import (
     IntervalPlan,
-    LabelledAnswers,
     bounds_of,
     bounds_of_metrics,
     cluster_sums,
 )
-from conjury.analysis.benchmark.metrics import cluster_margins, margins_of, metric
+from conjury.analysis.numerics.metrics.label_metrics import metric_values
+from conjury.analysis.numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
 from conjury.analysis.results import Result
 
 CLASSES = ["a", "b"]
@@ -80,7 +80,7 @@ def test_percentile_intervals_of_f1_cover_at_the_nominal_rate() -> None:
     for _ in range(times):
         gold, given = np.divmod(rng.choice(k * k, n, p=joint), k)
         sums = cluster_margins(gold, given, own, k, np.arange(n), n)
-        drawn = metric("macro_f1", margins_of(plan.weights(n) @ sums, own), "abc", "abc")
+        drawn = metric_values("macro_f1", margins_of(plan.weights(n) @ sums, own), "abc", "abc")
         found = bounds_of(drawn, 0.05, share=False, n_clusters=n)
         covered += found.lower <= truth.mean() <= found.upper
     assert 0.92 <= covered / times <= 0.975  # 0.95 but for 2.3 standard errors and the bootstrap's bias

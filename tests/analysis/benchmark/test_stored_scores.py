@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from stored import in_duckdb
 
-from conjury.analysis.benchmark import by_label, confusion, differences, metrics, passes, score, scores
+from conjury.analysis.benchmark import by_label, confusion, differences, passes, score, scores
 from conjury.analysis.benchmark.intervals import IntervalPlan
-from conjury.analysis.benchmark.metrics import expected_f1
 from conjury.analysis.frames import unit_batches
+from conjury.analysis.numerics.metrics import margins
+from conjury.analysis.numerics.metrics.margins import expected_f1
 from conjury.analysis.numerics.poisson import poisson_weights, states_of
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -220,7 +221,7 @@ def test_what_needs_rows_refuses_answers_in_an_engine() -> None:
 
 def test_the_expected_f1_of_millions_of_units_is_that_of_mean_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = expected_f1(40_000, 100_000, 3)
-    monkeypatch.setattr(metrics, "MOST_COUNTS", 10)
+    monkeypatch.setattr(margins, "MOST_COUNTS", 10)
     assert abs(expected_f1(40_000, 100_000, 3) - exact) < 1e-5
 
 

@@ -10,7 +10,12 @@ from scipy import integrate, optimize, stats
 from conjury.analysis.conjoint import amce
 from conjury.analysis.conjoint import sequential as sequential_effects
 from conjury.analysis.frames.sequences import units_of_shares
-from conjury.analysis.numerics.confidence_sequences import FEWEST, half_widths, mixture_scale, p_values
+from conjury.analysis.numerics.intervals.confidence_sequences import (
+    FEWEST,
+    half_widths,
+    mixture_scale,
+    p_values,
+)
 from conjury.analysis.raters import means, sequential
 
 RUNS, UNITS = 800, 3_000

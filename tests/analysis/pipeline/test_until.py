@@ -12,7 +12,7 @@ from cases import cases
 from fakes.studies import LABELS, RATINGS, items, towns, write_study
 
 from conjury.analysis.conjoint import amce, sequential
-from conjury.analysis.numerics.confidence_sequences import half_widths
+from conjury.analysis.numerics.intervals.confidence_sequences import half_widths
 from conjury.analysis.pipeline.until import stopping_rule
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate

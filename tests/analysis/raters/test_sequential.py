@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from made_up.ratings import by_judge
 
-from conjury.analysis.numerics.confidence_sequences import half_widths
+from conjury.analysis.numerics.intervals.confidence_sequences import half_widths
 from conjury.analysis.raters import agreement, means, sequential
 from conjury.inference.errors import InputError
 

@@ -8,9 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark.metrics import OF_A_CLASS, OVERALL
 from conjury.analysis.benchmark.pass_at_k import RULES
-from conjury.analysis.benchmark.probabilities.calibration import METRICS
 from conjury.analysis.conjoint.estimands import PLANS
 from conjury.analysis.conjoint.request import VCOVS
 from conjury.analysis.correction import rates
@@ -19,6 +17,8 @@ from conjury.analysis.frames.passport import (
     measurements,
 )
 from conjury.analysis.numerics.intervals import METHODS
+from conjury.analysis.numerics.metrics.label_metrics import OF_A_CLASS, OVERALL
+from conjury.analysis.numerics.metrics.probability_metrics import PROBABILITY_METRICS
 from conjury.analysis.raters.agreement.comparisons import CATEGORICAL, NUMERIC
 from conjury.analysis.raters.agreement.pairs import KINDS
 from conjury.analysis.raters.validation import compare_runs, judge
@@ -48,7 +48,9 @@ def test_every_metric_of_scores_has_rows() -> None:
     assert named <= quantities("scores")
     assert {f"difference of {name}" for name in named - {"missing_rate"}} <= quantities("differences")
     assert {name.split()[0] for name in quantities("passes")} == set(RULES)
-    assert set(METRICS) | {"auc", "log_loss"} <= quantities("probabilities") | quantities("calibration")
+    assert {metric.name for metric in PROBABILITY_METRICS} <= quantities("probabilities") | quantities(
+        "calibration"
+    )
 
 
 def test_every_coefficient_of_agreement_has_rows() -> None:

@@ -10,7 +10,7 @@ from made_up.choices import forced_choices
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm, sequential
 from conjury.analysis.frames.sequences import default_looks, with_sequence
-from conjury.analysis.numerics.confidence_sequences import half_widths
+from conjury.analysis.numerics.intervals.confidence_sequences import half_widths
 from conjury.inference.errors import InputError
 from conjury.inference.tables.parquet import write_parquet
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .types import Floats
+from ..types import Floats
 
 FEWEST = 100  # units from which shares between .15 and .85 are covered as stated; unbounded below
 # Units with the rarer of two outcomes, below which a sequence is unbounded. In simulations of looks at all

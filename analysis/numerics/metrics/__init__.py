@@ -1,0 +1,1 @@
+"""Metrics of labels and of probabilities: one record each, from which everything else follows."""
