@@ -143,13 +143,9 @@ def rmse(draws: Draws) -> Measured:
     return Measured(float(np.sqrt(squares.mean())), spread)
 
 
-def _variances(draws: Draws) -> Floats:
-    return np.asarray(draws.std_error[draws.known & np.isfinite(draws.std_error)] ** 2)
-
-
 def model_se(draws: Draws) -> Measured:
     """Root of the mean estimated variance."""
-    variances = _variances(draws)
+    variances = np.asarray(draws.std_error[draws.known & np.isfinite(draws.std_error)] ** 2)
     if len(variances) < 2 or variances.mean() == 0:
         return NOTHING
     root = float(np.sqrt(variances.mean()))

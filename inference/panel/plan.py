@@ -273,7 +273,8 @@ def _plan_of_pairs(
         n_people = people or section.people or study.design.respondents
         if not 0 < n_people <= RESPONDENTS:
             raise InputError(f"--people {n_people:,}: give a number from 1 to {RESPONDENTS:,}.")
-        if design is None or design.panel is None or _n_people(design) != n_people:
+        panel = None if design is None else design.panel
+        if design is None or panel is None or panel.tasks["judge_id"].nunique() != n_people:
             design = add_people(study, PeoplePlan(people=n_people), out=folder.path)
     check_restrictions(study, design, folder.path)
     seed = int(design.drawn["seed"])
@@ -283,10 +284,6 @@ def _plan_of_pairs(
     further = () if practice is None else tuple(int(name) for name in practice.subjects)
     displays = shown_profiles(study, design, further, images, pictures, folder.path)
     return PanelPlan(study, section, folder.path, slots, displays, design)
-
-
-def _n_people(design: DrawnDesign) -> int:
-    return 0 if design.panel is None else int(design.panel.tasks["judge_id"].nunique())
 
 
 def _practice_pair(study: Study, seed: int) -> PlannedTask:

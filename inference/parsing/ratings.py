@@ -113,7 +113,7 @@ def lenient(
     for scale in response.scales:
         ratings = _ratings_in_json(content.values, scale, single=len(response.scales) == 1)
         if not content.pure:
-            prose_values = _ratings_in_prose(prose, scale, single=len(response.scales) == 1)
+            prose_values = list(_numbers(prose, scale, _pattern(scale, len(response.scales) == 1)))
             note = (
                 ("JSON amid other text",) if ratings.values else ("read from text",) if prose_values else ()
             )
@@ -159,10 +159,6 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
         rf"{alone}(?<![\w-])(?:{'|'.join([*words, *([_GENERAL] if single else [])])})(?!\w)"
         rf"[\s*_\"'`]{{0,4}}(?:[(\[][^()\[\]\n]{{0,30}}[)\]])?{_APART}(?P<named>{NUMBER})"
     )
-
-
-def _ratings_in_prose(prose: str, scale: ScaleSpec, single: bool) -> list[float | str]:
-    return list(_numbers(prose, scale, _pattern(scale, single)))
 
 
 def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator[float | str]:

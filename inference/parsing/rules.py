@@ -21,7 +21,7 @@ from . import verdicts as choice
 from .spec import Answer, Form, LabelSpec, Reading, ResponseSpec, RuleFinding, ScaleSpec, Status, dimensions
 
 PHRASES = ROOT / "data" / "refusals.yaml"
-SEARCHED = 400
+SEARCHED = 400  # a refusal stands at the beginning of an answer
 FIRST_UNSPACED = "\u2e80"  # from here on scripts put no spaces between words
 
 
@@ -284,7 +284,10 @@ def read_answer(
     order = arrangement.get("options") or response.options
     status, note = _status_of_answer(answer)
     if status is not None:
-        return _same_readings(response, chosen.full_name, status, note)
+        return [
+            Reading(dimension, None, status, None, chosen.full_name, note)
+            for dimension in dimensions(response)
+        ]
     findings = chosen.read(answer, response, order, shown)
     cut = answer.finish_reason == "length"
     status, note = "ok", ""
@@ -327,10 +330,6 @@ def _status_of_answer(answer: Answer) -> tuple[Status | None, str]:
             return "truncated", "no text before the limit of tokens"
         return "empty", ""
     return None, ""
-
-
-def _same_readings(response: ResponseSpec, rule: str, status: Status, note: str) -> list[Reading]:
-    return [Reading(dimension, None, status, None, rule, note) for dimension in dimensions(response)]
 
 
 @lru_cache(maxsize=256)

@@ -132,10 +132,11 @@ class Templates:
 
     def names(self, name: str) -> set[str]:
         """Name the values that a template and all that it includes ask for."""
-        return {value for part in self._parts(name) for value in self._asked(part)}
-
-    def _asked(self, part: str) -> set[str]:
-        return meta.find_undeclared_variables(self._environment.parse(_text(self.folder, part)))
+        return {
+            value
+            for part in self._parts(name)
+            for value in meta.find_undeclared_variables(self._environment.parse(_text(self.folder, part)))
+        }
 
     def sha256(self, name: str) -> str:
         """Hash of a template and of all templates that it includes, by name and content."""

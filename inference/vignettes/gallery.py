@@ -116,7 +116,7 @@ def gallery_page(study: Study, entries: Sequence[GalleryProfile], facts: Mapping
             "pictures": [
                 {
                     "cues": CUES[cues],
-                    "uri": _data_uri(picture),
+                    "uri": f"data:image/png;base64,{base64.b64encode(encode(picture, 'png')).decode()}",
                     "alt": entry.alts[cues],
                     "width": picture.width,
                 }
@@ -187,7 +187,3 @@ def _counts(study: Study, entries: Sequence[GalleryProfile]) -> dict[str, dict[s
         }
         for name, part in zip(entries[0].levels, study.attributes, strict=True)
     }
-
-
-def _data_uri(picture: Picture) -> str:
-    return "data:image/png;base64," + base64.b64encode(encode(picture, "png")).decode("ascii")

@@ -82,7 +82,7 @@ def _judge_rows(
         value = _stated_value(settings, setting)
         if sent[setting].isna().all() and value is None:
             continue
-        values = _values(sent[setting])
+        values = [NOT_SENT if pd.isna(value) else _text(value) for value in sent[setting].drop_duplicates()]
         yield {
             "judge": judge,
             "prompt": "",
@@ -108,10 +108,6 @@ def _stated_value(settings: Mapping[str, Any] | None, setting: str) -> Any:
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
-
-
-def _values(column: pd.Series) -> list[str]:
-    return [NOT_SENT if pd.isna(value) else _text(value) for value in column.drop_duplicates()]
 
 
 def _max_values_per_prompt(sent: pd.DataFrame, setting: str) -> int:

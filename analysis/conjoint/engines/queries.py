@@ -9,39 +9,51 @@ jackknife reads sums by cell and cluster, some clusters at a time.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
 
-from ...frames.stored import StoredTable
+from ...frames.stored import StoredTable, fetched
 from ...numerics.linear import Regression, one_thread
-from ...numerics.panel import signed_subsets
+from ...numerics.panel import Entries, signed_subsets
 from ...numerics.sandwich import sandwich
 from ..estimands import PLANS
 from ..estimates import Estimates, Solution
 from ..plan import EstimationPlan
 from ..request import EstimateRequest
 from . import native
-from .cluster_batches import ClusterBatches
 from .cluster_sums import ClusterScores
+from .conditions import CellColumns, keys_of
 from .few_clusters import warn_of_few_clusters, warn_of_levels
 from .solution import assemble
 from .stored_rows import (
+    ANSWERED,
+    CHANGING,
+    KEY,
+    ROWS,
+    TOTAL,
+    WEIGHT,
     StoredRows,
     cells_by_cluster,
     combinations_of,
     counted_cells,
     open_rows,
+    parts_of,
     summed_cells,
+    with_totals,
 )
 
 MOST_ROWS = 5_000_000  # combinations of cell and clusters, or outcome and weight, that are taken into memory
 MOST_NESTED_ROWS = MOST_ROWS  # combinations of cell and one cluster column, for degrees of freedom
-MOST_COEFFICIENTS = 120
+MOST_COEFFICIENTS = 120  # whose 7,260 products are one query
+MOST_ENTRIES = 2_000_000  # rows of a table whose clusters are read at a time
 SUMMED = ("survey", "CR0", "CR1", "CR1S")
 JACKKNIFED = "CV3"
 BY_SUMS, BY_COUNTS, BY_MOMENTS, BY_SCORES, BY_BATCHES = (
@@ -142,3 +154,41 @@ def _solution(plan: EstimationPlan, fits: list[Regression], rows: StoredRows) ->
         for cells in (cells_by_cluster(request, rows, name, MOST_NESTED_ROWS) for name in nested)
     ]
     return Solution(coef, total, native.least_df(counts_by_column, further))
+
+
+@dataclass
+class ClusterBatches:
+    """Answers by cluster and cell, and the largest cluster, known once all are read."""
+
+    plan: EstimationPlan
+    rows: StoredRows
+    largest: int = 0  # answers of the largest cluster
+
+    def __iter__(self) -> Iterator[Entries]:
+        """Yield what the clusters of each part of the table put into cells."""
+        (cluster,), cells = self.plan.request.clusters, self.plan.cells
+        keys, answers = keys_of(cells), 0
+        order = np.argsort(keys)
+        for part in parts_of(self.rows, cluster, math.ceil(self.rows.n_rows / MOST_ENTRIES)):
+            view, column = CellColumns(part, self.rows.names, cells.levels), self.rows.names[cluster]
+            table = with_totals(self.plan.request, part.mutate(**{KEY: view.key()}))
+            table = table.filter(table[ANSWERED])
+            sums = {ROWS: table.count(), WEIGHT: table[WEIGHT].sum(), TOTAL: table[TOTAL].sum()}
+            frame = fetched(table.group_by([column, KEY]).agg(**sums))
+            place = np.searchsorted(keys, frame[KEY].to_numpy(), sorter=order)
+            cell, unit = order[np.minimum(place, len(order) - 1)], pd.factorize(frame[column])[0]
+            entries = entries_of(frame, unit, cell, cells.n_cells)
+            answers += int(frame[ROWS].sum())
+            self.largest = max(self.largest, int(np.bincount(unit, frame[ROWS]).max(initial=0)))
+            yield entries
+        expected = cells.number(cells.weight > 0)
+        if answers != expected:
+            raise InputError(CHANGING.format(expected, answers))
+
+
+def entries_of(sums: pd.DataFrame, unit: np.ndarray, cell: np.ndarray, n_cells: int) -> Entries:
+    """Entries of U units, numbered from 0 (n,), from sums by unit and cell (n,)."""
+    order = np.argsort(unit, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(unit))]).astype(np.int32)
+    weight, total = (sums[name].to_numpy(dtype=float)[order] for name in (WEIGHT, TOTAL))
+    return Entries(cell[order].astype(np.int32), weight, total, starts, n_cells)

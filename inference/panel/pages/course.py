@@ -47,7 +47,9 @@ class Course:
                 return _ended(connection, moved, "failed_checks")
         if isinstance(step, TextStep) and answers.get("consent") == "no":
             return _ended(connection, moved, "declined")
-        if isinstance(step, QuestionsStep) and _screened_out(step, answers):
+        if isinstance(step, QuestionsStep) and any(
+            answers.get(question.id) in question.screen_out for question in step.questions
+        ):
             return _ended(connection, moved, "screened_out")
         if row.slot is None and row.page == self.pages.before:
             slot = self._admit(connection, row.number, answers, now)
@@ -82,7 +84,3 @@ def _ended(connection: Connection, row: VisitRow, ended: Ended) -> VisitRow:
     if ended != "finished":
         rows.release_slot(connection, row.number)
     return replace(row, ended=ended)
-
-
-def _screened_out(step: QuestionsStep, answers: Mapping[str, str]) -> bool:
-    return any(answers.get(question.id) in question.screen_out for question in step.questions)

@@ -220,7 +220,10 @@ def merge_parts(folder: JobFolder) -> None:
     if not parts:
         return
     sources = [folder.manifest, *parts] if folder.manifest.is_file() else parts
-    ids = [_ids(path) for path in sources]
+    ids = [
+        np.concatenate([batch.column(0).to_numpy() for batch in _batches(path, ["profile_id"])])
+        for path in sources
+    ]
     profiles = np.unique(np.concatenate(ids))
     owner = np.zeros(len(profiles), dtype=np.int64)
     for number, profiles_of_source in enumerate(ids):
@@ -261,10 +264,6 @@ def _rows(path: Path, profiles: Integers) -> pa.Table:
                 groups.append(number)
         table = file.read_row_groups(groups)
     return table.filter(pc.is_in(table["profile_id"], pa.array(profiles)))
-
-
-def _ids(path: Path) -> Integers:
-    return np.concatenate([batch.column(0).to_numpy() for batch in _batches(path, ["profile_id"])])
 
 
 def _batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -130,7 +130,7 @@ def _estimates(facts: Facts, study: Study) -> list[Item]:
         judged_item(
             "9",
             "Average marginal component effects",
-            _sentence(findings_of(facts, "amce")),
+            " ".join(findings_of(facts, "amce")),
             f"Run {FIT}.",
             RESULTS,
         ),
@@ -309,7 +309,3 @@ def _registration_sentence(facts: Facts) -> str:
     when = str(records[0].settings["registered"])[:10]
     same = int((verdicts == "as registered").sum())
     return f"Registered on {when}; {same} of {len(verdicts)} aspects as registered."
-
-
-def _sentence(parts: list[str]) -> str:
-    return " ".join(parts)

@@ -41,7 +41,7 @@ def _items(facts: Facts, judge: Any) -> list[Item]:
             "Answers without a valid judgment",
             _unanswered(facts, name),
             "Run `conjury fit`.",
-            _source_names(facts),
+            RUN if facts.table("answers") is None else RESULTS,
         ),
         judged_item(
             "J.4",
@@ -108,10 +108,6 @@ def _items(facts: Facts, judge: Any) -> list[Item]:
             "what this judge is meant for",
         ),
     ]
-
-
-def _source_names(facts: Facts) -> str:
-    return RUN if facts.table("answers") is None else RESULTS
 
 
 def _unanswered(facts: Facts, judge: str) -> str:

@@ -25,7 +25,7 @@ from conjury.analysis.conjoint import (
     cj_props,
     mm,
 )
-from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries
+from conjury.analysis.conjoint.engines import cluster_sums, queries
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.inference.tables.parquet import write_parquet
 
@@ -102,7 +102,7 @@ def test_the_jackknife_reads_some_clusters_at_a_time(name: str, monkeypatch: pyt
     verb, options = JACKKNIVES[name]
     data = profiles_with_gaps(900)
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
-    monkeypatch.setattr(cluster_batches, "MOST_ENTRIES", 200)
+    monkeypatch.setattr(queries, "MOST_ENTRIES", 200)
     found, expected = verb(in_duckdb(data), F, vcov="CV3", **options), verb(data, F, vcov="CV3", **options)
     assert found.settings["computed_from"] == queries.BY_BATCHES
     same(found, expected)

@@ -14,7 +14,7 @@ from made_up.choices import profiles_with_gaps
 from stored import F, in_duckdb, same
 
 from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
-from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries, stored_rows
+from conjury.analysis.conjoint.engines import cluster_sums, queries, stored_rows
 from conjury.inference import errors
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.parquet import write_parquet
@@ -257,6 +257,6 @@ def test_spark_gives_the_numbers_of_rows_in_memory(
     data = profiles_with_gaps(800)
     data.to_parquet(tmp_path / "rows.parquet")
     monkeypatch.setattr(queries, "MOST_ROWS", most)
-    monkeypatch.setattr(cluster_batches, "MOST_ENTRIES", 400)
+    monkeypatch.setattr(queries, "MOST_ENTRIES", 400)
     found = amce(spark.read_parquet(str(tmp_path / "rows.parquet")), F, **options)
     same(found, amce(data, F, **options))
