@@ -18,7 +18,8 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import R_SOURCES
 
-NA_INTEGER = -(2**31)
+NA_INTEGER = -(2**31)  # R's missing integer is the least one
+# R distinguishes NA from other NaNs by 1954 in the lower word.
 NA_REAL = np.array([0x7FF00000000007A2], dtype=np.uint64).view(np.float64)[0]
 
 

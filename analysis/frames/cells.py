@@ -202,7 +202,7 @@ def warn_of_repeats(count: int, *, is_all: bool) -> None:
     )
 
 
-_DENSE_CODES = 1 << 22
+_DENSE_CODES = 1 << 22  # up to here all possible codes are counted; beyond, those that occur are sorted
 
 
 @dataclass(frozen=True)

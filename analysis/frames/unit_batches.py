@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROWS_AT_A_TIME = 500_000
 MOST_MEMORY = "1500MB"
-UNITS_AT_A_TIME = 2_000
+UNITS_AT_A_TIME = 2_000  # whose weights of all draws are in memory together
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from .components import EXHAUSTED, DecisionVariances, model_of
 
 REPEATS = "repeats"
 USUAL_REPEATS = (1, 2, 4, 8)
+# Of a facet without a limit of its own, and repeats, at which the search for a plan ends.
 MOST_LEVELS, MOST_REPEATS = 12, 64
 Plan = Mapping[str, int]
 

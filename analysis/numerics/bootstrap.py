@@ -273,11 +273,11 @@ def _multinomial(n_units: int, draws: int, random: np.random.Generator) -> np.nd
 
 
 SIX_POINTS = np.array([-np.sqrt(1.5), -1.0, -np.sqrt(0.5), np.sqrt(0.5), 1.0, np.sqrt(1.5)])
-_GOLDEN = (1 + np.sqrt(5)) / 2
-_TIE = 1e-9
+_GOLDEN = (1 + np.sqrt(5)) / 2  # Mammen's two points have mean 0, variance 1 and third moment 1
+_TIE = 1e-9  # draws that equal the observed statistic but for rounding count as at least as large
 _DRAWS_AT_A_TIME = 1_000
-_FAR = 1e6
-_STEPS = 40
+_FAR = 1e6  # times the scale: a limit beyond is infinite
+_STEPS = 40  # of a grid, since p need not fall steadily: the last crossing of alpha is the limit
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
-_RANK_TOLERANCE = 1e-10
+_RANK_TOLERANCE = 1e-10  # squared pivot of columns scaled to 1, below which one depends on those before it
 _ROUNDING = 1e-10  # relative to the largest of them, numbers that are less apart are the same
 
 
@@ -24,7 +24,7 @@ def is_constant(values: np.ndarray) -> bool:
     return bool(np.ptp(values) <= _ROUNDING * np.abs(values).max()) if len(values) else True
 
 
-_LEAST_VARIANCE = 1e-14
+_LEAST_VARIANCE = 1e-14  # keeps working outcomes finite where a fitted share is 0 or 1
 
 
 @dataclass(frozen=True)
@@ -146,10 +146,10 @@ def independent_columns(gram: np.ndarray) -> np.ndarray:
     return column_mask
 
 
-EDGE = 1e-9
+EDGE = 1e-9  # rounding of sums of weights, as a share of them
 _LEAST = 1e-9
-_LARGEST_DENOMINATOR = 1_000
-_CLEAR = 1e-6
+_LARGEST_DENOMINATOR = 1_000  # coordinates in a design's null space are ratios of small whole numbers
+_CLEAR = 1e-6  # far above what a solver of linear programs leaves of zero
 
 
 def sides(weight: np.ndarray, total: np.ndarray) -> np.ndarray:

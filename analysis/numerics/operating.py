@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import gammainccinv, gammaincinv, ndtr, ndtri, stdtrit
 
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(96)
-TAIL = 1e-14
-STEPS = 80
-MANY = 1e7
+TAIL = 1e-14  # probability left off at either end of the distribution of standard errors
+STEPS = 80  # halvings, which exhaust the digits of a double
+MANY = 1e7  # degrees of freedom from which the normal distribution stands for t
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from scipy.special import pdtr
 from .types import Floats
 
 States = NDArray[np.uint64]
+# Of SplitMix64 (Steele, Lea, Flood 2014).
 GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 # A number of 32 bits counts as one more at each of these: 2**32 times P(weight <= 0, 1, ...).
 STEPS = np.array([share for share in np.round(pdtr(np.arange(20), 1.0) * 2**32) if share < 2**32], np.uint32)

@@ -21,8 +21,8 @@ import numpy as np
 
 from .panel import Entries
 
-_CLUSTERS_AT_A_TIME = 4_096
-_ROUNDING = 1e-10
+_CLUSTERS_AT_A_TIME = 4_096  # whose scores are in memory together
+_ROUNDING = 1e-10  # relative to the largest eigenvalue: negative ones up to this are rounding
 
 
 def cluster_scores(
@@ -88,9 +88,9 @@ def positive_semidefinite(vcov: np.ndarray) -> tuple[np.ndarray, bool]:
     return repaired, True
 
 
-_FULL_LEVERAGE = 1e-8
-_NO_LEVERAGE = 1e-14
-_NUMBERS_AT_A_TIME = 2_000_000
+_FULL_LEVERAGE = 1e-8  # 1 less a leverage: below it, a cluster alone determines the direction
+_NO_LEVERAGE = 1e-14  # leverage that is rounding, whose root would be divided by
+_NUMBERS_AT_A_TIME = 2_000_000  # 16 MB
 _NUMBERS_OF_CELLS = 20_000_000  # products of columns of a design, over its cells, that are kept at a time
 
 
@@ -244,8 +244,8 @@ class Satterthwaite:
             return np.asarray(self._mean**2 / spread)
 
 
-_RANK_TOLERANCE = 1e-9
-_LARGEST_MATRIX = 3_000
+_RANK_TOLERANCE = 1e-9  # relative to the largest eigenvalue: directions below it exist by rounding alone
+_LARGEST_MATRIX = 3_000  # rows; its square has 72 MB
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,7 @@ def restricted_variances(codes: Codes, sizes: Sequence[int], values: Floats, ter
     return np.where(root < _ZERO, 0.0, root**2) * scale
 
 
+# Relative standard deviations: at the start, least of the residual, and below which one is 0.
 _START, _LEAST, _ZERO = 0.4, 1e-4, 1e-3
 _SMALL = 0.03  # root of a variance in which the slope at zero is taken
 _FALLS = 1e-7  # of deviance

@@ -53,7 +53,7 @@ def sampling_fields(body: Body, single_tokens: SingleTokens) -> dict[str, Any]:
     return fields
 
 
-FIRST_CHUNK, LARGEST_CHUNK = 64, 8192
+FIRST_CHUNK, LARGEST_CHUNK = 64, 8192  # doubled while a chunk takes less than half of CHUNK_SECONDS
 CHUNK_SECONDS = 20.0  # answers become durable chunk by chunk, so chunks grow only to what takes this long
 NEVER = -9999.0  # stands for minus infinity, which JSON cannot contain
 INVARIANT = "VLLM_BATCH_INVARIANT"  # environment variable: answers do not depend on what else is in a batch

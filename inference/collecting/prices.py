@@ -19,7 +19,7 @@ from ..study.base import Amount, Part, Share, Text, read_marked_yaml
 from ..tables.files import PRICES
 
 BYTES_PER_TOKEN = 4.0  # English prose; measured ratios of the run replace it as soon as there are answers
-TOKENS_PER_MESSAGE = 4
+TOKENS_PER_MESSAGE = 4  # role and delimiters
 PICTURE = 765  # tokens of an image of 1024 x 1024 in high detail, as OpenAI counts it for GPT-4o
 LONGEST = 16384  # tokens of the longest answer of GPT-4o
 TOKENS_PER_PART = {

@@ -231,7 +231,7 @@ def _with_ids(labels: pd.DataFrame) -> pd.DataFrame:
 Integers = NDArray[np.int64]
 Outcomes = Sequence[str] | Mapping[str, Sequence[str]]
 
-UNANSWERED, UNPARSED = -1, -2
+UNANSWERED, UNPARSED = -1, -2  # beside the positions 0 and 1
 AGAIN = ("repeat", "flip", "swap")
 SIDES = ({"a", "1", "left", "first", "one"}, {"b", "2", "right", "second", "two"})
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from ..errors import InputError
 from .exchanges import input_errors
 
-APPLICATION = 0x636A7279
-VERSION = 2
+APPLICATION = 0x636A7279  # "cjry" in ASCII, by which a ledger is recognised
+VERSION = 2  # ledgers of version 1 are migrated when they are opened for writing
 DIGESTS = 2  # from this version on each row has a digest
 HEADER = 20  # bytes of the file that identify SQLite and its journal
 LIVE = ("planned", "uploaded", "submitted", "ended")

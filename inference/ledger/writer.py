@@ -18,7 +18,7 @@ from ..errors import InputError
 from .exchanges import input_errors
 from .schema import close_writer
 
-LEVEL = 1
+LEVEL = 1  # zlib's fastest, since one thread packs everything
 MEMORY = 5  # of zlib; an answer is small, and setting up its tables would cost more than filling them
 BLOCK = 32  # bodies of requests that are compressed together
 WINDOW = 32768  # bytes of a dictionary that zlib looks at
@@ -120,7 +120,7 @@ def write_json(value: Any) -> str:
 T = TypeVar("T")
 
 JOBS = 4096  # what may wait in the queue
-BYTES = 32_000_000
+BYTES = 32_000_000  # that may wait to be written, before whoever brings more waits
 GROUP = 1024  # jobs of one commit
 
 

@@ -36,6 +36,7 @@ Answers = Mapping[tuple[int, int], Mapping[str, str]]  # by number of the slot a
 BEFORE = timedelta(days=1)  # when the first person arrived, before now, and four time limits more
 BETWEEN = 90.0  # seconds between arrivals, on average and at most
 SPREAD = 6 * 3600.0  # seconds within which as many people arrive as are wanted
+# Probabilities per person, page, form or answer, so that each path of a visit occurs.
 LEAVES, RETURNS, DECLINES, SCREENED, FAILS, TWICE, SWITCHES = 0.05, 0.4, 0.02, 0.05, 0.04, 0.02, 0.05
 AWAY = (600.0, 7200.0)  # seconds until somebody returns
 SCREENS = {"phone": (390, 844, 0.55), "computer": (1440, 900, 0.4), "tablet": (820, 1180, 0.05)}

@@ -52,7 +52,7 @@ def _finding(answer: Answer, response: ResponseSpec, value: str | None, note: st
 
 
 Labels = dict[int, str | None]  # by number of the line, from 1; None for what is no label
-MOST_LINES = 2_000
+MOST_LINES = 2_000  # an answer may repeat itself without end
 _NUMBERED = re.compile(r"(?:line|linea|السطر)?[\s_]{0,3}(\d{1,4})")
 _LISTED = re.compile(
     r"^[\s*_#-]{0,6}(?:(?:line|linea|السطر)\s{1,3})?(\d{1,4})[*_]{0,2}\s{0,3}[.:)\]-][\s*_]{0,4}(\S.{0,120})$",
@@ -206,7 +206,7 @@ MERGED = {
 MOCKING = ("satire", "parody", "irony")
 
 
-MOST_LABELS = 2_000
+MOST_LABELS = 2_000  # an answer may repeat itself without end
 
 
 MOST_DECODED = 5_000_000  # characters of objects that could not be decoded, before the search is given up

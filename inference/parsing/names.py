@@ -73,7 +73,7 @@ def share(mass: Mapping[Value, float], value: Value) -> Mass:
 
 
 ORNAMENT = "*_`\"'“”«»()[]{}<>.,:;!#|~\\ \t\n"
-LONGEST_NAME = 120
+LONGEST_NAME = 120  # a longer text names no label
 SUBJECTS = (
     *("post", "option", "profile", "candidate", "text", "item", "image"),
     *("publicacion", "opcion", "perfil", "texto", "imagen", "المنشور", "الخيار", "النص"),

@@ -107,8 +107,8 @@ def strict_object(text: str, keys: Iterable[str]) -> Record | None:
 
 
 GAP = "\ufffc"  # stands where something was taken out, so that what lay around it does not join
-SHORTEST_ECHO = 20
-MOST_SIGNS = 5_000
+SHORTEST_ECHO = 20  # shorter texts occur in answers that quote nothing
+MOST_SIGNS = 5_000  # this and the two below bound the time that a hostile answer can take
 MOST_FAILURES = 100
 LONGEST_BROKEN = 10_000
 _OPEN = r"\{(?=\s{0,9}[\"}])|\[(?=\s{0,9}[\"{[])"

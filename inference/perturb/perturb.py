@@ -26,7 +26,7 @@ from .spans import (
     words_of,
 )
 
-TOLERANCE = 0.05
+TOLERANCE = 0.05  # between the stated rate and the share of words changed
 RATES = {"orthographic": 0.2, "drift": 0.2, "preserving": 0.15, "dialect": 0.1}
 KEYBOARDS = {  # rows of letters from top to bottom, each with its shift to the right in keys
     "en": ((0.0, "qwertyuiop"), (0.25, "asdfghjkl"), (0.75, "zxcvbnm")),

@@ -23,7 +23,7 @@ from .video import Clip, cut_frames, read_clip, sound_track
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 LARGEST = 20_000_000  # bytes of one image; the limit of the strictest of the common providers
-PIXELS = 50_000_000
+PIXELS = 50_000_000  # a small file can unpack to gigabytes
 
 
 @dataclass(frozen=True, slots=True)

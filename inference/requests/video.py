@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 DEMUXERS = {"video/mp4": "mp4", "video/quicktime": "mov", "video/webm": "matroska"}
 LARGEST = 500_000_000  # bytes of one clip that frames are cut from
 LONGEST = 600.0  # seconds
-PIXELS = 50_000_000
+PIXELS = 50_000_000  # a small file can unpack to gigabytes
 QUALITY = 90  # of JPEG; small print stays readable
 SOUND_RATE = 16_000  # samples a second, what speech encoders work with
 MICROSECONDS = 1e6  # in which a container states its length, by the second
-TINY = 1e-6
+TINY = 1e-6  # rounding of time stamps
 
 
 @dataclass(frozen=True, slots=True)

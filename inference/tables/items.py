@@ -19,6 +19,7 @@ ITEM = (
 )  # fmt: skip
 LAST = ("id", "uid", "uuid", "key")  # words at the end of the names of further columns that may name items
 RATERS = ("judge", "rater", "annotator", "coder", "model", "run", "user", "person", "worker")
+# Distinct values of an id; mean length of a text; share of distinct values that identifies rows.
 FEW, TEXT, IDENTIFY = 10, 15, 0.9
 
 

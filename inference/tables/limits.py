@@ -25,12 +25,12 @@ PUBLISHED_BYTES = 2**24  # of a file of published tables
 PUBLISHED_CELLS = 200_000  # of a published table
 PUBLISHED_TABLES = 1_000  # of one file
 LINE_BYTES = 2**26  # bytes of a CSV without a line break
-CELL_CHARACTERS = 2**24
+CELL_CHARACTERS = 2**24  # Python's csv refuses cells above 131,072, which transcripts exceed
 COLUMNS = 10_000
 
 DEPTH = 100  # lists and mappings inside of each other
 YAML_VALUES = 250_000  # counted once for each place where an alias puts them
-DIGITS = 40
+DIGITS = 40  # of a whole number in JSON: reading one takes time that grows with their square
 
 ATTRIBUTES = 100
 LEVELS = 1_000  # of an attribute

@@ -18,8 +18,8 @@ from .limits import EXHAUSTED, check_columns, parse_json
 MAGIC = b"PAR1"
 SMALLEST = 12  # magic, footer length, magic
 LEVELS_KEY = b"conjury"
-CELLS_UNCHECKED = 100_000_000
-CELLS_PER_BYTE = 1_000
+CELLS_UNCHECKED = 100_000_000  # that a file may claim whatever its size
+CELLS_PER_BYTE = 1_000  # repeated values pack well, but not without bound
 NESTED = (list, tuple, dict, bytes, np.ndarray)  # cells that are no plain values
 DAMAGE = (
     pa.ArrowException,

@@ -27,7 +27,7 @@ LONG = 32  # clusters of a word that is measured in parts first
 NUMBERED = re.compile(r"(@?[a-z_]+)([0-9]+)")  # a digit changes no letter before it here
 TAB = "    "
 WIDE_SPACE = "\N{IDEOGRAPHIC SPACE}"
-WHITE = 255
+WHITE = 255  # opaque in a mask
 
 RGB = tuple[int, int, int]
 

@@ -16,7 +16,7 @@ from .numbers import Interval, Printed, Rounding
 from .settings import one_of, refuse
 
 DRAWS, SEED = 100, 1
-STARS = (0.05, 0.01, 0.001)
+STARS = (0.05, 0.01, 0.001)  # for one, two and three stars, where a description states no others
 WIDER = Fraction(1, 10**10)  # relative and absolute error of quantiles, by which they are widened
 ROLES = ("estimate", "std_error", "lower", "upper", "statistic", "p", "p_below", "stars")
 

@@ -15,7 +15,7 @@ from .findings import Finding, Group, arithmetic, decide
 from .numbers import ROUNDINGS, Interval, Rounding
 from .settings import refuse
 
-ROUNDS = 400
+ROUNDS = 400  # of cutting planes: each excludes the matrix tried, by its eigenvectors
 WIDER = 1e-9  # error of floating-point functions, by which intervals are widened: never too narrow
 EXACT = 10**8  # denominators of the numbers by which a certificate is checked
 

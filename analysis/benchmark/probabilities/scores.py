@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss
 CHUNK = 200  # draws at a time, so that memory stays flat
 PROBABILITY = "probability"
-SUM_TOLERANCE = 1e-3
+SUM_TOLERANCE = 1e-3  # probabilities may have been rounded to a few digits
 
 
 class NoProbabilities(InputError):

@@ -31,7 +31,7 @@ COPIED_RUNS = Question(
 )
 LONG = 60  # characters from which two independent answers are hardly ever the same
 FEWEST = 10  # pairs of long answers to the same prompt and item
-SOME, MANY = 0.25, 0.9
+SOME, MANY = 0.25, 0.9  # identical long answers: beyond the first share a warning, beyond the second an error
 
 
 @check(COPIED_RUNS)

@@ -27,10 +27,10 @@ MISSING_CHOICES = Question(
     alarms="test",
 )
 FEW = 200  # unanswered pairs up to which p is found by permutation
-DRAWS = 999
+DRAWS = 999  # with the observed statistic 1,000, so that p has round steps
 MORE_DRAWS = 9_000  # further ones where p is small, so that it can survive adjustment over all checks
-RESOLVED = 10
-MANY_MISSING = 0.05
+RESOLVED = 10  # as large draws, after which more would hardly change p
+MANY_MISSING = 0.05  # share beyond which a rejected test is an error
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ REFUSALS_BY_ATTRIBUTE = Question(
     alarms="test",
 )
 MANY_LEVELS = 50  # columns of items with more values are no strata
-SEVERE = 0.05
+SEVERE = 0.05  # share beyond which a rejected test is an error
 
 
 @check(REFUSALS_BY_ATTRIBUTE)

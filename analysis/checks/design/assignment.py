@@ -26,8 +26,8 @@ ASSIGNMENT = Question(
     "design STUDY --people N` in a further survey.",
     alarms="test",
 )
-SEVERE = 0.005
-DRAWS = 1999
+SEVERE = 0.005  # p value below which an imbalance is an error, not a warning
+DRAWS = 1999  # with the observed assignment 2,000, so that p has round steps
 
 
 @check(ASSIGNMENT)

@@ -11,7 +11,7 @@ from ...numerics import panel
 from ..judged import codes
 from ..registry import Verdict
 
-ENOUGH, TOO_FEW = 20, 5
+ENOUGH, TOO_FEW = 20, 5  # effective units: below about 20 cluster-robust standard errors are too small
 
 
 def effective_number(counts: np.ndarray) -> float:

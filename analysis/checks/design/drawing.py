@@ -15,7 +15,7 @@ from conjury.inference.study.restrictions import count_cells, drawn_shares
 
 from ...numerics.intervals import draw_limits
 
-DRAWS = 4_999
+DRAWS = 4_999  # with the observed design 5,000, so that p has round steps
 RESOLVED = 10  # fewer draws than this beyond the statistic leave p to the chi-square distribution
 
 

@@ -28,7 +28,7 @@ GOLD_IN_PROMPT = Question(
     remedy="Remove the label or the example from the prompt, and collect answers again.",
     alarms="test",
 )
-DRAWS = 1999
+DRAWS = 1999  # with the observed order 2,000, so that p has round steps
 LONG = 40  # characters of an item that do not stand in another prompt by chance
 
 

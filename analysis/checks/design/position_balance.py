@@ -33,7 +33,7 @@ POSITION_BALANCE = Question(
     "(AMCEs by position) or show every pair in both orders.",
     alarms="test",
 )
-SEVERE = 0.001
+SEVERE = 0.001  # p value below which an imbalance is an error, not a warning
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ SEPARATE = (
 )
 NO_PEOPLE = "There are no people among the judges, so no task is judged by both."
 NO_MODELS = "There are no models among the judges, so no task is judged by both."
-SOME, MANY_LOST = 0.01, 0.1
+SOME, MANY_LOST = 0.01, 0.1  # shares of tasks beyond which the verdict is a warning, or an error
 
 
 @check(SHARED_TASKS)

@@ -28,7 +28,7 @@ UNCHANGED_COPIES = Question(
 NO_COPIES = "There are no perturbed items (columns base_item_id and condition, or perturbed texts)."
 NO_ORIGINALS = "The originals of the perturbed items are not in the table of items."
 SAME, SPACE = "identical", "white space"
-SOME, MANY = 0.02, 0.1
+SOME, MANY = 0.02, 0.1  # shares of pairs beyond which the verdict is a warning, or an error
 PERTURBED = "perturbed"  # begins the names of columns that contain perturbed texts of the same row
 
 

@@ -23,9 +23,10 @@ from ..standard_errors.resample import Bootstrap
 from ..standard_errors.wild import WildEstimates, draw_ratios, regressions_of
 from .wald import clusters_of
 
+# Clusters: below the first, draws are those of the wild bootstrap; below the second, normal ones mislead.
 FEW_CLUSTERS, VERY_FEW = 100, 40
-_CLUSTERS_AT_A_TIME = 4_096
-_TIE = 1e-9
+_CLUSTERS_AT_A_TIME = 4_096  # whose influence is in memory together
+_TIE = 1e-9  # draws that equal the observed ratio but for rounding count as exceeding it
 
 
 @dataclass(frozen=True)

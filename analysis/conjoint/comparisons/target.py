@@ -23,7 +23,7 @@ from ..request import EstimateRequest, make_request, require_frame, with_null
 from ..run import plan_for
 from .target_weights import Distribution, TargetWeights, pair_columns, target_weights
 
-_FEW = 0.1
+_FEW = 0.1  # share of the rows that is effective; below it, few rows with large weights decide
 
 
 @any_frame

@@ -77,8 +77,8 @@ def _cluster_batches(
             yield number, parts([batch[place] for place in places], block_contrasts)
 
 
-_RANK_TOLERANCE = 1e-9
-_CLUSTERS_FOR_EACH = 5
+_RANK_TOLERANCE = 1e-9  # relative to the largest eigenvalue: directions below it exist by rounding alone
+_CLUSTERS_FOR_EACH = 5  # per estimate tested together; with fewer, tests other than HTZ reject too often
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ...numerics.panel import RowClusters, effective_number
 from ..plan import EstimationPlan, RegressionBlock
 from ..request import EstimateRequest
 
+# Fewer suffice for CR2, whose degrees of freedom already contain their effective number.
 FEW_CLUSTERS, FEW_FOR_CR2 = 20, 5
 REMEDY = "give vcov='CR2' or use p values from `wild`"
 REMEDY_CR2 = "use p values from `wild`"

@@ -17,7 +17,7 @@ from ..plan import CountPlan, EstimationPlan, RegressionBlock
 from .native import block_directions, regress
 from .solution import estimable
 
-_SINGULAR = 1e-10
+_SINGULAR = 1e-10  # squared pivot of columns scaled to 1, below which they are collinear
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ FITS: dict[str, RowFit] = {
 
 SOLVERS = ("native", *FITS)
 ENGINES = (*SOLVERS, "cregg", "bayes")
-_NO_ERROR = 1e-12
+_NO_ERROR = 1e-12  # times the span of the outcome: smaller standard errors are rounding
 _SEPARATED = (
     "its logit is infinite, as the outcome is always 0 or always 1 in some profiles (separation); estimates "
     "that do not depend on these profiles are finite."

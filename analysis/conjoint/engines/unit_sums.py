@@ -53,7 +53,7 @@ from .stored_rows import (
 
 MOST_DENSE = 2_000  # sums of a unit up to which most of them are not zero
 MOST_SUMS = 20_000_000  # of all draws
-ENTRIES_AT_A_TIME = 50_000
+ENTRIES_AT_A_TIME = 50_000  # bounds the memory of all draws of their weights
 MOST_KEYS = 1 << 24  # that are looked up in a table
 BY_CELLS, BY_PRODUCTS, BY_COUNTS = (
     "sums of units by cell",

@@ -31,14 +31,14 @@ from .closed_form import power
 from .result import Power
 
 NEGLIGIBLE = 1e-9  # an effect at which variances are those without any
-SMALL = 0.02
+SMALL = 0.02  # 2 percentage points
 MODELS = "models"  # the plan of all models, who see the pairs that are drawn
 KEYS = ["feature", "level", "reference"]
 CONTRASTS = [
     *("plan", *KEYS, "effective", "meetings", "meetings_drawn"),
     *("std_error", "detectable", "power"),
 ]
-USUAL_POWER = 0.8
+USUAL_POWER = 0.8  # the convention (Cohen 1988)
 
 
 @dataclass(frozen=True)

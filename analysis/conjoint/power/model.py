@@ -27,7 +27,7 @@ import numpy as np
 
 from ...numerics.operating import OperatingCharacteristics, operating, satterthwaite, solve_increasing
 
-LARGEST = 1e14
+LARGEST = 1e14  # profiles: the end of the search for a sample size
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def corrected_variance(
 
 
 Target = Literal["amce", "difference", "interaction"]
-SMALLEST = 1e-9
+SMALLEST = 1e-9  # where the search for a detectable effect begins, since its logarithm is searched
 
 
 @dataclass(frozen=True)

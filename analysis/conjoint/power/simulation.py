@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Estimator = Callable[[pd.DataFrame], Estimates]
 NUMBERS = ["estimate", "std_error", "p", "lower", "upper"]
-CHUNKS = 8
+CHUNKS = 8  # per process, so that none waits long for the slowest
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from .tasks import (
     tasks_of,
 )
 
-NULL = 0.5
+NULL = 0.5  # neither profile is preferred
 
 
 @any_frame

@@ -17,7 +17,7 @@ from ..plan import EstimationPlan
 from ..reliability.correction import SwapCorrectedEstimates
 from .part_worths import PartWorths, part_worths
 
-_HALF = 0.5
+_HALF = 0.5  # above it a majority prefers the level
 
 
 def share_preferring(fit: Estimates, *, equal: float | None = None, alpha: float = 0.05) -> Result:

@@ -21,7 +21,7 @@ Ties = Literal["outcome", "half", "exclude"]
 Levels = Any  # a level, or a sequence of levels
 Side = Any  # `Levels` of the formula's attribute, or a mapping from attributes to `Levels`
 TASK = "choice task"  # clusters where none are named
-_HALF = 0.5
+_HALF = 0.5  # a tie as half a win for each profile
 _TIE_VALUES = {"outcome": 0.0, "half": _HALF, "exclude": np.nan}
 
 

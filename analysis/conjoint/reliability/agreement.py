@@ -176,7 +176,7 @@ def _limits(draws: np.ndarray, alpha: float) -> tuple[float, float]:
     return float(lower), float(upper)
 
 
-SEEN = 0.05
+SEEN = 0.05  # p value below which a preference for a position enters the correction
 ENOUGH = 30  # repeats of a kind from which on it carries half of an estimate that combines both kinds
 
 

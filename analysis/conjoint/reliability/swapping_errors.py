@@ -21,7 +21,7 @@ from .estimate import Reliability
 from .repeats import find_repeats, presentations
 
 BY_LEVEL, BY_GROUP = "by_level", "by_group"
-MINIMUM = 100
+MINIMUM = 100  # repeats of a group with a tau of its own; smaller groups use the pooled one
 _POOLED = "all"
 _KEYS = ["judge_id", "prompt_id", "pair_id"]
 

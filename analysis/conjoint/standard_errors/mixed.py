@@ -26,7 +26,7 @@ from ..rows import Data
 from ..run import plan_for
 
 Engine = Literal["native", "lme4"]
-MOST_LEVELS = 3_000
+MOST_LEVELS = 3_000  # of all random factors: their cross products are one dense matrix
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from ..verbs.frequencies import counted_cells, freqs_plan, props_plan
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 UNIT_COLUMNS = {"pair": ("pair", "pair_id"), "respondent": ("respondent", "respondent_id", "judge_id")}
-_WEIGHTS_AT_A_TIME = 1_500_000
+_WEIGHTS_AT_A_TIME = 1_500_000  # 12 MB of weights
 _DRAWS_AT_A_TIME = 50
 _COUNTED = {"cj_freqs": freqs_plan, "cj_props": props_plan}
 

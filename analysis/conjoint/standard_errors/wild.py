@@ -22,6 +22,7 @@ from ..plan import EstimationPlan
 
 Weights = Literal["rademacher", "webb", "mammen"]
 KINDS = ("rademacher", "webb", "mammen")
+# Signs of fewer than 12 clusters have at most 2,048 patterns, those of fewer than 8 at most 128.
 _FEW, _ENOUGH_SIGNS = 12, 8
 
 

@@ -22,7 +22,7 @@ from ..plan import CountPlan, groups_of, key_frame, level_rows, warn_of_missing_
 from ..request import EstimateRequest, make_request
 from ..rows import Data, frame_of
 
-_MOST_COMBINATIONS = 20_000
+_MOST_COMBINATIONS = 20_000  # rows of one table, absent combinations included
 
 
 @any_frame

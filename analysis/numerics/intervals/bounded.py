@@ -17,7 +17,7 @@ from .limits import SAME, inference, level_of_t, wilson
 
 Flags = NDArray[np.bool_]
 ONES = (0.0, 1.0)
-POWER = 0.8
+POWER = 0.8  # the convention (Cohen 1988)
 LEAST_P = 1e-12  # of a difference of shares
 MOST = 1e4  # times as many items as there are, beyond which no number is given
 

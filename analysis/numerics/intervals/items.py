@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 from ..types import Codes, Floats
 from .limits import level_of_t
 
-SEED = 20_250
+SEED = 20_250  # fixed, so that equal tables have equal limits
 DRAWN = 2_000_000  # draws times distinct clusters, beyond which fewer draws are made
 LEAST, MOST = 500, 4_000  # draws
 

@@ -143,7 +143,7 @@ def _ranked_disagreement(counts: Floats, pairs: Floats, item_weights: Floats, ra
     return np.asarray(2 * (squares - products))
 
 
-TINY = 1e-12
+TINY = 1e-12  # room above chance that is rounding; the coefficient is then missing
 BLOCK = 8_000_000  # numbers held at once by what needs a table for each rater
 
 

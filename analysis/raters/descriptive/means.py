@@ -26,7 +26,7 @@ from ..scales import names_of
 from .prediction_powered import prediction_powered
 from .scores import MeanRatings, columns_of, item_scores, stratum_names, with_categorical_keys
 
-POINTS_OF_BAND = 25
+POINTS_OF_BAND = 25  # the limits of a line are curved
 FEWEST = 4
 DRAWS = 1_000  # of the bootstrap of means, where no number is given
 

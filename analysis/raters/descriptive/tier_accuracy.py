@@ -273,8 +273,8 @@ def _rows(
     return rows
 
 
-SHUFFLES = 19_999
-MOST_ORDERS = 120
+SHUFFLES = 19_999  # with the observed order 20,000, so that p has round steps
+MOST_ORDERS = 120  # 5!: all orders of up to five tiers
 CLOSE = 1e-9  # sums of scores that differ by less are equal
 
 

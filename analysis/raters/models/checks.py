@@ -19,9 +19,9 @@ from ...numerics.intervals import draw_limits
 from ...numerics.types import Codes, Floats
 from .sampling import library
 
-RHAT = 1.01
+RHAT = 1.01  # this and 400 effective draws are the limits of Vehtari et al. (2021)
 ESS = 400.0
-LOW_BFMI = 0.3
+LOW_BFMI = 0.3  # below which Stan's diagnosis warns
 HIGHER = (0.95, 0.99)  # target acceptance that is advised, one after the other
 PRIORS_OPTION = "(`--prior NAME=NUMBERS`, in Python `priors=`)"
 UNLIKELY = 0.01  # probability by chance below which too many numbers lie outside the replications

@@ -15,7 +15,7 @@ from typing import Any
 from conjury.inference.errors import InputError, MissingDependency
 
 SAMPLERS: tuple[str, ...] = ("nutpie", "pymc")
-TARGET_ACCEPT = 0.8
+TARGET_ACCEPT = 0.8  # the default of Stan and PyMC
 _LOOK = 0.1  # seconds between looks at a running sampler
 Report = Callable[[int, int, int], None]
 Progress = bool | Report

@@ -16,7 +16,7 @@ from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
 from ..scales import ClusteredItems
 
-NONE = -1
+NONE = -1  # no rating
 
 
 @dataclass(frozen=True)

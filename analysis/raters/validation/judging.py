@@ -50,7 +50,7 @@ from .weighted.estimates import add_weighted
 from .weighted.strata import strata_of
 
 FURTHER = ("chance",)
-FEW_LABELS = 10
+FEW_LABELS = 10  # by people of one class; with fewer, its recall rests on single labels
 FEW_KNOWN = 4  # items below which the width of an interval does not show how many labels a narrower one needs
 PRECISION = (
     "measure", "n", "clusters", "width", "half_width", "detectable", "threshold", "n_for_threshold",

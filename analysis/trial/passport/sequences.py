@@ -13,7 +13,7 @@ from . import labels as labelled
 from .worlds import ItemSample, draw_correlated_patterns
 
 FROM = 100  # units at the first look, from which sequences have limits
-LOOKS = 7
+LOOKS = 7  # from the first to the last, evenly on a logarithmic scale
 
 
 @process("passport_sequence")

@@ -11,7 +11,7 @@ from conjury.inference.errors import InputError
 from ..parts import Drawn, process, true_values
 from .pairs import WORTHS, all_profiles, draw_levels, effects, probit_effects, table_of, utilities
 
-MOST_TEXTS = 300
+MOST_TEXTS = 300  # all pairs of them are enumerated
 
 
 @process("texts")

@@ -16,7 +16,7 @@ from .shards import LineFormat, ShardLimits, open_atomic, writable
 if TYPE_CHECKING:
     from ..endpoints import Endpoint
 
-TRIES = 4
+TRIES = 4  # of a call whose answer did not arrive
 UNNAMED = "without a name"  # in place of a file of results, where a batch has answers and names no file
 
 

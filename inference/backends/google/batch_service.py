@@ -35,7 +35,7 @@ from .lines import LINES
 
 VERSION = "v1beta"
 PAGE = 100
-CHUNK = 1 << 20
+CHUNK = 1 << 20  # of an upload, so that no whole file is in memory
 ENDED = ("succeeded", "partially_succeeded", "failed", "cancelled", "expired")
 PREFIXES = ("BATCH_STATE_", "JOB_STATE_")
 REFUSED = (3, 5, 7, 9, 16)  # codes of gRPC with which a batch is refused before any request is executed

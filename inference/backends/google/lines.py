@@ -48,7 +48,7 @@ STATUS = {
     14: 503,
     16: 401,
 }  # by gRPC's
-CANCELLED = 1
+CANCELLED = 1  # of google.rpc.Code
 
 
 def content_request(body: Body) -> dict[str, Any]:

@@ -171,7 +171,7 @@ class _Pools(http.AsyncBaseTransport):  # type: ignore[misc]
             await pool.aclose()
 
 
-BUSY = (429, 503, 529)
+BUSY = (429, 503, 529)  # too many requests, unavailable, and the code of Anthropic for overload
 
 
 LONGEST = 30 * 86400.0  # seconds of a wait that are believed

@@ -23,7 +23,7 @@ CHOICE = "choice"  # id of the answer to a pair
 MOST_OPTIONS = 21  # points of a scale that are shown as options; a scale with more of them takes a number
 FIRST_CODE = 1001  # of options that are no numbers; lower ones are often labels, such as those of ages
 PLAN = "conjury_plan"  # where an export states to which plan its answers belong
-HASH_LENGTH = 16
+HASH_LENGTH = 16  # 64 bits
 FOLDER = "elsewhere"  # in the folder of a run, with a folder per program
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 WIDEST = 100_000  # pixels of a screen
-MOST_LOST = 1_000_000
-LONGEST_MS = 30 * 24 * 3_600_000.0
+MOST_LOST = 1_000_000  # a page can send any number
+LONGEST_MS = 30 * 24 * 3_600_000.0  # 30 days: longer durations cannot be true
 DEVICES = ("phone", "tablet", "computer")
 
 

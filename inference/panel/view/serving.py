@@ -11,7 +11,7 @@ from ..web.serving import SECRET_BYTES, open_socket, run_server
 from .app import HOSTS, make_app
 from .filters import Collection, Filter
 
-TOKEN_BYTES = 24
+TOKEN_BYTES = 24  # 192 bits
 
 
 def serve(

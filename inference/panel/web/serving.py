@@ -18,7 +18,7 @@ from .app import make_app
 from .security import ServerLimits
 
 SECRET = "panel.secret"
-SECRET_BYTES = 32
+SECRET_BYTES = 32  # 256 bits
 WAITS = 10  # seconds for requests that are being answered when the server stops
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

@@ -115,9 +115,9 @@ def _stimulus_names(study: Study, term: StimulusTerm) -> list[str]:
     return stimulus_ids(study, next(part for part in study.stimuli if part.id == term.stimulus))
 
 
-NODES = 20
+NODES = 20  # of Gauss-Hermite quadrature over part-worths and stimuli
 GRID = 800
-BLOCK = 128
+BLOCK = 128  # cells that are compared with all others at a time
 
 
 @dataclass(frozen=True)

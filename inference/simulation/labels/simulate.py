@@ -45,7 +45,7 @@ from .items import (
 )
 
 OK = STATUSES.index("ok")
-NO_ANSWER = -1
+NO_ANSWER = -1  # the last of the values, which is missing
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ BELOW_MAJORITY = Question(
     "unparsed answers and labels in another spelling before concluding that the judge performs badly.",
     alarms="test",
 )
-FEWEST = 20
+FEWEST = 20  # answers of a judge; with fewer, nothing is tested
 
 
 @check(BELOW_MAJORITY)

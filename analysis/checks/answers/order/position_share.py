@@ -28,7 +28,7 @@ POSITION_SHARE = Question(
     "position does not bias AMCEs under random positions, but attenuates them.",
     alarms="test",
 )
-SEVERE = 0.1
+SEVERE = 0.1  # distance from 1/2 beyond which a preference is an error
 
 
 @check(POSITION_SHARE)

@@ -32,7 +32,7 @@ TURN = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 REPEATED = 80  # characters of the prompt's end that an answer repeats
-SOME, MANY = 0.01, 0.1
+SOME, MANY = 0.01, 0.1  # shares of answers beyond which the verdict is a warning, or an error
 
 
 @check(CONTINUED_PROMPT)

@@ -41,7 +41,7 @@ WORDS = {
 }
 VOCABULARY = {language: frozenset(words.split()) for language, words in WORDS.items()}
 LEAST, AHEAD = 3.0, 2.0  # function words that decide, and how many times those of the second language
-SOME, MANY = 0.02, 0.2
+SOME, MANY = 0.02, 0.2  # shares of answers beyond which the verdict is a warning, or an error
 _JSON_KEY = re.compile(r'"\w+"\s*:')
 
 

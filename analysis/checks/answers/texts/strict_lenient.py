@@ -31,7 +31,7 @@ STRICT_LENIENT = Question(
     "answers in one form, for example by a JSON schema.",
     alarms="rule",
 )
-SOME, MANY = 0.02, 0.1
+SOME, MANY = 0.02, 0.1  # shares of answers beyond which the verdict is a warning, or an error
 
 
 @check(STRICT_LENIENT)

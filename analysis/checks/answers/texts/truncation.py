@@ -27,7 +27,7 @@ TRUNCATION = Question(
     alarms="rule",
 )
 SHORT = 16  # a limit up to this is meant to end the answer after its verdict
-SOME, MANY = 0.005, 0.05
+SOME, MANY = 0.005, 0.05  # shares of answers beyond which the verdict is a warning, or an error
 OPEN, CLOSED = "<think>", "</think>"
 
 

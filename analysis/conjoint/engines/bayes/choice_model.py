@@ -34,7 +34,7 @@ from .paired import PAIR, ChoiceDraws, PairedChoices, draw_population, rater_par
 
 RATER_DRAWS = 500  # draws at which part-worths of single raters are summarised
 AUTO = "auto"
-REPLICATIONS = 100
+REPLICATIONS = 100  # a random part of the draws: each replicates all choices
 FEW = 5  # pairs of a rater from which a share is computed
 SHARE, SPREAD = "share", "SD between raters"
 

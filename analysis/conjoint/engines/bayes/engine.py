@@ -40,7 +40,7 @@ from .paired import (
 
 VERBS = ("amce", "mm")
 EFFECT_DRAWS = 800  # draws of the posterior at which probabilities are averaged
-_TOLERANCE = 1e-8
+_TOLERANCE = 1e-8  # relative to the largest eigenvalue: no pair of profiles differs in directions below it
 
 
 @dataclass(frozen=True)

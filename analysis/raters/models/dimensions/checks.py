@@ -24,7 +24,7 @@ from .data import GroupRatings
 from .sampler import GroupDraws
 from .tables import correlations
 
-REPLICATIONS = 100
+REPLICATIONS = 100  # a random part of the draws: each replicates all ratings
 JITTER = 1e-12  # keeps correlation matrices that are singular but for rounding in one piece
 
 

@@ -27,8 +27,8 @@ except ImportError as error:  # pragma: no cover
 
 Floats = NDArray[Any]  # of doubles; numpy.linalg says no more than "floating"
 F = TypeVar("F", bound=Callable[..., Any])
-TINY = 1e-300
-WIDEST_LOG_GAP = 5.0
+TINY = 1e-300  # keeps the logarithm of a probability finite
+WIDEST_LOG_GAP = 5.0  # 148 latent standard deviations between two thresholds
 ROOT_HALF = math.sqrt(0.5)
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
 

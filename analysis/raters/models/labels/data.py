@@ -18,8 +18,8 @@ from ....numerics.types import Codes, Floats
 from ...ratings import Ratings
 from ...reading import read_ratings
 
-MOST_NUMBERS = 10
-MOST_LABELS = 20
+MOST_NUMBERS = 10  # more numbers are a scale, and its order is lost among classes
+MOST_LABELS = 20  # every judge has a confusion matrix of all labels by all labels
 FEW = 5
 LEAST_COUNT, RARE_SHARE = 10, 0.005  # judgments with a label under which, taken together, it is set aside
 PEOPLE_SD = 0.5  # between people, on the logit scale: the median of the default prior

@@ -24,7 +24,7 @@ from .data import (
 )
 
 FRESH = 24  # people drawn anew from a panel at each draw of its parameters
-REPLICATIONS = 100
+REPLICATIONS = 100  # a random part of the draws: each replicates all labels
 FAR_BELOW = 0.7  # of how well a typical person recognises classes, under which a person does not follow
 SURE = 0.9  # posterior probability from which this is stated
 LEAST_PEOPLE = 3  # of whom one can be said to be unlike the others

@@ -22,6 +22,7 @@ from numba import njit
 from ....numerics.types import Codes, Floats
 
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
+# The square root of 1/2, and the normal density at 0.
 _ROOT_HALF, _NORMAL = 0.7071067811865476, 0.3989422804014327
 _TINY, _SMALL = 1e-300, 1e-7  # a product of both still differs from 0
 _RESCALE = 8  # cells of an item between rescalings

@@ -38,7 +38,7 @@ from .summary import (
 
 LINKS = ("logit", "probit")
 AGREEING = 2000  # draws from which agreement is computed
-REPLICATED = 200
+REPLICATED = 200  # draws, evenly spaced: each replicates all ratings
 FEW_RATINGS = 2000  # up to which a panel is small, as with few people
 MANY, FEW = (1600, 250, 2), (2500, 500, 4)  # draws, draws to adapt in, chains; of small panels
 FEW_ACCEPT = 0.9  # acceptance rate that is aimed at for few people

@@ -20,7 +20,7 @@ from .draws import ParameterDraws, QuadratureGrid, category_chances, log_weights
 FAR_BELOW = 1 / 2  # of a typical person's discrimination, under which a person does not follow the panel
 AT_END = 0.8  # share of one extreme rating from which on latent correlations are not identified
 ITEMS_IN_STATISTICS = 2  # ratings by people that an item needs for their spread
-DRAWS = 60
+DRAWS = 60  # evenly spaced draws: each is averaged over for every item
 
 
 def group_table(
