@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from conjury.analysis.frames.word_table import WordTable
 from conjury.inference.design.drawn import DrawnDesign
 from conjury.inference.design.panels import TaskPanel, panel_summary
 from conjury.inference.design.testing_pairs import design_pairs
@@ -29,23 +30,12 @@ POWER = "Power for an effect of 0.02, hardest level of each attribute"
 
 
 @dataclass(frozen=True)
-class CardTable:
-    """A table in words; a row of one cell is a heading of the rows below it."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    spare: int | None = None  # the column that narrow terminals leave out
-
-
-@dataclass(frozen=True)
 class CardText:
     """A design card in words."""
 
     title: str
     opening: tuple[str, ...]
-    tables: tuple[CardTable, ...]
+    tables: tuple[WordTable, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -137,7 +127,7 @@ def _label(study: Study, feature: str) -> str:
     return study.feature_labels[feature]
 
 
-def _levels(study: Study, card: DesignCard, groups: Sequence[PlannedJudges]) -> CardTable:
+def _levels(study: Study, card: DesignCard, groups: Sequence[PlannedJudges]) -> WordTable:
     contrasts = {
         (row["plan"], row["feature"], row["level"]): row for row in card.contrasts.to_dict("records")
     }
@@ -168,7 +158,7 @@ def _levels(study: Study, card: DesignCard, groups: Sequence[PlannedJudges]) -> 
                 f"{row['shown']:,}",
             )
             rows.append((*cells, *_contrast_cells(worth, row["reference"])))
-    return CardTable(LEVELS, tuple(header), tuple(rows), note, spare=2)
+    return WordTable(LEVELS, header, rows, note, optional=2)
 
 
 def _contrast_cells(contrasts: Sequence[Mapping[Hashable, Any] | None], reference: bool) -> list[str]:
@@ -188,17 +178,17 @@ def plan_name(group: PlannedJudges) -> str:
     return "models" if group.kind == "model" else group.judges[0]
 
 
-def _powers(study: Study, card: DesignCard, groups: Sequence[PlannedJudges]) -> CardTable:
+def _powers(study: Study, card: DesignCard, groups: Sequence[PlannedJudges]) -> WordTable:
     lowest_power = card.contrasts.groupby(["plan", "feature"], sort=False)["power"].min()
     rows = [
         (_label(study, feature), *(f"{lowest_power[plan_name(group), feature]:.2f}" for group in groups))
         for feature in dict.fromkeys(card.contrasts["feature"])
     ]
     header = ("Attribute", *(f"{group.label}\n{size_of(group)}" for group in groups))
-    return CardTable(POWER, header, tuple(rows))
+    return WordTable(POWER, header, rows)
 
 
-def _restrictions(study: Study, card: DesignCard) -> CardTable:
+def _restrictions(study: Study, card: DesignCard) -> WordTable:
     total = count_cells(study)[1]
     rows = [
         (
@@ -218,12 +208,13 @@ def _restrictions(study: Study, card: DesignCard) -> CardTable:
         for row in card.ties.to_dict("records")
     ]
     note += f" Resulting dependence (Cramer's V): {listed(ties)}." if ties else ""
-    return CardTable("Restrictions", ("Never occurs", "Combinations", "Draws", "Because"), tuple(rows), note)
+    head = ("Never occurs", "Combinations", "Draws", "Because")
+    return WordTable("Restrictions", head, rows, note, words=(0, 3))
 
 
 def _costs(
     study: Study, groups: Sequence[PlannedJudges], prices: JudgmentPrices, costs: pd.DataFrame, currency: str
-) -> CardTable:
+) -> WordTable:
     paid = costs[costs["backend"].isin(PAID)]
     rows = [
         (
@@ -264,7 +255,7 @@ def _costs(
     if exclusions:
         note += f" Without `ask` in the study file, and therefore without a cost: {listed(exclusions, 40)}."
     header = ("Model", "Shown", "Requests", "Million\ntokens", currency, f"{currency}\nby batch", "Prices of")
-    return CardTable("Expected cost, all prompts", header, tuple(rows), note)
+    return WordTable("Expected cost, all prompts", header, rows, note)
 
 
 def _money(cost: float | None) -> str:

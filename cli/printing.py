@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from conjury.inference.errors import ConjuryError, counted
 
@@ -19,15 +23,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from conjury.analysis.frames.word_table import WordTable
+
 console = Console(highlight=False, markup=False, soft_wrap=True)
 NOTES = 20  # notes that are printed; all are in the manifest
 LONGEST = 4_000  # characters of a message
 MOST = 60  # rows of a table that are printed
+WIDE = 95  # columns of a terminal that take all columns of a table
+WORD = re.compile(r"^ *\S+|\S+")  # the first of a line with its indentation
+GAP = 2  # characters between two columns
 
 
 def wide_console() -> Console:
-    """A console whose tables fit the width of the terminal."""
-    return Console(highlight=False, markup=False)
+    """A console that wraps words at the width of a terminal; files and programs take lines of any length."""
+    terminal = Console(highlight=False, markup=False)
+    return terminal if terminal.is_terminal or "COLUMNS" in os.environ else console
 
 
 def warn(text: str) -> None:
@@ -81,17 +91,59 @@ def print_written(tables: Sequence[tuple[pd.DataFrame, Path, str]]) -> None:
         console.print(f"{len(table):,} {what} in {path}")
 
 
+def print_blocks(blocks: Iterable[str | WordTable]) -> None:
+    """Print sentences and tables in turn."""
+    for block in blocks:
+        if isinstance(block, str):
+            console.print(block)
+        else:
+            print_table(block)
+
+
+def print_table(table: WordTable) -> None:
+    """Print a table with its title and note; only words take several lines, at the width of the terminal."""
+    terminal = wide_console()
+    if table.title:
+        terminal.print(table.title, style="bold")
+    if table.rows:
+        columns = [k for k in range(len(table.head)) if k != table.optional or terminal.width >= WIDE]
+        grid, least, most = _grid(table, columns)
+        width = most if terminal is console else max(terminal.width, least)
+        Console(highlight=False, markup=False, width=width).print(grid)
+    if table.note:
+        terminal.print(table.note)
+
+
+def _grid(table: WordTable, columns: Sequence[int]) -> tuple[Table, int, int]:
+    """A table as rich draws it, with its least width, at which no word is cut, and that of whole lines."""
+    grid, least, most = Table(box=None, header_style="bold", pad_edge=False), -GAP, -GAP
+    indent = "  " if table.has_groups else ""
+    rows = [row if table.is_heading(row) else (f"{indent}{row[0]}", *row[1:]) for row in table.rows]
+    for k in columns:
+        is_words = k in table.words
+        lines = [line for row in (table.head, *rows) if k < len(row) for line in row[k].split("\n")]
+        parts = [part for line in lines for part in (WORD.findall(line) if is_words else [line])]
+        size = max(map(cell_len, parts), default=0)
+        justify: Literal["left", "right"] = "left" if is_words else "right"
+        grid.add_column(table.head[k], justify=justify, no_wrap=not is_words, min_width=size)
+        least, most = least + size + GAP, most + max(map(cell_len, lines)) + GAP
+    for row in rows:
+        grid.add_row(*(row[k] for k in columns if k < len(row)))
+    return grid, least, most
+
+
 def print_frame(frame: pd.DataFrame) -> None:
     """Print a table of text and numbers, without its empty columns."""
-    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
+    from conjury.analysis.frames.word_table import WordTable
 
     filled = frame.dropna(axis=1, how="all")
     filled = filled.loc[:, [not (filled[name].astype("string") == "").all() for name in filled]]
-    cells = {str(name).replace("_", " "): filled[name].map(_cell) for name in filled}
-    for line in pd.DataFrame(cells).head(MOST).to_string(index=False).splitlines():
-        console.print(f"  {line}")
-    if len(filled) > MOST:
-        console.print(f"  {len(filled) - MOST:,} more rows in the results folder")
+    words = [at for at, name in enumerate(filled) if not is_numeric_dtype(filled[name])]
+    head = [str(name).replace("_", " ") for name in filled]
+    rows = list(zip(*(filled[name].map(_cell) for name in filled), strict=True))
+    print_table(WordTable("", head, rows, words=words).first(MOST, "in the results folder"))
 
 
 def _cell(value: Any) -> str:

@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.humans.formats import PROGRAMS
 
 from ..options import grouped, read_pairs, refuse_typed
-from ..printing import console, draw_figures, save_figures, show_steps
+from ..printing import console, draw_figures, print_blocks, save_figures, show_steps
 
 if TYPE_CHECKING:
     from conjury.analysis.checks import Check
@@ -212,8 +212,7 @@ def _print(findings: Findings, writing: CheckOutput) -> None:
     if writing.output == "text":
         from conjury.analysis.checks.output.text import lines
 
-        for line in lines(findings, writing.verbose):
-            console.print(line)
+        print_blocks(lines(findings, writing.verbose))
         if writing.out is not None:
             console.print(
                 f"Tables and figures of the checks in {writing.out}; render them with `conjury report checks "

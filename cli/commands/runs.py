@@ -10,15 +10,14 @@ from conjury.inference.errors import InputError, listed
 
 from ..automation import record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName
-from ..printing import console, one_line
+from ..printing import console, one_line, print_table
 
 ledger = typer.Typer(no_args_is_help=True, help="Check the ledger of a run.")
 
 
 def status(study: StudyName, out: RunFolderPath = None) -> None:
     """Show the progress of a run."""
-    from rich.table import Table
-
+    from conjury.analysis.frames.word_table import WordTable
     from conjury.inference.collecting import status as status_of
     from conjury.inference.collecting.provenance import engine_notes, version_notes
 
@@ -28,14 +27,13 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
     if not run.counts:
         console.print(f"{run.study.title}: no requests have been sent yet in {run.folder}.")
         return
-    table = Table("judge", "prompt", "state", title=f"{run.study.title}: {run.folder}")
-    for name in ("requests", "tokens in", "tokens out"):
-        table.add_column(name, justify="right")
+    head = ("judge", "prompt", "state", "requests", "tokens in", "tokens out")
+    rows = []
     for count in run.counts:
         state = f"{count.state}, {count.batch}" if count.batch else count.state
         numbers = (f"{number:,}" for number in (count.n, count.prompt_tokens, count.completion_tokens))
-        table.add_row(count.judge_id, count.prompt_id, state, *numbers)
-    console.print(table)
+        rows.append((count.judge_id, count.prompt_id, state, *numbers))
+    print_table(WordTable(f"{run.study.title}: {run.folder}", head, rows, words=range(3)))
     for batch in run.batches:
         detail = f": {one_line(batch.detail)}" if batch.detail else ""
         console.print(

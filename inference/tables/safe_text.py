@@ -31,6 +31,12 @@ def printable(text: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
+def shortened(value: object, longest: int) -> str:
+    """Printable text of at most so many characters."""
+    text = printable(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
     """Blank out ``secrets`` and whatever else looks like a key."""
     return _SECRETS.sub(lambda match: f"{match['name'] or ''}{MASK}", mask(text, secrets))

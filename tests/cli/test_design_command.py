@@ -29,7 +29,7 @@ def told(ran: Told) -> Told:
 @pytest.fixture
 def said(told: Told, monkeypatch: pytest.MonkeyPatch) -> Told:
     """The same without figures, which take most of the time."""
-    monkeypatch.setattr("conjury.cli.commands.designs.card._draw", lambda *arguments: [])
+    monkeypatch.setattr("conjury.cli.commands.designs.card._draw", lambda *arguments: {})
     return told
 
 

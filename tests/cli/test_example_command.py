@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from conjury.analysis import r as bridge
+from conjury.analysis.frames.word_table import WordTable
 from conjury.cli import printing
 from conjury.cli.commands.starting.installed import findings
 from conjury.inference.tables.files import EXAMPLES
@@ -60,6 +61,28 @@ def test_tables_are_printed_without_empty_columns_and_with_words_as_headings(
 ) -> None:
     printing.print_frame(pd.DataFrame({"std_error": [0.25], "prompt": [""], "note": [None]}))
     assert capsys.readouterr().out.split() == ["std", "error", "0.250"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "printed"),
+    [
+        ("12", ["share of all", "group", "  changed  1,000 (0.25)", "answers", "of both"]),
+        (None, ["share of all", "group", "  changed answers of both  1,000 (0.25)"]),
+    ],
+)
+def test_a_table_wraps_between_words_on_a_terminal_and_not_in_a_file(
+    columns: str | None,
+    printed: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    rows = [("group",), ("changed answers of both", "1,000 (0.25)")]
+    printing.print_table(WordTable("", ("", "share of all"), rows))
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert [lines[0].strip(), *lines[1:]] == printed
 
 
 def test_doctor_says_how_to_get_what_is_missing(ran: Told, monkeypatch: pytest.MonkeyPatch) -> None:

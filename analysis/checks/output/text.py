@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conjury.inference.errors import counted
-from conjury.inference.tables.safe_text import printable
+from conjury.inference.tables.safe_text import printable, shortened
 
 from ..rates import battery_statement
 from ..registry import Check
@@ -57,11 +57,8 @@ def _alarm(check: Check, verdict: str) -> Iterator[str]:
     rows, n = evidence(check, MOST_ROWS)
     if rows:
         yield f"{INDENT}Evidence: {counted(n, 'row')}" + (", the first:" if n > len(rows) else ":")
-        yield from (f"{INDENT}  {'; '.join(f'{k} {_shorten(v)}' for k, v in row.items())}" for row in rows)
+        yield from (
+            f"{INDENT}  {'; '.join(f'{k} {shortened(v, LONGEST)}' for k, v in row.items())}" for row in rows
+        )
     yield f"{INDENT}Consequence: {printable(check.consequence)}"
     yield f"{INDENT}What to do: {printable(check.remedy)}"
-
-
-def _shorten(value: object) -> str:
-    text = printable(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from rich.table import Table as Grid
 
 from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.runs import RunFolder
@@ -24,17 +21,15 @@ from conjury.inference.tables.html_page import page
 from conjury.inference.tables.schema import POSITIONS
 
 from ...automation import record
-from ...card_words import LEVELS, POWER, CardTable, CardText, describe_card, in_words, plan_name
+from ...card_words import LEVELS, POWER, CardText, describe_card, in_words, plan_name
 from ...planned import PlannedJudges, find_groups, find_prices
-from ...printing import console, wide_console
+from ...printing import console, print_table, wide_console
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Console
 
     from conjury.analysis.conjoint.power.design_card import DesignCard
 
-WORDS = ("none", "reference")
 STYLE = """
 main { max-width: 56rem; }
 ul.warnings { list-style: none; margin: 0; padding: 0; }
@@ -51,81 +46,25 @@ tbody th { background: var(--band); border-bottom: 0; }
 """
 
 
-@dataclass(frozen=True)
-class CardFigure:
-    """A figure as part of a page, its caption, and the width in rem that suits its letters."""
+def write_page(card_text: CardText, figures: Mapping[str, str]) -> str:
+    """Write a design card as a page without anything external, each figure above the table of its title."""
+    from conjury.analysis.figures.pages import bullets, inline_text, paragraphs, table_block
 
-    # `table` is the title of the table above which it stands.
-
-    table: str
-    svg: str
-    caption: str
-    width: float
-
-
-def write_page(card_text: CardText, drawings: Sequence[CardFigure], style: str) -> str:
-    """Write a design card as a page without anything external."""
-    figures = {drawing.table: _figure(drawing) for drawing in drawings}
-    warnings = "\n".join(f"<li>{_text(text)}</li>" for text in card_text.warnings)
+    sections = {"Warnings": bullets(card_text.warnings, "warnings") if card_text.warnings else ""}
+    sections |= {table.title: figures.get(table.title, "") + table_block(table) for table in card_text.tables}
+    sections["Notes"] = "\n".join(paragraphs(card_text.notes))
     body = [
-        f'<header>\n<h1>{escape(card_text.title)}</h1>\n<p class="subtitle">Design card</p>\n</header>',
-        *(f"<p>{_text(text)}</p>" for text in card_text.opening),
-        _section("Warnings", f'<ul class="warnings">\n{warnings}\n</ul>') if card_text.warnings else "",
-        *(_section(table.title, figures.get(table.title, "") + _table(table)) for table in card_text.tables),
-        _section("Notes", "\n".join(f"<p>{_text(text)}</p>" for text in card_text.notes))
-        if card_text.notes
-        else "",
-        '<p class="note">All numbers are in card.csv next to this page.</p>',
+        f'<header>\n<h1>{inline_text(card_text.title)}</h1>\n<p class="subtitle">Design card</p>\n</header>',
+        *paragraphs(card_text.opening),
+        *(
+            f"<section>\n<h2>{inline_text(title)}</h2>\n{content}\n</section>"
+            for title, content in sections.items()
+            if content
+        ),
+        *paragraphs(["All numbers are in card.csv next to this page."], "note"),
     ]
-    content = "\n".join(part for part in body if part)
-    return page(
-        f"Design card: {card_text.title}", f"<main>\n{content}\n</main>", f"{style}{STYLE}", base=False
-    )
-
-
-def _text(text: str) -> str:
-    """Escape a text, with commands in the type of code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)).replace("\n", "<br>")
-
-
-def _section(title: str, content: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{content}\n</section>"
-
-
-def _figure(drawing: CardFigure) -> str:
-    return (
-        f'<figure style="max-width: {drawing.width:g}rem; margin-inline: auto">\n{drawing.svg}\n'
-        f"<figcaption>{_text(drawing.caption)}</figcaption>\n</figure>\n"
-    )
-
-
-def _table(table: CardTable) -> str:
-    numeric = [_is_numeric(table, column) for column in range(len(table.header))]
-    kinds = [' class="number"' if number else "" for number in numeric]
-    header = "".join(
-        f'<th scope="col"{kind}>{_text(name)}</th>' for name, kind in zip(table.header, kinds, strict=True)
-    )
-    rows = []
-    for row in table.rows:
-        if len(row) == 1:
-            rows.append(f'<tr><th scope="rowgroup" colspan="{len(table.header)}">{escape(row[0])}</th></tr>')
-            continue
-        cells = "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
-        rows.append(f"<tr>{cells}</tr>")
-    note = f'\n<p class="note">{_text(table.note)}</p>' if table.note else ""
-    if not rows:
-        return note.strip()
-    return (
-        f'<div class="table">\n<table>\n<thead><tr>{header}</tr></thead>\n<tbody>\n'
-        + "\n".join(rows)
-        + f"\n</tbody>\n</table>{note}\n</div>"
-    )
-
-
-def _is_numeric(table: CardTable, column: int) -> bool:
-    """Whether a column contains numbers, or words that stand for one."""
-    cells = [row[column] for row in table.rows if len(row) > 1]
-    return column > 0 and all(not cell or cell[0].isdigit() or cell in WORDS for cell in cells)
+    main = f"<main>\n{chr(10).join(body)}\n</main>"
+    return page(f"Design card: {card_text.title}", main, f"{_style()}{STYLE}", base=False)
 
 
 ASSUMED: dict[str, Any] = {
@@ -135,7 +74,6 @@ ASSUMED: dict[str, Any] = {
     "reliability": None,
     "repeats": None,
 }
-WIDE = 95  # columns of a terminal that take all columns of a table
 COLUMNS = ["part", "judge", "feature", "level", "reference", "combination", "quantity", "value"]
 
 
@@ -155,7 +93,7 @@ def write_card(study: Study, design: DrawnDesign, folder: Path) -> CardText:
     costs = expected_costs(study, design, table)
     prices = find_prices(study, None, None)
     card_text = describe_card(study, design, card, groups, prices, costs, table.currency)
-    drawings = _draw(study, card, groups, folder / "figures")
+    figures = _draw(study, card, groups, folder / "figures")
     people = pd.DataFrame(
         [
             {"judge": judge, "shown": "people", "cost": group.cost(prices, group.pairs, judge)}
@@ -168,7 +106,7 @@ def write_card(study: Study, design: DrawnDesign, folder: Path) -> CardText:
     record(card=numbers, warnings=card_text.warnings, notes=card_text.notes)
     write_table(numbers, folder / "card.csv")
     with atomic_write(folder / "card.html") as file:
-        file.write(write_page(card_text, drawings, _style()).encode("utf-8"))
+        file.write(write_page(card_text, figures).encode("utf-8"))
     return card_text
 
 
@@ -203,7 +141,8 @@ def _profiles_of_pairs(design: DrawnDesign) -> pd.DataFrame:
     return design.profiles.set_index("profile_id").loc[profile_ids].reset_index(drop=True)
 
 
-def _draw(study: Study, card: DesignCard, groups: Sequence[PlannedJudges], folder: Path) -> list[CardFigure]:
+def _draw(study: Study, card: DesignCard, groups: Sequence[PlannedJudges], folder: Path) -> dict[str, str]:
+    """Draw and save the figures of a card; return them as blocks of a page, by the titles of their tables."""
     from conjury.analysis.conjoint.power.design_card import SMALL
     from conjury.analysis.figures import alt
     from conjury.analysis.figures import draw as draw_figure
@@ -216,38 +155,27 @@ def _draw(study: Study, card: DesignCard, groups: Sequence[PlannedJudges], folde
         for level, text in level_labels.items()
     }
     shares = Result(card.levels, "design_shares")
-    drawings = [
-        _save(
-            LEVELS,
-            draw_figure(shares, labels=labels),
-            folder / "levels",
-            alt(shares, labels),
-            "Levels: their shares in the design, and in the pairs drawn.",
-        )
-    ]
+    caption = "Levels: their shares in the design, and in the pairs drawn."
+    figure = draw_figure(shares, labels=labels)
+    blocks = {LEVELS: _save(figure, folder / "levels", alt(shares, labels), caption)}
     if groups:
         power, group = card.powers[0], groups[0]
         options: dict[str, Any] = {"part": "plan", "effect": SMALL, "plan": group.pairs}
-        drawings.append(
-            _save(
-                POWER,
-                draw_figure(power, labels=labels, **options),
-                folder / "plan",
-                alt(power, labels, **options),
-                f"{group.label}: minimum detectable effects by the number of pairs. Each attribute has "
-                "the line of its hardest level.",
-            )
+        caption = (
+            f"{group.label}: minimum detectable effects by the number of pairs. Each attribute has the line "
+            "of its hardest level."
         )
-    return drawings
+        figure = draw_figure(power, labels=labels, **options)
+        blocks[POWER] = _save(figure, folder / "plan", alt(power, labels, **options), caption)
+    return blocks
 
 
-def _save(table: str, figure: Figure, path: Path, alt: str, caption: str) -> CardFigure:
+def _save(figure: Figure, path: Path, alt: str, caption: str) -> str:
     from conjury.analysis.figures import save_variants
-    from conjury.analysis.figures.inline import inline_figure
+    from conjury.analysis.figures.pages import drawn_block
 
     save_variants(figure, path)
-    width = 6.4 * figure.get_size_inches()[0]
-    return CardFigure(table, inline_figure(figure, path.name, alt), caption, float(width))
+    return drawn_block(figure, path.name, alt, caption)
 
 
 def _style() -> str:
@@ -297,29 +225,12 @@ def _print(card_text: CardText) -> None:
         console.print(text)
     for table in card_text.tables:
         console.print()
-        _print_table(console, table)
+        print_table(table)
     for heading, texts in (("Warnings", card_text.warnings), ("Notes", card_text.notes)):
         if texts:
             console.print(f"\n{heading}", style="bold")
             for text in texts:
                 console.print(f"- {text}")
-
-
-def _print_table(console: Console, table: CardTable) -> None:
-    console.print(table.title, style="bold")
-    columns = [k for k in range(len(table.header)) if k != table.spare or console.width >= WIDE]
-    grouped = any(len(row) == 1 for row in table.rows)
-    grid = Grid(box=None, header_style="bold", pad_edge=False)
-    for position in columns:
-        words = position == 0 or table.header[position] == "Because"
-        grid.add_column(table.header[position], justify="left" if words else "right")
-    for row in table.rows:
-        cells = [row[k] for k in columns if k < len(row)]
-        grid.add_row(*([f"  {cells[0]}", *cells[1:]] if grouped and len(row) > 1 else cells))
-    if table.rows:
-        console.print(grid)
-    if table.note:
-        console.print(table.note)
 
 
 def draw_card(

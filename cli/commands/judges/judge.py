@@ -13,7 +13,7 @@ import typer
 from conjury.inference.errors import InputError, counted
 
 from ...options import Alpha, grouped, read_pairs
-from ...printing import console
+from ...printing import console, print_blocks
 
 if TYPE_CHECKING:
     from conjury.analysis.raters.validation.gates import Gate
@@ -212,10 +212,9 @@ def finish(report: ValidationReport, gates: Sequence[Gate], output: Output) -> N
 
         sys.stdout.write(to_json(report))
     else:
-        from conjury.analysis.raters.validation.output.text import lines
+        from conjury.analysis.raters.validation.output.text import blocks
 
-        for line in lines(report):
-            console.print(line)
+        print_blocks(blocks(report))
         if output.html is not None:
             console.print(f"\nPage with figures: {output.html}")
     if not all(outcome.passes for outcome in report.outcomes):

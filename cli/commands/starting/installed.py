@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from ...automation import record
-from ...printing import console, wide_console
+from ...printing import console, print_table
 
 
 @dataclass(frozen=True)
@@ -65,12 +64,12 @@ def findings() -> list[InstalledPart]:
 
 def doctor() -> None:
     """Print what is installed, what is missing, and how to get it."""
-    table = Table("Part", "Version", "If missing", box=None, header_style="bold")
+    from conjury.analysis.frames.word_table import WordTable
+
     parts = findings()
     record(parts={part.part: {"version": part.found, "remedy": part.remedy} for part in parts})
-    for finding in parts:
-        table.add_row(finding.part, finding.found or "missing", "" if finding.found else finding.remedy)
-    wide_console().print(table)
+    rows = [(part.part, part.found or "missing", "" if part.found else part.remedy) for part in parts]
+    print_table(WordTable("", ("Part", "Version", "If missing"), rows, words=range(3)))
 
 
 def _on_path(program: str) -> str | None:

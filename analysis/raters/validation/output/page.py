@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Iterator
 
-from conjury.inference.tables.html_page import page
 from conjury.inference.tables.safe_text import printable
 
-from ....figures.inline import color_variables
-from ....figures.pages import STYLE, figure_block, table_block
-from .report import ValidationReport, sections
+from ....figures.pages import bullets, figure_block, inline_text, paragraphs, result_page, table_block
+from .report import ValidationReport, tables
 
 OPEN = """
 details > summary { cursor: pointer; font-weight: 600; margin: 1rem 0 0.5rem; }
@@ -25,22 +23,18 @@ CAPTIONS = {
 
 def to_page(report: ValidationReport) -> str:
     """The page: verdict, limits, notes, figures in both themes, and all estimates."""
-    result, title = report.result, printable(report.title)
-    body = [f"<h1>{escape(title)}</h1>"]
-    body += [f'<p class="note">{escape(printable(text))}</p>' for text in report.columns]
-    body.append("<h2>Verdict</h2>")
-    sentences = "\n".join(f"<li>{escape(printable(text))}</li>" for text in result.verdict)
-    body.append(f'<ul class="verdict">\n{sentences}\n</ul>')
+    return result_page(printable(report.title), _blocks(report), OPEN)
+
+
+def _blocks(report: ValidationReport) -> Iterator[str]:
+    result = report.result
+    yield from paragraphs(report.columns, "note")
+    yield f"<h2>Verdict</h2>\n{bullets(result.verdict, 'verdict')}"
     for outcome in report.outcomes:
-        kind = "gate" if outcome.passes else "gate fails"
-        body.append(f'<p class="{kind}">{escape(printable(outcome))}</p>')
-    body += [f'<p class="note">{escape(printable(note))}</p>' for note in result.notes]
+        yield from paragraphs([outcome], "gate" if outcome.passes else "gate fails")
+    yield from paragraphs(result.notes, "note")
     if result.frame["lower"].notna().any():
-        body.append(figure_block(result, result.kind, CAPTIONS[result.kind]))
-    for section in sections(result):
-        rows = [[printable(text) for text in row] for row in section.rows]
-        table = table_block(["", *map(printable, section.head[1:])], rows, numbers=True)
-        body.append(
-            f"<details open><summary>{escape(printable(section.heading))}</summary>\n{table}\n</details>"
-        )
-    return page(title, f"<main>\n{chr(10).join(body)}\n</main>", f"{STYLE}{OPEN}{color_variables()}")
+        yield figure_block(result, result.kind, CAPTIONS[result.kind])
+    for table in tables(result):
+        summary = f"<summary>{inline_text(table.title)}</summary>"
+        yield f"<details open>{summary}\n{table_block(table)}\n</details>"

@@ -1,4 +1,4 @@
-"""What all outputs of a validation have in common: what was compared, sections of numbers, and a record."""
+"""What all outputs of a validation have in common: what was compared, tables of numbers, and a record."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pandas as pd
 from conjury.inference.tables.columns import json_value
 
 from ....figures.labels import p_text, words
+from ....frames.word_table import WordTable
 from ..gates import GateOutcome
 from ..judging import Validation
 from ..rows import AGREEMENT, CHANGES, CORRECTED, ERRORS, PEOPLE, RATES, REPLACEMENT, SUBGROUPS
@@ -79,15 +80,6 @@ class ValidationReport:
     outcomes: Sequence[GateOutcome] = ()  # of limits for continuous integration
 
 
-@dataclass(frozen=True)
-class Section:
-    """A heading with a table of texts."""
-
-    heading: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
 def measure_in_words(name: str) -> str:
     """A measure as people read it."""
     if name in MEASURES:
@@ -99,7 +91,7 @@ def measure_in_words(name: str) -> str:
     return words(name).lower()
 
 
-def sections(result: Validation) -> list[Section]:
+def tables(result: Validation) -> list[WordTable]:
     """All estimates by part, as texts."""
     level = f"{1 - float(result.settings['alpha']):.0%} interval"
     names = result.settings.get("names", ("A", "B"))
@@ -128,8 +120,8 @@ def sections(result: Validation) -> list[Section]:
             )
             for _, row in rows.iterrows()
         ]
-        blocks.append(Section(heading, head, tuple(body)))
-    return [*blocks, *_crosstab_sections(result), *_precision(result)]
+        blocks.append(WordTable(heading, head, tuple(body)))
+    return [*blocks, *_crosstabs(result), *_precision(result)]
 
 
 def _label(row: Row, names: Sequence[str]) -> str:
@@ -154,7 +146,7 @@ def _p(p: float) -> str:
     return p_text(p).removeprefix("= ") if np.isfinite(p) else ""
 
 
-def _crosstab_sections(result: Validation) -> list[Section]:
+def _crosstabs(result: Validation) -> list[WordTable]:
     """Which label is called what, or became what: counts with shares of the row."""
     names = result.settings.get("names", ("A", "B"))
     headings = {
@@ -175,11 +167,11 @@ def _crosstab_sections(result: Validation) -> list[Section]:
                 (str(name), *cells[at * size : (at + 1) * size])
                 for at, name in enumerate(dict.fromkeys(table[row]))
             ]
-            blocks.append(Section(heading, ("", *map(str, columns)), tuple(body)))
+            blocks.append(WordTable(heading, ("", *map(str, columns)), tuple(body)))
     return blocks
 
 
-def _precision(result: Validation) -> list[Section]:
+def _precision(result: Validation) -> list[WordTable]:
     """Number of labels needed would decide."""
     table = result.extra.get("precision")
     if table is None or table.empty:
@@ -198,7 +190,7 @@ def _precision(result: Validation) -> list[Section]:
             )
         )  # fmt: skip
     head = ("", "n", "width", "detectable", "n for the wanted width", "n to decide")
-    return [Section("Number of labels needed", head, tuple(rows))]
+    return [WordTable("Number of labels needed", head, tuple(rows))]
 
 
 def _labels(value: float, why: str) -> str:

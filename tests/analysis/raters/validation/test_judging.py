@@ -21,7 +21,7 @@ from conjury.analysis.raters.validation import Validation, judge, ratings
 from conjury.analysis.raters.validation.coding import CodingOptions, code_table
 from conjury.analysis.raters.validation.labels import with_people
 from conjury.analysis.raters.validation.output import page
-from conjury.analysis.raters.validation.output.report import ValidationReport, sections
+from conjury.analysis.raters.validation.output.report import ValidationReport, tables
 from conjury.analysis.raters.validation.weighted.means import stratified_mean
 from conjury.analysis.raters.validation.weighted.strata import strata_of
 from conjury.analysis.raters.validation.weighted.tables import tables_of
@@ -535,6 +535,6 @@ def test_the_page_has_a_table_of_each_part_with_its_numbers(monkeypatch: pytest.
     text = page.to_page(ValidationReport(result, "A judge", ["table.csv"]))
     parts = re.findall("<summary>(.*?)</summary>", text)
     assert parts[:2] == ["Agreement with people", "Base rates"]
-    assert parts == [section.heading for section in sections(result)]
-    assert sections(result)[1].head == ("", "estimate", "95% interval", "p", "n")
+    assert parts == [table.title for table in tables(result)]
+    assert tables(result)[1].head == ("", "estimate", "95% interval", "p", "n")
     assert "<td>80.0%</td>" in re.sub(r"<td[^>]*>", "<td>", text)
