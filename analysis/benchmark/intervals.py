@@ -16,8 +16,8 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.vocabulary import BASELINE
-from ..numerics.bootstrap import cluster_weights, few_clusters, unequal_sizes
-from ..numerics.intervals import SAME, check_alpha, check_draws, vary, wilson
+from ..numerics.bootstrap import ItemWeightings, cluster_weights, few_clusters, unequal_sizes
+from ..numerics.intervals import SAME, check_alpha, check_draws, draw_limits, vary, wilson
 from ..numerics.intervals.bounded import NOTHING, paired_difference, share
 from ..numerics.intervals.items import items_of, limits, weights_of
 from ..numerics.metrics.label_metrics import bounded_share, find_metric, metric_values, rests_on
@@ -104,25 +104,6 @@ def n_distinct(codes: Codes) -> int:
     return int(np.count_nonzero(np.bincount(codes)))
 
 
-def cluster_sums(parts: Floats, cluster: Codes, n_clusters: int) -> Floats:
-    """Sums of parts, shape (n, m), by cluster, shape (C, m)."""
-    order = np.argsort(cluster, kind="stable")
-    sums = np.zeros((n_clusters, parts.shape[1]))
-    if len(order):
-        present, start = np.unique(cluster[order], return_index=True)
-        sums[present] = np.add.reduceat(parts[order], start, axis=0)
-    return sums
-
-
-def weighted_means(values: Floats, cluster: Codes, weights: Floats) -> Floats:
-    """Means of n values under weights of clusters, shape (1 + B, m) for values of shape (n, m)."""
-    is_finite = np.isfinite(values)
-    sums = cluster_sums(np.hstack([np.where(is_finite, values, 0.0), is_finite]), cluster, weights.shape[1])
-    total, n = np.split(weights @ sums, 2, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(total / n)
-
-
 def bounds_of(replicates: Floats, alpha: float, *, share: bool, n_clusters: int) -> StatisticInterval:
     """Bound a statistic of which ``replicates``, shape (1 + B,), contains the estimate and then the draws."""
     # A share of 0 or 1 is the same in every draw: its interval is Wilson's, with the clusters as trials,
@@ -137,8 +118,7 @@ def bounds_of(replicates: Floats, alpha: float, *, share: bool, n_clusters: int)
         return StatisticInterval(estimate, np.nan, float(lower), float(upper), WILSON)
     if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(replicates) - 1 or not vary(draws):
         return StatisticInterval.none(estimate)
-    ranks = np.array([alpha / 2, 1 - alpha / 2]) * (len(draws) - 1)
-    lower, upper = np.interp(ranks, np.arange(len(draws)), np.sort(draws))
+    lower, upper = draw_limits(draws, alpha)
     if not upper - lower > SAME:  # some draws differ, but too few to move a percentile
         return StatisticInterval.none(estimate)
     return StatisticInterval(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)
@@ -224,7 +204,7 @@ def gain_bounds(
         interval, _ = paired_difference(first, second, cluster, plan.alpha)
         kind = WILSON if np.isfinite(interval.lower) else NONE
         return StatisticInterval(interval.estimate, interval.std_error, interval.lower, interval.upper, kind)
-    replicates = weighted_means((second - first)[:, None], cluster, plan.weights(n_clusters))[:, 0]
+    replicates = ItemWeightings(plan.weights(n_clusters), cluster).mean(second - first)
     return bounds_of(replicates, plan.alpha, share=False, n_clusters=n_distinct(cluster))
 
 

@@ -18,6 +18,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..frames.passport import coverage_notes, situation_of
 from ..frames.vocabulary import BASELINE, MAJORITY, RANDOM
+from ..numerics.bootstrap import ItemWeightings
 from ..numerics.types import Codes, Floats
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
@@ -31,7 +32,6 @@ from .intervals import (
     interval_notes,
     mean_bounds,
     pooled_notes,
-    weighted_means,
 )
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
 
@@ -284,7 +284,7 @@ def _rows(
     values = np.stack([RULES[name](answers, k) for name, k in names], axis=1)
     codes, n_clusters = cluster_codes(units, plan.cluster)
     is_analytic = plan.draws and not plan.resamples
-    replicates = None if is_analytic else weighted_means(values, codes, plan.weights(n_clusters))
+    replicates = None if is_analytic else ItemWeightings(plan.weights(n_clusters), codes).mean(values)
     for column, (name, k) in enumerate(names):
         mask = np.isfinite(values[:, column])
         counts = counts_of(units, mask, codes) | {"n_answers": int(answers.there[mask].sum())}

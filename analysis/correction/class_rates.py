@@ -72,10 +72,9 @@ class RateUnits:
 
     def error(self, influence: Floats) -> Floats:
         """Standard errors, shape (K,), from the influence of each unit, shape (n, K)."""
-        sums = np.zeros((self.cluster.n, influence.shape[1]))
-        np.add.at(sums, self.cluster.code, influence)
-        factor = 1.0 if self.cluster.is_rows else self.cluster.n / (self.cluster.n - 1)
-        return np.asarray(np.sqrt(factor * (sums**2).sum(axis=0)))
+        if self.cluster.is_rows:
+            return np.asarray(np.sqrt((influence**2).sum(axis=0)))
+        return self.cluster.errors(influence)
 
 
 @dataclass(frozen=True)

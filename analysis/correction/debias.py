@@ -59,9 +59,7 @@ class Influence:
 
     def summed(self, of_units: np.ndarray) -> np.ndarray:
         """Sum values of units (U, ...) by cluster with labelled rows, shape (G_L, ...)."""
-        total = np.zeros((self.shared.n, *of_units.shape[1:]))
-        np.add.at(total, self.shared.code, of_units)
-        return total
+        return self.shared.sums(of_units)
 
     @cached_property
     def beside(self) -> np.ndarray:

@@ -113,12 +113,9 @@ def weighted_mean(values: Floats, weight: Floats) -> InfluenceEstimates:
 
 def clustered_numbers(estimates: InfluenceEstimates, cluster: np.ndarray) -> EstimateVariances:
     """Estimates from one source alone, rows in clusters."""
-    clusters = RowClusters.numbered(cluster)
-    g = _distinct(clusters.code[estimates.used])
-    sums = _summed(estimates.influence, clusters.code, clusters.n)
-    return EstimateVariances(
-        estimates.estimate, _factor(g) ** 2 * (sums**2).sum(axis=0), np.full(len(estimates.estimate), g - 1.0)
-    )
+    clusters = RowClusters.numbered(cluster[estimates.used])
+    errors = clusters.errors(estimates.influence[estimates.used])
+    return EstimateVariances(estimates.estimate, errors**2, np.full(len(errors), clusters.n - 1.0))
 
 
 def concatenate_numbers(parts: Sequence[EstimateVariances]) -> EstimateVariances:
@@ -292,9 +289,9 @@ def _sources(rows: EstimateRows, folds: int, seed: int) -> SourceEstimates:
         scale = _factor(clustering.labelled.n)
         influences.append(
             clustering.influence(
-                scale * _summed(rows.human.influence, clustering.units.code, clustering.units.n),
-                scale * _summed(inner, clustering.units.code, clustering.units.n),
-                _factor(clustering.other.n) * _summed(outer, clustering.other.code, clustering.other.n),
+                scale * clustering.units.sums(rows.human.influence),
+                scale * clustering.units.sums(inner),
+                _factor(clustering.other.n) * clustering.other.sums(outer),
             )
         )
     n_labelled, n_other = rows.n_clusters
@@ -303,16 +300,10 @@ def _sources(rows: EstimateRows, folds: int, seed: int) -> SourceEstimates:
         np.array([estimates.estimate for estimates in rows.labelled]),
         np.array([estimates.estimate for estimates in rows.other]),
         influences,
-        _summed(inner, fold.code, fold.n),
+        fold.sums(inner),
         n_labelled,
         n_other,
     )
-
-
-def _summed(values: Floats, code: np.ndarray, n: int) -> Floats:
-    total = np.zeros((n, *values.shape[1:]))
-    np.add.at(total, code, values)
-    return total
 
 
 def _factor(clusters: int) -> float:

@@ -50,20 +50,18 @@ def resampled_sums(table: Floats, draws: int, rng: np.random.Generator) -> Float
 
 @dataclass(frozen=True)
 class ItemWeightings:
-    """Weightings of I items by clusters."""
+    """Weightings of I items (or ratings, answers) by clusters."""
 
     weights: Floats  # (1 + B, C): as from `cluster_weights`
     cluster: Codes  # (I,): cluster of each item
 
     def totals(self, values: Floats) -> Floats:
-        """Weighted sums over the items, shape (1 + B,), or (1 + B, k) for values of shape (k, I)."""
-        n = self.weights.shape[1]
-        if values.ndim == 1:
-            return self.weights @ np.bincount(self.cluster, weights=values, minlength=n)
-        return np.stack([self.totals(column) for column in values], axis=1)
+        """Weighted sums of values, (I,) or (I, m), over the items, (1 + B,) or (1 + B, m)."""
+        return np.asarray(self.weights @ RowClusters(self.cluster, self.weights.shape[1]).sums(values))
 
-    def mean(self, values: Floats, mask: NDArray[np.bool_]) -> Floats:
-        """Weighted means of the items used, shape (1 + B,)."""
+    def mean(self, values: Floats, mask: NDArray[np.bool_] | None = None) -> Floats:
+        """Weighted means of values, likewise, of the items used: by default those that have a value."""
+        mask = np.isfinite(values) if mask is None else mask
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.totals(np.where(mask, values, 0.0)) / self.totals(mask.astype(float))
 
@@ -201,16 +199,10 @@ def percentile_limits(estimate: Floats, replicates: Floats, alpha: float) -> tup
 
 def clustered_errors(influence: Floats, cluster: Codes) -> tuple[Floats, int]:
     """Standard errors, shape (m,), from influences of I items on m estimates, shape (I, m), and C."""
-    # Items whose influence is NaN take no part: `sqrt(C / (C - 1) * sum of squared cluster sums) / I`, with C
-    # the clusters that take part; NaN where there is one.
+    # Items whose influence is NaN take no part; C are the clusters that take part.
     some = np.isfinite(influence).any(axis=1)
-    n_clusters = len(np.unique(cluster[some]))
-    sums = np.zeros((int(cluster.max()) + 1, influence.shape[1]))
-    np.add.at(sums, cluster[some], influence[some])
-    if n_clusters < 2:
-        return np.full(influence.shape[1], np.nan), n_clusters
-    squares = (sums**2).sum(axis=0)
-    return np.sqrt(n_clusters / (n_clusters - 1) * squares) / len(influence), n_clusters
+    clusters = RowClusters.numbered(cluster[some])
+    return clusters.errors(influence[some]) / len(influence), clusters.n
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,21 @@ class RowClusters:
         """Whether every row is a cluster of its own."""
         return self.n == len(self.code)
 
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Sums of values, (n, ...), by cluster, (G, ...)."""
+        if values.ndim == 1:
+            return np.bincount(self.code, values, self.n)
+        starts = np.arange(len(self.code) + 1)
+        member = csr_array((np.ones(len(self.code)), self.code, starts), shape=(len(self.code), self.n))
+        columns = values.reshape(len(values), int(np.prod(values.shape[1:])))
+        return np.asarray(member.T @ columns).reshape(self.n, *values.shape[1:])
+
+    def errors(self, influence: np.ndarray) -> np.ndarray:
+        """Standard errors, (m,), of estimates from ``influence`` of rows, (n, m); NaN with one cluster."""
+        if self.n < 2:
+            return np.full(influence.shape[1], np.nan)
+        return np.asarray(np.sqrt(self.n / (self.n - 1) * (self.sums(influence) ** 2).sum(axis=0)))
+
 
 def cross_clusters(first: RowClusters, second: RowClusters) -> RowClusters:
     """Group rows that share both clusters."""

@@ -19,9 +19,10 @@ from conjury.inference.study.parts import Analysis
 from conjury.inference.tables.files import read_table
 
 from ..conjoint.standard_errors.sequential import units_behind
-from ..frames.sequences import units_of_shares, with_sequence
+from ..frames.sequences import with_sequence
 from ..frames.variables import parse
 from ..raters.descriptive import means
+from ..raters.sequential import units_behind_means
 from .conjoint import fit_group, groups
 from .run import FitOptions
 
@@ -179,10 +180,7 @@ def _rating_widths(
             alpha=ALPHA,
             draws=DRAWS,
         ).frame
-        values = pd.to_numeric(rows["value"], errors="coerce").to_numpy(float)
-        units = units_of_shares(
-            table["estimate"].to_numpy(float), table["n_clusters"].to_numpy(float), values
-        )
+        units = units_behind_means(table, rows)
         widths.append(_widest(with_sequence(table, units, ALPHA, n_designed)))
     return max(widths, default=np.inf)
 

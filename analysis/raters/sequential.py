@@ -97,16 +97,19 @@ def sequential(
         frame = estimator(judgments[mask], items=items, cluster=cluster, alpha=alpha, **options).frame
         if "std_error" not in frame:
             raise InputError(f"{estimator.__name__} gives no standard errors, which a sequence needs.")
-        count = next(name for name in COUNTS if name in frame)
-        units = frame[count].to_numpy(float)
         if estimator is means:
-            values = pd.to_numeric(judgments["value"][mask], errors="coerce").to_numpy(float)
-            units = units_of_shares(frame["estimate"].to_numpy(float), units, values)
-        return frame, units, 0.0
+            return frame, units_behind_means(frame, judgments[mask]), 0.0
+        return frame, frame[next(name for name in COUNTS if name in frame)].to_numpy(float), 0.0
 
     path = planned.path(order, at).drop(columns="p")
     settings = {"verb": estimator.__name__, "alpha": alpha, "target": target, "unit": cluster or "item_id"}
     return Result(path, KIND, planned.notes, settings)
+
+
+def units_behind_means(frame: pd.DataFrame, judgments: pd.DataFrame) -> Floats:
+    """Units behind each mean: clusters, or none where ratings have two values and the rarer is too rare."""
+    values = pd.to_numeric(judgments["value"], errors="coerce").to_numpy(float)
+    return units_of_shares(frame["estimate"].to_numpy(float), frame["n_clusters"].to_numpy(float), values)
 
 
 def _order(

@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...numerics.bootstrap import ItemWeightings
 from ...numerics.intervals import SAME, wilson
 from ...numerics.metrics.probability_metrics import CALIBRATION_METRICS
 from ...numerics.types import Codes, Floats
@@ -22,7 +23,6 @@ from ..intervals import (
     as_row,
     bounds_of,
     cluster_codes,
-    cluster_sums,
     counts_of,
     interval_notes,
     pooled_notes,
@@ -210,18 +210,15 @@ def drawn_metrics(p: Floats, y: Floats, cluster: Codes, weights: Floats, n_bins:
     bin_of = equal_bins(p, n_bins)
     member = (bin_of[:, None] == np.arange(bin_of.max() + 1)).astype(float)
     parts = np.hstack([member, member * p[:, None], member * y[:, None]])
-    sums = weights @ cluster_sums(parts, cluster, weights.shape[1])
-    bin_metrics = binned(*np.split(sums, 3, axis=1))
-    squares = weights @ cluster_sums(
-        np.stack([(p - y) ** 2, np.ones(len(p))], axis=1), cluster, weights.shape[1]
-    )
+    draws = ItemWeightings(weights, cluster)
+    bin_metrics = binned(*np.split(draws.totals(parts), 3, axis=1))
     coefficients = np.vstack(line)
     return {
         **bin_metrics,
         "calibration_intercept": coefficients[:, 0],
         "calibration_slope": coefficients[:, 1],
         "calibration_in_the_large": np.vstack(large)[:, 0],
-        "brier": squares[:, 0] / squares[:, 1],
+        "brier": draws.mean((p - y) ** 2),
     }
 
 

@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError, listed
 
 from ...frames.passport import coverage_notes, situation_of
 from ...frames.vocabulary import BASELINE, MAJORITY, RANDOM
+from ...numerics.bootstrap import ItemWeightings
 from ...numerics.metrics.probability_metrics import AUC, LOG_LOSS, ProbabilityMetric
 from ...numerics.types import Codes, Floats
 from ...results import AnalysisStep, Result, analysis
@@ -26,7 +27,6 @@ from ..intervals import (
     counts_of,
     interval_notes,
     pooled_notes,
-    weighted_means,
 )
 from ..parse_status import MISSING, NO_ANSWER
 
@@ -213,7 +213,7 @@ def _rows(
     gold = frame["gold"].to_numpy(dtype=np.int64)
     codes, n_clusters = cluster_codes(frame, plan.cluster)
     weights = plan.weights(n_clusters)
-    losses = weighted_means(unit_log_loss(probability, gold)[:, None], codes, weights)[:, 0]
+    losses = ItemWeightings(weights, codes).mean(unit_log_loss(probability, gold))
     replicates = {LOG_LOSS: losses, AUC: mean_auc(probability, gold, weights, codes)}
     counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
     for metric, values in replicates.items():

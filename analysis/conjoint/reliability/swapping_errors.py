@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError
 from ...correction.methods import RELIABILITY
 from ...frames.rounding import percentage
 from ...frames.variables import warn_caller
+from ...numerics.panel import RowClusters
 from ..engines.native import regress
 from ..plan import EstimationPlan
 from ..request import EstimateRequest
@@ -235,8 +236,7 @@ def _clusters(
 def taus_of(plan: EstimationPlan, errors: Errors) -> Taus:
     """Swapping errors with their covariance, and that with the K coefficients, clusters in common."""
     n_codes = int(max(errors.cluster_of_pair.max() + 1, errors.n_clusters))
-    summed = np.zeros((n_codes, len(errors.found)))
-    np.add.at(summed, errors.cluster_of_pair, errors.influence)
+    summed = RowClusters(errors.cluster_of_pair, n_codes).sums(errors.influence)
     scale = np.sqrt([error.n_units / (error.n_units - 1) for error in errors.found])
     rows = np.sqrt(errors.n_clusters / (errors.n_clusters - 1))
     with_coef = covariance_with_coef(plan, summed[errors.cluster_of_row]) * scale * rows

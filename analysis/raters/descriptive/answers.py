@@ -203,10 +203,8 @@ def _refuse_chosen(answers: DimensionAnswers) -> None:
 
 def _means(values: Floats, code: np.ndarray, n: int) -> Floats:
     """Means of values (rows, m) by code, shape (n, m), NaN where there are none."""
-    total = np.zeros((n, values.shape[1]))
-    np.add.at(total, code, values)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return total / np.bincount(code, minlength=n)[:, None]
+        return RowClusters(code, n).sums(values) / np.bincount(code, minlength=n)[:, None]
 
 
 def _of_items(

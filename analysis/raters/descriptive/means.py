@@ -18,6 +18,7 @@ from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.intervals import UNBOUNDED
 from ...numerics.linear import is_constant
+from ...numerics.panel import RowClusters
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..ratings import Judgments
@@ -336,7 +337,7 @@ def means(
                 if not mask.any():
                     continue
                 quantities += _passport_quantities(group, scores.mean[d, g, mask], scores.cluster[mask])
-                sums.append(cluster_sums(scores.mean[d, g, mask], scores.cluster[mask], scores.n_clusters))
+                sums.append(power_sums(scores.mean[d, g, mask], scores.cluster[mask], scores.n_clusters))
                 rows.append(
                     {"dimension": dimension, "group": group, **stratum_names(by, level)}
                     | {
@@ -376,15 +377,15 @@ def _ends(scores: MeanRatings, scale: Sequence[float] | None) -> tuple[float, fl
     return UNBOUNDED if values is None else (float(min(values)), float(max(values)))
 
 
-def cluster_sums(values: Floats, cluster: Codes, n_clusters: int) -> Floats:
-    """Count, sum and sum of squares of n values by cluster, shape (3, C)."""
-    powers = (np.ones_like(values), values, values**2)
-    return np.stack([np.bincount(cluster, weights=power, minlength=n_clusters) for power in powers])
+def power_sums(values: Floats, cluster: Codes, n_clusters: int) -> Floats:
+    """Count, sum and sum of squares of n values by cluster, shape (C, 3)."""
+    powers = np.stack([np.ones_like(values), values, values**2], axis=1)
+    return RowClusters(cluster, n_clusters).sums(powers)
 
 
 def moments(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Means and standard deviations (n - 1) of m sets of items for each weighting of the clusters."""
-    n, total, squares = (weights @ sums[:, k].T for k in range(3))
+    n, total, squares = (weights @ sums[:, :, k].T for k in range(3))
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = total / n
         sd = np.sqrt(np.maximum(squares - n * mean**2, 0) / (n - 1))

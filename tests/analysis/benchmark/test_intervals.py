@@ -15,10 +15,10 @@ from conjury.analysis.benchmark.intervals import (
     IntervalPlan,
     bounds_of,
     bounds_of_metrics,
-    cluster_sums,
 )
 from conjury.analysis.numerics.metrics.label_metrics import metric_values
 from conjury.analysis.numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
+from conjury.analysis.numerics.panel import RowClusters
 from conjury.analysis.results import Result
 
 CLASSES = ["a", "b"]
@@ -244,7 +244,7 @@ def test_shares_of_a_confusion_matrix_sum_to_one_in_each_row() -> None:
 
 
 def test_sums_by_cluster_are_those_of_its_rows() -> None:
-    found = cluster_sums(np.arange(12.0).reshape(6, 2), np.array([2, 0, 2, 2, 0, 0]), 4)
+    found = RowClusters(np.array([2, 0, 2, 2, 0, 0]), 4).sums(np.arange(12.0).reshape(6, 2))
     np.testing.assert_array_equal(found, [[20, 23], [0, 0], [10, 13], [0, 0]])
 
 

@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri, stdtr
 
 from ....numerics.intervals import level_of_t
 from ....numerics.intervals.bounded import BoundedEstimate, n_clusters
+from ....numerics.panel import RowClusters
 from ....numerics.types import Codes, Floats
 from ...agreement.pairs import SideShares, chance, paired_coefficient
 from ..coding import CodedRows
@@ -116,14 +117,12 @@ def _inflation(coded: CodedRows, labels: Floats, labelled: np.ndarray, share: Fl
     for place in np.unique(answer):
         mine = answer == place
         influence[mine] = (values[mine] - values[mine].mean(axis=0)) * share[place] / mine.sum()
-    _, code = np.unique(cluster, return_inverse=True)
-    sums = np.zeros((int(code.max()) + 1, values.shape[1]))
-    np.add.at(sums, code, influence)
+    clusters = RowClusters.numbered(cluster)
     independent = (influence**2).sum(axis=0)
     mean_size = len(cluster) / n_clusters(cluster)
     ratio = np.full(len(independent), mean_size)
-    np.divide((sums**2).sum(axis=0), independent, out=ratio, where=independent > 0)
-    return float(np.clip(ratio.max(), 1.0, np.bincount(code).max()))
+    np.divide((clusters.sums(influence) ** 2).sum(axis=0), independent, out=ratio, where=independent > 0)
+    return float(np.clip(ratio.max(), 1.0, np.bincount(clusters.code).max()))
 
 
 def coefficient(measure: str, coded: CodedRows, n: int) -> Statistic:
