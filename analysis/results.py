@@ -211,7 +211,7 @@ _REGISTERED: dict[str, list[RegisteredPlanner]] = {}
 def analysis(
     room: str, order: int, when: Callable[[Any], bool] = lambda data: True
 ) -> Callable[[Planner], Planner]:
-    """Register the planner of an analysis, in the module of the analysis; ``room`` is its folder."""
+    """Register the planner of an analysis, in the module of the analysis; ``room`` is its kind of data."""
 
     def register(planner: Planner) -> Planner:
         _REGISTERED.setdefault(room, []).append(RegisteredPlanner(planner, order, when))
@@ -220,11 +220,13 @@ def analysis(
     return register
 
 
-def steps_of(room: ModuleType, data: Any, draw_options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
-    """Steps of all analyses of a folder that the data allow, in the order of a report."""
-    for module in iter_modules(room.__path__, f"{room.__name__}."):
-        import_module(module.name)
-    registered = _REGISTERED.get(room.__name__.rpartition(".")[2], [])
-    for registration in sorted(registered, key=lambda entry: entry.order):
+def steps_of(
+    room: str, packages: Iterable[ModuleType], data: Any, draw_options: Mapping[str, Any]
+) -> Iterator[AnalysisStep]:
+    """Steps of all analyses of a room, in modules of its packages, that the data allow, in their order."""
+    for package in packages:
+        for module in iter_modules(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+    for registration in sorted(_REGISTERED.get(room, []), key=lambda entry: entry.order):
         if registration.when(data):
             yield from registration.planner(data, draw_options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,6 @@ from conjury.inference.readers.judgments import (
     majority_labels,
     notes_of_majority,
     read_labels,
-    scales_of,
 )
 from conjury.inference.study.models import LINE, ItemStudy
 from conjury.inference.tables.columns import as_text, companion, responses_beside
@@ -28,24 +27,8 @@ from ..audit.harm_or_humor import compare_harm
 from ..audit.multiturn import READ_BY, compare_multiturn
 from ..benchmark.data.answered import LabelAnswers, in_order, missing_in_words
 from ..benchmark.data.units import conditions_of
-from ..correction.bounds import only_missing
-from ..frames.vocabulary import HUMAN
-from ..raters.agreement import agreement
-from ..raters.descriptive import (
-    biases,
-    bounds,
-    correlations,
-    dimension_correlations,
-    distributions,
-    means,
-    rating_lines,
-    tier_accuracy,
-)
-from ..raters.descriptive.means import coverage
-from ..raters.reading import read_ratings
-from ..raters.replacement import alt_test
-from ..raters.replacement.decide import with_curve
-from ..raters.scales import dimension_names
+from ..raters import descriptive, replacement
+from ..raters.rated_study import RatedStudy
 from ..results import AnalysisStep, Result, steps_of
 from .corrections import label_steps, means_steps
 from .loading import LoadedStudy, SourceFile, read_judgments_of
@@ -57,118 +40,17 @@ RATING_DRAWS = 1_000  # of the bootstrap, where no number is given
 def plan_ratings(
     study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions
 ) -> StudySteps:
-    """Plan the analyses that a study and its judgments allow, in the order of a report."""
-    options, scales = options.with_draws(RATING_DRAWS), scales_of(study)
-    names = dimension_names(judgments)  # ratings off the scale are refused before anything is computed
-    read = [read_ratings(judgments, dimension=name, scale=scales.get(str(name))) for name in names]
-    kinds = set(judgments["judge_kind"].astype(str))
-    has_both_kinds = kinds >= {HUMAN, "model"}
-    planned = [*_corrected(study, judgments, items, options)]
-    planned.append(AnalysisStep("coverage", "Judges, items and ratings", partial(coverage, judgments)))
-    if study.response.form == "ratings":
-        planned += _descriptive(study, judgments, items, options, has_both_kinds)
-        planned += _bounded(study, judgments, items, options) if any(len(r.unanswered) for r in read) else ()
-    common: dict[str, Any] = {"items": items, "cluster": study.cluster, **options.drawn}
-    call: Callable[[], Result] = partial(agreement, judgments, scale=scales, **common)
-    planned.append(AnalysisStep("agreement", "Agreement of people, and of people with each model", call))
-    if has_both_kinds:
-        call = partial(_replacement, judgments, epsilon=options.epsilon, **common)
-        planned.append(AnalysisStep("alt_test", "May a model replace a person of the panel?", call))
-    return StudySteps(tuple(planned))
-
-
-def _corrected(
-    study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions
-) -> tuple[AnalysisStep, ...]:
-    """Ratings or labels among people with the help of models, if asked for."""
-    if study.response.form != "ratings":
-        return label_steps(study, judgments, items, None, options)
-    first, title = _first_stratum(study)
-    return means_steps(study, judgments, items, options, title, by=first, scale=_one_scale(study))
-
-
-def _first_stratum(study: ItemStudy) -> tuple[tuple[str, ...], str]:
-    """The first column of strata, if any, and the title of mean ratings by it."""
-    first = tuple(stratum.id for stratum in study.strata[:1])
-    label = study.feature_labels.get(first[0], "") if first else ""
-    return first, f"Mean ratings by {label.lower()}" if label else "Mean ratings"
-
-
-def _replacement(judgments: pd.DataFrame, **options: Any) -> Result:
-    return with_curve(alt_test(judgments, **options))
-
-
-def _descriptive(
-    study: ItemStudy,
-    judgments: pd.DataFrame,
-    items: pd.DataFrame | None,
-    options: FitOptions,
-    has_both_kinds: bool,
-) -> Iterator[AnalysisStep]:
-    """Means, correlations, order of tiers, biases: what ratings on scales allow."""
-    strata = [stratum.id for stratum in study.strata]
-    scale = _one_scale(study)
-    where: dict[str, Any] = {**options.drawn, "cluster": study.cluster, "scale": scale}
-    first, title = _first_stratum(study)
-
-    def step(name: str, title: str, compute: Callable[..., Result], **arguments: Any) -> AnalysisStep:
-        return AnalysisStep(name, title, partial(compute, judgments, items, **arguments))
-
-    yield step("means", title, means, by=first, **where)
-    if len(strata) > 1:
-        title = f"{title} and {study.feature_labels[strata[1]].lower()}"
-        yield step("means_crossed", title, means, by=(strata[1], strata[0]), **where)
-    yield step("distributions", "Distribution of ratings", distributions, scale=scale)
-    if has_both_kinds:
-        title = "Correlation of each model with people"
-        yield step("correlations", title, correlations, by=first, **where)
-        yield step("lines", "Ratings by people and by each model", rating_lines, by=first, **where)
-    if len(study.scales) > 1:
-        title = "Correlations between dimensions"
-        yield step("dimension_correlations", title, dimension_correlations, main=study.main, **where)
-    if study.tiers is not None and study.cluster is not None:
-        tiers = {"levels": study.tiers.levels, "column": study.tiers.column, "within": study.cluster}
-        tier_options = {**tiers, "dimension": study.main, "scale": scale, **options.drawn}
-        yield step("tiers", "Do ratings recover the order of the tiers?", tier_accuracy, **tier_options)
-    if has_both_kinds:
-        compared = "How models differ from people"
-        yield AnalysisStep("biases", compared, partial(_biases, study, judgments, items, where))
-
-
-def _bounded(
-    study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions
-) -> Iterator[AnalysisStep]:
-    """What missing ratings may do to the means, of those with missing ratings."""
-    where: dict[str, Any] = {**options.drawn, "cluster": study.cluster, "scale": scales_of(study)}
-    by = tuple(stratum.id for stratum in study.strata[:1])
-
-    def call() -> Result:
-        return only_missing(bounds(judgments, items, by=by, **where), ["dimension", "group"])
-
-    yield AnalysisStep("means_bounds", "Mean ratings: bounds", call)
-
-
-def _one_scale(study: ItemStudy) -> Sequence[float] | None:
-    """The ratings that all dimensions of a study allow; None where they differ."""
-    scales = {tuple(scale) for scale in scales_of(study).values()}
-    return scales.pop() if len(scales) == 1 else None
-
-
-def _biases(
-    study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, where: dict[str, Any]
-) -> Result:
-    unrelated, aside = study.unrelated, study.set_aside
-    return biases(
-        judgments,
-        items,
-        generator=study.generator,
-        unrelated=None if unrelated is None else (unrelated.column, unrelated.level),
-        set_aside={
-            part.column: [exclusion.level for exclusion in aside if exclusion.column == part.column]
-            for part in aside
-        },
-        **where,
-    )
+    """Plan every registered analysis that a study and its judgments allow, in the order of a report."""
+    rated = RatedStudy(study, judgments, items, options.epsilon)
+    _ = rated.ratings  # ratings off the scale are refused before anything is computed
+    draw_options = options.with_draws(RATING_DRAWS).drawn
+    if rated.has_scales:
+        settings = {"by": rated.strata[:1], "scale": rated.common_scale}
+        corrected = means_steps(study, judgments, items, options, rated.title_of_means, **settings)
+    else:
+        corrected = label_steps(study, judgments, items, None, options)
+    # `raters` itself imports the agreement
+    return StudySteps((*corrected, *steps_of("raters", (descriptive, replacement), rated, draw_options)))
 
 
 FEWEST_VOTES = 3
@@ -306,7 +188,7 @@ def plan_labels(answered: LabelAnswers, options: FitOptions) -> StudySteps:
     draw_options = options.with_draws(LABEL_DRAWS).drawn
     if answered.items is not None and answered.study.cluster in answered.items:
         draw_options |= {"cluster": answered.study.cluster}
-    steps = list(steps_of(benchmark, answered, draw_options))
+    steps = list(steps_of("benchmark", (benchmark,), answered, draw_options))
     published = by_published_rules(answered)
     if published and answered.study.name == JOKES:
         call = partial(compare_multiturn, published, answered.labels, answered.items)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,16 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
-from ...results import Result
+from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
 from .chance_corrected import OWN, canonical_weighting, custom_weights, weight_matrix
 from .comparisons import CATEGORICAL, Weighting, comparisons_of
 from .rows import AgreementRequest, ResultRows, Weights, coefficients_named, compare, pair_tables, prefix_of
+
+if TYPE_CHECKING:
+    from ..rated_study import RatedStudy
 
 
 @any_frame
@@ -255,3 +259,10 @@ def _result(gathered: ResultRows, request: AgreementRequest) -> Result:
 def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
     result = pd.DataFrame(list(rows), columns=list(columns))
     return result.assign(against=result["against"].astype("string"))
+
+
+@analysis("raters", order=90)
+def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    settings = {"scale": rated.scales, "items": rated.items, "cluster": rated.study.cluster, **options}
+    title = "Agreement of people, and of people with each model"
+    yield AnalysisStep("agreement", title, partial(agreement, rated.judgments, **settings))

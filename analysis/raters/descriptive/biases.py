@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,7 @@ from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, ItemWeightings, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
-from ...results import Result
+from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..scales import names_of
 from .scores import (
@@ -33,6 +35,9 @@ from .scores import (
     with_categorical_keys,
 )
 from .self_preference import ADJUSTMENTS, SELF, Authors, self_preference
+
+if TYPE_CHECKING:
+    from ..rated_study import RatedStudy
 
 POSITIVITY, RANGE, CONTEXT = "positivity", "range", "context"
 CLEAR = 4.0  # standard errors above zero
@@ -363,3 +368,21 @@ def context(
         yield ScoreRow(keys_of(by, dimension, judge, CONTEXT, "unrelated"), excess, 0.0, off)
         yield ScoreRow(keys_of(by, dimension, judge, CONTEXT, "unrelated_net"), excess - usual, 0.0, off | on)
         yield ScoreRow(keys_of(by, dimension, judge, CONTEXT, "drop_ratio"), ratio, 1.0, off | on)
+
+
+@analysis("raters", order=70, when=lambda rated: rated.has_scales and rated.has_both_kinds)
+def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    study, unrelated, set_aside = rated.study, rated.study.unrelated, dict[str, list[str]]()
+    for exclusion in study.set_aside:
+        set_aside.setdefault(exclusion.column, []).append(exclusion.level)
+    call = partial(
+        biases,
+        rated.judgments,
+        rated.items,
+        generator=study.generator,
+        unrelated=None if unrelated is None else (unrelated.column, unrelated.level),
+        set_aside=set_aside,
+        **rated.common_options,
+        **options,
+    )
+    yield AnalysisStep("biases", "How models differ from people", call)

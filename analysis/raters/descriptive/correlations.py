@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,10 +21,13 @@ from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.significance import Step, adjust_p_values
 from ...numerics.types import Codes, Floats
-from ...results import Result
+from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
 from ..scales import names_of
 from .scores import MeanRatings, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
+
+if TYPE_CHECKING:
+    from ..rated_study import RatedStudy
 
 CARRIED = 10  # items off the most frequent rating that an interval needs
 FEWEST = 4  # pairs that a correlation with an interval needs
@@ -271,3 +276,10 @@ def _quadratic(form: Floats, counts: sparse.csr_array, weights: Floats) -> Float
         return np.asarray(((weights @ between) * weights).sum(axis=1))
     mass = np.asarray(weights @ counts)
     return np.asarray(((mass @ form) * mass).sum(axis=1))
+
+
+@analysis("raters", order=30, when=lambda rated: rated.has_scales and rated.has_both_kinds)
+def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    settings = {"by": rated.strata[:1], **rated.common_options, **options}
+    call = partial(correlations, rated.judgments, rated.items, **settings)
+    yield AnalysisStep("correlations", "Correlation of each model with people", call)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,11 +20,14 @@ from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, n
 from ...numerics.intervals import BootstrapInterval
 from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
-from ...results import Result
+from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
 from ..scales import names_of
 from .correlations import cells_of, correlation
 from .scores import MeanRatings, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
+
+if TYPE_CHECKING:
+    from ..rated_study import RatedStudy
 
 HALO = (
     "Both dimensions of an item are rated by the same people: tendencies of a rater that affect both "
@@ -240,3 +245,10 @@ def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
         f"({row.estimate:.2f}{share})."
         for row, share in zip(first.itertuples(), shares, strict=True)
     ]
+
+
+@analysis("raters", order=50, when=lambda rated: rated.has_scales and len(rated.study.scales) > 1)
+def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    settings = {"main": rated.study.main, **rated.common_options, **options}
+    call = partial(dimension_correlations, rated.judgments, rated.items, **settings)
+    yield AnalysisStep("dimension_correlations", "Correlations between dimensions", call)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,12 +21,15 @@ from ...numerics.intervals import UNBOUNDED
 from ...numerics.linear import is_constant
 from ...numerics.panel import RowClusters
 from ...numerics.types import Codes, Floats
-from ...results import Result
+from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
 from ..reading import read_dimensions
 from ..scales import names_of
 from .prediction_powered import prediction_powered
 from .scores import MeanRatings, columns_of, item_scores, stratum_names, with_categorical_keys
+
+if TYPE_CHECKING:
+    from ..rated_study import RatedStudy
 
 POINTS_OF_BAND = 25  # the limits of a line are curved
 FEWEST = 4
@@ -390,3 +394,27 @@ def moments(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
         mean = total / n
         sd = np.sqrt(np.maximum(squares - n * mean**2, 0) / (n - 1))
     return mean, np.where(n > 1, sd, np.nan)
+
+
+@analysis("raters", order=10)
+def _steps_of_counts(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    yield AnalysisStep("coverage", "Judges, items and ratings", partial(coverage, rated.judgments))
+
+
+@analysis("raters", order=20, when=lambda rated: rated.has_scales)
+def _steps_of_means(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    title, strata, settings = rated.title_of_means, rated.strata, {**rated.common_options, **options}
+    call = partial(means, rated.judgments, rated.items, **settings)
+    yield AnalysisStep("means", title, partial(call, by=strata[:1]))
+    if len(strata) > 1:
+        title = f"{title} and {rated.study.feature_labels[strata[1]].lower()}"
+        yield AnalysisStep("means_crossed", title, partial(call, by=(strata[1], strata[0])))
+    shares = partial(distributions, rated.judgments, rated.items, scale=rated.common_scale)
+    yield AnalysisStep("distributions", "Distribution of ratings", shares)
+
+
+@analysis("raters", order=40, when=lambda rated: rated.has_scales and rated.has_both_kinds)
+def _steps_of_lines(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    settings = {"by": rated.strata[:1], **rated.common_options, **options}
+    call = partial(rating_lines, rated.judgments, rated.items, **settings)
+    yield AnalysisStep("lines", "Ratings by people and by each model", call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,16 +18,20 @@ from ...correction.bounds import (
     EstimateErrors,
     check_direction,
     columns_by_errors,
+    only_missing,
     result_of_bounds,
 )
 from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import SHARE
-from ...results import Result
+from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
 from .means import means
 from .scores import groups_among, with_categorical_keys
+
+if TYPE_CHECKING:
+    from ..rated_study import RatedStudy
 
 Statistic = Literal["mean", "proportion", "share"]
 OF = {"mean": [], "proportion": ["at_least"], "share": ["label"]}  # key columns that a statistic adds
@@ -230,3 +234,15 @@ def _answer_counts(coded: Sequence[Ratings]) -> pd.DataFrame:
 def _note_on_silence(row: Mapping[Any, Any]) -> str:
     about = f" of '{row['dimension']}'" if row["dimension"] else ""
     return f"{row['group']}: none of {row['n_asked']:,} judgments{about} was answered, so their mean"
+
+
+@analysis(
+    "raters", order=80, when=lambda rated: rated.has_scales and any(len(r.unanswered) for r in rated.ratings)
+)
+def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    settings = {"by": rated.strata[:1], "cluster": rated.study.cluster, "scale": rated.scales, **options}
+
+    def call() -> Result:
+        return only_missing(bounds(rated.judgments, rated.items, **settings), ["dimension", "group"])
+
+    yield AnalysisStep("means_bounds", "Mean ratings: bounds", call)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from math import factorial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,10 +23,13 @@ from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
 from ...numerics.intervals import BootstrapInterval, wilson
 from ...numerics.significance import adjust_p_values
 from ...numerics.types import Codes, Floats
-from ...results import Result
+from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..scales import ranks
 from .scores import MeanRatings, columns_of, item_scores, with_categorical_keys
+
+if TYPE_CHECKING:
+    from ..rated_study import RatedStudy
 
 PICKS = 200
 NOTE = (
@@ -349,3 +354,14 @@ def orders_of(n: int, seed: int) -> list[list[int]]:
         return [list(order) for order in permutations(range(n))]
     rng = np.random.default_rng(seed)
     return [list(range(n)), *(rng.permutation(n).tolist() for _ in range(MOST_ORDERS - 1))]
+
+
+@analysis("raters", order=60, when=lambda rated: rated.has_scales and rated.study.tiers is not None)
+def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    study, tiers = rated.study, rated.study.tiers
+    if tiers is None or study.cluster is None:
+        return
+    settings: dict[str, Any] = {"levels": tiers.levels, "column": tiers.column, "within": study.cluster}
+    settings |= {"dimension": study.main, "scale": rated.common_scale, **options}
+    call = partial(tier_accuracy, rated.judgments, rated.items, **settings)
+    yield AnalysisStep("tiers", "Do ratings recover the order of the tiers?", call)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from ...frames.passport import coverage_notes, situation_of_ratings
 from ...frames.vocabulary import PASSING
 from ...numerics.bootstrap import notes_on_equal_draws
 from ...numerics.intervals import inference
-from ...results import Result
+from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
@@ -40,6 +40,7 @@ from .decide import (
     notes_on_weak_tests,
     smallest_epsilon,
     verdict,
+    with_curve,
 )
 from .panel import (
     AnnotatorPanel,
@@ -55,6 +56,9 @@ from .panel import (
     units_of,
     weighted_sums,
 )
+
+if TYPE_CHECKING:
+    from ..rated_study import RatedStudy
 
 
 @any_frame
@@ -384,3 +388,10 @@ def _reason_for_exclusion(n: float, min_instances: int) -> str:
     if n >= min_instances:
         return "one cluster of items only"
     return f"{n:.0f} items, fewer than {min_instances}"
+
+
+@analysis("raters", order=100, when=lambda rated: rated.has_both_kinds)
+def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    settings = {"epsilon": rated.epsilon, "items": rated.items, "cluster": rated.study.cluster, **options}
+    title = "May a model replace a person of the panel?"
+    yield AnalysisStep("alt_test", title, lambda: with_curve(alt_test(rated.judgments, **settings)))

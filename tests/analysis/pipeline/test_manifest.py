@@ -91,7 +91,8 @@ def test_an_analysis_runs_where_its_module_says_so_and_nothing_else_changes(
     assert [step.name for step in plan.steps] == [before[0], "vocabulary", *before[1:]]
     assert run([plan.steps[1]]).by_name["vocabulary"].kind == "made_up"
     names = {
-        step.name.partition("_")[0] for step in steps_of(benchmark, answered, {"alpha": 0.05, "draws": 0})
+        step.name.partition("_")[0]
+        for step in steps_of("benchmark", (benchmark,), answered, {"alpha": 0.05, "draws": 0})
     }
     assert {"readings", "scores", "confusion", "by"} <= names
 

@@ -14,7 +14,7 @@ from made_up.ratings import by_judge
 
 from conjury.analysis.pipeline import items as fit
 from conjury.analysis.pipeline.run import FitOptions
-from conjury.analysis.raters import Result, rater_model, read_ratings, with_items
+from conjury.analysis.raters import rater_model, read_ratings, with_items
 from conjury.analysis.raters.scales import item_clusters, other_scale
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy, load_any_study
@@ -233,16 +233,9 @@ def test_items_of_two_clusters_and_of_none_are_refused(clusters: list[str | None
         item_clusters(np.array([0, 1, 0]), column, ["a", "b"])
 
 
-def test_agreement_is_given_the_scale_of_each_dimension_of_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, Any] = {}
-
-    def instead(*_: Any, **options: Any) -> Result:
-        given.update(options)
-        return Result(pd.DataFrame(), "agreement")
-
-    monkeypatch.setattr(fit, "agreement", instead)
+def test_agreement_is_given_the_scale_of_each_dimension_of_a_study() -> None:
     study = load_any_study("oogiri")
     assert isinstance(study, ItemStudy)
     plan = fit.plan_ratings(study, by_judge({"ann": [1]}), None, FitOptions())
-    {one.name: one for one in plan.steps}["agreement"].call()
-    assert given["scale"] == {scale.id: range(5) for scale in study.scales}
+    call: Any = {one.name: one for one in plan.steps}["agreement"].call
+    assert call.keywords["scale"] == {scale.id: range(5) for scale in study.scales}
