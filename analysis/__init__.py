@@ -2,13 +2,13 @@
 
 from types import ModuleType
 
-from .frames.layouts import enter_layouts
+from .frames.layout_entry import enter_layouts
 
 
 def _layouts() -> ModuleType:
-    from .report.paper import layouts  # here, since only a result that is laid out needs it
+    from .report.paper import result_layouts  # here, since only a result that is laid out needs it
 
-    return layouts
+    return result_layouts
 
 
 enter_layouts(_layouts)

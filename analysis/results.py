@@ -14,7 +14,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from .frames.claims import Claims, claims_of
-from .frames.layouts import layouts
+from .frames.layout_entry import layouts
 from .numerics.intervals import UNBOUNDED, Support, inference
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from measure import best_of, machine, page, publish, seconds, table
 from statsmodels.stats import inter_rater
 
 from conjury.analysis.numerics.bootstrap import Samples
-from conjury.analysis.numerics.panel import RatingPanel, panel_from
+from conjury.analysis.numerics.rating_panel import RatingPanel, panel_from
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc

@@ -37,12 +37,12 @@ from measure import (
 
 from conjury.inference.backends.base import Recorder, completion
 from conjury.inference.backends.batches.shards import ShardLimits, write_shards
-from conjury.inference.backends.openai.lines import LINES
+from conjury.inference.backends.openai.openai_lines import LINES
 from conjury.inference.collecting.jobs import Job, Plan
 from conjury.inference.collecting.prices import Budget, Tokens
 from conjury.inference.collecting.recorder import ask as ask_all_of
-from conjury.inference.collecting.runs import RunFolder
-from conjury.inference.design.drawn import save_design
+from conjury.inference.collecting.run_folder import RunFolder
+from conjury.inference.design.run_design import save_design
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Body, Outcome, Request
 from conjury.inference.study import Study, load_study

@@ -72,8 +72,8 @@ def serve(folder: str, database: str, port: str, slots: str) -> None:
     """Serve the pages of the study as the command does, with limits of rate for one address of all people."""
     from conjury.inference.panel.plan import make_plan
     from conjury.inference.panel.visits import Visits
+    from conjury.inference.panel.web.panel_server import serve as serve_pages
     from conjury.inference.panel.web.security import RequestRate, ServerLimits
-    from conjury.inference.panel.web.serving import serve as serve_pages
 
     path = Path(folder) / "run"
     plan = make_plan(STUDY, out=path, people=None if (path / "design").is_dir() else int(slots))

@@ -25,8 +25,8 @@ import pandas as pd
 from measure import HERE, in_a_process, machine, page, peak_memory, publish, table
 
 from conjury.analysis.raters import ModelFit, dimension_model
-from conjury.analysis.raters.models.dimensions.checks import default_priors
-from conjury.analysis.raters.models.dimensions.data import dimension_data
+from conjury.analysis.raters.models.dimensions.dimension_checks import default_priors
+from conjury.analysis.raters.models.dimensions.dimension_data import dimension_data
 from conjury.analysis.raters.models.dimensions.sampler import sample_group
 from conjury.inference.simulation import simulate_ratings
 from conjury.inference.study import load_any_study
@@ -106,7 +106,7 @@ def plain(n_items: int, draws: int) -> dict[str, Any]:
     import pytensor.tensor as pt
 
     from conjury.analysis.raters import read_ratings
-    from conjury.analysis.raters.models.ordinal.data import ordinal_data
+    from conjury.analysis.raters.models.ordinal.ordinal_data import ordinal_data
 
     data = ordinal_data(read_ratings(judgments(n_items)), ["response_type"])
 
@@ -148,7 +148,7 @@ def plain(n_items: int, draws: int) -> dict[str, Any]:
 
 def effective(tree: Any) -> float:
     """Least bulk effective sample size of what both models sample."""
-    from conjury.analysis.raters.models.checks import diagnostics
+    from conjury.analysis.raters.models.model_checks import diagnostics
 
     return float(diagnostics(tree, REPORTED)["ess_bulk"].min())
 

@@ -26,10 +26,10 @@ import regex
 from measure import SCRATCH, Target, cores, in_a_process, machine, peak_memory, publish, table, target_rows
 from PIL import Image, ImageDraw, ImageFont
 
-from conjury.inference.design.drawn import draw_design
+from conjury.inference.design.run_design import draw_design
 from conjury.inference.study import load_study
 from conjury.inference.vignettes import Fonts, Job, JobFolder, draw_job, open_job, read_manifest
-from conjury.inference.vignettes.jobs.jobs import Renderer
+from conjury.inference.vignettes.jobs.drawing_jobs import Renderer
 from conjury.inference.vignettes.jobs.store import compressor
 
 SEED, PAIRS = 1, 30_000

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.analysis.frames.word_table import WordTable
-from conjury.inference.design.drawn import DrawnDesign
-from conjury.inference.design.panels import TaskPanel, panel_summary
+from conjury.inference.design.run_design import DrawnDesign
+from conjury.inference.design.task_panels import TaskPanel, panel_summary
 from conjury.inference.design.testing_pairs import design_pairs
 from conjury.inference.errors import listed
 from conjury.inference.study.asking import PAID
 from conjury.inference.study.instrument import Instrument
 from conjury.inference.study.models import Study
-from conjury.inference.study.parts import Combination
 from conjury.inference.study.restrictions import advice, count_cells
+from conjury.inference.study.study_fields import Combination
 
-from .planned import JudgmentPrices, PlannedJudges, price_note, size_of
+from .planned_study import JudgmentPrices, PlannedJudges, price_note, size_of
 
 if TYPE_CHECKING:
-    from conjury.analysis.conjoint.power.design_card import DesignCard
+    from conjury.analysis.conjoint.power.design_card_numbers import DesignCard
 
 LEVELS = "Levels"
 POWER = "Power for an effect of 0.02, hardest level of each attribute"

@@ -38,13 +38,13 @@ def gallery(
     """Show a selection of vignettes, with all levels about equally often, as a page and as one picture."""
     from conjury.inference.study import load_study
     from conjury.inference.tables.writing import atomic_write
-    from conjury.inference.vignettes.gallery import (
+    from conjury.inference.vignettes.contact_sheet import (
         choose_profiles,
         draw_profiles,
         gallery_page,
         gallery_sheet,
     )
-    from conjury.inference.vignettes.jobs.jobs import open_job
+    from conjury.inference.vignettes.jobs.drawing_jobs import open_job
     from conjury.inference.vignettes.typesetting import Typesetter
 
     from .automation import record
@@ -77,7 +77,7 @@ def gallery(
 
 def _profiles(study: Study, folder: Path) -> tuple[pd.DataFrame, int]:
     """Return the profiles of a run's design, or all that the study can have, and the seed of their posts."""
-    from conjury.inference.collecting.runs import RunFolder
+    from conjury.inference.collecting.run_folder import RunFolder
     from conjury.inference.design.profiles import enumerate_profiles
 
     from .rendering import check_posts

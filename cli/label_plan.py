@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conjury.analysis.pipeline.loading import LoadedStudy
     from conjury.analysis.results import Result
     from conjury.inference.study.models import Study
-    from conjury.inference.study.parts import Analysis
+    from conjury.inference.study.study_fields import Analysis
 
 MOST_STRATA = 30  # in a printed table
 SHOWN = (25, 50, 100, 200, 400, 800, 1600)  # numbers of people
@@ -80,7 +80,7 @@ class PlanRequest:
 def plan_with_model(study: Study, model: CorrectingModel, request: PlanRequest) -> None:
     """Measure how the model's answers go with people's, and print how many people are needed."""
     from conjury.analysis.correction import label_plan
-    from conjury.analysis.pipeline.robustness import analysis_of_effects
+    from conjury.analysis.pipeline.robustness_steps import analysis_of_effects
     from conjury.inference.tables.columns import companion
     from conjury.inference.tables.files import write_table
 
@@ -190,7 +190,7 @@ def _corrected_estimates(
 ) -> tuple[Estimates, list[str]]:
     """Effects among people corrected by the model, with what was noted."""
     from conjury.analysis.conjoint import amce
-    from conjury.analysis.pipeline.run import warnings_noted
+    from conjury.analysis.pipeline.runner import warnings_noted
 
     notes = list(loaded.source()["notes"])
     with warnings_noted(notes, analysis.name):

@@ -19,12 +19,12 @@ from .printing import console, duration, show_count
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.inference.design.drawn import DrawnDesign
+    from conjury.inference.design.run_design import DrawnDesign
     from conjury.inference.study.asking import Cues
     from conjury.inference.study.models import Study
     from conjury.inference.vignettes import Job, JobFolder
     from conjury.inference.vignettes.jobs.drawing import DrawingPlan
-    from conjury.inference.vignettes.jobs.jobs import Renderer
+    from conjury.inference.vignettes.jobs.drawing_jobs import Renderer
 
 WHICH, LOOK, DELIVERY = "Which profiles", "What pictures look like", "Where they go"
 
@@ -170,7 +170,7 @@ def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
     """Draw the missing pictures of one kind of cues, and upload them if asked to."""
     from conjury.inference.vignettes import JobFolder, draw_job, open_job
     from conjury.inference.vignettes.jobs.drawing import plan
-    from conjury.inference.vignettes.jobs.jobs import check_ablation, check_job
+    from conjury.inference.vignettes.jobs.drawing_jobs import check_ablation, check_job
 
     renderer = open_job(job)
     folder = JobFolder(delivery.out, job.study.name, job.cues)
@@ -263,7 +263,7 @@ def check_posts(
 def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png") -> Job:
     """Put together how pictures are drawn, by options and the study file."""
     from conjury.inference.errors import listed
-    from conjury.inference.vignettes.jobs.jobs import Job, with_faces
+    from conjury.inference.vignettes.jobs.drawing_jobs import Job, with_faces
     from conjury.inference.vignettes.jobs.store import MEDIA_TYPES, Format
 
     if kind not in MEDIA_TYPES:

@@ -19,15 +19,15 @@ from matplotlib.figure import Figure
 
 from conjury.analysis.audit.published import Description, check_table
 from conjury.analysis.figures.labels import ColumnNames
-from conjury.analysis.pipeline.apart import write_checked_tables
 from conjury.analysis.pipeline.manifest import entry_of
-from conjury.analysis.pipeline.run import NamedResult, tables_of
+from conjury.analysis.pipeline.runner import NamedResult, tables_of
+from conjury.analysis.pipeline.standalone_results import write_checked_tables
 from conjury.analysis.report import Report
-from conjury.analysis.report import report as printing
+from conjury.analysis.report import results_report as printing
 from conjury.analysis.report.blocks import raw_block
-from conjury.analysis.report.exhibits.cards import card_markdown
+from conjury.analysis.report.exhibits.cards_exhibit import card_markdown
 from conjury.analysis.report.markup import to_html
-from conjury.analysis.report.methods import plain
+from conjury.analysis.report.method_sentences import plain
 from conjury.analysis.report.render import render
 from conjury.cli.main import main
 from conjury.inference.perturb import perturb_items, sheet

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.audit.arithmetic.matrices import is_semidefinite
-from conjury.analysis.audit.published.cells import parts_of
+from conjury.analysis.audit.arithmetic.matrix_arithmetic import is_semidefinite
+from conjury.analysis.audit.published.cell_text import parts_of
 from conjury.analysis.audit.recovery import compare_with_truth
 from conjury.analysis.checks.answers.heaped_ratings import gaps
 from conjury.analysis.checks.answers.texts.other_language import language_of
@@ -33,21 +33,21 @@ from conjury.analysis.frames.sentences import (
 )
 from conjury.analysis.report.paper.deviations import AS, DEVIATES
 from conjury.analysis.report.paper.deviations import sentence as sentence_on_deviations
+from conjury.analysis.report.paper.document_writing import latex_escaped
+from conjury.analysis.report.paper.paper_tables import unmarked
 from conjury.analysis.report.paper.references import cite
-from conjury.analysis.report.paper.tables import unmarked
-from conjury.analysis.report.paper.writing import latex_escaped
 from conjury.inference.design.factorial import balanced_fraction
 from conjury.inference.design.sampling import draw_sample, inclusion_probabilities
-from conjury.inference.humans.collected import read_export
-from conjury.inference.panel.view.labels import in_seeded_order
-from conjury.inference.panel.view.marks import differs
+from conjury.inference.humans.collected_export import read_export
+from conjury.inference.panel.view.answer_marks import differs
+from conjury.inference.panel.view.blind_labelling import in_seeded_order
 from conjury.inference.panel.web.languages import choose_language, load_catalogues
 from conjury.inference.readers.collected import read_collected
-from conjury.inference.simulation.labels.simulate import simulate_answers
+from conjury.inference.simulation.labels.label_simulation import simulate_answers
 from conjury.inference.study import load_any_study
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.study.problems import examine
-from conjury.inference.study.schema import study_schema
+from conjury.inference.study.study_schema import study_schema
 from conjury.inference.tables.html_page import page
 
 ONE, HALF = Fraction(1), Fraction(1, 2)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ..results import Result
-from .compare import HARM, KIND, compare, published_numbers, refuse_empty
+from .paper_comparison import HARM, KIND, compare, published_numbers, refuse_empty
 
 ALL_LANGUAGES = "all"
 

@@ -16,14 +16,14 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
-from conjury.inference.parsing.labels import joke_type, line_purpose
+from conjury.inference.parsing.label_rules import joke_type, line_purpose
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
 from ..benchmark.data.units import CONDITION, LINE, answers_table, bases, conditions_of, gold_table
 from ..numerics.types import Codes, Floats
 from ..results import Result
-from .compare import JOKES, KIND, compare, published_numbers, refuse_empty
+from .paper_comparison import JOKES, KIND, compare, published_numbers, refuse_empty
 
 ALL = "full"  # set of all languages
 NOT_A_CLASS = "NA"

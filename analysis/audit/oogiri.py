@@ -22,7 +22,7 @@ from ..frames.rounding import percentage
 from ..frames.vocabulary import HUMAN, OVERALL
 from ..numerics.types import Floats
 from ..results import Result
-from .compare import ROUNDING, compare, refuse_empty
+from .paper_comparison import ROUNDING, compare, refuse_empty
 
 STUDY = "oogiri"
 MEANS, CORRELATIONS = "oogiri_means.csv", "oogiri_correlations.csv"

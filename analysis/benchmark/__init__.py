@@ -1,16 +1,16 @@
 """Judges scored against gold labels: metrics, repeated answers, missing answers, baselines."""
 
 from ..results import Result
-from .bounds import bounds
+from .answer_odds import mixed_logit
 from .confusion import by_label, confusion
 from .data.score import score
 from .data.scoring import Scored
 from .differences import differences
-from .mixed import mixed_logit
 from .parse_status import readings
 from .pass_at_k import passes
 from .probabilities import calibration, probabilities
 from .robustness import robustness
+from .score_bounds import bounds
 from .scores import scores
 
 __all__ = [

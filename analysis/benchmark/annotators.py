@@ -15,7 +15,7 @@ from ..raters.agreement import agreement
 from ..results import AnalysisStep, Result, analysis
 
 if TYPE_CHECKING:
-    from .data.answered import LabelAnswers
+    from .data.label_answers import LabelAnswers
 
 
 COEFFICIENTS = ("percent", "fleiss", "krippendorff")

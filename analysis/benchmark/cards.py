@@ -24,7 +24,7 @@ from .parse_status import NO_ANSWER, WRONG
 from .scores import scores
 
 if TYPE_CHECKING:
-    from .data.answered import LabelAnswers
+    from .data.label_answers import LabelAnswers
 
 METRICS = ("accuracy", "missing_rate")
 LENGTH, BIN = "length", "length_group"

@@ -18,7 +18,7 @@ from ..numerics.metrics.margins import LabelledAnswers, Margins
 from ..numerics.types import Codes
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
-from .data.stored import StoredScored
+from .data.stored_answers import StoredScored
 from .data.stored_scores import ClassCounts, confusion_of_stored, labels_of_stored
 from .intervals import (
     BOOTSTRAP,
@@ -36,7 +36,7 @@ from .intervals import (
 from .scores import drawn_margins
 
 if TYPE_CHECKING:
-    from .data.answered import LabelAnswers
+    from .data.label_answers import LabelAnswers
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 

@@ -19,6 +19,7 @@ from ..numerics.metrics.margins import Margins, cluster_margins, margins_of
 from ..numerics.significance import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
 from ..numerics.types import Floats
 from ..results import AnalysisStep, Result, analysis
+from .answer_odds import pair_of
 from .data.pairing import ACCURACY, JUDGE, LOG_ODDS, MatchedAnswers, comparable, matched_pairs
 from .data.scoring import Scored
 from .intervals import (
@@ -31,11 +32,10 @@ from .intervals import (
     draws_of,
     with_adjusted,
 )
-from .mixed import pair_of
 from .parse_status import WRONG, check_policies
 
 if TYPE_CHECKING:
-    from .data.answered import LabelAnswers
+    from .data.label_answers import LabelAnswers
 
 EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
 MIXED = "mixed logit"

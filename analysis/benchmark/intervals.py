@@ -19,7 +19,7 @@ from ..frames.vocabulary import BASELINE
 from ..numerics.bootstrap import ItemWeightings, cluster_weights, few_clusters, unequal_sizes
 from ..numerics.intervals import SAME, check_alpha, check_draws, draw_limits, vary, wilson
 from ..numerics.intervals.bounded import NOTHING, paired_difference, share
-from ..numerics.intervals.items import items_of, limits, weights_of
+from ..numerics.intervals.weighted_items import items_of, limits, weights_of
 from ..numerics.metrics.label_metrics import bounded_share, find_metric, metric_values, rests_on
 from ..numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
 from ..numerics.significance import adjust_p_values

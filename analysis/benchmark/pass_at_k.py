@@ -36,7 +36,7 @@ from .intervals import (
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
 
 if TYPE_CHECKING:
-    from .data.answered import LabelAnswers
+    from .data.label_answers import LabelAnswers
 
 MOST = 10  # so many k are shown one by one; beyond, powers of two
 PASS_AT, PASS_ALL, MAJORITY_OF, BEST_OF = "pass_at_k", "pass_all_k", "majority_of_k", "best_of_k"

@@ -14,7 +14,7 @@ from conjury.inference.tables.columns import FEW_PAIRS, UNPERTURBED
 
 from ..numerics.significance import discordance
 from ..results import AnalysisStep, Result, analysis
-from .data.answered import score_study
+from .data.label_answers import score_study
 from .data.pairing import ACCURACY, CONDITION, comparable, matched_pairs
 from .data.scoring import Scored
 from .differences import (
@@ -31,7 +31,7 @@ from .intervals import BOOTSTRAP, IntervalPlan, Multiplicity, check_adjust, with
 from .parse_status import WRONG
 
 if TYPE_CHECKING:
-    from .data.answered import LabelAnswers
+    from .data.label_answers import LabelAnswers
 
 
 def robustness(

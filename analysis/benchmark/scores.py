@@ -22,7 +22,7 @@ from ..numerics.metrics.margins import LabelledAnswers, Margins, cluster_margins
 from ..numerics.types import Codes, Floats
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
-from .data.stored import StoredScored
+from .data.stored_answers import StoredScored
 from .data.stored_scores import scores_of_stored
 from .intervals import (
     BOOTSTRAP,
@@ -37,10 +37,10 @@ from .intervals import (
     pooled_notes,
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
-from .prediction_powered import corrected_scores
+from .score_corrections import corrected_scores
 
 if TYPE_CHECKING:
-    from .data.answered import LabelAnswers
+    from .data.label_answers import LabelAnswers
 
 ACCURACY, MISSING_RATE = "accuracy", "missing_rate"
 BY_COUNTS = "counts of labels by cluster"

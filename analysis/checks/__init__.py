@@ -12,13 +12,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .output.results import summary
+    from .check_runner import check_collected, diagnose, load_checks, run_checks
+    from .output.check_results import summary
     from .registry import Check
-    from .running import check_collected, diagnose, load_checks, run_checks
 
 __all__ = ["Check", "check_collected", "diagnose", "load_checks", "run_checks", "summary"]
 
-_PLACES = {"Check": "registry", "summary": "output.results"}
+_PLACES = {"Check": "registry", "summary": "output.check_results"}
 
 
 def __getattr__(name: str) -> Any:

@@ -11,8 +11,8 @@ import pandas as pd
 from conjury.inference.tables.columns import UNPERTURBED, as_text, plain
 
 from ..benchmark.data.units import bases, with_copies
+from .judge_shares import judge_and_prompt
 from .judged import NotApplicableError
-from .shares import judge_and_prompt
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import ItemStudy

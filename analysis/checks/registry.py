@@ -14,7 +14,7 @@ from scipy.stats import binom
 from conjury.inference.errors import InputError, counted
 
 from ..figures import has_figure
-from ..figures.diagnostics.general import with_kind_of_figure
+from ..figures.diagnostics.verdict_figures import with_kind_of_figure
 from ..figures.labels import p_text, true_minus
 from ..numerics.significance import adjust_p_values as holm_of
 from ..results import Result

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..frames.cells import NumberedAlike, RepeatsExcluded
+    from .choice_bounds import bounds
     from .comparisons import (
         adjust,
         conditional_amce,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     )
     from .engines.bayes.choice_model import choice_model
     from .engines.few_clusters import FewClusters
-    from .missing import bounds
     from .power import power, power_by_simulation
     from .preferences import (
         afcp,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .verbs.amce import amce, amce_by_reference
     from .verbs.cj import amce_diffs, cj, cj_anova, mm, mm_diffs
     from .verbs.frequencies import cj_freqs, cj_props, cj_table
-    from .verbs.people import people_diffs
+    from .verbs.people_diffs import people_diffs
     from .verbs.projoint import projoint
 
 __all__ = [
@@ -102,7 +102,7 @@ _MODULES = {
     ),
     ".engines.bayes.choice_model": ("choice_model",),
     ".engines.few_clusters": ("FewClusters",),
-    ".missing": ("bounds",),
+    ".choice_bounds": ("bounds",),
     ".power": ("power", "power_by_simulation"),
     ".preferences": (
         "afcp",
@@ -120,7 +120,7 @@ _MODULES = {
     ".verbs.amce": ("amce", "amce_by_reference"),
     ".verbs.cj": ("amce_diffs", "cj", "cj_anova", "mm", "mm_diffs"),
     ".verbs.frequencies": ("cj_freqs", "cj_props", "cj_table"),
-    ".verbs.people": ("people_diffs",),
+    ".verbs.people_diffs": ("people_diffs",),
     ".verbs.projoint": ("projoint",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 
 from ..frames.cells import AttributeCells, build_cells
 from ..frames.variables import as_category, require_column
-from .plan import (
+from .estimation_plan import (
     EstimationPlan,
     RegressionBlock,
     base_level,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..results import Result
-from .plan import EstimationPlan
+from .estimation_plan import EstimationPlan
 
 
 @dataclass(frozen=True)

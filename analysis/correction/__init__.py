@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .bounds import covering_interval, tipping_share
+    from .labelling_plan import label_plan
     from .methods import CovariateAdjustment, DesignBased, PredictThenDebias, SwappingErrors
     from .misclassification import calibration_split, rates
-    from .plan import label_plan
 
 __all__ = [
     "CovariateAdjustment",
@@ -25,7 +25,7 @@ _MODULES = {
     "bounds": ("covering_interval", "tipping_share"),
     "methods": ("CovariateAdjustment", "DesignBased", "PredictThenDebias", "SwappingErrors"),
     "misclassification": ("calibration_split", "rates"),
-    "plan": ("label_plan",),
+    "labelling_plan": ("label_plan",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 

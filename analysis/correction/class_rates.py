@@ -14,7 +14,7 @@ from conjury.inference.errors import listed
 from ..figures.labels import p_text
 from ..numerics.bootstrap import unequal_clusters
 from ..numerics.intervals import SAME, SHARE, cut, inference, jeffreys, level_of_t
-from ..numerics.panel import RowClusters
+from ..numerics.rating_panel import RowClusters
 from ..numerics.types import Codes, Floats
 from .selection import SELECTED, selection_p
 

@@ -29,7 +29,7 @@ import numpy as np
 from conjury.inference.errors import InputError
 
 from ..numerics.operating import satterthwaite
-from ..numerics.panel import RowClusters, cross_clusters, intersections
+from ..numerics.rating_panel import RowClusters, cross_clusters, intersections
 from ..numerics.sandwich import positive_semidefinite
 
 Tuning = Literal["coefficient", "scalar", "matrix", "none"]

@@ -17,7 +17,7 @@ from conjury.inference.tables.items import copies
 
 from ..frames.passport import coverage_notes, situation_of
 from ..numerics.intervals import check_alpha
-from ..numerics.panel import RowClusters
+from ..numerics.rating_panel import RowClusters
 from ..results import Result
 from .class_rates import Rates, RateUnits, all_rates, confusion
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammaln, ndtr
 
 from ..numerics.intervals import SAME
-from ..numerics.panel import RowClusters
+from ..numerics.rating_panel import RowClusters
 from ..numerics.types import Codes, Floats
 
 SELECTED = 0.05  # p value below which labelled units count as selected

@@ -10,15 +10,15 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .dots import NUMBERS, Dots, Texts, draw_dots, handles_of, stripe, table_of, tidy
-from .fitting import add_legend, inches, lines_high, more_lines, room_above, wrap
+from .figure_layout import add_legend, inches, lines_high, more_lines, room_above, wrap
+from .interval_dots import NUMBERS, Dots, Texts, draw_dots, handles_of, stripe, table_of, tidy
 from .theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .registry import FigureStyle
+    from .figure_registry import FigureStyle
 
 DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.5, 1, 1.5)))
 

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import coerce
 from conjury.inference.tables.schema import INSTRUMENT, KEYS, SUM_TOLERANCE
 
-from ..numerics.panel import Entries, RowClusters
+from ..numerics.rating_panel import Entries, RowClusters
 from .variables import (
     factor_codes,
     listed,

@@ -10,7 +10,7 @@ from functools import cache
 
 from conjury.inference.errors import counted, listed
 
-from ..numerics.panel import effective_clusters
+from ..numerics.rating_panel import effective_clusters
 from ..numerics.types import Codes, Floats
 
 RULE = 0.93  # coverage that a nominal 95% interval has to reach, within Monte Carlo error

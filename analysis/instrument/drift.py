@@ -16,8 +16,8 @@ from ..frames.passport import coverage_notes, situation_of
 from ..frames.variables import require_column
 from ..numerics.intervals import check_alpha
 from ..results import Result
+from .decision_rows import estimate_with_limits
 from .decisions import CHOICE, LABEL, REPETITION, by_judge, decisions, varying_facets
-from .rows import estimate_with_limits
 
 TOTAL, JUDGE, ITEMS = "total", "judge", "items"
 

@@ -16,8 +16,8 @@ from ..figures.labels import display_order
 from ..frames.passport import coverage_notes, situation_of
 from ..numerics.intervals import CORRELATION, check_alpha
 from ..results import Result
+from .decision_rows import mean_of, share_of
 from .decisions import LABEL, REPETITION, by_judge, decisions, varying_facets
-from .rows import mean_of, share_of
 
 ANY = "any"
 FLIPS, REPEATED, NET = "flips", "repetition", "net"

@@ -11,12 +11,13 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ..checks.effects import GroupEffects, errors_of, group_effects
+from ..checks.group_effects import GroupEffects, errors_of, group_effects
 from ..conjoint import amce
-from ..conjoint.reliability.agreement import sign_test
+from ..conjoint.reliability.agreeing_repeats import sign_test
 from ..frames.cells import is_repeat
 from ..numerics.intervals import CORRELATION, check_alpha
 from ..results import Result, tidy
+from .decision_rows import mean_of, share_of
 from .decisions import (
     PAIR_KIND,
     PAIR_UNIT,
@@ -28,7 +29,6 @@ from .decisions import (
     is_choices,
     profile_rows,
 )
-from .rows import mean_of, share_of
 
 FIRST, SECOND = "first position", "second position"
 AS_SHOWN, AVERAGED, BOTH = "as shown", "average of positions", "both orders"

@@ -16,8 +16,8 @@ from ..frames.variables import numeric_column, require_column
 from ..numerics.intervals import check_alpha
 from ..numerics.types import Floats
 from ..results import Result
+from .decision_rows import estimate_with_limits
 from .decisions import CHOICE, LABEL, POSITION, Decisions, by_judge, decisions
-from .rows import estimate_with_limits
 
 UNADJUSTED, PEOPLE, BEYOND, MATCHED, ADJUSTED = "unadjusted", "people", "beyond people", "matched", "adjusted"
 OWN = "own"

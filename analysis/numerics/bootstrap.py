@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from conjury.inference.errors import InputError
 
 from .intervals import UNBOUNDED, BootstrapInterval, BootstrapSample, Support, inference, percentile, vary
-from .panel import RowClusters, cross_clusters, effective_clusters
+from .rating_panel import RowClusters, cross_clusters, effective_clusters
 from .types import Codes, Floats
 
 FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are treated as fixed."

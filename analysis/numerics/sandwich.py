@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .panel import Entries
+from .rating_panel import Entries
 
 _CLUSTERS_AT_A_TIME = 4_096  # whose scores are in memory together
 _ROUNDING = 1e-10  # relative to the largest eigenvalue: negative ones up to this are rounding

@@ -22,17 +22,17 @@ from conjury.inference.tables.schema import PAIR_KIND
 
 from ..audit import compare_moderation, compare_oogiri
 from ..audit.recovery import effect_recovery, label_recovery, rating_recovery
-from ..benchmark.data.answered import LabelAnswers
+from ..benchmark.data.label_answers import LabelAnswers
 from ..frames.participation import people_flow
-from ..frames.reported import reported
+from ..frames.reported_intervals import reported
 from ..frames.vocabulary import HUMAN
 from ..results import AnalysisStep, Result
-from .conjoint import answers, groups, plan_conjoint
-from .items import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
+from .conjoint_steps import answers, groups, plan_conjoint
+from .item_steps import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
 from .loading import CHOICES, JUDGMENTS, LoadedStudy
 from .manifest import FIT, SAMPLERS, describe_labels, describe_run, describe_study, entries_of, results_of
 from .results_folder import FORMAT, ResultsFolder
-from .run import FitOptions, FittedResults, JudgeGroup, StudySteps, fit
+from .runner import FitOptions, FittedResults, JudgeGroup, StudySteps, fit
 
 Tables = dict[str, pd.DataFrame]
 FLOW = "people_flow"
@@ -109,7 +109,7 @@ def _steps_of_facets(
 ) -> Iterator[AnalysisStep]:
     """Analyses of judges as instruments; none, and nothing loaded, where the data have no facets."""
     if has_facets(data):
-        from .instruments import instrument_steps
+        from .instrument_steps import instrument_steps
 
         yield from instrument_steps(study, data, options)
 

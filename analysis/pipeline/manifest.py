@@ -20,7 +20,7 @@ from conjury.inference.tables.files import ROOT
 
 from ..figures.labels import task_in_words
 from .results_folder import FORMAT
-from .run import NamedResult
+from .runner import NamedResult
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study

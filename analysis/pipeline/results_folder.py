@@ -16,7 +16,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import read_table, write_table
 from conjury.inference.tables.limits import read_json
-from conjury.inference.tables.manifest import MANIFEST, read_manifest
+from conjury.inference.tables.manifest_fields import MANIFEST, read_manifest
 from conjury.inference.tables.writing import Lock, LockHeld, atomic_write, note_written
 
 FORMAT = 2  # of the manifest

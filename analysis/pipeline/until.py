@@ -15,16 +15,16 @@ from conjury.inference.errors import ConjuryError, InputError, did_you_mean, lis
 from conjury.inference.readers.judgments import scales_of
 from conjury.inference.readers.prepare import as_of_study
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
-from conjury.inference.study.parts import Analysis
+from conjury.inference.study.study_fields import Analysis
 from conjury.inference.tables.files import read_table
 
-from ..conjoint.standard_errors.sequential import units_behind
+from ..conjoint.standard_errors.effect_sequences import units_behind
 from ..frames.sequences import with_sequence
 from ..frames.variables import parse
 from ..raters.descriptive import means
-from ..raters.sequential import units_behind_means
-from .conjoint import fit_group, groups
-from .run import FitOptions
+from ..raters.rating_sequences import units_behind_means
+from .conjoint_steps import fit_group, groups
+from .runner import FitOptions
 
 ALPHA = 0.05
 DRAWS = 500  # of the bootstrap of ratings

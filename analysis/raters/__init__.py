@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..results import Result
 from .agreement import agreement
-from .sequential import sequential
+from .rating_sequences import sequential
 
 if TYPE_CHECKING:
     from .descriptive import (

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.readers.scales import refuse_off_scale, refuse_text, to_numbers
+from conjury.inference.readers.scale_checks import refuse_off_scale, refuse_text, to_numbers
 from conjury.inference.tables.columns import as_text, describe_rows, in_table, refuse
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns

@@ -1,5 +1,5 @@
 """Reports: what Quarto documents print of a results folder."""
 
-from .report import Report, load
+from .results_report import Report, load
 
 __all__ = ["Report", "load"]

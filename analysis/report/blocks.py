@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..figures import save
 from ..figures.inline import inline_figure
-from ..figures.pages import PIXELS_PER_INCH
+from ..figures.page_blocks import PIXELS_PER_INCH
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -254,7 +254,7 @@ def render(
 
 def _open(source: Path, results: Path) -> None:
     """Open results as a document does, so that those that do not fit are refused before rendering."""
-    from .report import Report
+    from .results_report import Report
 
     loading = r'^report = load\(results(?:, about="(\w+)")?\)$'
     if opened := re.search(loading, source.read_text(encoding="utf-8"), re.M):
@@ -262,7 +262,7 @@ def _open(source: Path, results: Path) -> None:
 
 
 def _refuse_another_study(name: str, results: Path, quoted: str) -> None:
-    from .data import ReportData
+    from .report_data import ReportData
 
     manifest = ReportData(results).manifest
     study = manifest.get("study")
@@ -284,8 +284,8 @@ def _general_report(manifest: Mapping[str, Any]) -> str:
 
 def _set_title(source: Path, results: Path, escape: bool) -> None:
     """Put the title of the study of the results into the front matter of a source."""
-    from .data import ReportData
-    from .methods import plain
+    from .method_sentences import plain
+    from .report_data import ReportData
 
     title = str(ReportData(results).manifest.get("title") or "").strip()
     if title:

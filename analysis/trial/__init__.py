@@ -1,10 +1,10 @@
 """Estimators on trial: simulation studies with known true values, and performance with Monte Carlo errors."""
 
 from ..numerics.performance import Draws, Measured
-from .file import Trial, list_trials, load_trial
-from .parts import Drawn, measure, method, process, true_values
-from .running import run_trial
-from .summary import performance
+from .trial_file import Trial, list_trials, load_trial
+from .trial_registry import Drawn, measure, method, process, true_values
+from .trial_runner import run_trial
+from .trial_summary import performance
 
 __all__ = [
     "Drawn",

@@ -19,7 +19,7 @@ from ..printing import console, draw_figures, print_blocks, save_figures, show_s
 
 if TYPE_CHECKING:
     from conjury.analysis.checks import Check
-    from conjury.analysis.checks.output.findings import Findings
+    from conjury.analysis.checks.output.check_findings import Findings
     from conjury.inference.readers.collected import CollectedData
 
 OUTPUTS = ("text", "json", "sarif")
@@ -106,7 +106,7 @@ def check(what: What, reading: ReadingOptions, choosing: CheckSelection, writing
 
     Exit code 0: no finding at or above --fail-on; 1: at least one; 2: the input cannot be read.
     """
-    from conjury.analysis.checks.running import load_checks, pick_codes, run_checks
+    from conjury.analysis.checks.check_runner import load_checks, pick_codes, run_checks
 
     if writing.as_json:
         writing = replace(writing, output="json")
@@ -160,7 +160,7 @@ def _read(what: list[str], reading: ReadingOptions) -> CollectedData:
         return read_collected(what, reading.study)
     if len(what) > 1:
         raise InputError("--format takes one export; name one file.")
-    from conjury.inference.humans.collected import read_export
+    from conjury.inference.humans.collected_export import read_export
     from conjury.inference.study.load import load_any_study
 
     value = read_pairs("--value", [v if "=" in v else f"{v}={v}" for v in reading.value or ()])
@@ -188,7 +188,7 @@ def _refuse_filters(collected: CollectedData, choosing: CheckSelection) -> None:
 def _findings(
     collected: CollectedData, checks: list[Check], what: list[str], choosing: CheckSelection
 ) -> Findings:
-    from conjury.analysis.checks.output.findings import Findings
+    from conjury.analysis.checks.output.check_findings import Findings
     from conjury.inference.readers.collected import ROLES
 
     tables = {role: getattr(collected, role) for role in (*ROLES, "requests")}
@@ -210,7 +210,7 @@ def _sizes(tables: Mapping[str, object]) -> dict[str, int]:
 
 def _print(findings: Findings, writing: CheckOutput) -> None:
     if writing.output == "text":
-        from conjury.analysis.checks.output.text import lines
+        from conjury.analysis.checks.output.checks_text import lines
 
         print_blocks(lines(findings, writing.verbose))
         if writing.out is not None:
@@ -220,7 +220,7 @@ def _print(findings: Findings, writing: CheckOutput) -> None:
             )
         return
     if writing.output == "json":
-        from conjury.analysis.checks.output.findings import to_json
+        from conjury.analysis.checks.output.check_findings import to_json
 
         sys.stdout.write(to_json(findings))
         return
@@ -230,7 +230,7 @@ def _print(findings: Findings, writing: CheckOutput) -> None:
 
 
 def _write_page(path: Path, findings: Findings, collected: CollectedData) -> None:
-    from conjury.analysis.checks.output.page import to_page
+    from conjury.analysis.checks.output.checks_page import to_page
     from conjury.analysis.figures.labels import resolve_labels
     from conjury.inference.tables.writing import atomic_write
 
@@ -240,16 +240,16 @@ def _write_page(path: Path, findings: Findings, collected: CollectedData) -> Non
 
 
 def _add(out: Path, findings: Findings, collected: CollectedData) -> None:
-    from conjury.analysis.pipeline.checking import add_checks
+    from conjury.analysis.pipeline.checks_in_folder import add_checks
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     add_checks(ResultsFolder(out), findings, collected, partial(_draw, findings, collected))
 
 
 def _draw(findings: Findings, collected: CollectedData, folder: Path, part: str) -> list[str]:
-    from conjury.analysis.checks.output.results import drawings
+    from conjury.analysis.checks.output.check_results import drawings
     from conjury.analysis.figures.labels import resolve_labels
-    from conjury.analysis.pipeline.checking import PREFIX
+    from conjury.analysis.pipeline.checks_in_folder import PREFIX
 
     of_checks = drawings(findings.checks, resolve_labels(collected.study), PREFIX)
     return [*save_figures(folder, of_checks, quiet=True), *draw_figures(folder, part, quiet=True)]

@@ -49,11 +49,11 @@ class Comparing:
 @grouped
 def compare(study: StudyName, choices: ChoiceSelection, comparing: Comparing) -> None:
     """Run one analysis with several engines and write their differences to the results folder."""
-    from conjury.analysis.pipeline.conjoint import groups
-    from conjury.analysis.pipeline.engines import compare_engines
+    from conjury.analysis.pipeline.conjoint_steps import groups
+    from conjury.analysis.pipeline.engine_comparison import compare_engines
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.pipeline.run import FittedResults
+    from conjury.analysis.pipeline.runner import FittedResults
     from conjury.inference.study import load_study
 
     loaded_study = load_study(study)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from conjury.analysis.checks import Check
     from conjury.analysis.pipeline.loading import LoadedStudy
-    from conjury.analysis.pipeline.run import FittedResults
+    from conjury.analysis.pipeline.runner import FittedResults
     from conjury.inference.study.models import Study
 
 PREFIX = "check_"  # of the names of tables and figures
@@ -51,14 +51,14 @@ class CheckingOptions:
 @grouped
 def diagnose(study: StudyName, choices: CheckedChoices, checking: CheckingOptions) -> None:
     """Check a conjoint's choices; add standard errors, reliability and detectable effects to the results."""
-    from conjury.analysis.checks.output.findings import Findings
-    from conjury.analysis.checks.output.findings import record as record_of
-    from conjury.analysis.checks.output.results import summary
-    from conjury.analysis.checks.output.text import lines
-    from conjury.analysis.checks.running import OF_CONJOINTS
-    from conjury.analysis.checks.running import diagnose as run_checks
+    from conjury.analysis.checks.check_runner import OF_CONJOINTS
+    from conjury.analysis.checks.check_runner import diagnose as run_checks
+    from conjury.analysis.checks.output.check_findings import Findings
+    from conjury.analysis.checks.output.check_findings import record as record_of
+    from conjury.analysis.checks.output.check_results import summary
+    from conjury.analysis.checks.output.checks_text import lines
     from conjury.analysis.numerics.intervals import check_alpha
-    from conjury.analysis.pipeline.checking import tables_of
+    from conjury.analysis.pipeline.checks_in_folder import tables_of
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.inference.study import load_study
@@ -117,8 +117,8 @@ def _check_filters(choices: pd.DataFrame, filters: Sequence[str] | None) -> None
 
 def _robustness(loaded: LoadedStudy, checking: CheckingOptions) -> FittedResults:
     """Standard errors under every choice, reliability and detectable effects, or why there are none."""
-    from conjury.analysis.pipeline.robustness import robustness
-    from conjury.analysis.pipeline.run import FittedResults
+    from conjury.analysis.pipeline.robustness_steps import robustness
+    from conjury.analysis.pipeline.runner import FittedResults
     from conjury.inference.readers.prepare import judge_of
     from conjury.inference.study.models import Study as Conjoint
 
@@ -133,7 +133,7 @@ def _robustness(loaded: LoadedStudy, checking: CheckingOptions) -> FittedResults
 
 def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:
     """Draw every check that has numbers, and the results on standard errors, reliability and power."""
-    from conjury.analysis.checks.output.results import drawings
+    from conjury.analysis.checks.output.check_results import drawings
     from conjury.analysis.figures.labels import resolve_labels
 
     return [

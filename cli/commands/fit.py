@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conjury.analysis.correction.methods import CovariateAdjustment, PredictThenDebias
     from conjury.analysis.pipeline.fitting import PlannedFit, Tables
     from conjury.analysis.pipeline.loading import LoadedStudy
-    from conjury.analysis.pipeline.run import FittedResults
+    from conjury.analysis.pipeline.runner import FittedResults
     from conjury.inference.study.models import ItemStudy, Study
 
 Data = Annotated[
@@ -141,7 +141,7 @@ def fit(
     """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
     from conjury.analysis.pipeline.fitting import add_notes, fit_manifest, work_of, write_fit
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.pipeline.run import FitOptions
+    from conjury.analysis.pipeline.runner import FitOptions
     from conjury.inference.study import load_any_study
 
     from ..printing import draw_figures
@@ -235,9 +235,9 @@ def _print_plan(work: PlannedFit) -> None:
 def _print_tables(work: PlannedFit, fitted: FittedResults, extra_tables: Tables) -> None:
     """Print the rows of each table, how many groups an analysis could not use, and what models add."""
     from conjury.analysis.figures.labels import ColumnNames
-    from conjury.analysis.report.data import CORRECTIONS, labels_of
-    from conjury.analysis.report.exhibits.bounds import summary as of_bounds
-    from conjury.analysis.report.exhibits.corrections import summary
+    from conjury.analysis.report.exhibits.bounds_exhibit import summary as of_bounds
+    from conjury.analysis.report.exhibits.correction_exhibits import summary
+    from conjury.analysis.report.report_data import CORRECTIONS, labels_of
 
     group_counts = {
         name: len(result.settings["groups"])

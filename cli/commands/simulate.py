@@ -15,7 +15,7 @@ from ..options import StudyName, at_most, grouped, of_other_kind, refuse_typed
 from ..printing import console, print_written
 
 if TYPE_CHECKING:
-    from conjury.inference.design.drawn import DrawnDesign
+    from conjury.inference.design.run_design import DrawnDesign
     from conjury.inference.study.models import ItemStudy, Study
 
 Out = Annotated[
@@ -102,7 +102,7 @@ def simulate(study: StudyName, out: Out, answers: AnswerOptions, pairs: PairOpti
 
 def _choices(study: Study, out: Path, answers: AnswerOptions, pairs: PairOptions) -> None:
     """Simulate choices and write them with the true values next to them."""
-    from conjury.inference.simulation.conjoint.simulate import simulate as draw
+    from conjury.inference.simulation.conjoint.conjoint_simulation import simulate as draw
     from conjury.inference.tables.columns import companion
 
     for name, number in (("respondents", pairs.respondents), ("pairs", pairs.pairs)):
@@ -133,8 +133,8 @@ def _choices(study: Study, out: Path, answers: AnswerOptions, pairs: PairOptions
 
 def _design_of(study: Study, run: Path, pairs: PairOptions) -> DrawnDesign:
     """Read the design of a run; refuse options that would draw another one."""
-    from conjury.inference.collecting.runs import RunFolder
-    from conjury.inference.design.drawn import check_restrictions
+    from conjury.inference.collecting.run_folder import RunFolder
+    from conjury.inference.design.run_design import check_restrictions
 
     reason = "has no effect with --run, which determines the design; omit one of the two."
     refuse_typed(reason, pairs, only=("respondents", "pairs", "swapped_share"))

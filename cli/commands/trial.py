@@ -19,7 +19,7 @@ from ..printing import console, draw_figures, duration, print_frame, print_notes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.analysis.trial.running import ExpectedWork
+    from conjury.analysis.trial.trial_runner import ExpectedWork
 
 SHOWN = ("bias", "coverage", "width", "power")
 
@@ -56,9 +56,9 @@ class TrialOptions:
 @grouped
 def trial(file: File, run: TrialOptions) -> None:
     """Compare estimators on simulated data with known true values: bias, coverage, power and more."""
-    from conjury.analysis.pipeline.apart import write_trial
+    from conjury.analysis.pipeline.standalone_results import write_trial
     from conjury.analysis.trial import load_trial, run_trial
-    from conjury.analysis.trial.running import expected_in_words
+    from conjury.analysis.trial.trial_runner import expected_in_words
 
     if file == PASSPORT:
         measure_passport(run)

@@ -76,9 +76,9 @@ def view(runs: Runs, viewing: Viewing) -> None:
         raise InputError("--html writes a file, but labelling requires served pages; omit --html or --label.")
     if viewing.html is None:
         require_installed(SERVER, NEEDED)
-    from conjury.inference.panel.view.answers import gather
     from conjury.inference.panel.view.filters import Collection, Query, read_filters
-    from conjury.inference.panel.view.sources import open_sources
+    from conjury.inference.panel.view.run_sources import open_sources
+    from conjury.inference.panel.view.viewed_answers import gather
 
     sources = open_sources(runs, viewing.study)
     try:
@@ -104,7 +104,7 @@ def view(runs: Runs, viewing: Viewing) -> None:
             for note in sources.notes:
                 console.print(f"  Note: {note}")
             return
-        from conjury.inference.panel.view.serving import serve
+        from conjury.inference.panel.view.view_server import serve
 
         serve(
             collection,

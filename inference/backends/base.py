@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from .batches.shards import LineTally, open_atomic, open_lines, outcomes_of, writable
-from .openai.lines import LINES
+from .openai.openai_lines import LINES
 
 if TYPE_CHECKING:
     from ..ledger import Ledger

@@ -10,17 +10,17 @@ from typing import Any
 
 import pandas as pd
 
-from ..design.drawn import DrawnDesign
 from ..design.factorial import FactorialCell, asked_cells
+from ..design.run_design import DrawnDesign
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from ..readers.choices import SIMULATED
 from ..readers.judgments import lines_of, read_labels, with_texts
-from ..simulation.conjoint.faceted import FacetedJudge, faceted_judges
-from ..simulation.conjoint.simulate import simulate
-from ..simulation.labels.simulate import simulate_answers
-from ..simulation.ratings.draws import read_items
-from ..simulation.ratings.simulate import simulate_ratings
+from ..simulation.conjoint.conjoint_simulation import simulate
+from ..simulation.conjoint.faceted_answers import FacetedJudge, faceted_judges
+from ..simulation.labels.label_simulation import simulate_answers
+from ..simulation.ratings.rating_draws import read_items
+from ..simulation.ratings.rating_simulation import simulate_ratings
 from ..study.asking import Label, LineLabels, Ratings
 from ..study.checks_instrument import PUT
 from ..study.models import ItemStudy, Study
@@ -160,7 +160,7 @@ class SimulatedItemsBackend(_SimulatedJudge):
 
 
 class SimulatedBackend(_SimulatedJudge):
-    """A judge of the truth table that answers as in `conjury.inference.simulation.conjoint.simulate`."""
+    """A judge of the truth table that answers as in `conjury.inference.simulation.conjoint.conjoint_simulation`."""
 
     _missing = "the truth table contains no such judge, prompt and task"
 

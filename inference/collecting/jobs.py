@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ..backends.endpoints import BY_FILE, Destination, EndpointChoice, destination_of
-from ..design.drawn import DrawnDesign
 from ..design.factorial import FactorialCell, asked_cells
+from ..design.run_design import DrawnDesign
 from ..design.subjects import PresentedSubject, Subject, is_single
 from ..ledger import Count, Ledger, Usage
 from ..ledger.exchanges import TRANSIENT, Request
@@ -20,11 +20,11 @@ from ..requests.building import Builder, Media
 from ..requests.templates import Templates
 from ..study.asking import BATCH_ONLY, PAID, Medium, Sampling
 from ..study.models import ItemStudy, Study
-from ..study.parts import Judge, Prompt
+from ..study.study_fields import Judge, Prompt
 from ..tables.columns import stream
 from ..tables.schema import OPTION_ORDERS
-from .content import design_subjects
 from .prices import PICTURE, THINKING_SETTINGS, Budget, Price, Prices, Tokens, guess_tokens
+from .run_content import design_subjects
 
 EXCESS = "excess of {}"  # fact of a run: see `Spending`
 SAMPLED = 300  # requests from which the size of all is guessed

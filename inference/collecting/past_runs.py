@@ -14,11 +14,11 @@ from ..parsing.rules import full_rules
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.schema import STATUSES
-from .content import RunContent
 from .prices import Prices, Tokens, read_prices
 from .provenance import write_provenance
+from .run_content import RunContent
+from .run_folder import RunFolder, check_answers, check_name, check_study, study_facts
 from .run_tables import run_tables
-from .runs import RunFolder, check_answers, check_name, check_study, study_facts
 
 
 def run_folder(study: AnyStudy, out: str | Path | None) -> RunFolder:

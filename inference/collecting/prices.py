@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from ..ledger.exchanges import Body
 from ..ledger.usage import counted_tokens
 from ..study.asking import Date
-from ..study.base import Amount, Part, Share, Text, read_marked_yaml
+from ..study.study_yaml import Amount, Part, Share, Text, read_marked_yaml
 from ..tables.files import PRICES
 
 BYTES_PER_TOKEN = 4.0  # English prose; measured ratios of the run replace it as soon as there are answers

@@ -12,7 +12,7 @@ from ..ledger import Ledger
 from ..readers.choices import SIMULATED
 from ..tables.records import PROVENANCE, read_record
 from ..tables.writing import atomic_write
-from .options import engine_history
+from .run_options import engine_history
 
 FILE = "provenance.json"
 VERSION = ("model_returned", "system_fingerprint")

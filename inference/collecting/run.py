@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 
 from ..backends.base import Backend
 from ..backends.endpoints import EndpointChoice
-from ..design.drawn import check_posts
+from ..design.run_design import check_posts
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
 from ..parsing.rules import full_rules
 from ..study.asking import MAX_TOKENS, PAID
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
-from ..study.parts import Prompt
-from .content import RunContent
+from ..study.study_fields import Prompt
 from .jobs import Job, Plan, plan
 from .occasions import check_anchors, check_occasion
-from .options import Asking, Running, check_engine, check_route, find_judge, find_prompts, remember_engine
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Budget, Prices, read_prices
 from .rechecking import RecheckedAnswers, check_recheck, compare_again, keys_to_ask_again, recheck_folder
 from .recorder import Tally, ask, collect_by_batch, export_requests, import_results, release_unsent
-from .runs import RunFolder, begun_facts, merged_facts, run_facts
+from .run_content import RunContent
+from .run_folder import RunFolder, begun_facts, merged_facts, run_facts
+from .run_options import Asking, Running, check_engine, check_route, find_judge, find_prompts, remember_engine
 from .stopping import Rule, StoppingCheck
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger
 
         return VLLMBackend(ask.model, weights, ask.engine)
     if ask.backend == "ray":
-        from ..backends.cluster.backend import RayBackend
-        from ..backends.cluster.engines import Engine
         from ..backends.cluster.exchange import Exchange
+        from ..backends.cluster.ray_backend import RayBackend
+        from ..backends.cluster.ray_engines import Engine
 
         place = Exchange.of_run(running.cluster_dir or str(folder.cluster), ledger, job.judge_id)
         return RayBackend(ledger, place, Engine.of(ask.model, weights, ask.engine))

@@ -10,8 +10,8 @@ import pandas as pd
 
 from ..design.subjects import takes
 from ..ledger import Answered, Ledger
-from .content import RunContent
 from .jobs import Job
+from .run_content import RunContent
 from .run_tables import RunTables, run_tables
 
 GROWTH = 0.05  # a rule is checked when there are so many more outcomes than at the last check

@@ -10,31 +10,31 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..backends.endpoints import destination_of
-from ..design.drawn import assign_raters, draw_design
+from ..design.run_design import assign_raters, draw_design
 from ..design.subjects import PresentedSubject, Subject, takes
 from ..errors import ConjuryError, InputError, did_you_mean, listed
 from ..readers.judgments import load_judgments, read_labels, scales_of
 from ..readers.prepare import load_choices
-from ..readers.scales import check_scales
+from ..readers.scale_checks import check_scales
 from ..requests.building import Builder
 from ..requests.media import find_medium
 from ..requests.templates import Templates
 from ..simulation.conjoint.judges import read_truth_table
-from ..simulation.labels.items import FILE as LABEL_TRUTH
-from ..simulation.labels.items import read_label_truth
-from ..simulation.ratings.draws import item_columns, read_items
-from ..simulation.ratings.truth_table import FILE as TRUTH
-from ..simulation.ratings.truth_table import read_rating_truth
+from ..simulation.labels.label_truth import FILE as LABEL_TRUTH
+from ..simulation.labels.label_truth import read_label_truth
+from ..simulation.ratings.rating_draws import item_columns, read_items
+from ..simulation.ratings.rating_truth_table import FILE as TRUTH
+from ..simulation.ratings.rating_truth_table import read_rating_truth
 from ..study.asking import Sampling
-from ..study.base import MarkedYaml
 from ..study.models import ItemStudy, Study
-from ..study.parts import Prompt
 from ..study.problems import examine
+from ..study.study_fields import Prompt
+from ..study.study_yaml import MarkedYaml
+from ..tables.contained_paths import is_inside, require_inside
 from ..tables.files import read_table
-from ..tables.inside import is_inside, require_inside
 from ..tables.limits import require_file
 from ..tables.schema import SYNONYMS
-from .content import item_content, profile_content
+from .run_content import item_content, profile_content
 
 ANY_MODEL = Sampling(model="model")  # by which prompts are filled
 PICTURED = ("image", "video")

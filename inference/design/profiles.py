@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..study.models import Study
-from ..study.parts import Stimulus
 from ..study.restrictions import drawn_shares, is_allowed, refuse_too_many, share_left, shown_shares
+from ..study.study_fields import Stimulus
 from ..tables.columns import stream
 from ..tables.schema import POSITIONS, SWAPPED_SUFFIX
 

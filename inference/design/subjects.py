@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..errors import InputError
 from ..study.models import ItemStudy, Study
-from ..study.parts import Prompt
+from ..study.study_fields import Prompt
 from ..tables.columns import occasion_name, stream
 from ..tables.schema import OPTION_ORDERS, PAIR_KIND, PAIR_KINDS, POSITIONS
 

@@ -6,29 +6,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .conjoint import Survey, draft_study, read_qualtrics
+    from .conjoint_export import Survey, draft_study, read_qualtrics
     from .crowd import join_prolific, read_crowd
-    from .imported import Imported, anonymise
+    from .exclusion_rules import Rules, read_checks, read_scale
+    from .imported_ratings import Imported, anonymise
     from .inspect_logs import read_inspect
     from .jspsych import read_jspsych
     from .label_studio import read_label_studio
-    from .layout import Layout, read_names
     from .qualtrics import read_qualtrics_ratings
-    from .rules import Rules, read_checks, read_scale
-    from .texts import make_ids
+    from .rating_columns import Layout, read_names
+    from .text_tables import make_ids
 
 # The command line reads the formats of this folder before it needs pandas, so names are imported on demand.
 _MODULES = {
-    "conjoint": ("Survey", "draft_study", "read_qualtrics"),
+    "conjoint_export": ("Survey", "draft_study", "read_qualtrics"),
     "crowd": ("join_prolific", "read_crowd"),
-    "imported": ("Imported", "anonymise"),
+    "imported_ratings": ("Imported", "anonymise"),
     "inspect_logs": ("read_inspect",),
     "jspsych": ("read_jspsych",),
     "label_studio": ("read_label_studio",),
-    "layout": ("Layout", "read_names"),
+    "rating_columns": ("Layout", "read_names"),
     "qualtrics": ("read_qualtrics_ratings",),
-    "rules": ("Rules", "read_checks", "read_scale"),
-    "texts": ("make_ids",),
+    "exclusion_rules": ("Rules", "read_checks", "read_scale"),
+    "text_tables": ("make_ids",),
 }
 
 __all__ = [

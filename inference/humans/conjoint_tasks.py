@@ -14,11 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import InputError, did_you_mean, listed
-from ..study.base import CHOICE_COLUMNS
+from ..study.study_yaml import CHOICE_COLUMNS
 from ..tables.columns import refuse
 from ..tables.schema import TABLES
 from .qualtrics import read_responses
-from .texts import make_ids, read_text_table, require_column
+from .text_tables import make_ids, read_text_table, require_column
 
 PROFILES = (1, 2)
 LABELS = ["attribute", "level", "attribute_id", "level_id"]

@@ -15,10 +15,10 @@ from ..errors import InputError, did_you_mean, listed
 from ..readers.aliases import exclusion_reasons
 from ..tables.columns import as_text, refuse
 from ..tables.limits import parse_json
-from .imported import LEADING, PERSON, TAKEN, Imported
-from .layout import Layout
-from .rules import Rules, counts, excluded_notes, join_reasons, reason_where
-from .texts import (
+from .exclusion_rules import Rules, counts, excluded_notes, join_reasons, reason_where
+from .imported_ratings import LEADING, PERSON, TAKEN, Imported
+from .rating_columns import Layout
+from .text_tables import (
     first_present,
     make_ids,
     numbers_or_text,

@@ -50,7 +50,7 @@ CONJOINT = frozenset(
     )
 )
 FORMATS = (
-    Format("qualtrics", "surveys", CHOICES, "conjoint:read_qualtrics", CONJOINT),
+    Format("qualtrics", "surveys", CHOICES, "conjoint_export:read_qualtrics", CONJOINT),
     Format(
         "qualtrics", "surveys", RATINGS, "qualtrics:read_qualtrics_ratings", WIDE | {"value", "id_column"}
     ),

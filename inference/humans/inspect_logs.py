@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, MissingDependency, listed
-from .imported import Imported, finish_log_import
-from .layout import Layout
-from .rules import Rules
+from .exclusion_rules import Rules
+from .imported_ratings import Imported, finish_log_import
+from .rating_columns import Layout
 
 BY = ("grader", "scorer", "model")
 GRADED = "model_graded"  # Inspect's scorers that ask a model begin so

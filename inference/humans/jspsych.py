@@ -12,10 +12,10 @@ import pandas as pd
 
 from ..errors import InputError, listed
 from ..tables.limits import check_columns, parse_json
-from .imported import Imported
-from .layout import Layout
-from .rules import Rules
-from .texts import decode, first_present, read_bytes, read_text_table, require_column
+from .exclusion_rules import Rules
+from .imported_ratings import Imported
+from .rating_columns import Layout
+from .text_tables import decode, first_present, read_bytes, read_text_table, require_column
 from .wide import WideExport, to_judgments
 
 SUFFIXES = (".json", ".jsonl", ".txt", ".csv")

@@ -12,10 +12,10 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..tables.limits import parse_json
-from .imported import TAKEN, Imported, finish_log_import
-from .layout import Layout
-from .rules import Rules, counts
-from .texts import decode, read_bytes
+from .exclusion_rules import Rules, counts
+from .imported_ratings import TAKEN, Imported, finish_log_import
+from .rating_columns import Layout
+from .text_tables import decode, read_bytes
 
 CONTROLS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected"}
 RECORDED = (

@@ -11,10 +11,10 @@ import pandas as pd
 
 from ..errors import InputError
 from ..tables.limits import parse_json
-from .imported import Imported
-from .layout import Layout
-from .rules import Rules
-from .texts import read_text_table, read_times, require_column, text_key, to_numbers
+from .exclusion_rules import Rules
+from .imported_ratings import Imported
+from .rating_columns import Layout
+from .text_tables import read_text_table, read_times, require_column, text_key, to_numbers
 from .wide import WideExport, to_judgments
 
 IMPORT_ID = '{"ImportId"'  # begins the cells of the second row below the column names

@@ -13,10 +13,10 @@ from ..errors import InputError, did_you_mean, listed
 from ..readers.judgments import like_models
 from ..tables.columns import refuse
 from ..tables.schema import JUDGE_KINDS
-from .imported import PERSON, TAKEN, Imported, finish_import
-from .layout import Layout, RatingColumn, find_places, odd_columns, rename_ids
-from .rules import Rules, failed_checks, join_reasons, reason_where
-from .texts import numbers_or_text, require_column, text_key, to_numbers
+from .exclusion_rules import Rules, failed_checks, join_reasons, reason_where
+from .imported_ratings import PERSON, TAKEN, Imported, finish_import
+from .rating_columns import Layout, RatingColumn, find_places, odd_columns, rename_ids
+from .text_tables import numbers_or_text, require_column, text_key, to_numbers
 
 HUMAN, MODEL = JUDGE_KINDS
 KIND_WORDS = {

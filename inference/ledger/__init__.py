@@ -1,5 +1,5 @@
 from .ledger import Ledger
-from .reading import Answered, Count, Usage
+from .ledger_reading import Answered, Count, Usage
 from .recording import Batch
 
 __all__ = ["Answered", "Batch", "Count", "Ledger", "Usage"]

@@ -12,14 +12,14 @@ from typing import Any
 
 from ..errors import ConjuryError, InputError
 from ..tables.writing import Lock, LockHeld
-from . import reading, recording, registering
+from . import ledger_reading, recording, registering
 from . import recording as batches
 from .exchanges import Body, Outcome, Request, input_errors, now
+from .ledger_reading import Answered, Count, Readers, Usage
+from .ledger_tables import connect_writer
 from .migrating import migrate, unproven
-from .reading import Answered, Count, Readers, Usage
 from .recording import Batch
-from .rows import row_digest
-from .schema import connect_writer
+from .row_digests import row_digest
 from .verify import BEFORE_USE, find_problems
 from .writer import Connection, Writer, digest, write_json
 
@@ -135,7 +135,7 @@ class Ledger:
     def get(self, name: str) -> Any | None:
         """Return a fact of the run, None where it is not set."""
         with self._readers.reading() as db:
-            return reading.read_fact(db, self.path, name)
+            return ledger_reading.read_fact(db, self.path, name)
 
     def set(self, name: str, value: Any) -> None:
         """Keep a fact of the run, of whatever JSON can say."""
@@ -184,41 +184,41 @@ class Ledger:
     def counts(self) -> list[Count]:
         """Count requests by judge, prompt and state."""
         with self._readers.reading() as db:
-            return reading.read_counts(db)
+            return ledger_reading.read_counts(db)
 
     def counts_of(self, judge_id: str, subjects: Collection[str]) -> list[Count]:
         """Count requests of a judge about these subjects by prompt and state."""
         with self._readers.reading() as db:
-            return reading.read_counts_of(db, judge_id, subjects)
+            return ledger_reading.read_counts_of(db, judge_id, subjects)
 
     def usage(self, judge_id: str) -> list[Usage]:
         """Sum the tokens of all answers of a judge, those of earlier rounds included."""
         with self._readers.reading() as db:
-            return reading.read_usage(db, judge_id)
+            return ledger_reading.read_usage(db, judge_id)
 
     def unstated(self, judge_id: str) -> Iterator[tuple[bool, Body, Any]]:
         """Yield what may have been billed without stating its tokens; see `reading.read_unstated`."""
         with self._readers.reading() as db:
-            yield from reading.read_unstated(db, self.path, judge_id)
+            yield from ledger_reading.read_unstated(db, self.path, judge_id)
 
     def waiting(self, judge_id: str) -> Iterator[tuple[str, Body]]:
         """Yield the keys and bodies of a judge's requests that wait in a batch."""
         with self._readers.reading() as db:
-            yield from reading.read_waiting(db, self.path, judge_id)
+            yield from ledger_reading.read_waiting(db, self.path, judge_id)
 
     def answers(self, judge_id: str | None = None, chunk: int = 5000) -> Iterator[list[Answered]]:
         """Yield every request in the order of registration with the newest that came of it."""
-        return reading.read_answers(self._readers, judge_id, chunk)
+        return ledger_reading.read_answers(self._readers, judge_id, chunk)
 
     def answered(self, judge_id: str) -> Iterator[tuple[str, str, str]]:
         """Yield key, prompt and subject of every request that a judge has answered in its newest round."""
         with self._readers.reading() as db:
-            yield from reading.read_answered(db, judge_id)
+            yield from ledger_reading.read_answered(db, judge_id)
 
     def bodies(self) -> Iterator[tuple[str, str, str, str, int, Body]]:
         """Yield key, judge, prompt, subject, sample and body of every request."""
         with self._readers.reading() as db:
-            yield from reading.read_bodies(db, self.path)
+            yield from ledger_reading.read_bodies(db, self.path)
 
     def ask_again(self, keys: Iterable[str]) -> int:
         """Open a new round for requests that were answered or failed; return for how many.
@@ -241,29 +241,29 @@ class Ledger:
         """Count those of the keys to which the ledger has no answer, in whatever round."""
         with self._readers.reading() as db:
             return sum(
-                reading.read_without_answer(db, keys[start : start + CHUNK])
+                ledger_reading.read_without_answer(db, keys[start : start + CHUNK])
                 for start in range(0, len(keys), CHUNK)
             )
 
     def is_settled(self, outcome: Outcome) -> bool:
         """Whether a request has its answer already, or this failure, in its newest round."""
         with self._readers.reading() as db:
-            return reading.read_settled(db, outcome)
+            return ledger_reading.read_settled(db, outcome)
 
     def is_recorded(self, outcome: Outcome) -> bool:
         """Whether this outcome of a batch is in the ledger already, in whatever round."""
         with self._readers.reading() as db:
-            return reading.read_recorded(db, outcome)
+            return ledger_reading.read_recorded(db, outcome)
 
     def request_body(self, key: str) -> Body:
         """Return the body of a request."""
         with self._readers.reading() as db:
-            return reading.read_request_body(db, self.path, key)
+            return ledger_reading.read_request_body(db, self.path, key)
 
     def answer_bodies(self, key: str) -> list[bytes]:
         """Return all answers to a request as they were received, oldest first."""
         with self._readers.reading() as db:
-            return reading.read_answer_bodies(db, self.path, key)
+            return ledger_reading.read_answer_bodies(db, self.path, key)
 
     def put_media(self, sha256: str, mime: str, content: bytes) -> None:
         """Store a medium by its hash, once; it is on disk before any request that is registered later."""
@@ -350,7 +350,7 @@ class Ledger:
 
     def _stored(self, sha256: str) -> tuple[str, bytes] | None:
         with self._readers.reading() as db:
-            return reading.read_medium(db, self.path, sha256)
+            return ledger_reading.read_medium(db, self.path, sha256)
 
     @property
     def _writer(self) -> Writer:

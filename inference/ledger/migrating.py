@@ -7,8 +7,8 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import Any
 
-from .rows import ROWS, row_digest
-from .schema import VERSION, has_billed, has_digests
+from .ledger_tables import VERSION, has_billed, has_digests
+from .row_digests import ROWS, row_digest
 from .usage import counted_tokens
 from .writer import Panels, unpack, write_json
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from ..errors import InputError
 from .exchanges import FINAL, TRANSIENT, Attempt, Outcome, as_datetime, now
+from .ledger_tables import LIVE, OVER
 from .registering import number_requests
-from .rows import row_digest, write_digest
-from .schema import LIVE, OVER
+from .row_digests import row_digest, write_digest
 from .usage import counted_tokens
 from .writer import Connection, JudgePrompt, digest, pack
 

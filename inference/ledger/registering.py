@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from .exchanges import FINAL, Request, now
-from .rows import row_digest
+from .row_digests import row_digest
 from .writer import BLOCK, Connection, Writer, pack, write_json
 
 

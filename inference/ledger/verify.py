@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .exchanges import input_errors, request_key
-from .rows import ROWS, changed_rows
-from .schema import LIVE, connect_reader, has_digests
+from .ledger_tables import LIVE, connect_reader, has_digests
+from .row_digests import ROWS, changed_rows
 from .writer import Panels, digest, unpack
 
 SHOWN = 20  # problems of one sort that are listed one by one

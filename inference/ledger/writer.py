@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from .exchanges import input_errors
-from .schema import close_writer
+from .ledger_tables import close_writer
 
 LEVEL = 1  # zlib's fastest, since one thread packs everything
 MEMORY = 5  # of zlib; an answer is small, and setting up its tables would cost more than filling them

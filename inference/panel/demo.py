@@ -14,20 +14,20 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pandas as pd
 
-from ..simulation.conjoint.simulate import simulate
+from ..simulation.conjoint.conjoint_simulation import simulate
 from ..simulation.labels import read_label_truth, simulate_people
-from ..simulation.labels.items import FILE as LABEL_TRUTH
+from ..simulation.labels.label_truth import FILE as LABEL_TRUTH
 from ..simulation.ratings import read_items, simulate_ratings
-from ..simulation.ratings.truth_table import FILE as RATING_TRUTH
+from ..simulation.ratings.rating_truth_table import FILE as RATING_TRUTH
 from ..study.asking import Choice, Label, LineLabels, Ratings
 from ..study.models import LINE, ItemStudy, Study
-from ..study.panel import Question
+from ..study.panel_section import Question
 from ..tables.columns import as_text, stream
 from ..tables.files import read_table
 from ..tables.schema import POSITIONS
-from .answered import CHOICE
 from .pages.reading_answers import line_field
 from .pages.steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
+from .panel_answers import CHOICE
 from .plan import PanelPlan, panel_name_of
 from .visits import Refused, Timing, Visits
 

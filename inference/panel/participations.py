@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .answered import ACTIVE, FINISHED, LEFT
+from .panel_answers import ACTIVE, FINISHED, LEFT
 from .plan import PanelPlan, panel_name_of
-from .storage.reading import DatabaseState
+from .storage.database_state import DatabaseState
 
 
 @dataclass(frozen=True)

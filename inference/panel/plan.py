@@ -1,7 +1,7 @@
 """Who sees what: the planned tasks of each slot, and what they show.
 
 A slot is one participation that is wanted: a planned set of tasks with a name such as ``human_0007``. Of a
-conjoint, slots are the people of the design (`conjury.inference.design.panels`); of items, the raters of the
+conjoint, slots are the people of the design (`conjury.inference.design.task_panels`); of items, the raters of the
 study's Latin square, or draws that show every item equally often. Positions are those of the design, which
 draws them at random, so that a pair has one name and the same positions for people and models. The order of
 tasks is drawn from the seed for each slot, so everybody who is given a slot sees the same; a swapped repeat
@@ -22,22 +22,22 @@ import numpy as np
 import pandas as pd
 
 from ..collecting.past_runs import run_folder
-from ..collecting.people import PeoplePlan, add_people
-from ..collecting.runs import RunFolder
-from ..design.drawn import DrawnDesign, assign_raters, check_restrictions, save_assignment
-from ..design.panels import panel_name
+from ..collecting.people_tasks import PeoplePlan, add_people
+from ..collecting.run_folder import RunFolder
 from ..design.profiles import draw_panel, enumerate_profiles
+from ..design.run_design import DrawnDesign, assign_raters, check_restrictions, save_assignment
+from ..design.task_panels import panel_name
 from ..errors import InputError
 from ..study.asking import Choice, Label, LineLabels
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
-from ..study.panel import PanelSection
+from ..study.panel_section import PanelSection
 from ..tables.columns import stream
 from ..tables.files import read_table
 from ..tables.limits import RESPONDENTS, read_json
 from ..tables.schema import POSITIONS, SAMPLING
 from ..tables.writing import atomic_write
-from .shown import ShownItems, shown_items, shown_profiles
+from .displayed_fields import ShownItems, shown_items, shown_profiles
 
 PRACTICE = "practice"
 PANEL_FILE = "panel.json"

@@ -14,11 +14,11 @@ from ..study.models import ItemStudy, Study
 from ..tables.columns import as_text
 from ..tables.files import read_table
 from ..tables.schema import POSITIONS
-from .answered import ACTIVE, FINISHED, LEFT
+from .panel_answers import ACTIVE, FINISHED, LEFT
+from .panel_tables import PanelTables, ratings_agree, repeats_agree, straight_lines, tables_of
 from .participations import Participations, participations_of
 from .plan import PanelPlan
-from .storage.reading import DatabaseState
-from .tables import PanelTables, ratings_agree, repeats_agree, straight_lines, tables_of
+from .storage.database_state import DatabaseState
 
 
 @dataclass(frozen=True)

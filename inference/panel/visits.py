@@ -16,19 +16,19 @@ from typing import Any
 from ..errors import InputError
 from .clock import PanelClock
 from .pages.browsers import Timing, device_of, measured
-from .pages.course import Course
+from .pages.participation_course import Course
 from .pages.reading_answers import Reason, read_answers
 from .pages.steps import AttentionStep, EndStep, Step, TaskStep, TextStep
+from .panel_tables import PanelTables, tables_of
 from .plan import PanelPlan, Slot
 from .status import PanelFigures, figures_of
-from .storage import researcher
+from .storage import researcher_token
 from .storage import visiting as rows
+from .storage.database_state import read_stored
+from .storage.database_tables import LONGEST
 from .storage.forgetting import forget_person
 from .storage.opening import FILE, Database, open_database, open_existing
-from .storage.reading import read_stored
-from .storage.schema import LONGEST
 from .storage.visiting import VisitRow
-from .tables import PanelTables, tables_of
 
 SIMULATED = "simulated"
 
@@ -309,19 +309,19 @@ class Visits:
 
         A new token replaces the one before, and ends all sessions that began with it.
         """
-        return researcher.make_token(self._database, replacing=new)
+        return researcher_token.make_token(self._database, replacing=new)
 
     def researcher_session(self) -> str:
         """Name what a session of the researcher has to know, from signing in until somebody signs out."""
-        return researcher.session(self._database)
+        return researcher_token.session(self._database)
 
     def end_researcher_sessions(self) -> None:
         """Sign the researcher out, in all browsers."""
-        researcher.end_sessions(self._database)
+        researcher_token.end_sessions(self._database)
 
     def is_researcher(self, token: str) -> bool:
         """Whether a token is the researcher's, compared in constant time."""
-        return researcher.has_token(self._database, token)
+        return researcher_token.has_token(self._database, token)
 
     def tables(self) -> PanelTables:
         """Return responses, judgments, choices and respondents."""

@@ -16,7 +16,7 @@ from ..study.asking import Choice, Label, LineLabels, Ratings, Response
 from ..study.models import ItemStudy, Study
 from ..tables.columns import fold
 from ..tables.files import ROOT
-from . import labels, ratings
+from . import label_rules, rating_rules
 from . import verdicts as choice
 from .spec import Answer, Form, LabelSpec, Reading, ResponseSpec, RuleFinding, ScaleSpec, Status, dimensions
 
@@ -122,7 +122,7 @@ RULES = (
         "ratings",
         "lenient",
         1,
-        ratings.lenient,
+        rating_rules.lenient,
         "Ratings are numbers, fractions of the maximum or words for numbers, from JSON or named lines; "
         "those missing, out of range or contradicting are not read.",
     ),
@@ -130,7 +130,7 @@ RULES = (
         "ratings",
         "strict",
         1,
-        ratings.strict,
+        rating_rules.strict,
         "Ratings are numbers in range in a JSON object with exactly the scales, or, of a single scale, the "
         "number alone.",
     ),
@@ -138,7 +138,7 @@ RULES = (
         "label",
         "lenient",
         2,
-        labels.lenient,
+        label_rules.lenient,
         f"The label, or an alias of it, is {_LENIENT}; of several JSON objects the first counts where the "
         "judged text holds no verdict.",
     ),
@@ -146,14 +146,14 @@ RULES = (
         "label",
         "strict",
         2,
-        labels.strict,
+        label_rules.strict,
         "The label, as the study spells it, stands alone or in JSON with exactly the keys asked for.",
     ),
     ParsingRule(
         "line_labels",
         "lenient",
         2,
-        labels.lenient_line_labels,
+        label_rules.lenient_line_labels,
         "Labels or aliases come as a JSON list, as numbered lines or as a bare list; lines without a label "
         "are not read, surplus labels are noted; of several lists that differ the first counts where the "
         "judged text holds none.",
@@ -162,20 +162,20 @@ RULES = (
         "line_labels",
         "strict",
         2,
-        labels.strict_line_labels,
+        label_rules.strict_line_labels,
         "Labels, as the study spells them, come as a list in a JSON object with exactly the keys asked for; "
         "lines without a label are not read, surplus labels are noted.",
     ),
     *(
         ParsingRule(form, name, 1, reader(extract, version), f"{_PUBLISHED}: {location}, {words}{merged}.")
         for form, reader, merged in (
-            ("label", labels.label_by, ", similar types of jokes taken together"),
-            ("line_labels", labels.line_labels_by, ", also for lines that were not shown"),
+            ("label", label_rules.label_by, ", similar types of jokes taken together"),
+            ("line_labels", label_rules.line_labels_by, ", also for lines that were not shown"),
         )
         for name, extract, version, location, words in (
-            ("published", labels.greedy, 2, _GREEDY, "in small letters"),
-            ("published_v1", labels.greedy, 1, _GREEDY, "as it is written"),
-            ("published_first", labels.first_object, 2, _FIRST, "in small letters"),
+            ("published", label_rules.greedy, 2, _GREEDY, "in small letters"),
+            ("published_v1", label_rules.greedy, 1, _GREEDY, "as it is written"),
+            ("published_first", label_rules.first_object, 2, _FIRST, "in small letters"),
         )
     ),
     ParsingRule(

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..tables.columns import fold, plain
-from .names import ORNAMENT, TITLES, ValueNames, first_token, masses, option_names, share, token_at
+from .option_names import ORNAMENT, TITLES, ValueNames, first_token, masses, option_names, share, token_at
 from .quoted import DOUBLED, GAP, is_placeholder, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Mass, ResponseSpec, RuleFinding
 

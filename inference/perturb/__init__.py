@@ -1,10 +1,10 @@
 """Perturbed copies of items: seeded minimal pairs that differ within a span, at a stated rate."""
 
 from ..tables.columns import KINDS
-from .copies import Perturbed, perturb_items
 from .lexicon import Lexicon, load_lexicon, read_lexicon, varieties
+from .pairs_sheet import sheet
 from .perturb import RATES, TOLERANCE, Change, Perturbation, applied, perturb_text, undone
-from .sheet import sheet
+from .perturbed_copies import Perturbed, perturb_items
 from .spans import Segment, line_segments
 
 __all__ = [

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import InputError, did_you_mean, listed
-from ..study.base import Location, MarkedYaml, read_marked_yaml
+from ..study.study_yaml import Location, MarkedYaml, read_marked_yaml
 from ..tables.files import PERTURB
 from .spans import key_of
 

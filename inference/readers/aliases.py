@@ -12,7 +12,7 @@ from ..tables.columns import as_text, plain, refuse
 
 if TYPE_CHECKING:
     from ..study.models import AnyStudy, ItemStudy
-    from ..study.parts import Judge, Prompt
+    from ..study.study_fields import Judge, Prompt
 
 MARKED = "marked as excluded"  # reason of a flag, which gives none
 YES = ("true", "t", "yes", "y", "1", "1.0")

@@ -17,7 +17,7 @@ from ..study.models import ItemStudy, Study
 from ..tables.columns import companion, responses_beside, split_occasion
 from ..tables.files import load, read_table
 from ..tables.limits import parse_json, read_text
-from ..tables.manifest import read_manifest
+from ..tables.manifest_fields import read_manifest
 from ..tables.schema import TABLES, validate
 from .aliases import rename_columns
 from .judgments import load_judgments, read_labels, stack_judgments

@@ -18,7 +18,7 @@ from ..tables.columns import as_text, plain, refuse
 from ..tables.files import read_table
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
 from .aliases import rename_columns
-from .ordinary import ordinary_answers
+from .ordinary_answers import ordinary_answers
 
 
 def with_texts(items: pd.DataFrame) -> pd.DataFrame:

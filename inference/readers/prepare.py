@@ -15,7 +15,7 @@ from ..study.models import Study
 from ..tables.columns import as_text, coerce, refuse, resolve_levels
 from ..tables.schema import PROBABILITY
 from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
-from .ordinary import ordinary_answers
+from .ordinary_answers import ordinary_answers
 
 NAMED = 3  # judges of a file that a note names
 PAIR = ["pair_id", "repeat", "position"]

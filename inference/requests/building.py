@@ -24,7 +24,7 @@ from ..study.asking import (
     with_answer,
 )
 from ..study.models import ItemStudy, Study
-from ..study.parts import Prompt
+from ..study.study_fields import Prompt
 from ..tables.schema import OPTION_LABELS, OPTION_ORDERS, PAIR_KIND, POSITIONS, SCALE_DIRECTIONS
 from .templates import Templates
 

@@ -22,7 +22,7 @@ from jinja2 import (
 from jinja2.loaders import split_template_path
 
 from ..errors import InputError
-from ..tables.inside import read_inside
+from ..tables.contained_paths import read_inside
 from ..tables.limits import TEMPLATE_BYTES
 from .sandbox import LimitedEnvironment, gathered
 

@@ -1,6 +1,6 @@
 """Simulated studies with a known truth: conjoints, ratings and labels."""
 
-from .conjoint.simulate import Simulation, simulate
+from .conjoint.conjoint_simulation import Simulation, simulate
 from .labels import LabelSimulation, LabelTruth, read_label_truth, simulate_labels
 from .ratings import RatingSimulation, RatingTruth, read_rating_truth, simulate_ratings
 

@@ -12,10 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import InputError, listed
-from ..study.base import suggestion
 from ..study.models import AnyStudy
+from ..study.study_yaml import suggestion
+from ..tables.contained_paths import require_inside
 from ..tables.files import load_text
-from ..tables.inside import require_inside
 from ..tables.schema import JUDGE_KINDS
 
 HUMAN, MODEL = JUDGE_KINDS

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..tables.limits import SAMPLES
-from .base import Amount, Count, Identifier, Named, Part, Share, Text
+from .study_yaml import Amount, Count, Identifier, Named, Part, Share, Text
 
 
 class Choice(Part):

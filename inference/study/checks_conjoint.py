@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING
 from ..errors import did_you_mean, listed
 from ..tables.files import LAYOUTS, shipped_names
 from .asking import Content
-from .base import CHOICE_COLUMNS, RESERVED_TABLES, Location, Problem, duplicates, missing_file, suggestion
-from .parts import PREFERENCES
 from .restrictions import count_cells, named_levels, shown_shares
+from .study_fields import PREFERENCES
+from .study_yaml import (
+    CHOICE_COLUMNS,
+    RESERVED_TABLES,
+    Location,
+    Problem,
+    duplicates,
+    missing_file,
+    suggestion,
+)
 
 if TYPE_CHECKING:
     from .models import Study
-    from .parts import Analysis, Combination
+    from .study_fields import Analysis, Combination
 
 FIELDS = ("restrictions", "implausible")
 

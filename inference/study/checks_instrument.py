@@ -10,7 +10,7 @@ from ..errors import listed
 from ..tables.limits import CELLS
 from ..tables.schema import INSTRUMENT
 from .asking import Choice, Label, LineLabels, Ratings
-from .base import Location, Problem, duplicates, suggestion
+from .study_yaml import Location, Problem, duplicates, suggestion
 
 if TYPE_CHECKING:
     from .instrument import Facets, Instrument

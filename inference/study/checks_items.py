@@ -9,13 +9,13 @@ from ..tables.columns import plain
 from ..tables.limits import SCALE_POINTS
 from ..tables.schema import STATUSES
 from .asking import Label, LineLabels, thinks_at_google
-from .base import Location, Problem, duplicates, missing_file, suggestion
 from .checks_instrument import instrument_problems
+from .study_yaml import Location, Problem, duplicates, missing_file, suggestion
 
 if TYPE_CHECKING:
     from .asking import LabelLevel, Response, Sampling
     from .models import ItemStudy, Study
-    from .parts import Judge, Prompt, StratumLevel
+    from .study_fields import Judge, Prompt, StratumLevel
 
 
 def item_problems(study: ItemStudy) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ..tables.limits import PAIRS, SAMPLES
-from .base import Count, Identifier, Part, Probability
+from .study_yaml import Count, Identifier, Part, Probability
 
 Extra = Annotated[int, Field(ge=0, le=PAIRS)]
 Parser = Literal["default", "strict", "lenient", "token"]

@@ -13,11 +13,11 @@ from pydantic_core import ErrorDetails
 from ..errors import InputError, listed, not_percent
 from ..tables.files import STUDIES
 from .asking import DATE, KEY_VARIABLE, with_answer
-from .base import IDENTIFIER, Location, MarkedYaml, Problem, read_marked_yaml
 from .checks_conjoint import conjoint_problems
 from .checks_items import collecting_problems, item_problems
 from .models import NOUNS, ItemStudy, Study
-from .panel import ADDRESS, LANGUAGE, PARAMETER, panel_problems
+from .panel_section import ADDRESS, LANGUAGE, PARAMETER, panel_problems
+from .study_yaml import IDENTIFIER, Location, MarkedYaml, Problem, read_marked_yaml
 
 
 def list_studies() -> list[str]:

@@ -8,14 +8,13 @@ from typing import Literal
 from pydantic import Field, PrivateAttr
 
 from ..errors import InputError
+from ..tables.contained_paths import require_inside
 from ..tables.files import STUDIES
-from ..tables.inside import require_inside
 from ..tables.limits import ATTRIBUTES
 from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
-from .base import Identifier, Part, Text, suggestion
 from .instrument import Instrument
-from .panel import PanelSection
-from .parts import (
+from .panel_section import PanelSection
+from .study_fields import (
     Analysis,
     Assignment,
     Attribute,
@@ -34,6 +33,7 @@ from .parts import (
     StratumLevel,
     Tiers,
 )
+from .study_yaml import Identifier, Part, Text, suggestion
 
 NOUNS = {"conjoint": "Profile", "items": "Item"}
 LINE = "line"  # task of the dimensions line_1, line_2, ...

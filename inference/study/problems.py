@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from .base import Location, MarkedYaml, Problem, missing_file
 from .load import complete_study, contradictions, location_of, read_study_file, sentence_of, validate_study
 from .models import ItemStudy, Study
+from .study_yaml import Location, MarkedYaml, Problem, missing_file
 
 FILES = (("items",), ("gold", "file"), ("panel", "consent"), ("panel", "instructions"))
 

@@ -23,7 +23,7 @@ from ..tables.limits import PROFILES
 
 if TYPE_CHECKING:
     from .models import Study
-    from .parts import Analysis, Combination
+    from .study_fields import Analysis, Combination
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .contact_sheet import choose_profiles
     from .faces import Faces, load_faces
     from .fonts import Fonts
-    from .gallery import choose_profiles
     from .jobs.drawing import draw_job
-    from .jobs.jobs import Job, open_job
-    from .jobs.manifest import JobFolder, read_manifest
+    from .jobs.drawing_jobs import Job, open_job
+    from .jobs.picture_manifest import JobFolder, read_manifest
     from .jobs.store import encode, vignette_records
     from .jobs.uploading import upload
     from .layouts import load_layout
@@ -40,10 +40,10 @@ __all__ = [
 ]
 MODULES = {
     "faces": ("Faces", "load_faces"),
-    "gallery": ("choose_profiles",),
+    "contact_sheet": ("choose_profiles",),
     "jobs.drawing": ("draw_job",),
-    "jobs.jobs": ("Job", "open_job"),
-    "jobs.manifest": ("JobFolder", "read_manifest"),
+    "jobs.drawing_jobs": ("Job", "open_job"),
+    "jobs.picture_manifest": ("JobFolder", "read_manifest"),
     "jobs.store": ("encode", "vignette_records"),
     "jobs.uploading": ("upload",),
     "layouts": ("load_layout",),

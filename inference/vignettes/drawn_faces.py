@@ -24,7 +24,7 @@ from pydantic import Field
 
 from ..design.stimuli.wording import read_checked, stimulus_counts
 from ..errors import InputError, did_you_mean
-from ..study.base import Location, MarkedYaml, Part, Text, suggestion
+from ..study.study_yaml import Location, MarkedYaml, Part, Text, suggestion
 from ..tables.columns import stream
 from ..tables.files import ROOT
 

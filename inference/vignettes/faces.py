@@ -12,7 +12,7 @@ from PIL import Image, ImageOps
 from ..design.stimuli.posts import REPLIER
 from ..design.stimuli.wording import fill, stimulus_counts
 from ..errors import InputError, did_you_mean, listed
-from ..tables.inside import require_inside
+from ..tables.contained_paths import require_inside
 from .drawn_faces import SILHOUETTES, Portrait, Silhouette, read_drawn_faces
 
 COMPARED = 96  # pixels at which the hash compares pictures

@@ -14,9 +14,9 @@ from pydantic import Field
 
 from ..design.stimuli.wording import read_checked
 from ..errors import InputError, did_you_mean, listed
-from ..study.base import Amount, Location, Part, Text, suggestion
+from ..study.study_yaml import Amount, Location, Part, Text, suggestion
 from ..tables.files import LAYOUTS, ROOT
-from .parts import (
+from .layout_parts import (
     RGB,
     AnyPiece,
     Column,

@@ -14,9 +14,9 @@ from functools import lru_cache
 from PIL import Image, ImageChops, ImageDraw
 
 from ..errors import InputError
-from ..study.base import suggestion
+from ..study.study_yaml import suggestion
+from .layout_parts import RGB, Column, Container, IconPiece, PicturePiece, Row, RulePiece, TextPiece
 from .layouts import BACKGROUND, ICON_UNITS, Icon, VignetteLayout
-from .parts import RGB, Column, Container, IconPiece, PicturePiece, Row, RulePiece, TextPiece
 from .placing import PictureBox, PlacedBox, Record, Size, place
 from .typesetting import TextBlock, Typesetter
 

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..design.drawn import DrawnDesign
+from ..design.run_design import DrawnDesign
 from ..errors import InputError
 from ..study.models import Study
-from ..study.parts import Prompt
+from ..study.study_fields import Prompt
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -198,7 +198,7 @@ def find_pictures(
 
     Examples
     --------
-    >>> from conjury.inference.design.drawn import draw_design
+    >>> from conjury.inference.design.run_design import draw_design
     >>> from conjury.inference.study import load_study
     >>> study = load_study("moderation")
     >>> design = draw_design(study, 2, 0.0, seed=1)
@@ -216,7 +216,7 @@ def find_pictures(
                 f"`conjury render {study.here} --cues {first.cues}`."
             )
         return Pictures(study.folder, {"both": design.posts.set_index("profile_id")["media"]})
-    from .jobs.manifest import JobFolder, job_hash, read_manifest
+    from .jobs.picture_manifest import JobFolder, job_hash, read_manifest
 
     profile_ids = design.first_pairs(pairs, tasks)["profile_id"].drop_duplicates()
     of_run = "" if run is None else f" --run {run}"

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import InputError, did_you_mean
-from .layouts import BACKGROUND, FIELD, VALUE, VignetteLayout
-from .parts import (
+from .layout_parts import (
     BoxKind,
     Column,
     Container,
@@ -23,6 +22,7 @@ from .parts import (
     TextTemplate,
     Width,
 )
+from .layouts import BACKGROUND, FIELD, VALUE, VignetteLayout
 from .typesetting import TextBlock, TextStyle
 
 Record = Mapping[str, object]

@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ..errors import InputError
 from .characters import UNDRAWN, as_at_level, visual_order
 from .fonts import EMOJI, Fonts
-from .segments import Paragraph, TextRun, UnbrokenText, paragraphs, split_word, word_beginning
+from .text_segments import Paragraph, TextRun, UnbrokenText, paragraphs, split_word, word_beginning
 
 CACHED_WORDS = 4096
 CACHED_PAIRS = 4096  # of letters, and their distances

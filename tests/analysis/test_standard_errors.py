@@ -26,8 +26,8 @@ from conjury.analysis import benchmark, conjoint, correction, instrument, raters
 from conjury.analysis.checks.answers.missing_choices import missing_at_random
 from conjury.analysis.checks.design.position_balance import marginal_homogeneity
 from conjury.analysis.conjoint import amce, mm
-from conjury.analysis.numerics.intervals import items
-from conjury.analysis.raters.models import checks
+from conjury.analysis.numerics.intervals import weighted_items
+from conjury.analysis.raters.models import model_checks
 from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.analysis.results import Result
 from conjury.analysis.trial import performance
@@ -536,8 +536,10 @@ def test_standard_errors_are_those_of_the_jackknife(
     published: Published, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = published.call(published.data().drop(columns="kind"), 1000)["std_error"].to_numpy(float)
-    monkeypatch.setattr(items, "LEAST", 2)  # intervals and p of the estimates without a unit do not count
-    monkeypatch.setattr(items, "DRAWN", 0)
+    monkeypatch.setattr(
+        weighted_items, "LEAST", 2
+    )  # intervals and p of the estimates without a unit do not count
+    monkeypatch.setattr(weighted_items, "DRAWN", 0)
     monkeypatch.setattr(import_module(raters.tier_accuracy.__module__), "SHUFFLES", 9)
     expected = jackknife(published)
     compared = np.isfinite(found) & (expected > 1e-9)
@@ -632,8 +634,8 @@ def test_every_result_with_standard_errors_stands_in_the_table_or_has_a_referenc
 
 def test_errors_of_posteriors_are_the_standard_deviations_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = np.random.default_rng(1).normal(size=(2, 30, 3)) * [1, 2, 3]
-    monkeypatch.setattr(checks, "convergence", lambda values: pd.DataFrame())
-    found = checks.posterior_table(pd.DataFrame({"quantity": list("abc")}), draws)
+    monkeypatch.setattr(model_checks, "convergence", lambda values: pd.DataFrame())
+    found = model_checks.posterior_table(pd.DataFrame({"quantity": list("abc")}), draws)
     for name, own in zip("abc", draws.reshape(60, 3).T.tolist(), strict=True):
         row = found.set_index("quantity").loc[name]
         assert (row["estimate"], row["std_error"]) == pytest.approx((fmean(own), stdev(own)))

@@ -142,5 +142,5 @@ def test_the_name_of_a_simulated_table_is_refused_before_it_is_drawn(
     def never(*arguments: object, **options: object) -> None:
         raise AssertionError("nothing is drawn")
 
-    monkeypatch.setattr("conjury.inference.simulation.conjoint.simulate.simulate", never)
+    monkeypatch.setattr("conjury.inference.simulation.conjoint.conjoint_simulation.simulate", never)
     assert "tables are files that end in .parquet" in refused("simulate moderation --out a.txt")

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.checks import Check
-from conjury.analysis.checks.running import OF_CONJOINTS, ORDERED
-from conjury.analysis.pipeline import robustness
-from conjury.analysis.pipeline.run import FittedResults
+from conjury.analysis.checks.check_runner import OF_CONJOINTS, ORDERED
+from conjury.analysis.pipeline import robustness_steps
+from conjury.analysis.pipeline.runner import FittedResults
 from conjury.inference.study import Study
 from conjury.inference.tables import read_table
 
@@ -84,8 +84,10 @@ def test_choices_of_one_judge_are_diagnosed_without_a_fit(
         seen.append(choices)
         return []
 
-    monkeypatch.setattr(importlib.import_module("conjury.analysis.checks.running"), "diagnose", only_seen)
-    monkeypatch.setattr(robustness, "robustness", lambda *given, **options: FittedResults())
+    monkeypatch.setattr(
+        importlib.import_module("conjury.analysis.checks.check_runner"), "diagnose", only_seen
+    )
+    monkeypatch.setattr(robustness_steps, "robustness", lambda *given, **options: FittedResults())
     done(f"diagnose moderation --results fresh {FILE} --judge gpt4o", cwd=place)
     assert set(seen[0]["judge_id"]) == {"gpt4o"}
     manifest = json.loads((place / "fresh" / "manifest.json").read_text(encoding="utf-8"))

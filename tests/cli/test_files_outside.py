@@ -13,9 +13,9 @@ from fakes.studies import change_study, towns, write_study
 
 from conjury.inference.backends.batches.shards import open_atomic
 from conjury.inference.errors import InputError
-from conjury.inference.panel.view.labels import append
+from conjury.inference.panel.view.blind_labelling import append
 from conjury.inference.requests.templates import Templates
-from conjury.inference.tables import inside
+from conjury.inference.tables import contained_paths
 
 SECRET = "quince-SENTINEL-0123456789abcdef"
 
@@ -160,7 +160,7 @@ def test_a_link_that_takes_the_place_of_a_template_meanwhile_is_not_followed(
     file, parts = study / "parts" / "strict.j2", study / "parts"
     parts.mkdir()
     write(file, "Fine.")
-    opened = inside._open
+    opened = contained_paths._open
 
     def swapped(what: Path, target: Path) -> None:
         def open_(*place: Any) -> int:
@@ -168,7 +168,7 @@ def test_a_link_that_takes_the_place_of_a_template_meanwhile_is_not_followed(
             what.symlink_to(target)
             return opened(*place)
 
-        monkeypatch.setattr(inside, "_open", open_)
+        monkeypatch.setattr(contained_paths, "_open", open_)
 
     for what, target in ((file, outside / "strict.j2"), (parts, outside)):
         swapped(what, target)

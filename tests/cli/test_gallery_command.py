@@ -10,7 +10,7 @@ from fakes.studies import change_study, towns, write_study
 from PIL import Image
 
 from conjury.inference.vignettes import Fonts
-from conjury.inference.vignettes.gallery import COLUMN, GAP
+from conjury.inference.vignettes.contact_sheet import COLUMN, GAP
 
 pytest.importorskip("fontpkg_inter")
 GALLERY = Path("runs/towns/gallery.html")

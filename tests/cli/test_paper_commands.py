@@ -12,7 +12,7 @@ import pytest
 from made_up.results import write_results
 from typer.testing import CliRunner
 
-from conjury.cli.commands.papers.facts import _same_texts
+from conjury.cli.commands.papers.paper_inputs import _same_texts
 from conjury.cli.main import app
 
 

@@ -15,7 +15,7 @@ import conjury.analysis.raters as raters
 from conjury.analysis.pipeline.fitting import unused_result_name
 from conjury.analysis.pipeline.results_folder import ResultsFolder
 from conjury.analysis.raters import ModelFit
-from conjury.analysis.raters.models.fitted import Prior, override_priors
+from conjury.analysis.raters.models.model_fit import Prior, override_priors
 from conjury.cli.commands.judges.raters import ModelAssumptions, file_names
 from conjury.inference.errors import InputError
 from conjury.inference.tables import read_table

@@ -22,7 +22,7 @@ from made_up.ratings import ratings_by_few_people, write_rated_study
 from made_up.results import write_results
 from made_up.runs import town_run
 
-from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import write_table

@@ -15,7 +15,7 @@ import pytest
 from fakes.studies import change_study
 from fakes.vignettes import PROFILES, write_towns
 
-from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import load_study
 from conjury.inference.vignettes import read_manifest

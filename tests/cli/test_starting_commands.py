@@ -15,10 +15,10 @@ import pytest
 import yaml
 from wheel import ROOT, build_wheel
 
-from conjury.cli.commands.starting import templates as starting
-from conjury.cli.commands.starting.templates import find_template, templates, write_template
+from conjury.cli.commands.starting import study_templates as starting
+from conjury.cli.commands.starting.study_templates import find_template, templates, write_template
 from conjury.inference.errors import InputError
-from conjury.inference.study.schema import SCHEMA_FILE, schema_text
+from conjury.inference.study.study_schema import SCHEMA_FILE, schema_text
 from conjury.inference.tables.files import TEMPLATES
 
 NAMES = ["minimal", "hiring", "product", "moderation", "ratings", "labels", "preference"]

@@ -25,15 +25,15 @@ from fakes.messages import message
 from fakes.recorder import LedgerRecorder
 from fakes.server import TESTS, FakeServer
 
-from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
-from conjury.inference.backends.anthropic.lines import message_params
-from conjury.inference.backends.batches.backend import KEPT, BatchBackend
+from conjury.inference.backends.anthropic.anthropic_batches import AnthropicBatches
+from conjury.inference.backends.anthropic.anthropic_lines import message_params
+from conjury.inference.backends.batches.batch_backend import KEPT, BatchBackend
 from conjury.inference.backends.batches.service import ProviderBusy, Waits
 from conjury.inference.backends.batches.shards import ShardLimits
 from conjury.inference.backends.endpoints import find_endpoint
-from conjury.inference.backends.google.batch_service import GoogleBatches
-from conjury.inference.backends.google.lines import content_request
-from conjury.inference.backends.openai.batch_service import OpenAIBatches
+from conjury.inference.backends.google.gemini_lines import content_request
+from conjury.inference.backends.google.google_batches import GoogleBatches
+from conjury.inference.backends.openai.openai_batches import OpenAIBatches
 from conjury.inference.backends.providers import OPENAI
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request, request_key

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from conjury.cli.main import main
-from conjury.inference.backends.cluster.engines import ENGINES, Rehearsal, rehearse
+from conjury.inference.backends.cluster.ray_engines import ENGINES, Rehearsal, rehearse
 
 
 class Counted(Rehearsal):

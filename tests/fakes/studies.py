@@ -14,7 +14,7 @@ import yaml
 
 from conjury.cli.commands.collect import collect_and_show
 from conjury.inference.collecting import Asking, Running
-from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request
 from conjury.inference.ledger.writer import unpack

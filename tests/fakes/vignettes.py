@@ -18,7 +18,7 @@ from interrupts import interruptible_process
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import Study, load_study
 from conjury.inference.vignettes import Job, JobFolder
-from conjury.inference.vignettes.jobs.manifest import picture_rows
+from conjury.inference.vignettes.jobs.picture_manifest import picture_rows
 from conjury.inference.vignettes.jobs.store import store_picture
 
 from .studies import towns, write_study

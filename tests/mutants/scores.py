@@ -42,7 +42,7 @@ def counted(verdicts: Iterable[Mapping[str, Any]], known: Mapping[Key, str]) -> 
 def _row(room: str, counts: Counter[str]) -> Row:
     import numpy as np
 
-    from conjury.analysis.numerics.intervals.limits import wilson
+    from conjury.analysis.numerics.intervals.interval_limits import wilson
 
     judged = counts["killed"] + counts["survived"] + counts["not reached"]
     row = {

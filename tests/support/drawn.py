@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from conjury.analysis import figures
-from conjury.analysis.figures.grid import MOST_OPAQUE
+from conjury.analysis.figures.heat_maps import MOST_OPAQUE
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.results import Result
 

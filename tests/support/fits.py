@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from conjury.analysis.benchmark.data.answered import LabelAnswers
-from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
-from conjury.analysis.pipeline.items import plan_labels
-from conjury.analysis.pipeline.run import FitOptions, FittedResults, fit
+from conjury.analysis.benchmark.data.label_answers import LabelAnswers
+from conjury.analysis.pipeline.conjoint_steps import groups, plan_conjoint
+from conjury.analysis.pipeline.item_steps import plan_labels
+from conjury.analysis.pipeline.runner import FitOptions, FittedResults, fit
 from conjury.inference.study import Study
 
 QUICK = FitOptions(draws=0)

@@ -12,7 +12,7 @@ from shared_folder import SHARED
 
 from conjury.analysis.audit.multiturn import JOKE_TYPES, LINE_PURPOSES
 from conjury.analysis.benchmark import Scored, score
-from conjury.inference.parsing.labels import joke_type, line_purpose
+from conjury.inference.parsing.label_rules import joke_type, line_purpose
 
 FOLDER = SHARED / "data" / "multiturn"
 KEYS = {1: "category", 2: "ANSWER"}

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.report import Report
-from conjury.analysis.report import report as printing
+from conjury.analysis.report import results_report as printing
 from conjury.analysis.report.render import cell_options, read_source
 from conjury.inference.tables.files import QUARTO
 

@@ -17,9 +17,9 @@ from conjury.inference.backends.vllm import VLLMBackend
 from conjury.inference.collecting.jobs import Job, plan
 from conjury.inference.collecting.prices import Budget
 from conjury.inference.collecting.recorder import ask as collect
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.collecting.run_tables import run_tables
-from conjury.inference.collecting.runs import RunFolder
-from conjury.inference.design.drawn import draw_design, save_design
+from conjury.inference.design.run_design import draw_design, save_design
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome, resolve
 from conjury.inference.requests.building import Builder

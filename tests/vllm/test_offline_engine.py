@@ -118,8 +118,8 @@ def test_a_study_is_collected_and_goes_on_where_it_was(backend: VLLMBackend, tmp
     from conjury.inference.collecting.jobs import Job, plan
     from conjury.inference.collecting.prices import Budget
     from conjury.inference.collecting.recorder import ask as collect
+    from conjury.inference.collecting.run_folder import RunFolder
     from conjury.inference.collecting.run_tables import run_tables
-    from conjury.inference.collecting.runs import RunFolder
     from conjury.inference.ledger import Ledger
     from conjury.inference.study import load_study
 

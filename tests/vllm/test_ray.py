@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from fakes.recorder import LedgerRecorder
 
-from conjury.inference.backends.cluster.backend import RayBackend
-from conjury.inference.backends.cluster.engines import Engine
 from conjury.inference.backends.cluster.exchange import Exchange
+from conjury.inference.backends.cluster.ray_backend import RayBackend
+from conjury.inference.backends.cluster.ray_engines import Engine
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request, request_key
 

@@ -1,12 +1,22 @@
 """Exact arithmetic on published numbers: whether they can be true together."""
 
-from . import agreement, correlations, differences, effects, matrices, means, scores, totals, weights  # noqa: F401  (each registers its checks)
-from .agreement import agreement_is_possible
-from .correlations import p_interval, third_correlation
+from . import (  # noqa: F401  (each registers its checks)
+    agreement_arithmetic,
+    correlation_arithmetic,
+    difference_arithmetic,
+    effect_arithmetic,
+    matrix_arithmetic,
+    mean_arithmetic,
+    scores,
+    totals,
+    weights,
+)
+from .agreement_arithmetic import agreement_is_possible
+from .correlation_arithmetic import p_interval, third_correlation
 from .findings import Finding, Group, arithmetic, decide
-from .matrices import Box, matrix_exists
+from .matrix_arithmetic import Box, matrix_exists
 from .numbers import Interval, Printed
-from .possible import mean_is_possible, mean_sd_is_possible, possible_sds, sample_sizes
+from .possible_means import mean_is_possible, mean_sd_is_possible, possible_sds, sample_sizes
 from .scores import confusion_matrices
 
 __all__ = [

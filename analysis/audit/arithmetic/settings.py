@@ -9,7 +9,7 @@ from conjury.inference.errors import InputError
 
 from .findings import Group
 from .numbers import Printed
-from .ratings import RatingGrid
+from .rating_arithmetic import RatingGrid
 
 
 def refuse(group: Group, sentence: str) -> InputError:

@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import lru_cache, partial
 
 from .findings import Finding, Group, arithmetic, decide
-from .means import DRAWS, SEED, neighbours
+from .mean_arithmetic import DRAWS, SEED, neighbours
 from .numbers import ROUNDINGS, Interval, Printed, Rounding
-from .ratings import LARGEST_N, as_fraction, printed
+from .rating_arithmetic import LARGEST_N, as_fraction, printed
 from .settings import listed, parts_of, refuse, size_list
 
 ALL, FEWER, SEVERAL = "exclusive", "fewer", "several"

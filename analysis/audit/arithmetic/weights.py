@@ -10,7 +10,7 @@ from math import ceil, floor
 
 from .findings import Finding, Group, arithmetic, decide
 from .numbers import ROUNDINGS, Interval, Printed, Rounding
-from .ratings import RatingGrid, printed, sums
+from .rating_arithmetic import RatingGrid, printed, sums
 from .settings import listed, one_of, parts_of, refuse, scale_of, size_list, whole
 
 KINDS = ("means", "percentages", "counts")

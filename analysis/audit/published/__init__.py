@@ -1,10 +1,10 @@
 """Published tables: read from files, described, and checked number by number."""
 
-from .checking import check_table, check_tables, write_description
+from .checked_tables import check_table, check_tables, write_description
 from .description import Description, read_description
-from .grid import Table
 from .shipped import shipped_checks
-from .tables import locate, read_tables
+from .table_files import locate, read_tables
+from .table_grid import Table
 
 __all__ = [
     "Description",

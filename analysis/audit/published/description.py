@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError
 
 from conjury.inference.errors import listed
-from conjury.inference.study.base import MarkedYaml, Part, Text, read_marked_yaml, suggestion
 from conjury.inference.study.load import error_of_fields
+from conjury.inference.study.study_yaml import MarkedYaml, Part, Text, read_marked_yaml, suggestion
 
 from ..arithmetic.findings import REGISTERED
 

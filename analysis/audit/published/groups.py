@@ -12,9 +12,9 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ..arithmetic.findings import Group
 from ..arithmetic.numbers import Printed
-from .cells import CellPart, is_missing, parts_of
+from .cell_text import CellPart, is_missing, parts_of
 from .description import Filter, GroupDescription, Number, Setting, is_setting
-from .grid import Table
+from .table_grid import Table
 
 OTHER = "other"
 _FIELD = re.compile(r"\{([^{}]+)\}")

@@ -10,9 +10,9 @@ from pathlib import Path
 from conjury.inference.errors import InputError, listed
 
 from ..arithmetic.findings import REGISTERED
-from .cells import is_missing, parts_of
+from .cell_text import is_missing, parts_of
 from .description import Description, GroupDescription, Number, as_yaml
-from .grid import Table
+from .table_grid import Table
 
 _ROLES: dict[str, tuple[str, str]] = {  # role -> pattern of the whole name, meaning in words
     "mean": (r"mean|m|avg|average|mean score", "the mean"),

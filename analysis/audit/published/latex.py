@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from conjury.inference.errors import InputError
 
-from .grid import TableCell, TableGrid, TableRow
+from .table_grid import TableCell, TableGrid, TableRow
 
 _BEGIN = re.compile(
     r"\\begin\{(tabular[xy]?\*?|longtable\*?|longtabu|tabu|tblr|array|supertabular|xltabular)\}"

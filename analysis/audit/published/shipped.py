@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from conjury.inference.tables.files import PUBLISHED, read_table
 
 from ...results import Result
-from .checking import EXTRA, KIND
+from .checked_tables import EXTRA, KIND
 
 RESULTS = PUBLISHED / "results"  # of `conjury check-table data/published/*.csv`
 

@@ -14,7 +14,7 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ...frames.stored import is_stored
 from .scoring import Scored, score_rows
-from .stored import in_memory, score_stored
+from .stored_answers import in_memory, score_stored
 
 
 @any_frame

@@ -34,7 +34,7 @@ from ...numerics.types import Codes, Floats
 from ..intervals import IntervalPlan, StatisticInterval, as_row, bounds_of
 from ..parse_status import MISSING, NO_ANSWER, STUDY, WRONG
 from .scoring import TaskCell, class_codes
-from .stored import StoredScored, text
+from .stored_answers import StoredScored, text
 
 if TYPE_CHECKING:
     from ibis.expr.types import Column, Table

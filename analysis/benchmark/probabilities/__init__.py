@@ -1,6 +1,6 @@
 """Scores of probabilities of labels, and their calibration."""
 
 from .calibration import calibration
-from .scores import probabilities
+from .probability_scores import probabilities
 
 __all__ = ["calibration", "probabilities"]

@@ -28,11 +28,11 @@ from ..intervals import (
     pooled_notes,
 )
 from ..parse_status import MISSING, NO_ANSWER
+from .probability_scores import CHUNK, PROBABILITY, NoProbabilities, class_probabilities, measured_notes
 from .recalibration import binned, consistency_band, corp, equal_bins, isotonic, logistic
-from .scores import CHUNK, PROBABILITY, NoProbabilities, class_probabilities, measured_notes
 
 if TYPE_CHECKING:
-    from ..data.answered import LabelAnswers
+    from ..data.label_answers import LabelAnswers
 
 BINS = 10
 SMALLEST = 1e-6  # probabilities are no closer to 0 and 1 than this in logits

@@ -14,9 +14,9 @@ from conjury.inference.tables.columns import as_text
 
 from ...frames.rounding import percentage
 from ...frames.sentences import agreeing_with_part, out_of
+from ..judge_shares import MOST, evidence, judge_and_prompt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest, who
-from ..shares import MOST, evidence, judge_and_prompt
 
 COPIED_RUNS = Question(
     code="CJ308",

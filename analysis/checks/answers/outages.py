@@ -12,10 +12,10 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ..judge_shares import evidence
 from ..judged import NotApplicableError
 from ..labelled import answers_of, labelled
 from ..registry import Check, Question, adjusted, check, lowest, show_p, who
-from ..shares import evidence
 
 OUTAGES = Question(
     code="CJ321",

@@ -12,10 +12,10 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ...frames.sentences import out_of
+from ..judge_shares import percent
 from ..judged import NotApplicableError
 from ..labelled import answers_of
 from ..registry import Check, Question, adjusted, check, lowest, show_p, who
-from ..shares import percent
 from .missing_choices import missing_at_random
 
 REFUSALS_BY_ATTRIBUTE = Question(

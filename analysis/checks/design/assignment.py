@@ -11,10 +11,10 @@ from conjury.inference.tables.columns import as_text
 from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import draw_limits
 from ..answers.refusals_by_attribute import strata_of
+from ..judge_shares import judge_and_prompt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p
-from ..shares import judge_and_prompt
-from .drawing import dependence
+from .design_draws import dependence
 
 ASSIGNMENT = Question(
     code="CJ113",

@@ -14,7 +14,7 @@ from conjury.inference.study.restrictions import joint_shares
 
 from ..judged import JudgedChoices, codes, designs, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p, who
-from .drawing import (
+from .design_draws import (
     DRAWS,
     Draw,
     RandomizationTest,

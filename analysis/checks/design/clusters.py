@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..judged import JudgedChoices, codes, tidy
 from ..registry import Check, Question, check, lowest, who
-from .counting import ENOUGH, counts_of_levels, effective_number, verdict_of
+from .effective_numbers import ENOUGH, counts_of_levels, effective_number, verdict_of
 
 CLUSTERS = Question(
     code="CJ109",

@@ -20,7 +20,7 @@ from ..registry import (
     lowest,
     who,
 )
-from .drawing import infer_draw, probabilities
+from .design_draws import infer_draw, probabilities
 
 DESIGN_CARD = Question(
     code="CJ101",

@@ -24,7 +24,7 @@ from ..registry import (
     who,
     worst,
 )
-from .drawing import (
+from .design_draws import (
     DRAWS,
     Draw,
     RandomizationTest,

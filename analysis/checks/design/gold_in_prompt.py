@@ -13,10 +13,10 @@ from conjury.inference.tables.columns import as_text
 
 from ...benchmark.data.units import bases, with_copies
 from ...frames.rounding import rounded
+from ..judge_shares import MOST
 from ..judged import NotApplicableError
 from ..labelled import spellings_of
 from ..registry import Check, Question, Verdict, adjusted, check, highest, show_p
-from ..shares import MOST
 
 GOLD_IN_PROMPT = Question(
     code="CJ111",

@@ -15,7 +15,7 @@ from conjury.inference.study.restrictions import is_allowed
 
 from ..judged import JudgedChoices, codes, designs, tidy
 from ..registry import Check, Question, adjusted, check, highest, show_p, who
-from .drawing import probabilities
+from .design_draws import probabilities
 
 IMPOSSIBLE_PROFILES = Question(
     code="CJ106",

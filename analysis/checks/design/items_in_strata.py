@@ -12,9 +12,9 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text, plain
 
 from ..answers.refusals_by_attribute import strata_of
+from ..judge_shares import MOST
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
-from ..shares import MOST
 
 ITEMS_IN_STRATA = Question(
     code="CJ112",

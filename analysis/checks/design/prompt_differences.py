@@ -11,9 +11,9 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
 from ...frames.sentences import agreeing
+from ..judge_shares import MOST
 from ..judged import NotApplicableError
 from ..registry import Check, Question, check, highest, who
-from ..shares import MOST
 
 PROMPT_DIFFERENCES = Question(
     code="CJ110",

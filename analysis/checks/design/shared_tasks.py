@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.schema import SAMPLING
 
-from ...conjoint.verbs.people import pair_codes
+from ...conjoint.verbs.people_diffs import pair_codes
 from ...frames.rounding import percentage
 from ..judged import JudgedChoices, NotApplicableError, people_of, tidy
 from ..registry import Check, Question, Verdict, check, exceeds, groups, highest, lowest, who

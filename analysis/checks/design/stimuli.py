@@ -11,7 +11,7 @@ from conjury.inference.study.models import Study
 from ...conjoint import amce
 from ..judged import JudgedChoices, attempt, codes, tidy
 from ..registry import Check, Question, check, highest, lowest, who
-from .counting import ENOUGH, counts_of_levels, effective_number, verdict_of
+from .effective_numbers import ENOUGH, counts_of_levels, effective_number, verdict_of
 
 STIMULI = Question(
     code="CJ108",

@@ -17,8 +17,8 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import ROOT
 
+from ..item_texts import excerpt, folded, texts_of
 from ..registry import Check, Question, Verdict, check
-from ..texts import excerpt, folded, texts_of
 
 HIDDEN_INSTRUCTIONS = Question(
     code="CJ403",

@@ -15,9 +15,9 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ...frames.rounding import percentage
+from ..item_texts import judge_and_prompt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, worst
-from ..texts import judge_and_prompt
 
 LENGTHS = Question(
     code="CJ401",

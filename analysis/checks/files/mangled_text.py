@@ -11,9 +11,9 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text, fold
 
+from ..item_texts import excerpt, texts_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
-from ..texts import excerpt, texts_of
 
 MANGLED_TEXT = Question(
     code="CJ404",

@@ -11,9 +11,9 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
 from ...frames.rounding import percentage
+from ..item_texts import bases, conditions, join_texts, squeezed, texts_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest
-from ..texts import bases, conditions, join_texts, squeezed, texts_of
 
 UNCHANGED_COPIES = Question(
     code="CJ402",

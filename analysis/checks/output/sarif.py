@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..rates import battery_statement, rate_statement
+from ..alarm_rates import battery_statement, rate_statement
 from ..registry import CHECKS, Check, Question
-from .findings import Findings, evidence
+from .check_findings import Findings, evidence
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning"}

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.rounding import percentage
-from ..effects import difference_frame, group_effects, judge_differences
+from ..group_effects import difference_frame, group_effects, judge_differences
 from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, highest
 

@@ -14,7 +14,7 @@ from conjury.inference.errors import counted
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, show_p
-from .panels import answers_of_people, tail_beyond_others
+from .answers_by_task import answers_of_people, tail_beyond_others
 
 CONSTANT_RATERS = Question(
     code="CJ205",

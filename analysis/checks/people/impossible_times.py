@@ -10,9 +10,9 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ...frames.rounding import percentage
+from ..item_texts import join_texts, texts_of, words_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
-from ..texts import join_texts, texts_of, words_of
 
 IMPOSSIBLE_TIMES = Question(
     code="CJ206",

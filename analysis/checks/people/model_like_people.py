@@ -13,10 +13,10 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ...frames.rounding import percentage
+from ..item_texts import FEWEST_WORDS, excerpt, folded, near_duplicates, words_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p
-from ..texts import FEWEST_WORDS, excerpt, folded, near_duplicates, words_of
-from .panels import answers_of_models, answers_of_people
+from .answers_by_task import answers_of_models, answers_of_people
 
 MODEL_LIKE_PEOPLE = Question(
     code="CJ207",

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from conjury.inference.errors import InputError, listed
 
-from ...conjoint.reliability.agreement import swapping_of, verdict
+from ...conjoint.reliability.agreeing_repeats import swapping_of, verdict
 from ...conjoint.reliability.repeats import SWAPPED, find_repeats
 from ...figures.labels import level_at
 from ...frames.rounding import percentage

@@ -11,9 +11,9 @@ import pandas as pd
 from conjury.inference.errors import counted, listed
 from conjury.inference.tables.columns import as_text
 
+from ..item_texts import judge_and_prompt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, check, worst
-from ..texts import judge_and_prompt
 from .naming import same_model
 
 SETTINGS_SENT = Question(

@@ -18,7 +18,7 @@ from ...numerics.intervals import check_alpha
 from ...results import row_labels, tidy
 from ..engines.solution import assemble
 from ..estimates import Estimates
-from ..plan import EstimationPlan, flag_levels, groups_of, level_contrast
+from ..estimation_plan import EstimationPlan, flag_levels, groups_of, level_contrast
 from ..reliability.correction import SwapCorrectedEstimates
 
 Level = str | bool

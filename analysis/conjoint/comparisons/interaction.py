@@ -27,8 +27,8 @@ from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimands import plan_of
 from ..estimates import Estimates
-from ..plan import EstimationPlan, RegressionBlock, flag_levels
-from ..prediction_powered.estimate import estimate_prediction_powered
+from ..estimation_plan import EstimationPlan, RegressionBlock, flag_levels
+from ..prediction_powered.prediction_powered_effects import estimate_prediction_powered
 from ..request import EstimateRequest, make_request
 from ..rows import Data, frame_of
 from ..verbs.cj import cj

@@ -18,7 +18,7 @@ from ...numerics.intervals import check_draws
 from ...numerics.significance import adjust_p_values
 from ..engines.native import regress
 from ..estimates import Estimates
-from ..plan import EstimationPlan
+from ..estimation_plan import EstimationPlan
 from ..standard_errors.resample import Bootstrap
 from ..standard_errors.wild import WildEstimates, draw_ratios, regressions_of
 from .wald import clusters_of

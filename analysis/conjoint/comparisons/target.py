@@ -18,9 +18,9 @@ from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
-from ..plan import EstimationPlan
+from ..estimation import plan_for
+from ..estimation_plan import EstimationPlan
 from ..request import EstimateRequest, make_request, require_frame, with_null
-from ..run import plan_for
 from .target_weights import Distribution, TargetWeights, pair_columns, target_weights
 
 _FEW = 0.1  # share of the rows that is effective; below it, few rows with large weights decide

@@ -15,7 +15,7 @@ from ...frames.variables import listed, warn_caller
 from ...numerics.sandwich import Parts, Wishart, leverages, parts, root_of, standardising_matrix
 from ..engines.native import regress
 from ..estimates import Estimates
-from ..plan import EstimationPlan
+from ..estimation_plan import EstimationPlan
 from ..standard_errors.wild import regressions_of
 
 

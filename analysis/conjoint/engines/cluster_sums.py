@@ -17,7 +17,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.stored import fetched
 from ...numerics.linear import Regression
-from ..plan import EstimationPlan
+from ..estimation_plan import EstimationPlan
 from . import native
 from .conditions import CellColumns, keys_of, number
 from .few_clusters import FEW_CLUSTERS, FewClusterLevel, LevelWeights, rare_levels

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...frames.cells import AttributeCells
-from ..plan import RegressionBlock, Term
+from ..estimation_plan import RegressionBlock, Term
 
 if TYPE_CHECKING:
     from ibis.expr.types import BooleanValue, Column, NumericValue, Table

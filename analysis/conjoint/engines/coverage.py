@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from ...frames.passport import NOMINAL, Situation, coverage_notes, may_fail
-from ...numerics.panel import effective_clusters
+from ...numerics.rating_panel import effective_clusters
 from ...numerics.types import Codes, Floats
 from ..estimates import Estimates
-from ..plan import EstimationPlan
+from ..estimation_plan import EstimationPlan
 
 PROFILES = 2  # rows of a pair
 _EVEN = 0.25  # share above which a level is not a rare one

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from ... import r
 from ...frames.variables import as_category, require_column, unit_codes
 from ..estimates import Estimates
-from ..plan import warn_of_missing_groups
+from ..estimation_plan import warn_of_missing_groups
 from ..request import EstimateRequest, with_null
 from .solution import provenance_of
 

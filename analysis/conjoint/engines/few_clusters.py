@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from ...frames.cells import AttributeCells
 from ...frames.variables import warn_caller
-from ...numerics.panel import RowClusters, effective_number
-from ..plan import EstimationPlan, RegressionBlock
+from ...numerics.rating_panel import RowClusters, effective_number
+from ..estimation_plan import EstimationPlan, RegressionBlock
 from ..request import EstimateRequest
 
 # Fewer suffice for CR2, whose degrees of freedom already contain their effective number.

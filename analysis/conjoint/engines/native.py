@@ -11,7 +11,7 @@ from scipy.linalg import block_diag
 
 from ...frames.variables import warn_caller
 from ...numerics.linear import Regression, least_squares, logistic, one_thread
-from ...numerics.panel import Entries, RowClusters, effective_number, intersections
+from ...numerics.rating_panel import Entries, RowClusters, effective_number, intersections
 from ...numerics.sandwich import (
     Satterthwaite,
     adjusted_scores,
@@ -26,7 +26,7 @@ from ...numerics.sandwich import (
     small_sample_scale,
 )
 from ..estimates import Solution
-from ..plan import EstimationPlan, RegressionBlock
+from ..estimation_plan import EstimationPlan, RegressionBlock
 from ..request import EstimateRequest
 
 Df = Callable[[np.ndarray], np.ndarray]

@@ -22,11 +22,11 @@ from conjury.inference.errors import InputError
 
 from ...frames.stored import StoredTable, fetched
 from ...numerics.linear import Regression, one_thread
-from ...numerics.panel import Entries, signed_subsets
+from ...numerics.rating_panel import Entries, signed_subsets
 from ...numerics.sandwich import sandwich
 from ..estimands import PLANS
 from ..estimates import Estimates, Solution
-from ..plan import EstimationPlan
+from ..estimation_plan import EstimationPlan
 from ..request import EstimateRequest
 from . import native
 from .cluster_sums import ClusterScores

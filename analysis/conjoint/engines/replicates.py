@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from ...numerics.intervals import InfluenceMoments
 from ...numerics.linear import independent_columns, invert_in_order, logistic
-from ...numerics.panel import Entries
-from ..plan import CountPlan, EstimationPlan, RegressionBlock
+from ...numerics.rating_panel import Entries
+from ..estimation_plan import CountPlan, EstimationPlan, RegressionBlock
 from .native import block_directions, regress
 from .solution import estimable
 

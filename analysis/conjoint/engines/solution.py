@@ -17,7 +17,7 @@ from ...numerics.linear import independent_columns
 from ...numerics.sandwich import small_sample_scale
 from ...results import row_labels, tidy
 from ..estimates import EstimateProvenance, Estimates, FittedPlan, Solution
-from ..plan import CountPlan, EstimationPlan
+from ..estimation_plan import CountPlan, EstimationPlan
 from ..request import EstimateRequest
 from . import native
 

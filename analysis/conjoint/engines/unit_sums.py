@@ -27,7 +27,7 @@ from ...numerics.intervals import InfluenceMoments
 from ...numerics.linear import one_thread
 from ...numerics.poisson import States, crossed_weights
 from ..estimands import PLANS
-from ..plan import CountPlan, EstimationPlan
+from ..estimation_plan import CountPlan, EstimationPlan
 from ..request import MEANS, EstimateRequest, with_chance
 from .conditions import CellColumns, keys_of
 from .replicates import (

@@ -12,8 +12,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
-from .design import ByFeature, Design, Shares, as_levels, contrasts, level_shares
-from .model import PowerSetting, Target
+from .design_levels import ByFeature, Design, Shares, as_levels, contrasts, level_shares
+from .power_model import PowerSetting, Target
 from .regressions import cell_contrasts, design_cells, is_restricted
 from .result import Numbers, Power, answer, numbers, two_of_three
 

@@ -20,8 +20,8 @@ from conjury.inference.errors import InputError
 
 from ...frames.cells import AttributeCells, build_cells
 from ...numerics.linear import invert_in_order
-from ..plan import RegressionBlock, base_level, level_contrast, make_block
-from .design import Shares, categories_in_order, unknown_attribute
+from ..estimation_plan import RegressionBlock, base_level, level_contrast, make_block
+from .design_levels import Shares, categories_in_order, unknown_attribute
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study

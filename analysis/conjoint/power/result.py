@@ -13,7 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, not_percent
 
 from ...results import Result
-from .model import (
+from .power_model import (
     PowerContrasts,
     PowerSetting,
     behaviour,

@@ -194,7 +194,7 @@ def _draw_chunk(plan: PowerPlan, chunk: Sequence[tuple[int, int]]) -> pd.DataFra
 
 def _one_study(plan: PowerPlan, seed: int) -> pd.DataFrame:
     """Draw one study and return its estimates that have a standard error."""
-    from conjury.inference.simulation.conjoint.simulate import simulate
+    from conjury.inference.simulation.conjoint.conjoint_simulation import simulate
 
     simulation = simulate(
         plan.study,
@@ -273,8 +273,8 @@ def scaled_table(study: Study, table: pd.DataFrame, feature: str, level: str, ef
 def _effects(study: Study, rater: RaterModel) -> dict[tuple[str, str, str], float]:
     """True AMCEs and marginal means of all attributes in the observed choices."""
     from conjury.inference.design.profiles import attribute_cells
-    from conjury.inference.simulation.conjoint.stimuli import cell_choice
-    from conjury.inference.simulation.conjoint.truth import level_effects, level_means
+    from conjury.inference.simulation.conjoint.stimulus_effects import cell_choice
+    from conjury.inference.simulation.conjoint.true_effects import level_effects, level_means
 
     cells = attribute_cells(study)
     names = [attribute.id for attribute in study.attributes]

@@ -1,5 +1,5 @@
 """Effects among people from few people and many answers of models."""
 
-from .estimate import PredictionPowered
+from .prediction_powered_effects import PredictionPowered
 
 __all__ = ["PredictionPowered"]

@@ -51,11 +51,11 @@ from conjury.inference.errors import InputError
 from ...correction.debias import SourceEstimates, units_of
 from ...frames.variables import listed
 from ...numerics.linear import Regression, least_squares
-from ...numerics.panel import RowClusters
+from ...numerics.rating_panel import RowClusters
 from ...numerics.sandwich import small_sample_scale
 from ..engines.native import fits_of, influence, raw_influence
 from ..request import EstimateRequest
-from .tasks import (
+from .correction_tasks import (
     PAIR,
     CorrectionTasks,
     MakePlan,

@@ -15,7 +15,7 @@ from ...results import row_labels
 from ..estimates import Estimates
 from ..request import Vcov
 from .choice_level import fit_comparisons, level_pairs, make_query
-from .tasks import Levels, Ties
+from .choice_tasks import Levels, Ties
 
 
 @any_frame

@@ -19,9 +19,9 @@ from ..comparisons.contrast import contrast
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
-from ..plan import EstimationPlan, key_frame, level_rows, make_block
+from ..estimation_plan import EstimationPlan, key_frame, level_rows, make_block
 from ..request import EstimateRequest, Vcov, is_independent, make_request
-from .tasks import (
+from .choice_tasks import (
     TASK,
     ChoiceTasks,
     Levels,

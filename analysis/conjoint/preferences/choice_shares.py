@@ -16,15 +16,15 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.cells import AttributeCells, build_cells
 from ...frames.variables import Formula, listed, unit_codes, weights_column
 from ...numerics.intervals import SHARE, cut
-from ...numerics.panel import RowClusters
+from ...numerics.rating_panel import RowClusters
 from ...results import Result
 from ..engines.native import solve
 from ..engines.solution import estimable
 from ..estimates import Solution
-from ..plan import EstimationPlan, RegressionBlock, make_block
+from ..estimation_plan import EstimationPlan, RegressionBlock, make_block
 from ..request import Family, Vcov, is_independent, make_request
+from .choice_tasks import TASK, named_clusters, tasks_of
 from .part_worths import critical
-from .tasks import TASK, named_clusters, tasks_of
 
 Rule = Literal["average", "logit"]
 _HALF = 0.5  # a tie counts as half a win, and least squares fit wins less 1/2

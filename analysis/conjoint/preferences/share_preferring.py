@@ -13,7 +13,7 @@ from ...correction.bounds import covering_interval
 from ...numerics.intervals import check_alpha
 from ...results import Result
 from ..estimates import Estimates
-from ..plan import EstimationPlan
+from ..estimation_plan import EstimationPlan
 from ..reliability.correction import SwapCorrectedEstimates
 from .part_worths import PartWorths, part_worths
 

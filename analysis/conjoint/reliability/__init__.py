@@ -1,5 +1,5 @@
 """Reliability from repeated tasks, and estimates corrected for it."""
 
-from .estimate import Reliability, reliability
+from .reliability_estimate import Reliability, reliability
 
 __all__ = ["Reliability", "reliability"]

@@ -16,10 +16,10 @@ from ...correction.methods import SwappingErrors
 from ...results import Result, row_labels, stack, tidy
 from ..engines.solution import infer
 from ..estimates import Estimates
-from ..plan import EstimationPlan
+from ..estimation_plan import EstimationPlan
 from ..request import EstimateRequest
 from ..rows import Data, whole_table
-from .estimate import Reliability
+from .reliability_estimate import Reliability
 from .repeats import first_answers
 from .swapping_errors import (
     BY_GROUP,

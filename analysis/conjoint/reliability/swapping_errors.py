@@ -13,12 +13,12 @@ from conjury.inference.errors import InputError
 from ...correction.methods import RELIABILITY
 from ...frames.rounding import percentage
 from ...frames.variables import warn_caller
-from ...numerics.panel import RowClusters
+from ...numerics.rating_panel import RowClusters
 from ..engines.native import regress
-from ..plan import EstimationPlan
+from ..estimation_plan import EstimationPlan
 from ..request import EstimateRequest
-from .agreement import ENOUGH, Swapping, swapping_of, verdict
-from .estimate import Reliability
+from .agreeing_repeats import ENOUGH, Swapping, swapping_of, verdict
+from .reliability_estimate import Reliability
 from .repeats import find_repeats, presentations
 
 BY_LEVEL, BY_GROUP = "by_level", "by_group"

@@ -20,7 +20,7 @@ from ...results import Result
 from ..engines.few_clusters import FewClusters
 from ..estimates import Estimates
 from ..verbs.amce import amce
-from .mixed import mixed
+from .mixed_effects import mixed
 from .resample import bootstrap
 from .wild import wild
 

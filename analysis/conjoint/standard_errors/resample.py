@@ -21,7 +21,7 @@ from ...numerics import intervals
 from ...numerics.bootstrap import ResamplingUnits, check_method, cross, names_of, pigeonhole_weights
 from ...numerics.intervals import check_draws, cut, vary
 from ...numerics.linear import one_thread
-from ...numerics.panel import Entries, RowClusters
+from ...numerics.rating_panel import Entries, RowClusters
 from ...results import row_labels
 from ..engines.coverage import notes_of_coverage
 from ..engines.native import coefficients
@@ -29,10 +29,10 @@ from ..engines.replicates import ReplicateEstimates, influence_moments, processo
 from ..engines.solution import estimates, provenance, warn
 from ..estimands import PLANS
 from ..estimates import Estimates
-from ..plan import CountPlan, EstimationPlan
+from ..estimation import plan_for
+from ..estimation_plan import CountPlan, EstimationPlan
 from ..request import EstimateRequest, make_request
 from ..rows import Data, frame_of
-from ..run import plan_for
 from ..verbs.cj import verb_of
 from ..verbs.frequencies import counted_cells, freqs_plan, props_plan
 

@@ -18,7 +18,7 @@ from ...numerics.intervals import Support, check_draws, cut
 from ...numerics.linear import Regression
 from ..engines.native import regress
 from ..estimates import Estimates, FittedPlan
-from ..plan import EstimationPlan
+from ..estimation_plan import EstimationPlan
 
 Weights = Literal["rademacher", "webb", "mammen"]
 KINDS = ("rademacher", "webb", "mammen")

@@ -10,9 +10,9 @@ from conjury.inference.tables.frames import any_frame
 from ...correction.methods import Correct
 from ...frames.variables import Formula
 from ..estimates import Estimates
+from ..estimation import estimate, estimate_as
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..rows import Data
-from ..run import estimate, estimate_as
 
 
 @any_frame

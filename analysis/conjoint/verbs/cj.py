@@ -17,10 +17,10 @@ from ...frames.variables import Formula
 from ...numerics.linear import least_squares
 from ..engines.solution import provenance, require_library
 from ..estimates import Estimates
-from ..plan import EstimationPlan, RegressionBlock, make_block
+from ..estimation import estimate_as, plan_for
+from ..estimation_plan import EstimationPlan, RegressionBlock, make_block
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..rows import Data, frame_of
-from ..run import estimate_as, plan_for
 from .amce import amce
 from .frequencies import cj_freqs
 

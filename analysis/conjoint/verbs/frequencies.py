@@ -18,7 +18,7 @@ from ...frames.stored import is_stored, open_stored
 from ...frames.variables import Formula, as_category
 from ..engines.solution import provenance
 from ..estimates import Estimates
-from ..plan import CountPlan, groups_of, key_frame, level_rows, warn_of_missing_groups
+from ..estimation_plan import CountPlan, groups_of, key_frame, level_rows, warn_of_missing_groups
 from ..request import EstimateRequest, make_request
 from ..rows import Data, frame_of
 

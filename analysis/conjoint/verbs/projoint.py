@@ -16,7 +16,7 @@ from ...frames.variables import Formula
 from ...numerics.intervals import SHARE, UNBOUNDED
 from ...results import stack, tidy
 from ..estimates import Estimates
-from ..reliability.agreement import Swapping, swapping
+from ..reliability.agreeing_repeats import Swapping, swapping
 from ..reliability.correction import SwapCorrectedEstimates
 from ..reliability.repeats import find_repeats, first_answers, presentations
 from ..request import make_request

@@ -13,7 +13,7 @@ from ..bootstrap import clustered_errors
 from ..operating import operating, satterthwaite, solve_increasing
 from ..significance import bonett_price, discordance, mid_p
 from ..types import Codes, Floats
-from .limits import SAME, inference, level_of_t, wilson
+from .interval_limits import SAME, inference, level_of_t, wilson
 
 Flags = NDArray[np.bool_]
 ONES = (0.0, 1.0)

@@ -1,5 +1,5 @@
 """Coefficients of agreement among raters, with intervals."""
 
-from .agreement import agreement
+from .agreement_coefficients import agreement
 
 __all__ = ["agreement"]

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
-from ...numerics.panel import RatingPanel
+from ...numerics.rating_panel import RatingPanel
 from ...numerics.types import Floats
 
 NAMES = ("nominal", "linear", "ordinal", "quadratic", "ratio")

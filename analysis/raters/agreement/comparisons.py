@@ -14,12 +14,12 @@ from conjury.inference.errors import InputError
 
 from ...frames.vocabulary import AGAIN, HUMAN
 from ...numerics.intervals.bounded import BoundedEstimate
-from ...numerics.panel import RatingPanel
+from ...numerics.rating_panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
-from . import bounds, icc, pairs
+from . import coefficient_intervals, icc, rater_pairs
 from .icc import kendall_w
-from .pairs import SideShares
+from .rater_pairs import SideShares
 
 
 def panel_of(ratings: Ratings, cluster: Codes | None = None) -> RatingPanel:
@@ -198,7 +198,7 @@ GENERAL = ("g_relative", "g_absolute")
 NUMERIC = (*ONE_WAY, *TWO_WAY, "kendall_w", *GENERAL)
 
 
-BOTH_SIDES = pairs.KINDS
+BOTH_SIDES = rater_pairs.KINDS
 
 
 VARIANCES = ("item", "rater", "residual")
@@ -265,16 +265,18 @@ def _family_of_sides(
     compared: RaterComparison, name: str, weighting: Weighting, alpha: float
 ) -> CoefficientFamily:
     sides, panel, weights = compared.sides, compared.panel, weighting.of(name)
-    bound = partial(bounds.of_sides, sides, weights, name, panel.cluster, alpha, panel.categories)
+    bound = partial(
+        coefficient_intervals.of_sides, sides, weights, name, panel.cluster, alpha, panel.categories
+    )
     return _family_of_one(
-        name, weighting, partial(pairs.paired_coefficient, sides, weights, kind=name), bound
+        name, weighting, partial(rater_pairs.paired_coefficient, sides, weights, kind=name), bound
     )
 
 
 def _family_of_panel(panel: RatingPanel, name: str, weighting: Weighting, alpha: float) -> CoefficientFamily:
     weights = weighting.of(name)
-    bound = partial(bounds.of_panel, panel, weights, name, alpha)
-    result = _family_of_one(name, weighting, bounds.statistic_of(panel, weights, name), bound)
+    bound = partial(coefficient_intervals.of_panel, panel, weights, name, alpha)
+    result = _family_of_one(name, weighting, coefficient_intervals.statistic_of(panel, weights, name), bound)
     return replace(result, draw=few_shared(panel) is None) if name == "cohen" else result
 
 
@@ -282,7 +284,7 @@ def few_shared(panel: RatingPanel) -> float | None:
     """Median of the items that pairs of raters share, where it is small."""
     if panel.is_complete or panel.n_raters < 3:
         return None
-    pair = pairs.pairs_of(panel).pair
+    pair = rater_pairs.pairs_of(panel).pair
     shared = float(np.median(np.bincount(pair))) if len(pair) else 0.0
     return shared if shared < FEW_SHARED else None
 
@@ -342,7 +344,9 @@ def _complete_icc(panel: RatingPanel, names: Sequence[str], alpha: float) -> Coe
         single = icc.icc_from_mean_squares(icc.mean_squares(panel, item_weights))
         return _single_and_average(dict(zip("123", single.T, strict=True)), names, k)
 
-    limits = _single_and_average(dict(zip("123", bounds.of_icc(panel, alpha), strict=True)), names, k)
+    limits = _single_and_average(
+        dict(zip("123", coefficient_intervals.of_icc(panel, alpha), strict=True)), names, k
+    )
     return CoefficientFamily(_keys(names, k), of, limits=limits.T)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
-from ...numerics.panel import RatingPanel
+from ...numerics.rating_panel import RatingPanel
 from ...numerics.restricted_likelihood import Refit, cells_of, fit, sums_of, variances_at
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK

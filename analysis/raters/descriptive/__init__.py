@@ -3,8 +3,8 @@
 from .biases import biases
 from .correlations import correlations
 from .dimension_correlations import dimension_correlations
+from .judgment_bounds import bounds
 from .means import coverage, distributions, means, rating_lines
-from .missing import bounds
 from .prediction_powered import prediction_powered
 from .tier_accuracy import tier_accuracy
 

@@ -23,7 +23,7 @@ from ...numerics.types import Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..scales import names_of
-from .scores import (
+from .mean_ratings import (
     Flags,
     MeanRatings,
     ScoreRow,

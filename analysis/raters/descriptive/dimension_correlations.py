@@ -24,7 +24,7 @@ from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
 from ..scales import names_of
 from .correlations import cells_of, correlation
-from .scores import MeanRatings, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
+from .mean_ratings import MeanRatings, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
 
 if TYPE_CHECKING:
     from ..rated_study import RatedStudy

@@ -19,14 +19,14 @@ from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.intervals import UNBOUNDED
 from ...numerics.linear import is_constant
-from ...numerics.panel import RowClusters
+from ...numerics.rating_panel import RowClusters
 from ...numerics.types import Codes, Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
 from ..reading import read_dimensions
 from ..scales import names_of
+from .mean_ratings import MeanRatings, columns_of, item_scores, stratum_names, with_categorical_keys
 from .prediction_powered import prediction_powered
-from .scores import MeanRatings, columns_of, item_scores, stratum_names, with_categorical_keys
 
 if TYPE_CHECKING:
     from ..rated_study import RatedStudy

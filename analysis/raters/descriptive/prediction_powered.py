@@ -14,7 +14,7 @@ from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.debias import FOLDS, Tuning
-from ...correction.items import (
+from ...correction.item_corrections import (
     CorrectedEstimates,
     EstimateVariances,
     answers_differ,
@@ -38,8 +38,8 @@ from ...results import Result
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
-from .answers import ITEM, JUDGE, DimensionAnswers, answers_of
-from .scores import Flags, stratum_names, with_categorical_keys
+from .dimension_answers import ITEM, JUDGE, DimensionAnswers, answers_of
+from .mean_ratings import Flags, stratum_names, with_categorical_keys
 
 Statistic = Literal["mean", "proportion", "quantile", "share"]
 MOST = 2_000  # values at which the distribution of ratings is estimated for a quantile, at most

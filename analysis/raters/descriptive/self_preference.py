@@ -29,7 +29,7 @@ from ...frames.vocabulary import HUMAN, ONE_PERSON
 from ...numerics.bootstrap import ItemWeightings
 from ...numerics.types import Floats
 from ..ratings import Ratings
-from .scores import Flags, MeanRatings, ScoreRow, average_samples, totals
+from .mean_ratings import Flags, MeanRatings, ScoreRow, average_samples, totals
 
 ADJUSTMENTS = ("none", "human mean", "corrected")
 

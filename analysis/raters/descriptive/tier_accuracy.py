@@ -26,7 +26,7 @@ from ...numerics.types import Codes, Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..scales import ranks
-from .scores import MeanRatings, columns_of, item_scores, with_categorical_keys
+from .mean_ratings import MeanRatings, columns_of, item_scores, with_categorical_keys
 
 if TYPE_CHECKING:
     from ..rated_study import RatedStudy

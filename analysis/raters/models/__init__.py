@@ -1,9 +1,9 @@
 """Bayesian models of ratings and labels."""
 
-from .dimensions.model import dimension_model
-from .fitted import ModelFit
-from .labels.model import label_model
-from .ordinal.model import RaterFit, rater_model
+from .dimensions.dimension_model import dimension_model
+from .labels.label_model import label_model
+from .model_fit import ModelFit
+from .ordinal.rater_model import RaterFit, rater_model
 
 __all__ = [
     "ModelFit",

@@ -2,6 +2,6 @@
 
 from .alt_test import AltTest, alt_test
 from .decide import epsilon_curve
-from .power import alt_test_power
+from .replacement_power import alt_test_power
 
 __all__ = ["AltTest", "alt_test", "alt_test_power", "epsilon_curve"]

@@ -20,6 +20,20 @@ from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
+from .annotator_panel import (
+    AnnotatorPanel,
+    Comparisons,
+    Mask,
+    Scoring,
+    compare,
+    models_of,
+    name_of,
+    pair_score,
+    panel_of,
+    scorings_of,
+    units_of,
+    weighted_sums,
+)
 from .decide import (
     FEW_INSTANCES,
     Evidence,
@@ -41,20 +55,6 @@ from .decide import (
     smallest_epsilon,
     verdict,
     with_curve,
-)
-from .panel import (
-    AnnotatorPanel,
-    Comparisons,
-    Mask,
-    Scoring,
-    compare,
-    models_of,
-    name_of,
-    pair_score,
-    panel_of,
-    scorings_of,
-    units_of,
-    weighted_sums,
 )
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Ratings
-from .panel import MANY, AnnotatorPanel, AnnotatorUnits, Mask, Scoring, weighted_sums
+from .annotator_panel import MANY, AnnotatorPanel, AnnotatorUnits, Mask, Scoring, weighted_sums
 
 Multiplicity = Literal["by", "bh", "holm", "none"]
 Samples = Literal["each", "first"]

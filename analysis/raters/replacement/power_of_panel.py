@@ -12,8 +12,8 @@ from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Judgments
 from ..reading import only_dimension
-from .panel import ACCURACY, NEG_RMSE, AnnotatorPanel, models_of, panel_of
-from .power import Kind, alt_test_power
+from .annotator_panel import ACCURACY, NEG_RMSE, AnnotatorPanel, models_of, panel_of
+from .replacement_power import Kind, alt_test_power
 
 SIZES = (0.25, 0.5, 1.0, 2.0)  # numbers of items, as shares of those given
 MOST_CATEGORIES = 21

@@ -13,11 +13,11 @@ from ...correction.misclassification import rates
 from ...numerics.intervals.bounded import BoundedEstimate, n_clusters, share
 from ...numerics.types import Floats
 from .coding import CodedRows
-from .errors import tested_classes
-from .ratings import corrected_mean, people_mean
-from .rows import CORRECTED, TestRows
-from .weighted.means import stratified_mean
-from .weighted.strata import FEW_LABELS, Strata
+from .error_rates import tested_classes
+from .rating_agreement import corrected_mean, people_mean
+from .validation_rows import CORRECTED, TestRows
+from .weighted.answer_strata import FEW_LABELS, Strata
+from .weighted.weighted_mean import stratified_mean
 
 Row: TypeAlias = "pd.Series[Any]"
 POOLED = "other answers"  # of the judge, of which few rows have a label

@@ -37,17 +37,17 @@ from .coding import (
     refuse_columns,
 )
 from .corrected import add_corrected
-from .errors import add_errors, add_rates, add_subgroups, confusion
+from .error_rates import add_errors, add_rates, add_subgroups, confusion
 from .gates import refuse_outside
-from .labels import add_agreement, add_people, headline_of
-from .ratings import add_rating_subgroups, add_ratings
-from .replacement import add_replacement
-from .rows import AGREEMENT, TestRows, name_of
-from .tables.belonging import refuse_other_answers
-from .tables.items import item_of
-from .verdicts.judge import verdict_of
-from .weighted.estimates import add_weighted
-from .weighted.strata import strata_of
+from .judge_replacement import add_replacement
+from .label_agreement import add_agreement, add_people, headline_of
+from .rating_agreement import add_rating_subgroups, add_ratings
+from .tables.item_columns import item_of
+from .tables.mismatched_labels import refuse_other_answers
+from .validation_rows import AGREEMENT, TestRows, name_of
+from .verdicts.judge_sentences import verdict_of
+from .weighted.answer_strata import strata_of
+from .weighted.weighted_estimates import add_weighted
 
 FURTHER = ("chance",)
 FEW_LABELS = 10  # by people of one class; with fewer, its recall rests on single labels

@@ -3,7 +3,7 @@
 from importlib import import_module
 from pkgutil import walk_packages
 
-from .registry import KINDS, Drawn, Exhibit, Kind, Laid, exhibit
+from .exhibit_registry import KINDS, Drawn, Exhibit, Kind, Laid, exhibit
 
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)

@@ -1,5 +1,5 @@
 """What a paper needs: tables and figures to print, checklists, preregistrations, methods, metadata."""
 
-from .tables import PaperTable, tables_of_folder, tables_of_result
+from .paper_tables import PaperTable, tables_of_folder, tables_of_result
 
 __all__ = ["PaperTable", "tables_of_folder", "tables_of_result"]

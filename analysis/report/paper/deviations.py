@@ -13,10 +13,10 @@ from conjury.inference.errors import InputError
 from ...pipeline.fitting import command
 from ...pipeline.manifest import RecordedResult, describe_run, entries_of, file_hash
 from ...pipeline.results_folder import ResultsFolder
-from ...pipeline.run import NamedResult
+from ...pipeline.runner import NamedResult
 from ...results import Result
-from ..data import ReportData
-from ..tables import whole
+from ..report_data import ReportData
+from ..table_format import whole
 
 AS, DEVIATES, ABSENT, ADDED = "as registered", "deviates", "not in the results", "not registered"
 UNSEEN = "not compared"

@@ -11,11 +11,11 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
-from conjury.inference.tables.inside import read_inside
+from conjury.inference.tables.contained_paths import read_inside
 from conjury.inference.tables.limits import TEMPLATE_BYTES
 
 from ...frames.participation import COMPLETE
-from ..data import ReportData
+from ..report_data import ReportData
 
 SIMULATED = "simulated"
 MARK = "TO STATE BY THE AUTHOR"  # of fields that only the author can fill

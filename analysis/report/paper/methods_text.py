@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..methods import code, plain
-from ..report import Report
-from ..tables import whole
+from ..method_sentences import code, plain
+from ..results_report import Report
+from ..table_format import whole
 from .references import entries, software, works_of
 
 OWN = "conjury"

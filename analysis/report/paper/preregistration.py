@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from conjury.inference.errors import InputError, counted
-from conjury.inference.study.base import suggestion
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
-from conjury.inference.study.parts import Judge
+from conjury.inference.study.study_fields import Judge
+from conjury.inference.study.study_yaml import suggestion
 from conjury.inference.tables.limits import read_json
 
 from ...benchmark import differences, mixed_logit, robustness
-from ...pipeline.conjoint import people_analyses
+from ...pipeline.conjoint_steps import people_analyses
 from ...pipeline.fitting import has_gold
 from ...pipeline.manifest import file_hash
 from ...raters.replacement import alt_test
-from ..methods import plain
+from ..method_sentences import plain
 from .distribution import attributes_of, dependent_attributes, uneven_shares
 from .facts import study_file
 from .registration_text import TEMPLATES

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from conjury.inference.tables.files import QUARTO
 
 from ...pipeline.manifest import RecordedResult
-from ...pipeline.run import BOOTSTRAPPED as OF_FORMULAS
+from ...pipeline.runner import BOOTSTRAPPED as OF_FORMULAS
 from ..markup import read_bibliography
 
 BIBLIOGRAPHY = QUARTO / "references.bib"

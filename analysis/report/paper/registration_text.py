@@ -8,8 +8,8 @@ from typing import Any
 from conjury.inference.errors import counted
 
 from ...figures.labels import level_at
-from ..methods import CONVENTIONS, VERBS, code, excluded, plain
-from ..tables import number, whole
+from ..method_sentences import CONVENTIONS, VERBS, code, excluded, plain
+from ..table_format import number, whole
 from .distribution import distribution_in_words
 from .facts import MARK
 

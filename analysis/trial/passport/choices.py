@@ -10,8 +10,8 @@ import pandas as pd
 from scipy.special import ndtr
 
 from ...numerics.types import Codes, Floats
-from ..methods.conjoint import quantities
-from ..parts import Drawn, method, process, true_values
+from ..methods.conjoint_methods import quantities
+from ..trial_registry import Drawn, method, process, true_values
 from .worlds import ItemSample, cluster_of_items
 
 WORTHS = {

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ...numerics.types import Codes, Floats
-from ..parts import true_values
+from ..trial_registry import true_values
 
 POPULATION = 40_000  # items that stand for a population, in the shares of their patterns
 DOMINATING = 0.85  # share of the items that the largest cluster has

@@ -8,8 +8,8 @@ from scipy.special import ndtr
 
 from conjury.inference.errors import InputError
 
-from ..parts import Drawn, process, true_values
-from .pairs import WORTHS, all_profiles, draw_levels, effects, probit_effects, table_of, utilities
+from ..trial_registry import Drawn, process, true_values
+from .profile_pairs import WORTHS, all_profiles, draw_levels, effects, probit_effects, table_of, utilities
 
 MOST_TEXTS = 300  # all pairs of them are enumerated
 

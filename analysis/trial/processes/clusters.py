@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from ...numerics.types import Codes, Floats
-from ..parts import Drawn, process, true_values
-from .pairs import draw_levels, probit_effects, table_of, utilities
+from ..trial_registry import Drawn, process, true_values
+from .profile_pairs import draw_levels, probit_effects, table_of, utilities
 
 
 @process("unequal_clusters")

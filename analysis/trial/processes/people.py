@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from ...numerics.types import Floats
-from ..parts import Drawn, process, true_values
+from ..trial_registry import Drawn, process, true_values
 from .clusters import _flags_differ
-from .pairs import draw_levels, probit_effects, table_of, utilities
+from .profile_pairs import draw_levels, probit_effects, table_of, utilities
 
 
 @process("people_and_model")

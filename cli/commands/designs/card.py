@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.collecting.past_runs import run_folder
-from conjury.inference.collecting.runs import RunFolder
-from conjury.inference.design.drawn import DrawnDesign
-from conjury.inference.design.panels import TaskPanel
+from conjury.inference.collecting.run_folder import RunFolder
+from conjury.inference.design.run_design import DrawnDesign
+from conjury.inference.design.task_panels import TaskPanel
 from conjury.inference.design.testing_pairs import design_pairs
 from conjury.inference.errors import listed
 from conjury.inference.study import load_study
@@ -22,13 +22,13 @@ from conjury.inference.tables.schema import POSITIONS
 
 from ...automation import record
 from ...card_words import LEVELS, POWER, CardText, describe_card, in_words, plan_name
-from ...planned import PlannedJudges, find_groups, find_prices
+from ...planned_study import PlannedJudges, find_groups, find_prices
 from ...printing import console, print_table, wide_console
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from conjury.analysis.conjoint.power.design_card import DesignCard
+    from conjury.analysis.conjoint.power.design_card_numbers import DesignCard
 
 STYLE = """
 main { max-width: 56rem; }
@@ -48,7 +48,7 @@ tbody th { background: var(--band); border-bottom: 0; }
 
 def write_page(card_text: CardText, figures: Mapping[str, str]) -> str:
     """Write a design card as a page without anything external, each figure above the table of its title."""
-    from conjury.analysis.figures.pages import bullets, inline_text, paragraphs, table_block
+    from conjury.analysis.figures.page_blocks import bullets, inline_text, paragraphs, table_block
 
     sections = {"Warnings": bullets(card_text.warnings, "warnings") if card_text.warnings else ""}
     sections |= {table.title: figures.get(table.title, "") + table_block(table) for table in card_text.tables}
@@ -80,7 +80,7 @@ COLUMNS = ["part", "judge", "feature", "level", "reference", "combination", "qua
 def write_card(study: Study, design: DrawnDesign, folder: Path) -> CardText:
     """Write the card of a design next to its tables, and return it in words."""
     # Written are `card.html`, `card.csv` and the drawings of `figures/`, in both themes.
-    from conjury.analysis.conjoint.power.design_card import PairPlan, make_card
+    from conjury.analysis.conjoint.power.design_card_numbers import PairPlan, make_card
     from conjury.inference.collecting.jobs import expected_costs
     from conjury.inference.collecting.prices import read_prices
     from conjury.inference.tables.files import write_table
@@ -143,7 +143,7 @@ def _profiles_of_pairs(design: DrawnDesign) -> pd.DataFrame:
 
 def _draw(study: Study, card: DesignCard, groups: Sequence[PlannedJudges], folder: Path) -> dict[str, str]:
     """Draw and save the figures of a card; return them as blocks of a page, by the titles of their tables."""
-    from conjury.analysis.conjoint.power.design_card import SMALL
+    from conjury.analysis.conjoint.power.design_card_numbers import SMALL
     from conjury.analysis.figures import alt
     from conjury.analysis.figures import draw as draw_figure
     from conjury.analysis.results import Result
@@ -172,7 +172,7 @@ def _draw(study: Study, card: DesignCard, groups: Sequence[PlannedJudges], folde
 
 def _save(figure: Figure, path: Path, alt: str, caption: str) -> str:
     from conjury.analysis.figures import save_variants
-    from conjury.analysis.figures.pages import drawn_block
+    from conjury.analysis.figures.page_blocks import drawn_block
 
     save_variants(figure, path)
     return drawn_block(figure, path.name, alt, caption)

@@ -16,7 +16,7 @@ from ...options import RunFolderPath, StudyName, at_most, grouped, of_other_kind
 from ...printing import console
 
 if TYPE_CHECKING:
-    from conjury.inference.collecting.people import PeoplePlan
+    from conjury.inference.collecting.people_tasks import PeoplePlan
     from conjury.inference.study.models import ItemStudy, Study
 SAMPLED = ("people_per_task", "first_pairs", "strata", "allocation", "judge", "answers", "floor")
 
@@ -139,7 +139,7 @@ def _check(drawing: DesignSize, people: PanelOptions) -> None:
 
 def _plan(number: int, seed: int | None, people: PanelOptions) -> PeoplePlan:
     """What the options ask for."""
-    from conjury.inference.collecting.people import FLOOR, PeoplePlan
+    from conjury.inference.collecting.people_tasks import FLOOR, PeoplePlan
 
     return PeoplePlan(
         number,
@@ -159,8 +159,8 @@ def _add_people(study: Study, out: Path | None, drawing: DesignSize, people: Pan
     """Add tasks of people to the design of a run, and print what they are."""
     # Nothing is written before all is drawn, so that a refused command leaves no half of a design.
     from conjury.inference.collecting.past_runs import run_folder
-    from conjury.inference.collecting.people import check_plan, store_design, with_people, with_survey
-    from conjury.inference.design.panels import panel_summary
+    from conjury.inference.collecting.people_tasks import check_plan, store_design, with_people, with_survey
+    from conjury.inference.design.task_panels import panel_summary
 
     from .card import show_card, write_card
 
@@ -208,7 +208,7 @@ def _add_people(study: Study, out: Path | None, drawing: DesignSize, people: Pan
 def _take_raters(study: ItemStudy, out: Path | None, path: Path) -> None:
     """Take the items that people rated elsewhere."""
     from conjury.inference.collecting.past_runs import run_folder
-    from conjury.inference.collecting.people import add_raters
+    from conjury.inference.collecting.people_tasks import add_raters
 
     folder = run_folder(study, out)
     table = add_raters(study, path, out=out)
@@ -221,7 +221,7 @@ def _take_raters(study: ItemStudy, out: Path | None, path: Path) -> None:
 def _assign(study: ItemStudy, out: Path | None, drawing: DesignSize) -> None:
     """Draw who rates what and write it into the run's folder."""
     from conjury.inference.collecting.past_runs import run_folder
-    from conjury.inference.design.drawn import save_assignment
+    from conjury.inference.design.run_design import save_assignment
     from conjury.inference.simulation.ratings import assign_raters, read_items
 
     plan = study.assignment

@@ -133,7 +133,7 @@ def add_to_folder(
     from conjury.analysis.audit.recovery import rating_recovery
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.pipeline.run import FittedResults, NamedResult
+    from conjury.analysis.pipeline.runner import FittedResults, NamedResult
     from conjury.inference.tables.files import read_table
 
     from ...printing import draw_figures
@@ -162,7 +162,7 @@ def labels_of(results: Path, dimensions: Sequence[str], codes: Sequence[str]) ->
     """Labels of dimensions, and of models or coefficients, as the results folder has them."""
     from conjury.analysis.figures.labels import COEFFICIENTS, ColumnNames
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.report.data import labels_of as labels_of_manifest
+    from conjury.analysis.report.report_data import labels_of as labels_of_manifest
 
     names = ColumnNames(labels_of_manifest(ResultsFolder(results).manifest))
     labels = list(names.all("dimension", dimensions))

@@ -55,10 +55,10 @@ def compare_runs(
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be
     used.
     """
-    from conjury.analysis.raters.validation.output.report import ValidationReport
-    from conjury.analysis.raters.validation.runs import compare_runs as compute
+    from conjury.analysis.raters.validation.output.validation_report import ValidationReport
+    from conjury.analysis.raters.validation.run_comparison import compare_runs as compute
     from conjury.inference.humans.judged import read_judged
-    from conjury.inference.humans.judged.columns import columns_of, guessed_people
+    from conjury.inference.humans.judged.judged_columns import columns_of, guessed_people
     from conjury.inference.tables.items import item_column
 
     gates = output.gates

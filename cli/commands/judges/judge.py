@@ -18,8 +18,8 @@ from ...printing import console, print_blocks
 if TYPE_CHECKING:
     from conjury.analysis.raters.validation.gates import Gate
     from conjury.analysis.raters.validation.judging import Validation
-    from conjury.analysis.raters.validation.output.report import ValidationReport
-    from conjury.inference.humans.judged.table import Judged
+    from conjury.analysis.raters.validation.output.validation_report import ValidationReport
+    from conjury.inference.humans.judged.judged_table import Judged
 
 Human = Annotated[
     list[str] | None,
@@ -139,9 +139,9 @@ def judge(
     be used.
     """
     from conjury.analysis.raters.validation.judging import judge as compute
-    from conjury.analysis.raters.validation.output.report import ValidationReport
+    from conjury.analysis.raters.validation.output.validation_report import ValidationReport
     from conjury.inference.humans.judged import read_judged
-    from conjury.inference.humans.judged.columns import columns_of
+    from conjury.inference.humans.judged.judged_columns import columns_of
 
     gates = output.gates
     judged_file = read_judged(file)
@@ -208,11 +208,11 @@ def finish(report: ValidationReport, gates: Sequence[Gate], output: Output) -> N
     if output.html is not None:
         _write(output.html, report)
     if output.as_json:
-        from conjury.analysis.raters.validation.output.report import to_json
+        from conjury.analysis.raters.validation.output.validation_report import to_json
 
         sys.stdout.write(to_json(report))
     else:
-        from conjury.analysis.raters.validation.output.text import blocks
+        from conjury.analysis.raters.validation.output.validation_text import blocks
 
         print_blocks(blocks(report))
         if output.html is not None:
@@ -222,7 +222,7 @@ def finish(report: ValidationReport, gates: Sequence[Gate], output: Output) -> N
 
 
 def _write(path: Path, report: ValidationReport) -> None:
-    from conjury.analysis.raters.validation.output.page import to_page
+    from conjury.analysis.raters.validation.output.validation_page import to_page
     from conjury.inference.tables.writing import atomic_write
 
     if path.suffix.lower() not in (".html", ".htm"):

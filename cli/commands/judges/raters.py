@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from conjury.analysis.pipeline.loading import LoadedStudy
-    from conjury.analysis.raters.models.fitted import ModelFit
+    from conjury.analysis.raters.models.model_fit import ModelFit
 
 LINKS = ("logit", "probit")
 MODELS = ("auto", "ordinal", "dimensions", "labels")

@@ -22,9 +22,9 @@ def checklist(
 ) -> None:
     """Fill reporting checklists and a datasheet per judge from the study, its run and its results."""
     from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
-    from conjury.analysis.report.paper.writing import check_ending, write_document
+    from conjury.analysis.report.paper.document_writing import check_ending, write_document
 
-    from .facts import gather
+    from .paper_inputs import gather
 
     check_ending(out)
     facts = gather(study, run, results)

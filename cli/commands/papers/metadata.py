@@ -13,7 +13,7 @@ from ...automation import record
 from ...printing import console
 
 if TYPE_CHECKING:
-    from conjury.analysis.report.paper.metadata import About
+    from conjury.analysis.report.paper.folder_metadata import About
 
 
 FORMATS = ("croissant", "ro-crate")
@@ -28,7 +28,7 @@ def metadata(
     creator: Annotated[str, typer.Option(help="Creator of the data.")] = "",
 ) -> None:
     """Describe the files of a run or results folder, for repositories of data: Croissant and RO-Crate."""
-    from conjury.analysis.report.paper.metadata import (
+    from conjury.analysis.report.paper.folder_metadata import (
         CRATE,
         CROISSANT,
         as_json,
@@ -65,9 +65,9 @@ def metadata(
 def _describe_folder(folder: Path, license: str, creator: str) -> tuple[About, str, str]:
     """What a folder is about, by which command and version it was made."""
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.report.paper.metadata import About
+    from conjury.analysis.report.paper.folder_metadata import About
 
-    from .facts import served_versions
+    from .paper_inputs import served_versions
 
     manifest = ResultsFolder(folder).manifest
     if manifest:

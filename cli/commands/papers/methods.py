@@ -20,8 +20,8 @@ def methods(
     ] = Path("methods.md"),
 ) -> None:
     """Describe how results were computed, with BibTeX of the works that were used."""
+    from conjury.analysis.report.paper.document_writing import check_ending, write_document
     from conjury.analysis.report.paper.methods_text import methods_of
-    from conjury.analysis.report.paper.writing import check_ending, write_document
     from conjury.inference.tables.writing import atomic_write
 
     check_ending(out)

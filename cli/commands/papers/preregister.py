@@ -52,9 +52,9 @@ def preregister(
 ) -> None:
     """Write a preregistration of a study, with hashes, before data are collected."""
     from conjury.analysis.numerics.intervals import check_alpha
+    from conjury.analysis.report.paper.document_writing import check_ending, write_document
     from conjury.analysis.report.paper.preregistration import registration
     from conjury.analysis.report.paper.registration_text import in_words
-    from conjury.analysis.report.paper.writing import check_ending, write_document
     from conjury.inference.errors import InputError
     from conjury.inference.study import load_any_study
     from conjury.inference.tables.writing import atomic_write
@@ -105,7 +105,7 @@ def _power(
     """Minimum detectable effects of each group of judges of a conjoint."""
     from conjury.inference.study.models import Study
 
-    from ...planned import find_groups, powers_of
+    from ...planned_study import find_groups, powers_of
 
     if not isinstance(study, Study):
         return

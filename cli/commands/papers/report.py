@@ -69,9 +69,9 @@ def report(name: Name, page: ReportPage) -> None:
 
 def _compare(results: Path, registered: Path | None, run: Path | None) -> None:
     """Add a comparison with a registration to the results, where there is one."""
-    from conjury.analysis.report.data import ReportData
     from conjury.analysis.report.paper.deviations import add_to_results, compare, hashes_now, sentence
     from conjury.analysis.report.paper.preregistration import read_registration
+    from conjury.analysis.report.report_data import ReportData
     from conjury.inference.study import list_studies
     from conjury.inference.tables.files import STUDIES
 

@@ -34,7 +34,7 @@ def tables(
     from conjury.analysis.figures.theme import sized
     from conjury.analysis.report import Report
     from conjury.analysis.report.paper import tables_of_folder
-    from conjury.analysis.report.paper.writing import write_tables
+    from conjury.analysis.report.paper.document_writing import write_tables
 
     unknown = next((name for name in to if name not in FORMATS), None)
     if unknown is not None:

@@ -17,7 +17,7 @@ from ...printing import console
 
 if TYPE_CHECKING:
     from conjury.inference.panel.elsewhere.prolific import Offer
-    from conjury.inference.panel.elsewhere.write import Exported
+    from conjury.inference.panel.elsewhere.study_export import Exported
 
 MANY_FILES = 8
 
@@ -71,7 +71,7 @@ def export(
     out: RunFolderPath = None,
 ) -> None:
     """Write a study for people to answer in another program: Qualtrics, jsPsych, Label Studio, Prolific."""
-    from conjury.inference.panel.elsewhere.write import export_study
+    from conjury.inference.panel.elsewhere.study_export import export_study
 
     offer = _offer(to, prolific)
     if presentation.media_url is not None and to not in ("qualtrics", "label-studio"):

@@ -16,7 +16,7 @@ console = Console(highlight=False, markup=False, soft_wrap=True)
 def import_fielded(path: Path, out: Path | None, program: str, study: str, run: Path | None) -> None:
     """Read answers, write choices or judgments and respondents, and print what was read."""
     from conjury.inference.collecting.past_runs import run_folder
-    from conjury.inference.panel.elsewhere.back import check_program, read_elsewhere
+    from conjury.inference.panel.elsewhere.fielded_visits import check_program, read_elsewhere
     from conjury.inference.panel.plan import make_plan
     from conjury.inference.study.load import load_any_study
     from conjury.inference.tables.files import write_table

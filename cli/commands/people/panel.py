@@ -17,9 +17,9 @@ from ...options import SERVER, RunFolderPath, StudyName, at_most, grouped
 from ...printing import console, money
 
 if TYPE_CHECKING:
+    from conjury.inference.panel.panel_tables import PanelTables
     from conjury.inference.panel.plan import PanelPlan
     from conjury.inference.panel.status import PanelFigures
-    from conjury.inference.panel.tables import PanelTables
     from conjury.inference.study.models import AnyStudy
 
 SERVE = "serve"
@@ -120,7 +120,7 @@ def serve(
     require_installed(("sqlalchemy", *SERVER), NEEDED)
     from conjury.inference.panel.plan import make_plan
     from conjury.inference.panel.storage.opening import check_address
-    from conjury.inference.panel.web.serving import open_socket
+    from conjury.inference.panel.web.panel_server import open_socket
 
     if database is not None:
         check_address(database)
@@ -170,7 +170,7 @@ def _simulate_people(plan: PanelPlan, database: str | None, leave: int) -> None:
 
 def _serve(plan: PanelPlan, served: ServerOptions, database: str | None) -> None:
     from conjury.inference.panel.visits import Visits
-    from conjury.inference.panel.web.serving import serve as serve_pages
+    from conjury.inference.panel.web.panel_server import serve as serve_pages
 
     visits = Visits.open(plan, database, simulated=served.demo)
     try:
@@ -255,7 +255,7 @@ def _open_panel(study: str, out: Path | None, database: str | None) -> tuple[Any
 
 
 def _write(plan: PanelPlan, tables: PanelTables, to: Path | None) -> None:
-    from conjury.inference.panel.answered import FOLDER
+    from conjury.inference.panel.panel_answers import FOLDER
 
     folder = plan.folder / FOLDER if to is None else to
     rows = {f"{name}.parquet": len(table) for name, table in vars(tables).items() if table is not None}

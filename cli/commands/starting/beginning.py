@@ -11,7 +11,7 @@ import typer
 
 from ...automation import record
 from ...printing import console
-from .templates import StudyTemplate, find_template, templates, write_template
+from .study_templates import StudyTemplate, find_template, templates, write_template
 
 Name = Annotated[
     str | None,

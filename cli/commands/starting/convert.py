@@ -32,8 +32,8 @@ def convert(
     from conjury.inference.errors import InputError, counted
     from conjury.inference.tables.columns import companion
     from conjury.inference.tables.files import check_ending, read_table, write_table
-    from conjury.inference.tables.formulas import count_formulas, without_formulas
     from conjury.inference.tables.parquet import plain_cells
+    from conjury.inference.tables.spreadsheet_formulas import count_formulas, without_formulas
     from conjury.inference.tables.writing import atomic_write, is_private
 
     check_ending(out)

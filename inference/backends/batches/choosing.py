@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...study.asking import Sampling
 from ..endpoints import BY_USER, EndpointChoice, account_of, find_endpoint, key_variable_of
-from .backend import BatchBackend
+from .batch_backend import BatchBackend
 from .service import BatchService
 
 
@@ -21,13 +21,13 @@ def _service(ask: Sampling, named: EndpointChoice) -> BatchService:
     """Choose the interface by the judge's backend."""
     endpoint = find_endpoint(ask.base_url, key_variable_of(ask), account_of(ask), named)
     if ask.backend == "anthropic":
-        from ..anthropic.batch_service import AnthropicBatches
+        from ..anthropic.anthropic_batches import AnthropicBatches
 
         return AnthropicBatches(endpoint, ask.model)
     if ask.backend == "google":
-        from ..google.batch_service import GoogleBatches
+        from ..google.google_batches import GoogleBatches
 
         return GoogleBatches(endpoint, ask.model)
-    from ..openai.batch_service import OpenAIBatches
+    from ..openai.openai_batches import OpenAIBatches
 
     return OpenAIBatches(endpoint, ask.model)

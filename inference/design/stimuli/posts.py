@@ -17,7 +17,7 @@ from pydantic import Field
 
 from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Cues, Roles
-from ...study.base import Location, MarkedYaml, Part, Text
+from ...study.study_yaml import Location, MarkedYaml, Part, Text
 from ...tables.columns import stream
 from .wording import REPLIES, Texts, check_counts, fill, read_checked
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from ...study.base import MarkedYaml, Part, Text, read_marked_yaml, suggestion
+from ...study.study_yaml import MarkedYaml, Part, Text, read_marked_yaml, suggestion
 
 REMEDIES = {"missing": "add it", "string_type": "put words in quotes"}
 WITH_REMEDY = "with_remedy"  # type of a problem whose sentence states what to do

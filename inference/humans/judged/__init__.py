@@ -1,6 +1,6 @@
 """Files with answers of judges next to those of people: tables, and what evaluation programs write."""
 
-from .files import read_judged
-from .table import Judged
+from .judged_files import read_judged
+from .judged_table import Judged
 
 __all__ = ["Judged", "read_judged"]

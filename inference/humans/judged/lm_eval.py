@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import InputError, listed
-from .table import Judged, flat
+from .judged_table import Judged, flat
 
 ANSWER, TARGET, ITEM, FILTER = "answer", "target", "doc_id", "filter"
 OMITTED = ("arguments", "resps", "filtered_resps", "metrics", "doc_hash", "prompt_hash", "target_hash")

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import InputError
-from .table import Judged, flat
+from .judged_table import Judged, flat
 
 HUMAN = "human"
 GRADED = (

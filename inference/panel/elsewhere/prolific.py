@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from ...errors import InputError
-from ...study.panel import PanelSection
+from ...study.panel_section import PanelSection
 from ..plan import PanelPlan
-from .asked import ProgramFiles
+from .task_html import ProgramFiles
 
 PLACEHOLDERS = {
     "PROLIFIC_PID": "{{%PROLIFIC_PID%}}",

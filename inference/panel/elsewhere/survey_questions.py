@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...study.asking import Choice
-from ...study.panel import Question
+from ...study.panel_section import Question
 from ...tables.schema import POSITIONS
+from ..displayed_fields import SubjectDisplay
 from ..plan import PanelPlan
-from ..shown import SubjectDisplay
-from .asked import (
+from .task_html import (
     AnswerField,
     AnswerOption,
     answers_of,
@@ -21,7 +21,7 @@ from .asked import (
     media_html,
     options_of,
 )
-from .segments import TIMING, TaskSegment, column_of_question
+from .task_segments import TIMING, TaskSegment, column_of_question
 
 Json = dict[str, Any]
 

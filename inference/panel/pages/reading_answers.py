@@ -8,7 +8,7 @@ from typing import Literal
 
 from ...study.asking import Choice, Label, LineLabels, Ratings
 from ...study.models import ItemStudy, Study
-from ...study.panel import Question
+from ...study.panel_section import Question
 from ...tables.schema import POSITIONS
 from .steps import AttentionStep, QuestionsStep, Step, TaskStep, TextStep
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeVar
 
-from ...study.panel import AttentionCheck, Ending, Question
-from ...tables.inside import require_inside
+from ...study.panel_section import AttentionCheck, Ending, Question
+from ...tables.contained_paths import require_inside
 from ...tables.limits import read_text
+from ..displayed_fields import SubjectDisplay
 from ..plan import PanelPlan, PlannedTask, Slot
-from ..shown import SubjectDisplay
 
 Ended = Literal["finished", "screened_out", "full", "declined", "failed_checks", "timed_out", "no_person"]
 

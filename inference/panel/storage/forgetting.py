@@ -7,8 +7,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from ...errors import InputError, counted
+from .database_tables import LONGEST
 from .opening import FILE, Database, checkpoint, open_existing
-from .schema import LONGEST
 from .visiting import delete_identifiers
 
 RUNS = Path("runs")

@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from ...errors import InputError, listed
-from .schema import VERSION, facts, metadata, slots
+from .database_tables import VERSION, facts, metadata, slots
 
 FILE = "panel.sqlite"
 PEOPLE = "people"  # folder of the tables that were exported

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from ...study.panel import Quota
-from .schema import quotas, slots
+from ...study.panel_section import Quota
+from .database_tables import quotas, slots
 
 
 def join_quotas(connection: Connection, visit: int, answers: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
 
-from .schema import answers, facts, identifiers, slots, visits
+from .database_tables import answers, facts, identifiers, slots, visits
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from ...study.asking import Choice
 from ...study.models import ItemStudy, Study
 from ...tables.columns import as_text
 from ...tables.schema import POSITIONS, STATUSES
-from .answers import Answers, Mask, Numbers
-from .marks import MARKS, marks_of
-from .sources import RunSources
+from .answer_marks import MARKS, marks_of
+from .run_sources import RunSources
+from .viewed_answers import Answers, Mask, Numbers
 
 NAMES = ("judge", "prompt", "status", "mark", "level", "check", "task", "text")
 KINDS = {"people": "human", "models": "model"}  # judges as a group

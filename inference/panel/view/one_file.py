@@ -15,7 +15,7 @@ from ...errors import InputError
 from ...tables.writing import atomic_write
 from . import MOST
 from .filters import APART, Collection, Query
-from .rendering import TranscriptRenderer, filter_choices, static_file, view_environment
+from .transcript_pages import TranscriptRenderer, filter_choices, static_file, view_environment
 from .transcripts import Transcript, Transcripts
 
 MEDIA = 64 * 2**20  # bytes of pictures and clips in a file; others are named

@@ -18,9 +18,9 @@ from ...parsing.rules import AnswerReader, explain
 from ...study.asking import Label, LineLabels
 from ...tables.limits import parse_json, whole_text
 from ...tables.schema import POSITIONS
-from ..shown import SubjectDisplay
-from .contents import Contents, TaskContent
+from ..displayed_fields import SubjectDisplay
 from .filters import Collection
+from .task_contents import Contents, TaskContent
 
 LONGEST = 100_000  # characters of a text that are shown
 MOST_PEOPLE = 40  # people who are listed one by one

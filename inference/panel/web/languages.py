@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 
 from ...errors import InputError
+from ...tables.contained_paths import require_inside
 from ...tables.files import ROOT, shipped_names
-from ...tables.inside import require_inside
 
 SHIPPED = ROOT / "data" / "panel" / "languages"
 ENGLISH = "en"

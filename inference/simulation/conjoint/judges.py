@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InputError
-from ...study.base import suggestion
 from ...study.models import Study
+from ...study.study_yaml import suggestion
 from ...tables.schema import OPTION_LABELS
 from ..truth_table import (
     HUMAN,

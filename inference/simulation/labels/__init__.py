@@ -1,7 +1,7 @@
 """Simulated answers of studies of labels: items, gold labels, judgments, and the truth behind them."""
 
-from .items import LabelTruth, read_label_truth
-from .simulate import LabelSimulation, simulate_labels, simulate_people
+from .label_simulation import LabelSimulation, simulate_labels, simulate_people
+from .label_truth import LabelTruth, read_label_truth
 
 __all__ = [
     "LabelSimulation",

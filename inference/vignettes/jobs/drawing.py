@@ -24,8 +24,8 @@ import pyarrow as pa
 from ...errors import InputError
 from ...requests.media import LARGEST
 from ..placing import Record
-from .jobs import Renderer, check_job, open_job, record_job
-from .manifest import Integers, JobFolder, drawn_profiles, merge_parts, picture_rows, write_part
+from .drawing_jobs import Renderer, check_job, open_job, record_job
+from .picture_manifest import Integers, JobFolder, drawn_profiles, merge_parts, picture_rows, write_part
 from .store import MEDIA_TYPES, encode, remove_drafts, store_picture
 
 CHUNK = 250  # profiles that a process draws at a time: the work that a killed run may lose, per process

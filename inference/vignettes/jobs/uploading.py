@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import InputError, MissingDependency
-from ...tables.inside import require_inside
-from .manifest import JobFolder, file_sizes, read_manifest, rewrite
+from ...tables.contained_paths import require_inside
+from .picture_manifest import JobFolder, file_sizes, read_manifest, rewrite
 from .store import PICTURES
 
 if TYPE_CHECKING:

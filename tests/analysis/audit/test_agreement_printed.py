@@ -11,7 +11,7 @@ from published_numbers import findings, verdict
 from sklearn.metrics import cohen_kappa_score
 
 from conjury.analysis.audit.arithmetic import agreement_is_possible
-from conjury.analysis.audit.arithmetic.agreement import of_pairs, squares
+from conjury.analysis.audit.arithmetic.agreement_arithmetic import of_pairs, squares
 from conjury.analysis.audit.arithmetic.numbers import Interval
 
 

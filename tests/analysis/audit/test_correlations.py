@@ -18,7 +18,7 @@ from conjury.analysis.audit.arithmetic import (
     p_interval,
     third_correlation,
 )
-from conjury.analysis.audit.arithmetic.matrices import _refutes, is_semidefinite, partial_range
+from conjury.analysis.audit.arithmetic.matrix_arithmetic import _refutes, is_semidefinite, partial_range
 from conjury.analysis.audit.arithmetic.numbers import Interval
 
 

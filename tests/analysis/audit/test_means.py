@@ -23,14 +23,20 @@ from conjury.analysis.audit.arithmetic import (
     possible_sds,
     sample_sizes,
 )
-from conjury.analysis.audit.arithmetic.means import (
+from conjury.analysis.audit.arithmetic.mean_arithmetic import (
     MeanDefinition,
     chance,
     nearest_pair,
     neighbours,
 )
 from conjury.analysis.audit.arithmetic.numbers import ROUNDINGS
-from conjury.analysis.audit.arithmetic.ratings import DIVISORS, RatingGrid, fits, printed, variance_bounds
+from conjury.analysis.audit.arithmetic.rating_arithmetic import (
+    DIVISORS,
+    RatingGrid,
+    fits,
+    printed,
+    variance_bounds,
+)
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import PUBLISHED
 

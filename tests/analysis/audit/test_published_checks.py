@@ -11,7 +11,7 @@ from published_formats import WRITERS
 
 from conjury.analysis.audit.arithmetic import Finding
 from conjury.analysis.audit.published import check_table, check_tables, read_description, write_description
-from conjury.analysis.audit.published.checking import under_alternative
+from conjury.analysis.audit.published.checked_tables import under_alternative
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 

@@ -10,7 +10,7 @@ from cases import cases
 from published_formats import WRITERS, to_csv, to_markdown
 
 from conjury.analysis.audit.published import Table, read_tables
-from conjury.analysis.audit.published.cells import is_missing, parts_of
+from conjury.analysis.audit.published.cell_text import is_missing, parts_of
 from conjury.inference.errors import InputError
 
 COLUMNS = ("Model", "Mean (SD)", "r", "95% CI")

@@ -12,13 +12,13 @@ from sklearn import metrics
 
 from conjury.analysis.audit.arithmetic import Finding, Printed
 from conjury.analysis.audit.arithmetic.scores.averages import mean_over_folds, possible_sums
-from conjury.analysis.audit.arithmetic.scores.boxes import Boxes
 from conjury.analysis.audit.arithmetic.scores.classes import items_of
 from conjury.analysis.audit.arithmetic.scores.definitions import ScoreDefinition, squared
-from conjury.analysis.audit.arithmetic.scores.layout import ConfusionMatrix, GoldLayout, layout_of
+from conjury.analysis.audit.arithmetic.scores.gold_layout import ConfusionMatrix, GoldLayout, layout_of
+from conjury.analysis.audit.arithmetic.scores.matrix_boxes import Boxes
 from conjury.analysis.audit.arithmetic.scores.measures import OVERALL, RATIOS, Measure, exact, values
 from conjury.analysis.audit.arithmetic.scores.search import MatrixSearch, _walk, candidates, moves, search
-from conjury.analysis.audit.published.checking import under_alternative
+from conjury.analysis.audit.published.checked_tables import under_alternative
 from conjury.inference.errors import InputError
 
 

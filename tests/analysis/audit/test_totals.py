@@ -12,7 +12,7 @@ import pytest
 from published_numbers import findings as run
 
 from conjury.analysis.audit.arithmetic import Finding, Interval, Printed
-from conjury.analysis.audit.arithmetic.ratings import RatingGrid, printed
+from conjury.analysis.audit.arithmetic.rating_arithmetic import RatingGrid, printed
 from conjury.analysis.audit.arithmetic.totals import chance, shares_fit, sum_to_one
 from conjury.analysis.audit.arithmetic.weights import is_weighted_mean, mean_range, shares
 from conjury.inference.errors import InputError

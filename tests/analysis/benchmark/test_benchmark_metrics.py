@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conjury.analysis.benchmark import scores
-from conjury.analysis.figures.benchmark.panels import metric_in_words
+from conjury.analysis.figures.benchmark.benchmark_labels import metric_in_words
 from conjury.analysis.numerics.metrics.label_metrics import (
     METRIC_NAMES,
     METRICS,

@@ -18,7 +18,7 @@ from conjury.analysis.benchmark.intervals import (
 )
 from conjury.analysis.numerics.metrics.label_metrics import metric_values
 from conjury.analysis.numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
-from conjury.analysis.numerics.panel import RowClusters
+from conjury.analysis.numerics.rating_panel import RowClusters
 from conjury.analysis.results import Result
 
 CLASSES = ["a", "b"]

@@ -13,7 +13,7 @@ from made_up.labels import answers_of_judges, noted, scored_answers
 from scipy.special import expit
 
 from conjury.analysis.benchmark import differences, mixed_logit
-from conjury.analysis.benchmark.mixed import tally
+from conjury.analysis.benchmark.answer_odds import tally
 from conjury.analysis.numerics.mixed import fit_mixed_logit
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "benchmark"

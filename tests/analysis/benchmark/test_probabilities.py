@@ -11,7 +11,7 @@ from made_up.labels import answers_to, gold_of, noted
 from made_up.labels import scored_probabilities as scored
 
 from conjury.analysis.benchmark import Scored, probabilities, score
-from conjury.analysis.benchmark.probabilities.scores import mean_auc, unit_log_loss, weighted_auc
+from conjury.analysis.benchmark.probabilities.probability_scores import mean_auc, unit_log_loss, weighted_auc
 from conjury.inference.errors import InputError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conjury.analysis.checks.rates import (
+from conjury.analysis.checks.alarm_rates import (
     ALL,
     ANY,
     ERROR,
@@ -19,8 +19,8 @@ from conjury.analysis.checks.rates import (
     rate_statement,
     read_rates,
 )
+from conjury.analysis.checks.check_runner import ORDERED
 from conjury.analysis.checks.registry import Question
-from conjury.analysis.checks.running import ORDERED
 from conjury.inference.tables.files import ROOT
 
 PAGE = ROOT / "docs" / "howto" / "analysing" / "checks.md"

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats.contingency import association
 
 from conjury.analysis.conjoint import amce, power
-from conjury.analysis.conjoint.power.design_card import (
+from conjury.analysis.conjoint.power.design_card_numbers import (
     MODELS,
     SMALL,
     DesignCard,
@@ -21,7 +21,7 @@ from conjury.analysis.conjoint.power.design_card import (
 )
 from conjury.inference.design.profiles import attribute_cells
 from conjury.inference.study import Study
-from conjury.inference.study.parts import Analysis, Combination, Design
+from conjury.inference.study.study_fields import Analysis, Combination, Design
 
 NEVER = Combination(levels={"identity": ["anonymous"], "reply": ["agree", "disagree"]})
 CALM = Combination(levels={"topic": ["politics"], "curse": ["no_curse"]}, because="Politics is loud.")

@@ -11,10 +11,16 @@ from scipy.stats import gamma
 
 from conjury.analysis.checks.design.attribute_independence import attribute_independence
 from conjury.analysis.checks.design.clusters import clusters
-from conjury.analysis.checks.design.counting import effective_number
 from conjury.analysis.checks.design.design_card import design_card
+from conjury.analysis.checks.design.design_draws import (
+    Draw,
+    compare_with_draws,
+    draw_counts,
+    infer_draw,
+    misfit,
+)
 from conjury.analysis.checks.design.design_probabilities import design_probabilities, fit_of_levels
-from conjury.analysis.checks.design.drawing import Draw, compare_with_draws, draw_counts, infer_draw, misfit
+from conjury.analysis.checks.design.effective_numbers import effective_number
 from conjury.analysis.checks.design.impossible_profiles import impossible_profiles
 from conjury.analysis.checks.design.position_balance import marginal_homogeneity, position_balance
 from conjury.analysis.checks.design.respondent_balance import respondent_balance, spread_over_units

@@ -13,8 +13,8 @@ from sentence_cases import check_grammar
 from conjury.analysis.checks import run_checks
 from conjury.analysis.checks.answers.labels.class_frequencies import class_frequencies
 from conjury.analysis.checks.answers.labels.label_variants import label_variants
-from conjury.analysis.checks.effects import difference_frame, judge_differences
 from conjury.analysis.checks.files.lengths import lengths
+from conjury.analysis.checks.group_effects import difference_frame, judge_differences
 from conjury.analysis.checks.judged import JudgedChoices, split
 from conjury.analysis.checks.people.constant_raters import constant_raters
 from conjury.analysis.checks.provenance.model_returned import model_returned

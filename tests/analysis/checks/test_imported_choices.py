@@ -11,8 +11,8 @@ import pytest
 from shared_folder import SHARED
 
 from conjury.analysis.checks.design.attribute_independence import attribute_independence
+from conjury.analysis.checks.design.design_draws import infer_draw
 from conjury.analysis.checks.design.design_probabilities import design_probabilities
-from conjury.analysis.checks.design.drawing import infer_draw
 from conjury.analysis.checks.design.impossible_profiles import SAME, impossible_profiles
 from conjury.analysis.checks.judged import split
 from conjury.inference.humans import Survey, draft_study, read_qualtrics

@@ -10,7 +10,7 @@ import pytest
 
 from conjury.analysis.checks import Check
 from conjury.analysis.checks.answers.order.carry_over import REMEDIES, SHOWN, SIDE
-from conjury.analysis.checks.effects import difference_frame, judge_differences
+from conjury.analysis.checks.group_effects import difference_frame, judge_differences
 from conjury.analysis.checks.judged import JudgedChoices, split
 from conjury.analysis.checks.registry import Question
 from conjury.inference.simulation import simulate

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conjury.analysis.checks.output.findings import Findings, counts, record, to_json, verdict_counts
-from conjury.analysis.checks.output.page import to_page
+from conjury.analysis.checks.output.check_findings import Findings, counts, record, to_json, verdict_counts
+from conjury.analysis.checks.output.checks_page import to_page
+from conjury.analysis.checks.output.checks_text import lines
 from conjury.analysis.checks.output.sarif import sarif, to_sarif
-from conjury.analysis.checks.output.text import lines
 from conjury.analysis.checks.registry import Question
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\n| $x$ {table}"

@@ -9,9 +9,9 @@ import pytest
 from conjury.analysis.checks import Check
 from conjury.analysis.checks.design.shared_tasks import shared_tasks
 from conjury.analysis.checks.judged import split
-from conjury.inference.design.drawn import DrawnDesign, draw_design, with_panel
-from conjury.inference.design.panels import TaskPanel, sample_people
 from conjury.inference.design.profiles import enumerate_profiles
+from conjury.inference.design.run_design import DrawnDesign, draw_design, with_panel
+from conjury.inference.design.task_panels import TaskPanel, sample_people
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
 

@@ -9,8 +9,8 @@ from cases import refusals
 from made_up.choices import FORMULA, LEVELS, panel_and_model
 
 from conjury.analysis.conjoint import amce, amce_diffs, interaction, mm
+from conjury.analysis.conjoint.prediction_powered.correction_tasks import tasks_of
 from conjury.analysis.conjoint.prediction_powered.covariate import covariates
-from conjury.analysis.conjoint.prediction_powered.tasks import tasks_of
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.correction import CovariateAdjustment, label_plan
 from conjury.inference.errors import InputError

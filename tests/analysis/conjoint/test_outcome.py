@@ -9,7 +9,7 @@ from fits import fit_study
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, cj, mm, mm_diffs
 from conjury.analysis.frames.cells import chance_of
-from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.runner import FitOptions
 from conjury.inference.readers.prepare import load_choices, with_outcome
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study

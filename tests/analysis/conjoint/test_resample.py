@@ -26,7 +26,7 @@ from conjury.analysis.conjoint.standard_errors import resample
 from conjury.analysis.conjoint.standard_errors.resample import draw_weights
 from conjury.analysis.numerics import intervals
 from conjury.analysis.numerics.bootstrap import cross
-from conjury.analysis.numerics.panel import RowClusters
+from conjury.analysis.numerics.rating_panel import RowClusters
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ a + b"

@@ -27,9 +27,9 @@ from conjury.analysis.conjoint import (
     wild,
 )
 from conjury.analysis.conjoint.reliability.correction import SwapCorrectedEstimates
-from conjury.analysis.pipeline.robustness import robustness
+from conjury.analysis.pipeline.robustness_steps import robustness
 from conjury.analysis.report import Report
-from conjury.inference.design.drawn import load_design, save_design
+from conjury.inference.design.run_design import load_design, save_design
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study

@@ -17,7 +17,7 @@ from made_up.choices import FORMULA, panel_and_model
 from conjury.analysis.conjoint import amce
 from conjury.analysis.conjoint.prediction_powered import PredictionPowered
 from conjury.analysis.correction import label_plan
-from conjury.analysis.correction.items import (
+from conjury.analysis.correction.item_corrections import (
     CorrectedEstimates,
     EstimateRows,
     correct,
@@ -25,7 +25,7 @@ from conjury.analysis.correction.items import (
     quantile,
     weighted_mean,
 )
-from conjury.analysis.numerics.panel import RowClusters
+from conjury.analysis.numerics.rating_panel import RowClusters
 
 pytestmark = pytest.mark.long
 LABELLED, OTHER = 80, 800

@@ -14,7 +14,7 @@ from scipy.stats import hypergeom
 
 from conjury.analysis.benchmark import score, scores
 from conjury.analysis.correction.selection import selection_p
-from conjury.analysis.numerics.panel import RowClusters
+from conjury.analysis.numerics.rating_panel import RowClusters
 from conjury.analysis.raters import means, prediction_powered
 from conjury.inference.errors import InputError
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from conjury.analysis.correction import label_plan, planning
+from conjury.analysis.correction import correction_precision, label_plan
 from conjury.analysis.results import Result
 
 RHO = np.array([0.3, 0.6, 0.9])
@@ -23,11 +23,11 @@ def table(rho: Any = (0.6,), sd: float = 0.4) -> pd.DataFrame:
 
 @pytest.mark.parametrize("task", [0.0005, 0.003, 0.02])
 def test_the_best_split_is_that_of_the_closed_form_where_tuning_costs_nothing(task: float) -> None:
-    costs = planning.UnitCosts(person=4.0, task=task, tasks=10.0)
-    found = planning.split_budget(RHO, 1e5, costs, together=False)
+    costs = correction_precision.UnitCosts(person=4.0, task=task, tasks=10.0)
+    found = correction_precision.split_budget(RHO, 1e5, costs, together=False)
     share = found.people * 10 / (found.people * 10 + found.other)
     best = np.minimum(np.sqrt(task / 0.4 * (1 - RHO**2) / RHO**2), 1.0)  # Angelopoulos et al. (2025)
-    pays = task / 0.4 < planning.largest_ratio(
+    pays = task / 0.4 < correction_precision.largest_ratio(
         RHO
     )  # elsewhere people alone beat the optimum of the closed form
     assert share == pytest.approx(np.where(pays, best, 1.0), rel=0.02)
@@ -40,18 +40,20 @@ def test_the_best_split_is_that_of_the_closed_form_where_tuning_costs_nothing(ta
 
 def test_a_model_is_asked_where_its_price_is_below_the_limit_alone() -> None:
     for rho in RHO:
-        limit = 0.4 * float(planning.largest_ratio(np.array([rho]))[0])
+        limit = 0.4 * float(correction_precision.largest_ratio(np.array([rho]))[0])
         for factor, is_asked in ((0.9, True), (1.1, False)):
-            found = planning.split_budget(np.array([rho]), 1e5, planning.UnitCosts(4.0, factor * limit, 10.0))
+            found = correction_precision.split_budget(
+                np.array([rho]), 1e5, correction_precision.UnitCosts(4.0, factor * limit, 10.0)
+            )
             assert (found.other[0] > 0) == is_asked
             assert found.ratio[0] <= 1
             assert is_asked or found.people[0] == 25_000
 
 
 def test_one_split_for_all_rows_is_that_of_their_mean_explained_share() -> None:
-    costs = planning.UnitCosts(4.0, 0.003, 10.0)
-    both = planning.split_budget(RHO, 1e5, costs, together=True)
-    mean = planning.split_budget(np.sqrt([(RHO**2).mean()]), 1e5, costs)
+    costs = correction_precision.UnitCosts(4.0, 0.003, 10.0)
+    both = correction_precision.split_budget(RHO, 1e5, costs, together=True)
+    mean = correction_precision.split_budget(np.sqrt([(RHO**2).mean()]), 1e5, costs)
     assert both.people == pytest.approx(mean.people[0], rel=0.01)
     assert both.ratio == pytest.approx(mean.ratio[0], rel=1e-3)
 
@@ -70,7 +72,7 @@ def test_the_loss_by_tuning_is_that_of_simulated_weights(rho: float, share: floa
     weight = weight * np.clip(1 - (1 - squared) / (22 * squared), 0, None)
     realised = np.mean(1 - 2 * weight * rho + weight**2 / share)
     other = people * 10 * share / (1 - share) if share < 1 else np.inf
-    expected = planning.precision(np.array([rho]), np.array([people]), 10, other).ratio[0]
+    expected = correction_precision.precision(np.array([rho]), np.array([people]), 10, other).ratio[0]
     assert expected == pytest.approx(realised, abs=0.015)
     assert realised > 1 - rho**2 * share  # what a known weight gives
 
@@ -169,7 +171,7 @@ def test_adjusted_correlations_are_unbiased_squared_where_nothing_correlates() -
     centred = [part - part.mean(axis=1, keepdims=True) for part in (human, model)]
     rho = (centred[0] * centred[1]).sum(1) / np.sqrt((centred[0] ** 2).sum(1) * (centred[1] ** 2).sum(1))
     assert (rho**2).mean() == pytest.approx(1 / 11, rel=0.1)
-    assert (planning.adjusted(rho, 12) == 0).mean() > 0.6
+    assert (correction_precision.adjusted(rho, 12) == 0).mean() > 0.6
 
 
 @pytest.mark.parametrize("people", [2, 4])

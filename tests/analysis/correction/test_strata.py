@@ -9,7 +9,7 @@ from made_up.choices import FORMULA, panel_and_model
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.correction import label_plan
-from conjury.analysis.correction.strata import PRIOR, precision_gain, strata_plan
+from conjury.analysis.correction.labelling_strata import PRIOR, precision_gain, strata_plan
 from conjury.inference.design.sampling import draw_sample, inclusion_probabilities, planned_sizes
 from conjury.inference.errors import InputError
 

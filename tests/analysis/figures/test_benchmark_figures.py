@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from conjury.analysis import figures
 from conjury.analysis.figures import parts
-from conjury.analysis.figures.benchmark.differences import pairs_with_best_judge
+from conjury.analysis.figures.benchmark.difference_figures import pairs_with_best_judge
 from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.results import Result

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from conjury.analysis import conjoint, figures
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_freqs, cj_props, mm
-from conjury.analysis.figures.fitting import split_into_columns
+from conjury.analysis.figures.figure_layout import split_into_columns
 from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.figures.theme import LIGHT, sized
 from conjury.analysis.results import Result

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from conjury.analysis import figures
-from conjury.analysis.checks.running import NAMES
+from conjury.analysis.checks.check_runner import NAMES
 from conjury.analysis.figures.theme import DARK
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError

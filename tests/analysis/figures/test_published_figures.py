@@ -10,8 +10,8 @@ import pytest
 from made_up.analysis_results import checked_numbers
 
 from conjury.analysis.figures import alt, draw, parts
-from conjury.analysis.figures.published import published_numbers, spread_limits
-from conjury.analysis.figures.registry import FigureStyle
+from conjury.analysis.figures.figure_registry import FigureStyle
+from conjury.analysis.figures.published_figures import published_numbers, spread_limits
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError

@@ -15,12 +15,12 @@ from made_up.figures import MODELS, STRATA, example
 from matplotlib.figure import Figure
 
 from conjury.analysis.figures import alt, draw, parts
-from conjury.analysis.figures.fitting import inches
+from conjury.analysis.figures.figure_layout import inches
 from conjury.analysis.figures.labels import ColumnNames
-from conjury.analysis.figures.raters.agreement import compared_in_words
-from conjury.analysis.figures.raters.models import MOST_PEOPLE, predicted_shares
+from conjury.analysis.figures.raters.agreement_figures import compared_in_words
+from conjury.analysis.figures.raters.rater_model_figures import MOST_PEOPLE, predicted_shares
 from conjury.analysis.figures.theme import LIGHT, sized
-from conjury.analysis.raters.models.checks import sentence_on_fit
+from conjury.analysis.raters.models.model_checks import sentence_on_fit
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 

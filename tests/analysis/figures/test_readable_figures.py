@@ -9,7 +9,7 @@ from made_up import label_results as labels
 from matplotlib.collections import LineCollection, PolyCollection
 
 from conjury.analysis import figures
-from conjury.analysis.figures.diagnostics.checks import only_zeros
+from conjury.analysis.figures.diagnostics.check_figures import only_zeros
 from conjury.analysis.results import Result
 
 

@@ -16,9 +16,10 @@ from matplotlib.figure import Figure
 
 from conjury.analysis.figures import alt as describe
 from conjury.analysis.figures import draw, save, save_variants
-from conjury.analysis.figures.dots import levels
-from conjury.analysis.figures.fitting import inches, wrap
+from conjury.analysis.figures.figure_layout import inches, wrap
+from conjury.analysis.figures.figure_registry import FigureStyle
 from conjury.analysis.figures.inline import color_variables, inline_figure
+from conjury.analysis.figures.interval_dots import levels
 from conjury.analysis.figures.journal import fit_to_width
 from conjury.analysis.figures.labels import (
     ColumnNames,
@@ -27,7 +28,6 @@ from conjury.analysis.figures.labels import (
     rows_of_one_prompt,
     series_labels,
 )
-from conjury.analysis.figures.registry import FigureStyle
 from conjury.analysis.figures.theme import (
     DARK,
     LIGHT,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conjury.analysis.frames.rounding import MORE_DIGITS, P_LIMITS, p_value, percentage, rounded, rounded_up
-from conjury.analysis.report.tables import estimate_cell, interval
+from conjury.analysis.report.table_format import estimate_cell, interval
 
 MINUS = "\N{MINUS SIGN}"
 SHARES = st.integers(0, 100_000).map(lambda k: k / 100_000)

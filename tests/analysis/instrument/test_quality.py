@@ -9,7 +9,7 @@ import statsmodels.formula.api as smf
 from scipy.special import expit
 
 from conjury.analysis.instrument import preferences_beyond_quality, self_preference
-from conjury.analysis.instrument.rows import mean_of
+from conjury.analysis.instrument.decision_rows import mean_of
 from conjury.inference.errors import InputError
 
 

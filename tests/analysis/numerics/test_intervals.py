@@ -15,9 +15,9 @@ from conjury.analysis.audit.recovery import rating_recovery as recovery
 from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
-from conjury.analysis.numerics.intervals import CORRELATION, SHARE, cut, inference, limits, wilson
+from conjury.analysis.numerics.intervals import CORRELATION, SHARE, cut, inference, interval_limits, wilson
 from conjury.analysis.numerics.intervals.bounded import bounded, detectable_differences
-from conjury.analysis.numerics.intervals.limits import _quantiles
+from conjury.analysis.numerics.intervals.interval_limits import _quantiles
 from conjury.analysis.raters import (
     agreement,
     alt_test,
@@ -190,12 +190,12 @@ def test_wilsons_limits_of_shares_of_zero_and_one_end_there_exactly(trials: floa
 
 def test_p_of_percentiles_counts_draws_beyond_the_null_ties_by_half_and_one_draw_more() -> None:
     drawn = np.array([-1.0, 0.0, 1.0, 2.0, 3.0, np.nan])[:, None]  # 1.5 of 5 lie below 0
-    sample = limits.BootstrapSample(np.array([1.2]), drawn, np.array([True]))
-    assert limits.percentile(sample, 0.05).p[0] == pytest.approx(2 * (1.5 + 0.5) / (5 + 1))
-    ends = limits.percentile(sample, 0.3)  # the fifth values lie at levels 0, 1/4, ..., 1
+    sample = interval_limits.BootstrapSample(np.array([1.2]), drawn, np.array([True]))
+    assert interval_limits.percentile(sample, 0.05).p[0] == pytest.approx(2 * (1.5 + 0.5) / (5 + 1))
+    ends = interval_limits.percentile(sample, 0.3)  # the fifth values lie at levels 0, 1/4, ..., 1
     assert [ends.lower[0], ends.upper[0]] == pytest.approx([-0.4, 2.4])
     # reflected at the estimate, 0 is 2.4, below which 4 lie
-    assert limits.basic(sample, 0.05).p[0] == pytest.approx(2 * (1 - (4 + 0.5) / (5 + 1)))
+    assert interval_limits.basic(sample, 0.05).p[0] == pytest.approx(2 * (1 - (4 + 0.5) / (5 + 1)))
 
 
 def test_rows_of_one_cluster_have_one_degree_of_freedom_and_no_error() -> None:

@@ -10,7 +10,7 @@ from conjury.analysis.conjoint import amce, bootstrap, cj_freqs, mm
 from conjury.analysis.conjoint.standard_errors.resample import draw_weights
 from conjury.analysis.frames.variables import unit_codes
 from conjury.analysis.numerics.bootstrap import cross
-from conjury.analysis.numerics.panel import RowClusters
+from conjury.analysis.numerics.rating_panel import RowClusters
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ tone + author"

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark.data.answered import LabelAnswers
-from conjury.analysis.pipeline.items import plan_labels
-from conjury.analysis.pipeline.run import FitOptions, fit
+from conjury.analysis.benchmark.data.label_answers import LabelAnswers
+from conjury.analysis.pipeline.item_steps import plan_labels
+from conjury.analysis.pipeline.runner import FitOptions, fit
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables.files import STUDIES
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline import engines as compare
-from conjury.analysis.pipeline.conjoint import fit_group, groups
-from conjury.analysis.pipeline.engines import compare_engines, largest_differences
-from conjury.analysis.pipeline.run import FitOptions, JudgeGroup
+from conjury.analysis.pipeline import engine_comparison as compare
+from conjury.analysis.pipeline.conjoint_steps import fit_group, groups
+from conjury.analysis.pipeline.engine_comparison import compare_engines, largest_differences
+from conjury.analysis.pipeline.runner import FitOptions, JudgeGroup
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study

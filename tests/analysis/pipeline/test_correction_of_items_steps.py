@@ -9,8 +9,8 @@ from made_up.ratings import ratings_by_few_people
 
 from conjury.analysis.benchmark import score
 from conjury.analysis.correction import PredictThenDebias
-from conjury.analysis.pipeline.corrections import label_steps, means_steps
-from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.correction_steps import label_steps, means_steps
+from conjury.analysis.pipeline.runner import FitOptions
 from conjury.analysis.raters import prediction_powered
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError

@@ -19,15 +19,15 @@ from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.conjoint.engines import cregg
 from conjury.analysis.conjoint.engines.cregg import estimate_with_cregg
 from conjury.analysis.conjoint.request import make_request
-from conjury.analysis.pipeline.conjoint import answers, fit_group, groups
+from conjury.analysis.pipeline.conjoint_steps import answers, fit_group, groups
 from conjury.analysis.pipeline.manifest import RecordedResult, entries_of, results_of
-from conjury.analysis.pipeline.run import FitOptions, FittedResults, JudgeGroup, settings_of
-from conjury.analysis.report.methods import describe_analysis
+from conjury.analysis.pipeline.runner import FitOptions, FittedResults, JudgeGroup, settings_of
+from conjury.analysis.report.method_sentences import describe_analysis
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices, name_or_select
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
-from conjury.inference.study.parts import Clusters
+from conjury.inference.study.study_fields import Clusters
 from conjury.inference.tables.files import PUBLISHED
 
 PROMPTS = ["baseline", "context_aware"]

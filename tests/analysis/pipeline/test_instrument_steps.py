@@ -11,8 +11,8 @@ from made_up.ratings import crossed_ratings
 
 from conjury.analysis.instrument import variance_components
 from conjury.analysis.pipeline.fitting import has_facets
-from conjury.analysis.pipeline.instruments import instrument_steps
-from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.instrument_steps import instrument_steps
+from conjury.analysis.pipeline.runner import FitOptions
 from conjury.analysis.results import Result
 from conjury.inference.study import Study, load_any_study
 
@@ -44,7 +44,7 @@ def test_components_are_computed_once_for_both_of_their_steps(
         calls.append(1)
         return variance_components(*arguments, **options)
 
-    monkeypatch.setattr("conjury.analysis.pipeline.instruments.variance_components", counting)
+    monkeypatch.setattr("conjury.analysis.pipeline.instrument_steps.variance_components", counting)
     steps = {step.name: step for step in instrument_steps(study, in_both_orders(), OPTIONS)}
     for name in ("variance_components", "decision_study"):
         assert len(steps[name].call().frame)

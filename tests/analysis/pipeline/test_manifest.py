@@ -11,10 +11,10 @@ import pytest
 
 from conjury.analysis import benchmark
 from conjury.analysis import results as steps
-from conjury.analysis.benchmark.data.answered import LabelAnswers
-from conjury.analysis.pipeline.items import plan_labels
+from conjury.analysis.benchmark.data.label_answers import LabelAnswers
+from conjury.analysis.pipeline.item_steps import plan_labels
 from conjury.analysis.pipeline.manifest import RecordedResult, entry_of, results_of, runs_of
-from conjury.analysis.pipeline.run import FitOptions, NamedResult, run
+from conjury.analysis.pipeline.runner import FitOptions, NamedResult, run
 from conjury.analysis.results import AnalysisStep, Result, analysis, steps_of
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy, load_any_study

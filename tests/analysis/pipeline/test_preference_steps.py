@@ -14,14 +14,14 @@ from snapshots import shown
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint.preferences.by_formula import PREFERENCES
 from conjury.analysis.figures import draw
-from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
-from conjury.analysis.pipeline.engines import compare_engines
-from conjury.analysis.pipeline.run import FitOptions, FittedResults, run
+from conjury.analysis.pipeline.conjoint_steps import groups, plan_conjoint
+from conjury.analysis.pipeline.engine_comparison import compare_engines
+from conjury.analysis.pipeline.runner import FitOptions, FittedResults, run
 from conjury.analysis.report import Report
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study
 from conjury.inference.study.checks_conjoint import ATTRIBUTE_ALONE, _preferences
-from conjury.inference.study.parts import Analysis, Preference
+from conjury.inference.study.study_fields import Analysis, Preference
 
 OPTIONS = FitOptions(draws=0)
 EFFECTS = "chosen ~ slur + identity + topic + reply + curse + engagement"

@@ -9,7 +9,7 @@ from fits import fit_study
 
 from conjury.analysis.audit.recovery import compare_with_truth
 from conjury.analysis.audit.recovery import effect_recovery as recovery
-from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.runner import FitOptions
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.figures import draw
-from conjury.analysis.pipeline.robustness import _widest, robustness
+from conjury.analysis.pipeline.robustness_steps import _widest, robustness
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate

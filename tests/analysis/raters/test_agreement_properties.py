@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from conjury.analysis.numerics.bootstrap import clustered_errors
-from conjury.analysis.numerics.panel import RatingPanel, panel_from
-from conjury.analysis.raters.agreement import bounds, chance_corrected, icc, pairs
+from conjury.analysis.numerics.rating_panel import RatingPanel, panel_from
+from conjury.analysis.raters.agreement import chance_corrected, coefficient_intervals, icc, rater_pairs
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement.icc import kendall_w, reml_variances
 
@@ -50,7 +50,7 @@ def every(panel: RatingPanel, drawn: Floats | None = None) -> dict[str, Floats]:
         weights = chance_corrected.weight_matrix(name, panel.categories)
         made[f"percent {name}"] = corrected.observed(panel, weights, drawn)
         made[f"alpha {name}"] = chance_corrected.krippendorff(panel, weights, drawn)
-        made[f"cohen {name}"] = pairs.mean_kappa(panel, weights, drawn)
+        made[f"cohen {name}"] = rater_pairs.mean_kappa(panel, weights, drawn)
         for kind in KINDS:
             made[f"{kind} {name}"] = corrected.coefficient(panel, weights, drawn, kind)
     if len(panel.item) == panel.n_items * panel.n_raters:
@@ -126,8 +126,8 @@ def test_influences_are_the_slopes_of_the_estimate(values: Floats, name: str) ->
         own = corrected.coefficient_influence(panel, weights, kind)
         if np.isfinite(own).all():
             assert_slope(own, lambda drawn, kind=kind: corrected.coefficient(panel, weights, drawn, kind))  # type: ignore[misc]
-    own = pairs.mean_kappa_influence(panel, weights)
-    assert_slope(own, lambda drawn: pairs.mean_kappa(panel, weights, drawn))
+    own = rater_pairs.mean_kappa_influence(panel, weights)
+    assert_slope(own, lambda drawn: rater_pairs.mean_kappa(panel, weights, drawn))
 
 
 def test_influence_of_items_on_alpha_is_its_slope_up_to_the_small_sample_factor() -> None:
@@ -141,21 +141,25 @@ def test_influence_of_items_on_alpha_is_its_slope_up_to_the_small_sample_factor(
         assert own == pytest.approx((up - down) / 2e-4 * panel.n_items, abs=0.01)
 
 
-def sides_of(first: Floats, second: Floats) -> pairs.SideShares:
-    return pairs.SideShares(*(panel_from(part, SCALE).shares() for part in (first, second)))
+def sides_of(first: Floats, second: Floats) -> rater_pairs.SideShares:
+    return rater_pairs.SideShares(*(panel_from(part, SCALE).shares() for part in (first, second)))
 
 
 @settings(max_examples=30, deadline=None)
-@given(tables(complete=True), st.sampled_from(pairs.KINDS), st.sampled_from([None, *chance_corrected.NAMES]))
+@given(
+    tables(complete=True),
+    st.sampled_from(rater_pairs.KINDS),
+    st.sampled_from([None, *chance_corrected.NAMES]),
+)
 def test_two_sides_have_influences_that_are_slopes(values: Floats, kind: str, name: str | None) -> None:
     kind = "krippendorff" if name is None else kind
     sides = sides_of(*np.split(values, [values.shape[1] // 2], axis=1))
     weights = None if name is None else chance_corrected.weight_matrix(name, SCALE)
-    own = pairs.paired_influence(sides, weights, kind)
+    own = rater_pairs.paired_influence(sides, weights, kind)
     assume(np.isfinite(own).all())
 
     def estimate(drawn: Floats) -> Floats:
-        found = pairs.paired_coefficient(sides, weights, drawn, kind)
+        found = rater_pairs.paired_coefficient(sides, weights, drawn, kind)
         if kind != "krippendorff":
             return found
         share = 0.5 / drawn.sum(axis=1)  # without its factor for small samples, which moves too
@@ -175,7 +179,8 @@ def test_two_sides_of_one_rater_each_are_the_panel_of_two(values: Floats) -> Non
             two = "cohen" if kind == "conger" else kind
             expected[two] = corrected.coefficient(panel, weights, ones(panel), kind)
         assert_same(
-            {kind: pairs.paired_coefficient(sides, weights, ones(panel), kind) for kind in expected}, expected
+            {kind: rater_pairs.paired_coefficient(sides, weights, ones(panel), kind) for kind in expected},
+            expected,
         )
 
 
@@ -202,7 +207,7 @@ def test_analytical_errors_are_those_of_the_bootstrap_and_cover() -> None:
 
 @pytest.mark.parametrize("used", [[1, 1, 1], [1, 0, 1, 1], [1, 1] + [0] * 40])
 def test_one_item_is_added_to_pairs_that_differ_and_one_to_those_that_agree(used: list[int]) -> None:
-    one, other, against, favour = bounds.cells_of(np.array(used, dtype=bool))
+    one, other, against, favour = coefficient_intervals.cells_of(np.array(used, dtype=bool))
     assert [against.sum(), favour.sum()] == pytest.approx([1, 1])
     assert (against > 0).tolist() == (one != other).tolist() == (favour == 0).tolist()
 
@@ -213,7 +218,7 @@ def test_an_item_that_is_added_weighs_as_the_share_of_pairs_of_raters_who_share_
 ) -> None:
     panel = panel_from(np.array([[0, 1, np.nan], [1, 1, 0]]), SCALE)  # one of three pairs, and three
     one, other = np.array([0, 1]), np.array([1, 1])
-    ratings, found = bounds.added_ratings(panel, 3, kind, one, other)
+    ratings, found = coefficient_intervals.added_ratings(panel, 3, kind, one, other)
     assert found == pytest.approx(weight)
     usual = [[0, 1, 0], [1, 1, 1]] if kind != "fleiss" else [[0, 1, -1], [1, 1, -1]]
     assert ratings.tolist() == usual
@@ -229,4 +234,6 @@ def test_limits_of_iccs_ignore_the_order_of_raters_with_the_same_ratings_in_all(
     values = np.stack([rng.permutation(column) for _ in range(4)], axis=1)
     cluster = np.arange(12) // 2
     panel, mixed = (replace(panel_from(each), cluster=cluster) for each in (values, values[:, order]))
-    assert bounds.of_icc(mixed, 0.05) == pytest.approx(bounds.of_icc(panel, 0.05), abs=1e-12, nan_ok=True)
+    assert coefficient_intervals.of_icc(mixed, 0.05) == pytest.approx(
+        coefficient_intervals.of_icc(panel, 0.05), abs=1e-12, nan_ok=True
+    )

@@ -15,10 +15,10 @@ from statsmodels.stats import inter_rater
 
 from conjury.analysis.numerics import restricted_likelihood as likelihood
 from conjury.analysis.numerics.bootstrap import clustered_errors
-from conjury.analysis.numerics.panel import RatingPanel, panel_from
+from conjury.analysis.numerics.rating_panel import RatingPanel, panel_from
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
-from conjury.analysis.raters.agreement import icc, pairs
+from conjury.analysis.raters.agreement import icc, rater_pairs
 from conjury.analysis.raters.agreement.chance_corrected import (
     krippendorff,
     krippendorff_influence,
@@ -157,9 +157,9 @@ def test_two_raters_are_those_of_gwets_table(kind: str, estimate: float, publish
     """The published errors divide by n, these by n - 1."""
     first, second = np.nonzero(ABSTRACTORS)
     times = ABSTRACTORS[first, second]
-    sides = pairs.SideShares(np.eye(3)[first.repeat(times)], np.eye(3)[second.repeat(times)])
-    found = pairs.paired_coefficient(sides, np.eye(3), np.ones((1, 100)), kind)[0]
-    influence = pairs.paired_influence(sides, np.eye(3), kind)
+    sides = rater_pairs.SideShares(np.eye(3)[first.repeat(times)], np.eye(3)[second.repeat(times)])
+    found = rater_pairs.paired_coefficient(sides, np.eye(3), np.ones((1, 100)), kind)[0]
+    influence = rater_pairs.paired_influence(sides, np.eye(3), kind)
     assert found == pytest.approx(estimate, abs=5e-8)
     assert error(influence) * np.sqrt(99 / 100) == pytest.approx(published_error, rel=2e-6)
 
@@ -176,20 +176,20 @@ def test_intraclass_correlations_and_limits_are_those_of_psych(data: str) -> Non
     assert bounds == pytest.approx(expected[["lower", "upper"]].to_numpy(), abs=1e-9)
 
 
-def kappa(panel: RatingPanel, row: object) -> tuple[pairs.SideShares, np.ndarray]:
+def kappa(panel: RatingPanel, row: object) -> tuple[rater_pairs.SideShares, np.ndarray]:
     """The two raters and the weights of a row of psych's kappas."""
     sides = (np.eye(panel.q)[panel.matrix[:, at - 1].astype(int)] for at in (row.first, row.second))  # type: ignore[attr-defined]
-    return pairs.SideShares(*sides), weight_matrix(row.weights, range(5))  # type: ignore[attr-defined]
+    return rater_pairs.SideShares(*sides), weight_matrix(row.weights, range(5))  # type: ignore[attr-defined]
 
 
 def test_kappas_are_those_of_psych_and_errors_of_unweighted_ones_too() -> None:
     panel = of_data("complete")
     for row in reference("kappa").itertuples():
         sides, weights = kappa(panel, row)
-        found = pairs.paired_coefficient(sides, weights, ones(panel), "cohen")[0]
+        found = rater_pairs.paired_coefficient(sides, weights, ones(panel), "cohen")[0]
         assert found == pytest.approx(row.estimate, abs=1e-11)
         if row.weights == "nominal":
-            own = error(pairs.paired_influence(sides, weights, "cohen")) * np.sqrt(39 / 40)
+            own = error(rater_pairs.paired_influence(sides, weights, "cohen")) * np.sqrt(39 / 40)
             assert own == pytest.approx(row.std_error, rel=1e-9)
 
 
@@ -198,8 +198,8 @@ def test_errors_of_weighted_kappas_are_those_of_the_bootstrap_where_psychs_are_t
     drawn = np.random.default_rng(1).multinomial(40, np.full(40, 1 / 40), 2000).astype(float)
     for row in reference("kappa").query("weights == 'linear'").itertuples():
         sides, weights = kappa(panel, row)
-        boot = pairs.paired_coefficient(sides, weights, drawn, "cohen").std()
-        assert error(pairs.paired_influence(sides, weights, "cohen")) == pytest.approx(boot, rel=0.05)
+        boot = rater_pairs.paired_coefficient(sides, weights, drawn, "cohen").std()
+        assert error(rater_pairs.paired_influence(sides, weights, "cohen")) == pytest.approx(boot, rel=0.05)
         assert row.std_error > 1.2 * boot
 
 
@@ -209,8 +209,8 @@ def test_cohens_kappa_and_its_error_are_those_of_statsmodels(weights: str) -> No
     counts = np.zeros((5, 5))
     np.add.at(counts, tuple(values.T.astype(int)), 1)
     peer = inter_rater.cohens_kappa(counts, wt=None if weights == "nominal" else weights)
-    found = pairs.pairs_of(panel_from(values, range(5)))
-    one = pairs.by_pair(found, weight_matrix(weights, range(5)), "cohen")
+    found = rater_pairs.pairs_of(panel_from(values, range(5)))
+    one = rater_pairs.by_pair(found, weight_matrix(weights, range(5)), "cohen")
     own = clustered_errors(one.own[:, None], np.arange(50))[0][0]
     assert one.estimate[0] == pytest.approx(peer.kappa)
     assert own * np.sqrt(49 / 50) == pytest.approx(peer.std_kappa)

@@ -16,8 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 from conjury.analysis.numerics.types import Codes
 from conjury.analysis.raters import AltTest, alt_test, epsilon_curve, read_ratings
-from conjury.analysis.raters.replacement.decide import Evidence, adjust, draw, evidence, verdict
-from conjury.analysis.raters.replacement.panel import (
+from conjury.analysis.raters.replacement.annotator_panel import (
     AnnotatorPanel,
     AnnotatorUnits,
     compare,
@@ -25,6 +24,7 @@ from conjury.analysis.raters.replacement.panel import (
     units_of,
     weighted_sums,
 )
+from conjury.analysis.raters.replacement.decide import Evidence, adjust, draw, evidence, verdict
 from conjury.inference.errors import InputError
 
 REFERENCE = Path(__file__).parents[2] / "fixtures" / "raters" / "alt_test_reference.csv"

@@ -14,9 +14,10 @@ from scipy.special import ndtri
 from conjury.analysis.figures import draw as figure_of
 from conjury.analysis.figures import parts as further_figures
 from conjury.analysis.raters import alt_test, alt_test_power, read_ratings
+from conjury.analysis.raters.replacement.annotator_panel import panel_of
 from conjury.analysis.raters.replacement.decide import epsilons, with_curve
-from conjury.analysis.raters.replacement.panel import panel_of
-from conjury.analysis.raters.replacement.power import (
+from conjury.analysis.raters.replacement.power_of_panel import cut_correlation, measure_panel, panel_power
+from conjury.analysis.raters.replacement.replacement_power import (
     AnswerModel,
     Kind,
     answer_codes,
@@ -24,7 +25,6 @@ from conjury.analysis.raters.replacement.power import (
     draw_studies,
     margins,
 )
-from conjury.analysis.raters.replacement.power_of_panel import cut_correlation, measure_panel, panel_power
 from conjury.inference.errors import InputError
 
 

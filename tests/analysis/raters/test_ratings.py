@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from made_up.ratings import by_judge
 
-from conjury.analysis.pipeline import items as fit
-from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline import item_steps as fit
+from conjury.analysis.pipeline.runner import FitOptions
 from conjury.analysis.raters import rater_model, read_ratings, with_items
 from conjury.analysis.raters.scales import item_clusters, other_scale
 from conjury.inference.errors import InputError

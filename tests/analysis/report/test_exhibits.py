@@ -24,10 +24,10 @@ from snapshots import shown
 from conjury.analysis.correction import rates
 from conjury.analysis.figures.labels import LevelLabels
 from conjury.analysis.report import Report
-from conjury.analysis.report import report as printing
+from conjury.analysis.report import results_report as printing
 from conjury.analysis.report.exhibits import KINDS
-from conjury.analysis.report.exhibits.diagnosed.diagnostics import engines_table
-from conjury.analysis.report.tables import interval, number, p_value, starred, stars
+from conjury.analysis.report.exhibits.diagnosed.diagnostic_exhibits import engines_table
+from conjury.analysis.report.table_format import interval, number, p_value, starred, stars
 from conjury.inference.errors import InputError
 
 NO_BREAK = "\N{NO-BREAK SPACE}"

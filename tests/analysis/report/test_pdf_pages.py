@@ -17,12 +17,12 @@ from typst_pages import corners, mark_corners, missing_cells, outside, overlappi
 from conjury.analysis.figures.labels import ColumnNames, LevelLabels
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.pipeline.manifest import entry_of
-from conjury.analysis.pipeline.run import NamedResult, tables_of
+from conjury.analysis.pipeline.runner import NamedResult, tables_of
 from conjury.analysis.raters import Result
 from conjury.analysis.report.blocks import captioned, picture, table_blocks
-from conjury.analysis.report.exhibits.cards import cards_markdown
+from conjury.analysis.report.exhibits.cards_exhibit import cards_markdown
 from conjury.analysis.report.render import assemble, execute, read_source, set_parameter
-from conjury.analysis.report.tables import NO_BREAK, estimates_table, interval, number, styled_table
+from conjury.analysis.report.table_format import NO_BREAK, estimates_table, interval, number, styled_table
 from conjury.inference.tables import write_table
 from conjury.inference.tables.files import QUARTO
 

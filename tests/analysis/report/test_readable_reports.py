@@ -13,8 +13,8 @@ from made_up.results import amce_frame, record, write_items
 
 from conjury.analysis.figures import alt
 from conjury.analysis.report import Report
-from conjury.analysis.report.methods import describe_analysis
-from conjury.analysis.report.tables import in_words, side_by_side, with_gaps
+from conjury.analysis.report.method_sentences import describe_analysis
+from conjury.analysis.report.table_format import in_words, side_by_side, with_gaps
 from conjury.analysis.results import Result
 
 LABELS = {

@@ -21,8 +21,8 @@ from typer.main import get_command
 from conjury.analysis.pipeline.manifest import describe_run, with_folders
 from conjury.analysis.report import Report, load, markup
 from conjury.analysis.report.markup import new_mark, to_html
-from conjury.analysis.report.methods import describe_analysis, plain
-from conjury.analysis.report.versions import versions_blocks
+from conjury.analysis.report.method_sentences import describe_analysis, plain
+from conjury.analysis.report.versions_section import versions_blocks
 from conjury.analysis.results import Result
 from conjury.cli.main import app
 from conjury.inference.errors import InputError

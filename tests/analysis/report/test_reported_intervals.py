@@ -8,11 +8,11 @@ import pytest
 from fits import fit_study
 
 from conjury.analysis.figures import draw
-from conjury.analysis.frames.reported import reported
+from conjury.analysis.frames.reported_intervals import reported
 from conjury.analysis.pipeline.manifest import RecordedResult
-from conjury.analysis.pipeline.run import FitOptions
-from conjury.analysis.report.exhibits.conjoint import effects
-from conjury.analysis.report.paper.tables import _SingleResult, tables_of_result
+from conjury.analysis.pipeline.runner import FitOptions
+from conjury.analysis.report.exhibits.conjoint_exhibits import effects
+from conjury.analysis.report.paper.paper_tables import _SingleResult, tables_of_result
 from conjury.analysis.results import Result
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study

@@ -16,16 +16,16 @@ from conjury.analysis.frames.passport import (
     measured_coverage,
     situation_of,
 )
-from conjury.analysis.numerics.panel import effective_clusters
-from conjury.analysis.trial.parts import find
-from conjury.analysis.trial.passport import labels, ratings
+from conjury.analysis.numerics.rating_panel import effective_clusters
+from conjury.analysis.trial.passport import label_situations, rating_situations
 from conjury.analysis.trial.passport.choices import choices
-from conjury.analysis.trial.passport.repeats import repeated_tasks, samples
+from conjury.analysis.trial.passport.repeat_situations import repeated_tasks, samples
 from conjury.analysis.trial.passport.worlds import (
     cluster_sizes,
     draw_correlated_patterns,
     population_patterns,
 )
+from conjury.analysis.trial.trial_registry import find
 
 
 def test_clusters_have_the_sizes_that_their_shape_says() -> None:
@@ -88,13 +88,13 @@ def test_means_and_effects_by_group_are_those_of_its_rows() -> None:
 
 def test_scores_of_the_first_model_are_those_of_its_labels() -> None:
     codes = np.random.default_rng(2).integers(0, 2, (60, 6))
-    sample = labels.sample_of(labels.table_of(codes, np.arange(60)), 0)
+    sample = label_situations.sample_of(label_situations.table_of(codes, np.arange(60)), 0)
     estimates = find("method", "passport_scores")(sample).set_index("quantity")["estimate"]
     assert estimates["accuracy"] == pytest.approx((codes[:, 0] == codes[:, 1]).mean())
 
 
 def test_raters_spread_around_the_quality_of_an_item_as_a_normal_distribution() -> None:
-    codes, probability = ratings.patterns(0.3)
+    codes, probability = rating_situations.patterns(0.3)
     weights = norm.pdf(np.arange(5)[:, None], np.arange(5), 0.8)
     expected = (weights / weights.sum(axis=0)).mean(axis=1)  # qualities are equally frequent
     shares = np.bincount(codes[:, 1] - 1, probability)

@@ -34,21 +34,29 @@ from conjury.analysis.instrument import drift
 from conjury.analysis.raters import alt_test, biases, correlations, means
 from conjury.analysis.results import Result
 from conjury.analysis.trial import load_trial
-from conjury.analysis.trial.drawing import _bind_options, draw_data, seeded
-from conjury.analysis.trial.parts import Drawn, find, true_values
+from conjury.analysis.trial.draw_blocks import _bind_options, draw_data, seeded
 from conjury.analysis.trial.passport import (
     choices,
-    corrections,
-    further,
-    labels,
-    preferences,
-    probabilities,
-    ratings,
-    repeats,
+    correction_situations,
+    item_sample_situations,
+    label_situations,
+    preference_situations,
+    probability_situations,
+    rating_situations,
+    repeat_situations,
 )
+from conjury.analysis.trial.trial_registry import Drawn, find, true_values
 from conjury.inference.tables.files import PASSPORT, PASSPORT_TABLE
 
-WITH_TRUTH = (choices, corrections, labels, preferences, probabilities, ratings, repeats)
+WITH_TRUTH = (
+    choices,
+    correction_situations,
+    label_situations,
+    preference_situations,
+    probability_situations,
+    rating_situations,
+    repeat_situations,
+)
 DRAWS = 8  # tables of a situation until each of its intervals has a note
 FEW = 10  # intervals of which a coverage says little
 
@@ -100,7 +108,7 @@ def worst() -> list[Failing]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """True values are zero, since those of the population take seconds and no note rests on them."""
     zeros = true_values(population=dict.fromkeys(pd.read_csv(PASSPORT_TABLE)["quantity"], 0.0))
-    for module in (*WITH_TRUTH, further):
+    for module in (*WITH_TRUTH, item_sample_situations):
         if hasattr(module, "truth_of"):
             monkeypatch.setattr(module, "truth_of", lambda *given: zeros)
 
@@ -152,7 +160,7 @@ def test_reasons_for_silence_are_about_methods_of_the_passport() -> None:
 
 Frame = pd.DataFrame
 F = choices.FORMULA
-TARGETED = (F, preferences.TARGET)
+TARGETED = (F, preference_situations.TARGET)
 
 
 def compared(frame: Frame) -> Any:
@@ -187,16 +195,16 @@ DOORS: dict[str, tuple[Callable[..., Drawn], Callable[[Any], Any]]] = {
     "target_sensitivity": (choices.choices, lambda d: target_sensitivity(d, *TARGETED, opponent=False)),
     "bootstrap": (choices.choices, lambda d: bootstrap(amce, d, F, unit="respondent", draws=20, seed=1)),
     "bounds": (choices.choices, lambda d: bounds(mm, d, F, id="respondent")),
-    "people_diffs": (corrections.people_and_model, compared),
-    "corrected": (corrections.people_and_model, lambda d: amce(d, F, id="judge_id", correct="ppi")),
-    "reliability": (repeats.repeated_tasks, lambda d: reliability(d, draws=50, seed=1)),
-    "drift": (repeats.samples, drifted),
-    "passes": (repeats.samples, passed),
-    "probabilities": (probabilities.probabilities, lambda d: calibration(scored(d), draws=50)),
-    "means": (ratings.ratings, lambda d: means(d, cluster="group", draws=50)),
-    "biases": (ratings.ratings, lambda d: biases(d, draws=50)),
-    "correlations": (ratings.ratings, lambda d: correlations(d, cluster="group", draws=50)),
-    "alt_test": (ratings.ratings, lambda d: alt_test(d, "a", cluster="group", draws=50)),
+    "people_diffs": (correction_situations.people_and_model, compared),
+    "corrected": (correction_situations.people_and_model, lambda d: amce(d, F, id="judge_id", correct="ppi")),
+    "reliability": (repeat_situations.repeated_tasks, lambda d: reliability(d, draws=50, seed=1)),
+    "drift": (repeat_situations.samples, drifted),
+    "passes": (repeat_situations.samples, passed),
+    "probabilities": (probability_situations.probabilities, lambda d: calibration(scored(d), draws=50)),
+    "means": (rating_situations.ratings, lambda d: means(d, cluster="group", draws=50)),
+    "biases": (rating_situations.ratings, lambda d: biases(d, draws=50)),
+    "correlations": (rating_situations.ratings, lambda d: correlations(d, cluster="group", draws=50)),
+    "alt_test": (rating_situations.ratings, lambda d: alt_test(d, "a", cluster="group", draws=50)),
 }
 NOTED = yaml.safe_load((Path(__file__).resolve().parents[2] / "fixtures" / "passport_notes.yaml").read_text())
 
@@ -205,7 +213,7 @@ def notes_of(door: str, n: int, shape: dict[str, Any]) -> list[str]:
     """Notes about coverage of a table of this size and shape."""
     draw, call = DOORS[door]
     data = draw(np.random.default_rng(1), n=n, **shape).data
-    table = ratings.judgments(data) if draw is ratings.ratings else data.frame
+    table = rating_situations.judgments(data) if draw is rating_situations.ratings else data.frame
     return [note for note in call(table).notes if LIKE_THIS in note]
 
 
@@ -224,7 +232,7 @@ def test_results_of_sparse_tables_have_the_note_and_of_large_ones_none(door: str
 @pytest.mark.filterwarnings("ignore")
 def test_probabilities_of_sparse_tables_have_the_note_and_of_large_ones_none(quick: None) -> None:
     for n in (30, 2500):
-        data = probabilities.probabilities(np.random.default_rng(1), n=n, prevalence=0.2).data
+        data = probability_situations.probabilities(np.random.default_rng(1), n=n, prevalence=0.2).data
         notes = scores_of(scored(data.frame), draws=50).notes
         assert any(LIKE_THIS in note for note in notes) == (n == 30)
 
@@ -241,13 +249,13 @@ def test_the_replacement_test_is_asked_at_the_level_of_the_trial(
         return Result(pd.DataFrame([row]), "alt_test")
 
     monkeypatch.setattr("conjury.analysis.raters.alt_test", alt_test)
-    data = ratings.ratings(np.random.default_rng(1), n=20, clusters=4).data
+    data = rating_situations.ratings(np.random.default_rng(1), n=20, clusters=4).data
     found = find("method", "passport_alt_test")(data, alpha=0.1)
     assert asked == {"model": "a", "alpha": 0.1, "cluster": "group"}
     assert found["quantity"].tolist() == list(names)
 
 
-@pytest.mark.parametrize("part", preferences.PARTS)
+@pytest.mark.parametrize("part", preference_situations.PARTS)
 def test_every_part_of_the_preferences_is_measured(part: str, quick: None) -> None:
     sample = choices.choices(np.random.default_rng(1), n=300).data
     found = find("method", "passport_preference")(sample, part=part)
@@ -259,7 +267,7 @@ def test_every_part_of_the_preferences_is_measured(part: str, quick: None) -> No
 
 
 def test_corrected_effects_and_means_are_measured(quick: None) -> None:
-    sample = corrections.people_and_model(np.random.default_rng(1), n=100, clusters=20).data
+    sample = correction_situations.people_and_model(np.random.default_rng(1), n=100, clusters=20).data
     found = find("method", "passport_corrected_effects")(sample, correct="ppi")
     means = found["quantity"].str.startswith("mean ")
     assert found.loc[means, "estimate"].between(0, 1).all()
@@ -267,7 +275,9 @@ def test_corrected_effects_and_means_are_measured(quick: None) -> None:
 
 
 def test_models_answer_as_people_do_in_four_of_five_pairs(quick: None) -> None:
-    frame = corrections.people_and_model(np.random.default_rng(1), n=20_000, clusters=200).data.frame
+    frame = correction_situations.people_and_model(
+        np.random.default_rng(1), n=20_000, clusters=200
+    ).data.frame
     wide = frame[frame["position"] == "A"].pivot_table(index="pair_id", columns="judge_kind", values="chosen")
     both = wide.dropna()
     assert (both["human"] == both["model"]).mean() == pytest.approx(0.8, abs=0.01)
@@ -277,7 +287,7 @@ def test_rates_of_the_rare_class_and_passes_of_one_two_and_four_samples_are_meas
     items = find("process", "passport_audit")(np.random.default_rng(1), n=100).data
     rates = find("method", "passport_rates")(items)
     assert set(rates["quantity"].str.partition(": ")[2]) == {"rate of rare"}
-    tasks = repeats.samples(np.random.default_rng(1), n=40).data
+    tasks = repeat_situations.samples(np.random.default_rng(1), n=40).data
     passed = set(find("method", "passport_passes")(replace(tasks, draws=20))["quantity"])
     assert {f"{rule} {k}" for rule in ("pass_at_k", "pass_all_k") for k in (1, 2, 4)} <= passed
 
@@ -287,14 +297,14 @@ def test_sequences_have_one_row_for_each_item_and_the_true_values_of_labels(
 ) -> None:
     names = ["share_rare", *(f"with people: {name}" for name in ("percent", "cohen", "krippendorff", "gwet"))]
     known = pd.DataFrame({"quantity": names, "truth": np.arange(5) / 10})
-    monkeypatch.setattr(labels, "truth_of", lambda *given: known)
+    monkeypatch.setattr(label_situations, "truth_of", lambda *given: known)
     drawn = find("process", "passport_sequence")(np.random.default_rng(1), n=50)
     assert (len(drawn.data.frame), drawn.data.frame["item_id"].nunique()) == (50, 50)
     assert drawn.truth["truth"].tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
 
 
 def test_items_of_a_cluster_share_a_class_as_often_as_it_occurs(quick: None) -> None:
-    frame = probabilities.probabilities(
+    frame = probability_situations.probabilities(
         np.random.default_rng(1), n=20_000, clusters=4_000, prevalence=0.2
     ).data.frame
     assert (frame["gold"] == frame["gold"].mode()[0]).mean() == pytest.approx(0.8, abs=0.015)

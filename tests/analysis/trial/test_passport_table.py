@@ -20,7 +20,7 @@ from conjury.analysis.numerics.intervals import METHODS
 from conjury.analysis.numerics.metrics.label_metrics import OF_A_CLASS, OVERALL
 from conjury.analysis.numerics.metrics.probability_metrics import PROBABILITY_METRICS
 from conjury.analysis.raters.agreement.comparisons import CATEGORICAL, NUMERIC
-from conjury.analysis.raters.agreement.pairs import KINDS
+from conjury.analysis.raters.agreement.rater_pairs import KINDS
 from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.analysis.trial.passport import passport, passport_trials
 from conjury.analysis.trial.passport.kinds import MEASURED, UNMEASURED

@@ -16,8 +16,8 @@ from scipy.stats import t as student
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.trial import load_trial, run_trial
-from conjury.analysis.trial.parts import Drawn, find, shipped
-from conjury.analysis.trial.processes.pairs import all_profiles, effects
+from conjury.analysis.trial.processes.profile_pairs import all_profiles, effects
+from conjury.analysis.trial.trial_registry import Drawn, find, shipped
 from conjury.inference.errors import MissingDependency
 
 FORMULA = "chosen ~ tone + topic + author"

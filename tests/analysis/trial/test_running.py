@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from made_up.trials import CONTENT, OWN, written
 
-from conjury.analysis.trial import load_trial, run_trial, running
+from conjury.analysis.trial import load_trial, run_trial, trial_runner
 from conjury.inference.errors import InputError, MissingDependency
 
 
@@ -31,8 +31,8 @@ def measured(result: Any, measure: str) -> pd.Series:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of ten draws, and a look at the stopping rule after each two of them."""
-    monkeypatch.setattr(running, "BLOCK", 10)
-    monkeypatch.setattr(running, "ROUND", 20)
+    monkeypatch.setattr(trial_runner, "BLOCK", 10)
+    monkeypatch.setattr(trial_runner, "ROUND", 20)
 
 
 def test_the_table_is_tidy_and_each_estimand_has_its_rows(tmp_path: Path) -> None:

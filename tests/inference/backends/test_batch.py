@@ -28,11 +28,11 @@ from fakes.recorder import LedgerRecorder
 from fakes.server import FakeServer
 
 from conjury.inference.backends.base import export
-from conjury.inference.backends.batches import backend as batch_backend
-from conjury.inference.backends.batches.backend import BatchBackend
+from conjury.inference.backends.batches import batch_backend as batch_backend
+from conjury.inference.backends.batches.batch_backend import BatchBackend
 from conjury.inference.backends.batches.service import ProviderUnreachable, SentShard
 from conjury.inference.backends.batches.shards import ShardLimits, open_lines
-from conjury.inference.backends.openai import batch_service
+from conjury.inference.backends.openai import openai_batches
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 
@@ -244,7 +244,7 @@ def test_results_that_are_not_there_are_read_when_they_are_or_asked_for_again(
     submit(batches, ledger, 3)
     batches.poll(ledger)
     with monkeypatch.context() as gone:
-        gone.setattr(batch_service, "_size", lambda *_: None)
+        gone.setattr(openai_batches, "_size", lambda *_: None)
         for _ in range(2):
             with pytest.raises(InputError, match=r"no file \S+ with the results of batch batch_\d+; .*retry"):
                 batches.fetch(recorder, ledger)

@@ -17,10 +17,10 @@ pytest.importorskip("openai")
 from fakes.batch_run import make_requests
 from fakes.recorder import LedgerRecorder
 
-from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
-from conjury.inference.backends.batches import backend as batch_backend
+from conjury.inference.backends.anthropic.anthropic_batches import AnthropicBatches
+from conjury.inference.backends.batches import batch_backend as batch_backend
 from conjury.inference.backends.batches import service
-from conjury.inference.backends.batches.backend import BatchBackend
+from conjury.inference.backends.batches.batch_backend import BatchBackend
 from conjury.inference.backends.batches.service import (
     ProviderBusy,
     ProviderUnreachable,
@@ -30,9 +30,9 @@ from conjury.inference.backends.batches.service import (
 )
 from conjury.inference.backends.batches.shards import ShardLimits, open_lines
 from conjury.inference.backends.endpoints import Endpoint
-from conjury.inference.backends.google.batch_service import GoogleBatches
-from conjury.inference.backends.openai.batch_service import OpenAIBatches
+from conjury.inference.backends.google.google_batches import GoogleBatches
 from conjury.inference.backends.openai.client import http
+from conjury.inference.backends.openai.openai_batches import OpenAIBatches
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from fakes.recorder import LedgerRecorder, made_up_requests
 
-from conjury.inference.backends.cluster import engines
 from conjury.inference.backends.cluster import exchange as files
-from conjury.inference.backends.cluster.backend import READ, RayBackend, stop_error
-from conjury.inference.backends.cluster.engines import ENGINES, Engine, Rehearsal, answer_row
+from conjury.inference.backends.cluster import ray_engines
 from conjury.inference.backends.cluster.exchange import ENDING, Exchange, RequestBlock
+from conjury.inference.backends.cluster.ray_backend import READ, RayBackend, stop_error
+from conjury.inference.backends.cluster.ray_engines import ENGINES, Engine, Rehearsal, answer_row
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 
@@ -205,15 +205,15 @@ def test_what_the_engine_generates_becomes_an_answer(limit, reason):
         "generated_text": "A.",
         "limit": limit,
     }
-    made = engines._from_vllm({**row, "num_input_tokens": 5, "time_taken_llm": 0.5}, "m")
+    made = ray_engines._from_vllm({**row, "num_input_tokens": 5, "time_taken_llm": 0.5}, "m")
     answer = json.loads(made["body"])
     (choice,) = answer["choices"]
     assert (choice["message"]["content"], choice["finish_reason"]) == ("A.", reason)
     assert (answer["usage"]["prompt_tokens"], answer["usage"]["completion_tokens"]) == (5, 2)
     (token,) = choice["logprobs"]["content"]
     assert {one["token"]: one["logprob"] for one in token["top_logprobs"]} == {"A": -0.1, "B": -9999.0}
-    assert engines._result_row(made) == {**answer_row("k", made["body"]), "seconds": 0.5}
-    broken = engines._result_row({"key": "k", engines.FAILED: " too long\nby far"})
+    assert ray_engines._result_row(made) == {**answer_row("k", made["body"]), "seconds": 0.5}
+    broken = ray_engines._result_row({"key": "k", ray_engines.FAILED: " too long\nby far"})
     assert (broken["body"], broken["kind"], broken["error"]) == (None, "rejected", "too long")
 
 
@@ -222,8 +222,8 @@ def test_what_the_engine_generates_becomes_an_answer(limit, reason):
     [({}, 16), ({"max_tokens": 9}, 9), ({"structured_outputs": {"choice": ["A", "B"]}}, 0)],
 )
 def test_requests_for_the_engine_have_the_limit_that_cuts_their_answers(monkeypatch, settings, limit):
-    monkeypatch.setattr(engines, "_single_tokens", lambda weights, options: [7, 8])
-    row = engines._to_vllm({"body": json.dumps({"model": "m", "messages": ["Hi"], **settings})}, "w")
+    monkeypatch.setattr(ray_engines, "_single_tokens", lambda weights, options: [7, 8])
+    row = ray_engines._to_vllm({"body": json.dumps({"model": "m", "messages": ["Hi"], **settings})}, "w")
     assert (row["messages"], row["limit"]) == (["Hi"], limit)
     assert row["sampling_params"].get("allowed_token_ids") == (None if limit else [7, 8])
 
@@ -249,11 +249,11 @@ def test_an_engine_is_found_by_name_and_its_settings_are_recorded(monkeypatch):
         Engine.of("m", None, {"name": "vlm"})
     given = {"tensor_parallel_size": 4, "max_num_seqs": 64, "concurrency": 2, "hf_token": "secret"}
     engine = Engine.of("m", "/weights", given)
-    monkeypatch.setattr(engines, "versions", lambda: {"vllm": None})
+    monkeypatch.setattr(ray_engines, "versions", lambda: {"vllm": None})
     with pytest.raises(MissingDependency, match="vLLM is not installed"):
         engine.settings()
     installed = {"vllm": "0.11.0", "torch": "2.8.0", "transformers": None}
-    monkeypatch.setattr(engines, "versions", lambda: installed)
+    monkeypatch.setattr(ray_engines, "versions", lambda: installed)
     told = engine.settings()
     expected = {
         **{"tensor_parallel_size": 4, "pipeline_parallel_size": 1, "replicas": 2, "max_num_seqs": 64},

@@ -26,7 +26,7 @@ from fakes.batch_run import (
 from fakes.recorder import LedgerRecorder
 from fakes.server import FakeServer
 
-from conjury.inference.backends.batches.backend import BatchBackend
+from conjury.inference.backends.batches.batch_backend import BatchBackend
 from conjury.inference.backends.batches.service import ProviderUnreachable, UncertainBatch
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger

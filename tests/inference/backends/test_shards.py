@@ -26,7 +26,7 @@ from conjury.inference.backends.batches.shards import (
     split_shard,
     write_shards,
 )
-from conjury.inference.backends.openai.lines import LINES
+from conjury.inference.backends.openai.openai_lines import LINES
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome, Request, request_key

@@ -14,15 +14,15 @@ from fakes.messages import LIMITS, UNSUPPORTED, fault_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conjury.inference.backends.anthropic.lines import LINES as ANTHROPIC
-from conjury.inference.backends.anthropic.lines import (
+from conjury.inference.backends.anthropic.anthropic_lines import LINES as ANTHROPIC
+from conjury.inference.backends.anthropic.anthropic_lines import (
     listed_schema,
     message_completion,
     message_params,
 )
 from conjury.inference.backends.batches.shards import LineTally, outcomes_of
-from conjury.inference.backends.google.lines import LINES as GOOGLE
-from conjury.inference.backends.google.lines import content_completion, content_request
+from conjury.inference.backends.google.gemini_lines import LINES as GOOGLE
+from conjury.inference.backends.google.gemini_lines import content_completion, content_request
 from conjury.inference.backends.openai.failures import fault_of_answer
 from conjury.inference.collecting.prices import stated_tokens
 from conjury.inference.errors import InputError

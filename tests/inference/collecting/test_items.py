@@ -26,7 +26,7 @@ from fakes.studies import (
 
 from conjury.cli.commands.designs.card import draw_card
 from conjury.cli.commands.runs import parse
-from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.parsing.rules import full_rules
 from conjury.inference.study import load_any_study, load_study

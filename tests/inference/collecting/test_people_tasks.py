@@ -23,8 +23,8 @@ from conjury.inference.collecting import (
     parse,
     preview,
 )
-from conjury.inference.collecting.runs import RunFolder
-from conjury.inference.design.drawn import DrawnDesign, load_design
+from conjury.inference.collecting.run_folder import RunFolder
+from conjury.inference.design.run_design import DrawnDesign, load_design
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline.items import plan_ratings
-from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.item_steps import plan_ratings
+from conjury.analysis.pipeline.runner import FitOptions
 from conjury.inference.collecting.validating import validate
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import load_judgments

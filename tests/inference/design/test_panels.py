@@ -8,9 +8,9 @@ import pytest
 from fakes.studies import towns, write_study
 
 from conjury.inference.design import enumerate_profiles
-from conjury.inference.design.drawn import DrawnDesign, draw_design, with_panel
-from conjury.inference.design.panels import TaskPanel, draw_people, sample_people
+from conjury.inference.design.run_design import DrawnDesign, draw_design, with_panel
 from conjury.inference.design.sampling import inclusion_probabilities
+from conjury.inference.design.task_panels import TaskPanel, draw_people, sample_people
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from conjury.inference.errors import InputError
 from conjury.inference.simulation.ratings import VoteFilter, assign_raters, select_tiers
-from conjury.inference.study.parts import Assignment
+from conjury.inference.study.study_fields import Assignment
 
 # --- assignment -----------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.inference.design.panels import sample_size, share_among
 from conjury.inference.design.sampling import (
     answer_uncertainty,
     draw_sample,
@@ -15,6 +14,7 @@ from conjury.inference.design.sampling import (
     strata_of_pairs,
     with_floor,
 )
+from conjury.inference.design.task_panels import sample_size, share_among
 from conjury.inference.errors import InputError
 
 DRAWS = 4000

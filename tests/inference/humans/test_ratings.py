@@ -22,9 +22,9 @@ from conjury.inference.humans import (
     read_names,
     read_scale,
 )
-from conjury.inference.humans.layout import find_places
-from conjury.inference.humans.rules import to_values
-from conjury.inference.humans.texts import read_text_table, read_times, to_number, to_utc
+from conjury.inference.humans.exclusion_rules import to_values
+from conjury.inference.humans.rating_columns import find_places
+from conjury.inference.humans.text_tables import read_text_table, read_times, to_number, to_utc
 from conjury.inference.readers.judgments import like_models
 
 HUMANS = Path(__file__).resolve().parents[2] / "fixtures" / "humans"

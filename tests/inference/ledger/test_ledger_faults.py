@@ -20,7 +20,7 @@ from fakes.server import TESTS
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome
-from conjury.inference.ledger.schema import VERSION
+from conjury.inference.ledger.ledger_tables import VERSION
 from conjury.inference.ledger.writer import Connection
 
 HOLD = """

@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.plan import PanelPlan
-from conjury.inference.panel.storage import schema
+from conjury.inference.panel.storage import database_tables
 from conjury.inference.panel.visits import Visits
 
 
@@ -99,7 +99,9 @@ def test_times_of_a_clock_that_was_set_back_before_are_missing(opened, clock) ->
     clock.advance(60)
     take_part(visits, arrive(visits))
     with visits._database.write() as connection:
-        connection.execute(update(schema.visits).values(last=schema.visits.c.started - 18000))
+        connection.execute(
+            update(database_tables.visits).values(last=database_tables.visits.c.started - 18000)
+        )
     tables, figures = visits.tables(), visits.figures()
     assert tables.respondents[["finished", "seconds"]].isna().all().all()
     assert figures.finished == 1

@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.storage import opening
+from conjury.inference.panel.storage.database_state import read_stored
 from conjury.inference.panel.storage.forgetting import forget_everywhere
-from conjury.inference.panel.storage.reading import read_stored
 from conjury.inference.panel.visits import Visits
 
 

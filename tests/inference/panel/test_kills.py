@@ -16,7 +16,7 @@ from postgres import new_database
 
 from conjury.inference.panel.pages.steps import EndStep
 from conjury.inference.panel.plan import PanelPlan
-from conjury.inference.panel.storage.reading import read_stored
+from conjury.inference.panel.storage.database_state import read_stored
 from conjury.inference.panel.visits import Visits
 
 PEOPLE, THREADS, PAGES = 24, 4, 6

@@ -11,12 +11,12 @@ import pytest
 from made_up.panels import ADULT, CHECK, Clock, arrive, plan_of, take_part, write_jokes
 
 from conjury.analysis.conjoint import amce
-from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.panel.demo import fill, simulated_answers, simulated_choices
 from conjury.inference.panel.pages.steps import TaskStep
+from conjury.inference.panel.panel_tables import straight_lines
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.status import pairwise_agreement
-from conjury.inference.panel.tables import straight_lines
 from conjury.inference.panel.visits import Timing, Visits
 from conjury.inference.readers.collected import read_collected
 from conjury.inference.readers.prepare import load_choices

@@ -16,7 +16,7 @@ from conjury.inference.panel.pages.browsers import device_of, measured
 from conjury.inference.panel.pages.steps import AttentionStep, EndStep, QuestionsStep, TaskStep, TextStep
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.storage import visiting
-from conjury.inference.panel.storage.reading import read_stored
+from conjury.inference.panel.storage.database_state import read_stored
 from conjury.inference.panel.visits import Refused, Timing, UnknownVisit, Visits
 
 

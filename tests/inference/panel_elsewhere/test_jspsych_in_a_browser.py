@@ -21,9 +21,9 @@ import pytest
 from browsing import wait
 from made_up.exports import HOSTILE, drawn, write_study
 
-from conjury.inference.panel.elsewhere.asked import answers_of
-from conjury.inference.panel.elsewhere.back import read_elsewhere
-from conjury.inference.panel.elsewhere.write import Exported, export_study
+from conjury.inference.panel.elsewhere.fielded_visits import read_elsewhere
+from conjury.inference.panel.elsewhere.study_export import Exported, export_study
+from conjury.inference.panel.elsewhere.task_html import answers_of
 
 pytestmark = pytest.mark.browser
 JATOS = Path(__file__).with_name("jatos.js").read_text(encoding="utf-8")

@@ -26,15 +26,15 @@ from made_up.exports import (
 )
 
 from conjury.inference.errors import InputError
-from conjury.inference.panel.elsewhere.answers import FieldedTables
-from conjury.inference.panel.elsewhere.asked import AnswerField, AnswerOption, answers_of, codes_of
-from conjury.inference.panel.elsewhere.back import read_elsewhere
+from conjury.inference.panel.elsewhere.fielded_answers import FieldedTables
+from conjury.inference.panel.elsewhere.fielded_visits import read_elsewhere
 from conjury.inference.panel.elsewhere.prolific import Offer
-from conjury.inference.panel.elsewhere.write import Exported, export_study
+from conjury.inference.panel.elsewhere.study_export import Exported, export_study
+from conjury.inference.panel.elsewhere.task_html import AnswerField, AnswerOption, answers_of, codes_of
 from conjury.inference.panel.pages.steps import AttentionStep, EndStep, QuestionsStep, TaskStep, TextStep
 from conjury.inference.panel.plan import PanelPlan, make_plan
 from conjury.inference.panel.visits import Refused, Visits
-from conjury.inference.study.panel import NOT_COLUMNS
+from conjury.inference.study.panel_section import NOT_COLUMNS
 
 SCREENED = {"question_adult": 0, "consent": 0, "attention_colour": 1, "question_age": 26}
 

@@ -16,11 +16,11 @@ import yaml
 from made_up.exports import HOSTILE, Qualtrics, write_study, written_for
 
 from conjury.inference.errors import InputError
-from conjury.inference.panel.elsewhere.asked import AnswerField, AnswerOption
-from conjury.inference.panel.elsewhere.back import read_elsewhere
+from conjury.inference.panel.elsewhere.fielded_visits import read_elsewhere
 from conjury.inference.panel.elsewhere.prolific import Offer, address_with
-from conjury.inference.panel.elsewhere.segments import segments
-from conjury.inference.panel.elsewhere.write import Exported, export_study
+from conjury.inference.panel.elsewhere.study_export import Exported, export_study
+from conjury.inference.panel.elsewhere.task_html import AnswerField, AnswerOption
+from conjury.inference.panel.elsewhere.task_segments import segments
 
 FIELDS = yaml.safe_load(Path(__file__).with_name("qualtrics_fields.yaml").read_text(encoding="utf-8"))
 OFFER = Offer("https://example.org/study?a=1", 12, 2.5)

@@ -14,9 +14,9 @@ from made_up.panels import HERE, hidden
 from made_up.runs import client_of, collection_of, send_label, town_run
 from starlette.testclient import TestClient
 
-from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.errors import InputError
-from conjury.inference.panel.view.labels import (
+from conjury.inference.panel.view.blind_labelling import (
     JOURNAL,
     Event,
     Labelling,

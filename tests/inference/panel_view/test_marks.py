@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.inference.panel.view.marks import differs, flips, most_people_differ, order_changes
+from conjury.inference.panel.view.answer_marks import differs, flips, most_people_differ, order_changes
 
 
 def judged(seed: int, n: int = 60) -> pd.DataFrame:

@@ -13,8 +13,8 @@ from made_up.runs import client_of, collection_of, town_run
 from starlette.testclient import TestClient
 
 from conjury.inference.ledger import Ledger
-from conjury.inference.panel.view.app import COOKIE, ViewPages, make_app
 from conjury.inference.panel.view.one_file import write_file
+from conjury.inference.panel.view.view_app import COOKIE, ViewPages, make_app
 
 
 @pytest.fixture(scope="module")

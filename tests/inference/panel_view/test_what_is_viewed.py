@@ -14,11 +14,11 @@ from made_up.runs import TEXTS, collection_of
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.panel.view import transcripts
-from conjury.inference.panel.view.answers import gather
 from conjury.inference.panel.view.filters import CheckAlarm, Collection, Query, evidence_mask, read_filters
-from conjury.inference.panel.view.rendering import filter_choices
-from conjury.inference.panel.view.sources import FolderTables, RunSource, open_sources
+from conjury.inference.panel.view.run_sources import FolderTables, RunSource, open_sources
+from conjury.inference.panel.view.transcript_pages import filter_choices
 from conjury.inference.panel.view.transcripts import Transcripts
+from conjury.inference.panel.view.viewed_answers import gather
 
 
 def selected(collection, *filters: str, order: str = "asked", descending: bool = False) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.panel.pages.steps import Ended
 from conjury.inference.panel.visits import Reason
 from conjury.inference.panel.web.languages import SHIPPED, choose_language, load_catalogues
-from conjury.inference.panel.web.pages import markdown, scale_field
+from conjury.inference.panel.web.visit_pages import markdown, scale_field
 from conjury.inference.study.asking import Scale
 
 ENGLISH = yaml.safe_load((SHIPPED / "en.yaml").read_text(encoding="utf-8"))

@@ -29,9 +29,9 @@ from conjury.inference.errors import InputError
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.visits import Visits
 from conjury.inference.panel.web import security
-from conjury.inference.panel.web.app import make_app
+from conjury.inference.panel.web.panel_app import make_app
+from conjury.inference.panel.web.panel_server import addresses, open_socket, panel_secret
 from conjury.inference.panel.web.security import Buckets, RequestRate, ServerLimits, address_of, cookie_name
-from conjury.inference.panel.web.serving import addresses, open_socket, panel_secret
 
 COOKIE = cookie_name(SECRET)
 

@@ -23,7 +23,7 @@ from starlette.datastructures import FormData
 
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.visits import Timing
-from conjury.inference.panel.web.app import timing_of
+from conjury.inference.panel.web.panel_app import timing_of
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 from conjury.inference.collecting import Asking, Running, collect
 from conjury.inference.errors import InputError
-from conjury.inference.humans.collected import read_export
+from conjury.inference.humans.collected_export import read_export
 from conjury.inference.ledger.exchanges import Outcome, Request
 from conjury.inference.ledger.ledger import Ledger
 from conjury.inference.readers.collected import read_collected, requests_of, texts_of

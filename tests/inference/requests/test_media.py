@@ -18,7 +18,7 @@ from fakes.clips import number_in, write_clip
 from fakes.studies import LABELS, change_study, collect, items, requests_of, table, write_media, write_study
 from PIL import Image
 
-from conjury.inference.backends.openai.lines import LINES
+from conjury.inference.backends.openai.openai_lines import LINES
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request, resolve

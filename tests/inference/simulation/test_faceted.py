@@ -7,10 +7,10 @@ import pytest
 from fakes.studies import TRUTH, collect, items, table, towns, write_study
 from scipy.special import expit
 
-from conjury.inference.design.drawn import draw_design
+from conjury.inference.design.run_design import draw_design
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
-from conjury.inference.simulation.conjoint.faceted import faceted_judges
+from conjury.inference.simulation.conjoint.faceted_answers import faceted_judges
 from conjury.inference.study import load_study
 
 VACUUM = 1500

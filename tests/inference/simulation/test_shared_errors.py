@@ -8,14 +8,14 @@ import pytest
 
 from conjury.inference.simulation import read_rating_truth, simulate_ratings
 from conjury.inference.simulation.ratings import true_ratings
-from conjury.inference.simulation.ratings.draws import (
+from conjury.inference.simulation.ratings.rating_draws import (
     ItemCells,
     common_errors,
     consensus,
     means,
     model_values,
 )
-from conjury.inference.simulation.ratings.truth import expected_curve, raw_correlation
+from conjury.inference.simulation.ratings.rating_truth import expected_curve, raw_correlation
 from conjury.inference.study import ItemStudy
 
 MODELS = ["gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4"]

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from conjury.inference.simulation import simulate
 from conjury.inference.simulation.conjoint.judges import COLUMNS, RaterModel
-from conjury.inference.simulation.conjoint.truth import true_values
+from conjury.inference.simulation.conjoint.true_effects import true_values
 from conjury.inference.tables import validate
 
 

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import majority_labels
 from conjury.inference.simulation import LabelSimulation, read_label_truth, simulate_labels
 from conjury.inference.simulation.labels import simulate_people
-from conjury.inference.simulation.labels.asking import (
+from conjury.inference.simulation.labels.simulated_labels import (
     categories,
     confusion,
     fleiss,
@@ -23,7 +23,7 @@ from conjury.inference.simulation.labels.asking import (
     shift_probability,
     uniforms,
 )
-from conjury.inference.simulation.labels.asking import passes as pass_shares
+from conjury.inference.simulation.labels.simulated_labels import passes as pass_shares
 from conjury.inference.study import ItemStudy
 from conjury.inference.tables import read_table, validate
 from conjury.inference.tables.files import PUBLISHED

@@ -10,7 +10,7 @@ import pytest
 from fakes.studies import collect, table
 
 from conjury.inference.readers.judgments import read_labels
-from conjury.inference.simulation.labels.simulate import simulate_answers
+from conjury.inference.simulation.labels.label_simulation import simulate_answers
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table
 from conjury.inference.tables.files import TEMPLATES

@@ -17,8 +17,8 @@ from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.simulation.conjoint.judges import COLUMNS, RaterModel
-from conjury.inference.simulation.conjoint.stimuli import stimulus_effects
-from conjury.inference.simulation.conjoint.truth import true_values
+from conjury.inference.simulation.conjoint.stimulus_effects import stimulus_effects
+from conjury.inference.simulation.conjoint.true_effects import true_values
 from conjury.inference.study import Study, load_study
 from conjury.inference.tables import validate
 

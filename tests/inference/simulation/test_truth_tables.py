@@ -13,7 +13,7 @@ from fakes.studies import RATINGS, items, write_study
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import read_label_truth, read_rating_truth, simulate, simulate_ratings
 from conjury.inference.simulation.conjoint.judges import COLUMNS, read_truth_table
-from conjury.inference.simulation.labels.items import columns_of
+from conjury.inference.simulation.labels.label_truth import columns_of
 from conjury.inference.study import ItemStudy, load_any_study, load_study
 
 # --- choices --------------------------------------------------------------------------------------

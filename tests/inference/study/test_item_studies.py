@@ -14,7 +14,7 @@ from cases import cases
 from fakes.studies import RATINGS, change_study, collect, items, table, write_study
 from PIL import Image
 
-from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import resolve

@@ -18,26 +18,25 @@ from hypothesis import strategies as st
 
 from conjury.analysis.checks.design.attribute_independence import attribute_independence
 from conjury.analysis.checks.design.design_card import design_card
+from conjury.analysis.checks.design.design_draws import infer_draw
 from conjury.analysis.checks.design.design_probabilities import design_probabilities
-from conjury.analysis.checks.design.drawing import infer_draw
 from conjury.analysis.checks.design.impossible_profiles import EXCLUDED, impossible_profiles
 from conjury.analysis.checks.judged import split
 from conjury.analysis.conjoint import amce, pamce, power
-from conjury.inference.collecting.runs import RunFolder
-from conjury.inference.design.drawn import draw_design
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.design.profiles import (
     attribute_cells,
     draw_panel,
     enumerate_profiles,
     level_probabilities,
 )
+from conjury.inference.design.run_design import draw_design
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.simulation.conjoint.judges import RaterModel
-from conjury.inference.simulation.conjoint.stimuli import cell_choice, choice_at_hand
-from conjury.inference.simulation.conjoint.truth import level_effects, true_values
+from conjury.inference.simulation.conjoint.stimulus_effects import cell_choice, choice_at_hand
+from conjury.inference.simulation.conjoint.true_effects import level_effects, true_values
 from conjury.inference.study import Study, load_study
-from conjury.inference.study.parts import Combination, Design
 from conjury.inference.study.restrictions import (
     advice,
     chance,
@@ -46,6 +45,7 @@ from conjury.inference.study.restrictions import (
     joint_shares,
     tied_attributes,
 )
+from conjury.inference.study.study_fields import Combination, Design
 
 HERE = Path(__file__).parent
 NEVER = {"school": ["degree"], "job": ["cook", "clerk"]}

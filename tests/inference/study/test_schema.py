@@ -15,7 +15,7 @@ from jsonschema import Draft7Validator
 from pydantic import ValidationError
 
 from conjury.inference.study import ItemStudy, Study
-from conjury.inference.study.schema import SCHEMA_FILE, schema_text, study_schema
+from conjury.inference.study.study_schema import SCHEMA_FILE, schema_text, study_schema
 from conjury.inference.tables.files import EXAMPLES, ROOT, STUDIES, TEMPLATES
 
 SCHEMA = study_schema()

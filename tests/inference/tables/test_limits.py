@@ -13,7 +13,7 @@ from conjury.inference.parsing import read_completion
 from conjury.inference.parsing.quoted import decode_whole
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
-from conjury.inference.study.base import read_marked_yaml
+from conjury.inference.study.study_yaml import read_marked_yaml
 from conjury.inference.tables import limits
 from conjury.inference.tables.limits import (
     DEPTH,

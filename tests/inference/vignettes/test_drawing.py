@@ -21,7 +21,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.vignettes import JobFolder, draw_job, open_job, read_manifest
 from conjury.inference.vignettes.jobs import drawing
 from conjury.inference.vignettes.jobs.drawing import measure_costs, plan
-from conjury.inference.vignettes.jobs.jobs import Renderer, check_job, record_job, with_faces
+from conjury.inference.vignettes.jobs.drawing_jobs import Renderer, check_job, record_job, with_faces
 
 BOTH = np.arange(1, PROFILES + 1)
 

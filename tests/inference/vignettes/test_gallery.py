@@ -15,7 +15,7 @@ from PIL import Image
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import Study, load_study
 from conjury.inference.vignettes import Job, choose_profiles, open_job
-from conjury.inference.vignettes.gallery import (
+from conjury.inference.vignettes.contact_sheet import (
     COLUMN,
     GAP,
     GalleryProfile,

@@ -14,8 +14,8 @@ from made_up.vignettes import RECORDS
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import LAYOUTS
 from conjury.inference.vignettes import load_layout
+from conjury.inference.vignettes.layout_parts import count, parse_template
 from conjury.inference.vignettes.layouts import VignetteLayout, shipped_icons
-from conjury.inference.vignettes.parts import count, parse_template
 
 GOOD = Path(__file__).with_name("card.yaml").read_text(encoding="utf-8")
 SHIPPED = sorted(file.stem for file in LAYOUTS.glob("*.yaml"))

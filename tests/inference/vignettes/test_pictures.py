@@ -15,8 +15,8 @@ from cases import cases
 from fakes.studies import towns, write_study
 from PIL import Image
 
-from conjury.inference.collecting.runs import RunFolder, merged_facts, run_facts
-from conjury.inference.design.drawn import save_design
+from conjury.inference.collecting.run_folder import RunFolder, merged_facts, run_facts
+from conjury.inference.design.run_design import save_design
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request

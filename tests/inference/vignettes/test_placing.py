@@ -20,8 +20,8 @@ from conjury.inference.design.stimuli.wording import fill
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 from conjury.inference.vignettes import TextStyle, load_layout
+from conjury.inference.vignettes.layout_parts import IconPiece, TextPiece
 from conjury.inference.vignettes.layouts import VignetteLayout
-from conjury.inference.vignettes.parts import IconPiece, TextPiece
 from conjury.inference.vignettes.placing import PictureBox, SetText, Size, fair_shares, place
 from conjury.inference.vignettes.typesetting import TextBlock, TextLine
 

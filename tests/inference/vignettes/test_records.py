@@ -27,7 +27,7 @@ from conjury.inference.study import Study, load_study
 from conjury.inference.study.asking import Cues
 from conjury.inference.tables.files import LAYOUTS
 from conjury.inference.vignettes import Faces, Job, open_job, vignette_records
-from conjury.inference.vignettes.jobs.jobs import check_ablation
+from conjury.inference.vignettes.jobs.drawing_jobs import check_ablation
 from conjury.inference.vignettes.jobs.store import study_faces
 
 CUES = ("both", "name", "face", "none")

@@ -26,8 +26,8 @@ from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 from conjury.inference.vignettes import JobFolder, encode, read_manifest
-from conjury.inference.vignettes.jobs import manifest, store
-from conjury.inference.vignettes.jobs.manifest import (
+from conjury.inference.vignettes.jobs import picture_manifest, store
+from conjury.inference.vignettes.jobs.picture_manifest import (
     drawn_profiles,
     file_sizes,
     job_hash,
@@ -94,7 +94,7 @@ def test_parts_give_the_same_bytes_in_any_order_and_after_a_crash(tmp_path_facto
     for parts in ([sorted(order)], np.split(np.array(order), sorted(set(cuts)))):
         folder = JobFolder(tmp_path_factory.mktemp("root"), "towns", "both")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(manifest, "GROUP", 7)
+            patch.setattr(picture_manifest, "GROUP", 7)
             for number, part in enumerate(parts):
                 write_part(folder, rows(folder, [int(one) for one in part]))
                 if number == merge:
@@ -111,7 +111,7 @@ def test_parts_give_the_same_bytes_in_any_order_and_after_a_crash(tmp_path_facto
 
 
 def test_pictures_drawn_again_replace_the_old_ones_and_rewriting_keeps_other_columns(folder, monkeypatch):
-    monkeypatch.setattr(manifest, "GROUP", 2)
+    monkeypatch.setattr(picture_manifest, "GROUP", 2)
     write_part(folder, rows(folder, [1, 2, 3, 4, 5]))
     merge_parts(folder)
     again = rows(folder, [2], shade=1)

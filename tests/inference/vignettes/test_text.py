@@ -21,7 +21,7 @@ from conjury.inference.vignettes import Fonts, TextStyle, Typesetter, characters
 from conjury.inference.vignettes import fonts as fonts_module
 from conjury.inference.vignettes.characters import NEWLINES, SPACE, levels, traits, visual_order
 from conjury.inference.vignettes.fonts import EMOJI
-from conjury.inference.vignettes.segments import Paragraph, TextRun, paragraphs
+from conjury.inference.vignettes.text_segments import Paragraph, TextRun, paragraphs
 from conjury.inference.vignettes.typesetting import Sprites, TextBlock, TextLine
 
 JAPANESE = pytest.mark.skipif(

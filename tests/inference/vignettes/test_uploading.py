@@ -17,7 +17,7 @@ from fakes.vignettes import rows
 
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.vignettes import JobFolder, read_manifest, upload
-from conjury.inference.vignettes.jobs.manifest import merge_parts, write_part
+from conjury.inference.vignettes.jobs.picture_manifest import merge_parts, write_part
 from conjury.inference.vignettes.jobs.uploading import Storage, check_address, open_storage
 
 ADDRESS = "https://pictures.example.org/audit"

@@ -13,7 +13,7 @@ import yaml
 from scipy.special import expit
 
 from conjury.inference.collecting.run_tables import choices_from_judgments
-from conjury.inference.design.drawn import DrawnDesign, draw_design
+from conjury.inference.design.run_design import DrawnDesign, draw_design
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from conjury.inference.panel.elsewhere.write import Exported, export_study
+from conjury.inference.panel.elsewhere.study_export import Exported, export_study
 
 HOSTILE = "<script>alert('x')</script> & \"${e://Field/slot}\" costs $5\nsecond line"
 CONSENT = "# Consent\n\nYou may stop at any time. <b>no HTML</b> ${e://Field/x}\n"

@@ -33,11 +33,11 @@ from conjury.inference.panel.pages.steps import (
     TextStep,
 )
 from conjury.inference.panel.plan import PanelPlan, make_plan
-from conjury.inference.panel.storage.reading import read_stored
+from conjury.inference.panel.storage.database_state import read_stored
 from conjury.inference.panel.visits import Refused, Timing, Visits
-from conjury.inference.panel.web.app import make_app
 from conjury.inference.panel.web.languages import SHIPPED
-from conjury.inference.panel.web.serving import open_socket
+from conjury.inference.panel.web.panel_app import make_app
+from conjury.inference.panel.web.panel_server import open_socket
 from conjury.inference.tables.columns import stream
 from made_up.exports import STUDIES
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.analysis.raters.models.dimensions.data import GroupRatings
+from conjury.analysis.raters.models.dimensions.dimension_data import GroupRatings
 
 RATED_STUDY = """
 name: tone

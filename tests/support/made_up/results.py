@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.analysis.audit.recovery import effect_recovery
 from conjury.analysis.pipeline.manifest import entry_of
-from conjury.analysis.pipeline.run import NamedResult, tables_of
+from conjury.analysis.pipeline.runner import NamedResult, tables_of
 from conjury.analysis.results import Result
 from conjury.inference.tables import write_table
 

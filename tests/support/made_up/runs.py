@@ -16,14 +16,14 @@ from starlette.testclient import TestClient
 
 from conjury.inference.collecting.past_runs import write_tables
 from conjury.inference.collecting.prices import read_prices
-from conjury.inference.collecting.runs import RunFolder
+from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome
-from conjury.inference.panel.view.answers import gather
-from conjury.inference.panel.view.app import make_app
+from conjury.inference.panel.view.blind_labelling import DesignPairs, Event, label_tables
 from conjury.inference.panel.view.filters import CheckAlarm, Collection
-from conjury.inference.panel.view.labels import DesignPairs, Event, label_tables
-from conjury.inference.panel.view.sources import open_sources
+from conjury.inference.panel.view.run_sources import open_sources
+from conjury.inference.panel.view.view_app import make_app
+from conjury.inference.panel.view.viewed_answers import gather
 from conjury.inference.study import load_any_study
 from conjury.inference.tables import write_table
 from made_up.panels import HERE, SECRET, hidden, in_thread

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pandas as pd
 
-from conjury.analysis.report.sentences import corrections, missing, published
-from conjury.analysis.report.tables import number
+from conjury.analysis.report.sentences import correction_sentences, missing_sentences, published_sentences
+from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
 
 
@@ -17,8 +17,10 @@ def answered(draws: Draws) -> str:
     n = draws.size(1, 12)
     who, n_asked = draws.names(n, "judge", draws.size(1, 8)), draws.counts(n)
     got = n_asked - np.where(draws.rng.random(n) < 0.5, 0, draws.rng.integers(0, n_asked + 1))
-    given_by_judge = missing.answered_by(pd.Series(who), pd.Series(got), pd.Series(n_asked))
-    text = missing.answered_in_words(missing.answers_given(given_by_judge, "judges", "ratings"))
+    given_by_judge = missing_sentences.answered_by(pd.Series(who), pd.Series(got), pd.Series(n_asked))
+    text = missing_sentences.answered_in_words(
+        missing_sentences.answers_given(given_by_judge, "judges", "ratings")
+    )
     total = {name: [0, 0] for name in who}
     for name, answers, asks in zip(who, got, n_asked, strict=True):
         total[name] = [total[name][0] + answers, total[name][1] + asks]
@@ -29,7 +31,7 @@ def answered(draws: Draws) -> str:
         assert text.startswith(f"All {len(total)} judges")
     else:
         assert text.startswith(f"Of {len(total)} judges, {len(lacking)} lack{'s' * (len(lacking) == 1)}")
-        assert (" and so on" in text) == (len(lacking) > missing.MOST_NAMED)
+        assert (" and so on" in text) == (len(lacking) > missing_sentences.MOST_NAMED)
         assert ("answered all" in text) == (len(lacking) < len(total))
         assert ("the others" in text) == (len(total) - len(lacking) > 1)
         for name in total:
@@ -45,8 +47,8 @@ def turning(draws: Draws) -> str:
         conclusion[:] = draws.one(["turns", "holds", "none"])
     tipping, where = draws.shares(len(conclusion)), draws.names(len(conclusion), "row")
     null = "0" if (conclusion != "none").any() else draws.one(["0", ""])
-    record = missing.count_turning(conclusion, pd.Series(tipping), null, pd.Series(where))
-    text = missing.turning_in_words(record)
+    record = missing_sentences.count_turning(conclusion, pd.Series(tipping), null, pd.Series(where))
+    text = missing_sentences.turning_in_words(record)
     n = sum(one != "none" for one in conclusion)
     turns = [k for k, one in enumerate(conclusion) if one == "turns"]
     if not n:
@@ -69,7 +71,9 @@ def turning(draws: Draws) -> str:
 def unanswered(draws: Draws) -> str:
     status = [draws.one(["ok", "refused", "invalid"]) for _ in range(draws.size())]
     n = draws.counts(len(status), draws.one([5, 5000]))
-    text = missing.unanswered_in_words(missing.count_unanswered(frame(status=status, n=n)))
+    text = missing_sentences.unanswered_in_words(
+        missing_sentences.count_unanswered(frame(status=status, n=n))
+    )
     total = sum(n)
     without = sum(count for one, count in zip(status, n, strict=True) if one != "ok")
     if not total:
@@ -89,7 +93,7 @@ def gains(draws: Draws) -> str:
     gain = np.where(draws.rng.random(n) < 0.2, 1.003, gain)
     table = frame(gain=gain, n_effective=100 * gain)
     lengths = np.where(draws.rng.random(n) < 0.3, np.nan, draws.rng.uniform(0.5, 1.2, n))
-    text = corrections.gains_in_words(corrections.gains_of(table, lengths, "GPT", "people"))
+    text = correction_sentences.gains_in_words(correction_sentences.gains_of(table, lengths, "GPT", "people"))
     values = sorted(x for x in gain if not is_missing(x))
     assert text.startswith("With GPT no estimate") == (not values)
     if values:
@@ -111,14 +115,16 @@ def useless(draws: Draws) -> str:
     n = draws.size()
     gain = draws.holes(np.array([draws.one([0.9, 1.0, 1.004, 2.0]) for _ in range(n)]))
     rows = draws.names(n, "row")
-    text = corrections.useless_in_words(corrections.find_useless_gains(frame(gain=gain), rows))
+    text = correction_sentences.useless_in_words(
+        correction_sentences.find_useless_gains(frame(gain=gain), rows)
+    )
     values = [x for x in gain if not is_missing(x)]
     none = [row for row, x in zip(rows, gain, strict=True) if x <= 1]
     assert (text == "") == (not none)
     if none:
         assert out_of(text) == (len(none), len(values))
         assert all(row in none for row in rows if f"*{row}*" in text)
-        assert all(corrections.gain_text(x) != "1.00" for x in values if x not in (1.0,))
+        assert all(correction_sentences.gain_text(x) != "1.00" for x in values if x not in (1.0,))
     return text
 
 
@@ -131,12 +137,12 @@ def moved(draws: Draws) -> str:
         difference = np.array([0.1, -0.1])
     corrected, names = reported + difference, draws.names(n, "class")
     table = frame(reported=reported, corrected=corrected, lower=corrected - 0.1, upper=corrected + 0.1)
-    record = corrections.find_largest_shift(table, names)
+    record = correction_sentences.find_largest_shift(table, names)
     values = [abs(c - r) for c, r in zip(corrected, reported, strict=True) if not is_missing(c)]
     assert (record is None) == (not values)
     if record is None:
         return ""
-    text = corrections.moved_in_words(record)
+    text = correction_sentences.moved_in_words(record)
     most = [k for k in range(n) if abs(abs(corrected[k] - reported[k]) - max(values)) < 1e-9]
     assert ("moves no rate" in text) == (max(values) < 1e-9)
     if max(values) >= 1e-9:
@@ -149,10 +155,10 @@ def moved(draws: Draws) -> str:
 
 @case("consistent_in_words")
 def consistent(draws: Draws) -> str:
-    verdicts = [draws.one(list(published.COUNTED)) for _ in range(draws.size())]
-    text = published.consistent_in_words(published.count_verdicts(pd.Series(verdicts)))
+    verdicts = [draws.one(list(published_sentences.COUNTED)) for _ in range(draws.size())]
+    text = published_sentences.consistent_in_words(published_sentences.count_verdicts(pd.Series(verdicts)))
     assert text.startswith(f"Of {len(verdicts)} published number")
-    for verdict, forms in published.COUNTED.items():
+    for verdict, forms in published_sentences.COUNTED.items():
         n = verdicts.count(verdict)
         assert re.search(rf"\b{n} {re.escape(forms[n != 1])}", text) or not n
     return text
@@ -162,7 +168,9 @@ def consistent(draws: Draws) -> str:
 def chances(draws: Draws) -> str:
     verdicts = [draws.one(["consistent", "untested"]) for _ in range(draws.size())]
     chance = draws.shares(len(verdicts))
-    text = published.chances_in_words(published.chances(frame(verdict=verdicts, chance=chance)))
+    text = published_sentences.chances_in_words(
+        published_sentences.chances(frame(verdict=verdicts, chance=chance))
+    )
     values = [c for v, c in zip(verdicts, chance, strict=True) if v == "consistent" and not is_missing(c)]
     likely = sum(c > 0.5 for c in values)
     assert (text == "") == (not values)
@@ -182,7 +190,7 @@ def differences(draws: Draws) -> tuple[pd.Series, list[float]]:
 @case("apart_in_words")
 def apart(draws: Draws) -> str:
     gaps, values = differences(draws)
-    text = published.apart_in_words(published.difference_sizes(gaps))
+    text = published_sentences.apart_in_words(published_sentences.difference_sizes(gaps))
     assert text.startswith("No") == (not values)
     if values:
         assert text.startswith(f"{len(values)} published number")
@@ -194,8 +202,8 @@ def apart(draws: Draws) -> str:
 @case("exact_in_words")
 def exact(draws: Draws) -> str:
     gaps, values = differences(draws)
-    text = published.exact_in_words(published.difference_sizes(gaps))
-    n = sum(bool(gap < published.CLOSE) for gap in values)
+    text = published_sentences.exact_in_words(published_sentences.difference_sizes(gaps))
+    n = sum(bool(gap < published_sentences.CLOSE) for gap in values)
     assert ("all agree" in text) == (n == len(values) > 1)
     if values and n < len(values):
         assert f"{n} agree{'s' * (n == 1)} to the last" in text
@@ -207,7 +215,7 @@ def exact(draws: Draws) -> str:
 def rerun(draws: Draws) -> str:
     n = draws.size(0, 5)
     exact_ones = draws.size(0, n)
-    text = published.rerun_in_words(published.Rerun(exact_ones, n))
+    text = published_sentences.rerun_in_words(published_sentences.Rerun(exact_ones, n))
     assert ("give the published numbers." in text) == (exact_ones == n > 0)
     if exact_ones < n:
         assert out_of(text) == (exact_ones, n)

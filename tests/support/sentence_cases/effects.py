@@ -9,17 +9,22 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from conjury.analysis.report.sentences import diagnosed, effects, instrument, preferences
-from conjury.analysis.report.tables import number
+from conjury.analysis.report.sentences import (
+    diagnostic_sentences,
+    effect_sentences,
+    instrument_sentences,
+    preference_sentences,
+)
+from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
 
 
 @case("checks_in_words")
 def checks(draws: Draws) -> str:
-    verdicts = [draws.one(list(diagnosed.COUNTED)) for _ in range(draws.size())]
-    text = diagnosed.checks_in_words(diagnosed.verdicts_of(pd.Series(verdicts)))
+    verdicts = [draws.one(list(diagnostic_sentences.COUNTED)) for _ in range(draws.size())]
+    text = diagnostic_sentences.checks_in_words(diagnostic_sentences.verdicts_of(pd.Series(verdicts)))
     assert text.startswith(f"Of {len(verdicts)} check{'s' * (len(verdicts) > 1)}, ")
-    for verdict, forms in diagnosed.COUNTED.items():
+    for verdict, forms in diagnostic_sentences.COUNTED.items():
         n = verdicts.count(verdict)
         assert (f"{n} {forms[n != 1]}" in text) == (n > 0)
     return text
@@ -29,14 +34,14 @@ def checks(draws: Draws) -> str:
 def reliability(draws: Draws) -> str:
     judges = draws.names(draws.size(1, 9), "judge", 4)
     mine = [judge for judge in judges if draws.flip(0.8)] or judges[:1]
-    values = diagnosed.RepeatVerdict("Agrees.", tuple(mine), len(set(mine)), len(judges))
-    text = diagnosed.reliability_in_words(values)
+    values = diagnostic_sentences.RepeatVerdict("Agrees.", tuple(mine), len(set(mine)), len(judges))
+    text = diagnostic_sentences.reliability_in_words(values)
     if text.startswith("All"):
         assert sorted(mine) == sorted(judges)
         assert text.startswith(f"All {len(set(judges))} judges")
         assert ("prompts" in text) == (len(set(judges)) < len(judges))
     else:
-        assert text.count(";") == min(len(mine), diagnosed.MOST_NAMED + 1) - 1
+        assert text.count(";") == min(len(mine), diagnostic_sentences.MOST_NAMED + 1) - 1
     return text
 
 
@@ -48,7 +53,9 @@ def detectability(draws: Draws) -> str:
     keys = {"judge": "gpt", "feature": "tone", "level": draws.names(n, "level")}
     table = frame(**keys, estimate=estimate, effect_found=least, power=power)
     tests = frame(**keys, p=p) if draws.flip(0.8) else pd.DataFrame()
-    text = diagnosed.detectability_in_words(diagnosed.detectability(table, tests, alpha))
+    text = diagnostic_sentences.detectability_in_words(
+        diagnostic_sentences.detectability(table, tests, alpha)
+    )
     n_tested, significant, not_significant = 0, 0, 0
     for k in range(n):
         if is_missing(estimate[k]) or is_missing(least[k]):
@@ -80,7 +87,9 @@ def widest(draws: Draws) -> str:
     method = [draws.one(["CR1", "CR2", "pigeonhole", "mixed", "wild"]) for _ in range(n)]
     clusters, names = draws.counts(n) + 2, draws.names(n, "level")
     table = frame(ratio=ratio, method=method, n_clusters=clusters)
-    text = diagnosed.widest_in_words(diagnosed.find_largest_ratios(table, pd.Series(names)))
+    text = diagnostic_sentences.widest_in_words(
+        diagnostic_sentences.find_largest_ratios(table, pd.Series(names))
+    )
     by = [k for k in range(n) if method[k] in ("CR1", "CR2") and not is_missing(ratio[k])]
     if not by:
         assert text == "No standard errors are clustered by stimuli."
@@ -102,12 +111,14 @@ def largest_effect(draws: Draws) -> str:
     lower, upper = draws.limits(estimate)
     levels, judges = draws.names(n, "level"), draws.names(n, "judge", 2)
     table = frame(estimate=estimate, std_error=errors, lower=lower, upper=upper, judge=judges)
-    record = effects.largest_effect(table, levels, ["95% interval"] * len(table), of_prompts=draws.flip())
+    record = effect_sentences.largest_effect(
+        table, levels, ["95% interval"] * len(table), of_prompts=draws.flip()
+    )
     sizes = [abs(e) for e, s in zip(estimate, errors, strict=True) if not is_missing(e) and not is_missing(s)]
     assert (record is None) == (not sizes)
     if record is None:
         return ""
-    text = effects.largest_effect_in_words(record)
+    text = effect_sentences.largest_effect_in_words(record)
     at = levels.index(record.level)
     assert abs(estimate[at]) == max(sizes)
     assert f"largest effect is {number(estimate[at])}" in text
@@ -127,11 +138,11 @@ def uneven(draws: Draws) -> str:
         sizes = dict.fromkeys(names, 50) | {names[-1]: draws.one([199, 200])}
     rows = [(name, *sorted(draws.rng.normal(0, 1, 2))) for name in names for _ in range(draws.size(1, 4))]
     table = pd.DataFrame(rows, columns=["judge", "lower", "upper"])
-    record = effects.compare_sample_sizes(table, sizes)
+    record = effect_sentences.compare_sample_sizes(table, sizes)
     assert (record is None) == (max(sizes.values()) < 4 * min(sizes.values()))
     if record is None:
         return ""
-    text = effects.uneven_in_words(record)
+    text = effect_sentences.uneven_in_words(record)
     least = min(sizes, key=lambda name: sizes[name])
     assert sizes[record.judge] == sizes[least]
     assert f"{sizes[least]} profiles" in text
@@ -145,12 +156,12 @@ def uneven(draws: Draws) -> str:
 def sided(draws: Draws) -> str:
     n = draws.size()
     share, judges = draws.shares(n), draws.names(n, "judge")
-    record = effects.find_sided_judges(frame(judge=judges, estimate=share))
+    record = effect_sentences.find_sided_judges(frame(judge=judges, estimate=share))
     far = [judge for judge, value in zip(judges, share, strict=True) if abs(value - 0.5) > 0.25]
     assert [one.judge for one in record] == far
-    text = " ".join(map(effects.sided_in_words, record))
+    text = " ".join(map(effect_sentences.sided_in_words, record))
     for one in record:
-        assert ("100.0%" in effects.sided_in_words(one)) == (one.share == 1)
+        assert ("100.0%" in effect_sentences.sided_in_words(one)) == (one.share == 1)
     return text
 
 
@@ -158,10 +169,10 @@ def sided(draws: Draws) -> str:
 def differing(draws: Draws) -> str:
     n, alpha = draws.size(1, 12), 0.05
     judges, p = draws.names(n, "model", draws.size(1, 5)), draws.p(n)
-    values = effects.count_differences(
+    values = effect_sentences.count_differences(
         frame(judge=judges, p_adjusted=p), "AMCEs", alpha, of_prompts=draws.flip()
     )
-    text = effects.differing_in_words(values)
+    text = effect_sentences.differing_in_words(values)
     tested = {j: [x for k, x in zip(judges, p, strict=True) if k == j and not is_missing(x)] for j in judges}
     tested = {judge: all_p for judge, all_p in tested.items() if all_p}
     clear = {judge: sum(x < alpha for x in all_p) for judge, all_p in tested.items()}
@@ -175,8 +186,8 @@ def differing(draws: Draws) -> str:
         assert out_of(text) == (n_models, len(tested))
         for judge, all_p in tested.items():
             assert f"{judge} in" not in text or f"{judge} in {clear[judge]} of {len(all_p)}" in text
-        assert (" and so on" in text) == (n_models > 0 and len(tested) > effects.MOST_MODELS)
-        ranked = sorted(clear.values(), reverse=True)[: effects.MOST_MODELS]
+        assert (" and so on" in text) == (n_models > 0 and len(tested) > effect_sentences.MOST_MODELS)
+        ranked = sorted(clear.values(), reverse=True)[: effect_sentences.MOST_MODELS]
         named = [clear[judge] for judge in clear if f"{judge} in" in text]
         assert not n_models or sorted(named, reverse=True) == ranked
     return text
@@ -191,7 +202,7 @@ def largest_difference(draws: Draws) -> str:
     table = frame(
         estimate=estimate, p_adjusted=p, lower=lower, upper=upper, judge=judges, model=estimate, people=0.0
     )
-    record = effects.largest_difference(table, levels, 0.05)
+    record = effect_sentences.largest_difference(table, levels, 0.05)
     tested = [k for k in range(n) if not is_missing(p[k])]
     assert (record is None) == (not tested)
     if record is None:
@@ -199,7 +210,7 @@ def largest_difference(draws: Draws) -> str:
     at = levels.index(record.level)
     assert at in tested
     assert abs(estimate[at]) == max(abs(estimate[k]) for k in tested)
-    text = effects.largest_difference_in_words(record)
+    text = effect_sentences.largest_difference_in_words(record)
     assert (f"of {judges[at]} is" in text) == (len({judges[k] for k in tested}) > 1)
     return text
 
@@ -209,7 +220,9 @@ def excluding(draws: Draws) -> str:
     share = draws.shares(draws.size(), missing=False)
     lower, upper = draws.limits(share)
     lower = np.where(draws.rng.random(len(share)) < 0.2, 0.5, lower)
-    text = preferences.excluding_in_words(preferences.excluding_half(frame(lower=lower, upper=upper)))
+    text = preference_sentences.excluding_in_words(
+        preference_sentences.excluding_half(frame(lower=lower, upper=upper))
+    )
     values = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a) and not is_missing(b)]
     if not values:
         assert text == "There are no intervals."
@@ -222,7 +235,7 @@ def excluding(draws: Draws) -> str:
 def clearest(draws: Draws) -> str:
     share = draws.shares(draws.size())
     names, others = draws.names(len(share), "level"), draws.names(len(share), "other")
-    record = preferences.find_clearest_preference(frame(estimate=share), names, others)
+    record = preference_sentences.find_clearest_preference(frame(estimate=share), names, others)
     difference = [abs(x - 0.5) for x in share if not is_missing(x)]
     assert (record is None) == (not difference or max(difference) < 1e-9)
     if record is None:
@@ -231,13 +244,13 @@ def clearest(draws: Draws) -> str:
     assert abs(share[at] - 0.5) == max(difference)
     assert record.behind == (others if share[at] > 0.5 else names)[at]
     assert record.share > 0.5
-    return preferences.clearest_in_words(record)
+    return preference_sentences.clearest_in_words(record)
 
 
 @case("cycles_in_words")
 def cycles(draws: Draws) -> str:
     p, joint = draws.p(draws.size()), draws.one([np.nan, 0.0499, 0.3])
-    text = preferences.cycles_in_words(preferences.cycles(frame(p_holm=p), joint, 0.05))
+    text = preference_sentences.cycles_in_words(preference_sentences.cycles(frame(p_holm=p), joint, 0.05))
     values = [x for x in p if not is_missing(x)]
     if values:
         assert out_of(text) == (sum(x < 0.05 for x in values), len(values))
@@ -249,12 +262,12 @@ def cycles(draws: Draws) -> str:
 def most_important(draws: Draws) -> str:
     share = draws.shares(draws.size())
     names = draws.names(len(share), "attribute")
-    record = preferences.most_important(frame(estimate=share), names, ["95% interval"] * len(share))
+    record = preference_sentences.most_important(frame(estimate=share), names, ["95% interval"] * len(share))
     values = [x for x in share if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
         return ""
-    text = preferences.most_important_in_words(record)
+    text = preference_sentences.most_important_in_words(record)
     first = [name for name, x in zip(names, share, strict=True) if x == max(values)]
     assert list(record.names) == first
     assert ("equally" in text) == (len(first) == len(values) > 1)
@@ -265,7 +278,7 @@ def most_important(draws: Draws) -> str:
 @case("majorities_in_words")
 def majorities(draws: Draws) -> str:
     values = [draws.one(["for", "against", "unclear", None]) for _ in range(draws.size())]
-    text = preferences.majorities_in_words(preferences.majorities(frame(majority=values)))
+    text = preference_sentences.majorities_in_words(preference_sentences.majorities(frame(majority=values)))
     assert out_of(text) == (sum(one in ("for", "against") for one in values), len(values))
     return text
 
@@ -277,11 +290,11 @@ def positions(draws: Draws) -> str:
     share = draws.shares(len(subset), missing=False)
     lower, upper = draws.limits(share)
     table = frame(quantity=subset, estimate=share, lower=lower, upper=upper, n=draws.counts(len(subset)) + 1)
-    record = instrument.positions("judge a", table)
+    record = instrument_sentences.positions("judge a", table)
     assert (record is None) == ("first_share" not in subset)
     if record is None:
         return ""
-    text = instrument.positions_in_words(record)
+    text = instrument_sentences.positions_in_words(record)
     assert ("both orders" in text) == (len(subset) == len(quantities))
     assert (" 100% of" in text) == (share[0] == 1)
     assert (" 0% of" in text) == (share[0] == 0)
@@ -293,12 +306,14 @@ def flipping(draws: Draws) -> str:
     share = draws.shares(draws.size())
     lower, upper = draws.limits(share)
     names, judges = (pd.Series(draws.names(len(share), stem)) for stem in ("facet", "judge"))
-    record = instrument.find_largest_flip(frame(estimate=share, lower=lower, upper=upper), names, judges)
+    record = instrument_sentences.find_largest_flip(
+        frame(estimate=share, lower=lower, upper=upper), names, judges
+    )
     values = [x for x in share if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
         return ""
-    text = instrument.flipping_in_words(record)
+    text = instrument_sentences.flipping_in_words(record)
     at = names.tolist().index(record.facet)
     assert share[at] == max(values)
     assert record.judge == judges[at]
@@ -312,7 +327,7 @@ def changing(draws: Draws) -> str:
     judges = draws.names(len(turns), "judge", draws.size(1, 3))
     n = [draws.one([4, 12, 12]) for _ in turns]
     table = frame(judge=judges, conclusion_turns=turns, n_specifications=n)
-    text = instrument.changing_in_words(instrument.count_changes(table))
+    text = instrument_sentences.changing_in_words(instrument_sentences.count_changes(table))
     values = [x for x in turns if not is_missing(x)]
     assert (f"{min(n)} to {max(n)}" in text) == (min(n) < max(n))
     if values:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from conjury.analysis.frames.rounding import percentage
-from conjury.analysis.report.sentences import labels, raters
-from conjury.analysis.report.tables import number
+from conjury.analysis.report.sentences import label_sentences, rater_sentences
+from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
 
 
@@ -25,17 +25,17 @@ def best(draws: Draws) -> str:
     share = draws.shares(draws.size())
     names = draws.names(len(share), "judge")
     over, below, above, compared = over_baseline(draws)
-    reference = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
+    reference = label_sentences.baseline(over, "the most frequent label") if draws.flip(0.8) else None
     cells = [number(x, 2) for x in share]
     later = draws.flip()
-    record = labels.find_best_judges(
+    record = label_sentences.find_best_judges(
         frame(_who=names, estimate=share), cells, draws.one(["", "Wit"]), reference, later
     )
     values = [x for x in share if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
         return ""
-    text = labels.best_in_words(record)
+    text = label_sentences.best_in_words(record)
     first = [name for name, x in zip(names, share, strict=True) if x == max(values)]
     assert list(record.names) == first
     assert ("highest" in text) == (len(first) < len(values) and len(values) > 1)
@@ -56,14 +56,16 @@ def compared(draws: Draws) -> str:
     for later in range(draws.size(0, 3)):
         share = draws.shares(draws.size(1, 3))
         over, *_ = over_baseline(draws)
-        reference = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
+        reference = label_sentences.baseline(over, "the most frequent label") if draws.flip(0.8) else None
         names, cells = draws.names(len(share), "judge"), ["0.5"] * len(share)
         record.append(
-            labels.find_best_judges(frame(_who=names, estimate=share), cells, "", reference, later > 0)
+            label_sentences.find_best_judges(
+                frame(_who=names, estimate=share), cells, "", reference, later > 0
+            )
         )
     described = [one for one in record if one is not None]
-    before = [labels.best_in_words(one) for one in described]
-    text = labels.compared_in_words(labels.compare_with_baseline(described, "95%"))
+    before = [label_sentences.best_in_words(one) for one in described]
+    text = label_sentences.compared_in_words(label_sentences.compare_with_baseline(described, "95%"))
     single = sum(one.count("it is correct") for one in before)
     counts = any(" of " in one.partition(";")[2] for one in before)
     assert ("counts are" in text) == counts
@@ -77,7 +79,9 @@ def parsed(draws: Draws) -> str:
     n = draws.counts(draws.size(), 3000) + 1
     ok = np.array([draws.one([0, count, max(count - 1, 0), count // 2]) for count in n])
     names = draws.names(len(n), "judge")
-    text = labels.parsed_in_words(labels.find_least_parsed(pd.Series(ok), pd.Series(n), names))
+    text = label_sentences.parsed_in_words(
+        label_sentences.find_least_parsed(pd.Series(ok), pd.Series(n), names)
+    )
     share = [a / b for a, b in zip(ok, n, strict=True)]
     assert text.startswith("All answers") == (min(share) == 1)
     assert ("100%" in text) is False
@@ -94,7 +98,7 @@ def parsed(draws: Draws) -> str:
 @case("rules_in_words")
 def rules(draws: Draws) -> str:
     parts = [int(k) for k in draws.counts(4, 2000)]
-    text = labels.rules_in_words(labels.RuleDifferences(sum(parts), *parts[:3]))
+    text = label_sentences.rules_in_words(label_sentences.RuleDifferences(sum(parts), *parts[:3]))
     for n, what in zip(parts[:3], ("lenient", "strict", "different"), strict=True):
         assert not text or (what in text and percentage(n / sum(parts), 1) in text)
     return text
@@ -104,7 +108,7 @@ def rules(draws: Draws) -> str:
 def copies(draws: Draws) -> str:
     cells = draws.size(1, 6)
     copied = draws.size(0, cells)
-    text = labels.copies_in_words(labels.Copies(copied, cells))
+    text = label_sentences.copies_in_words(label_sentences.Copies(copied, cells))
     assert (text == "") == (copied == 0)
     if copied:
         assert out_of(text) == (copied, cells)
@@ -120,9 +124,9 @@ def overused(draws: Draws) -> str:
     ratio = np.abs(draws.numbers(n, 3.0, missing=False))
     often = (draws.rng.random(n) < draws.one([0, 0.5, 1])) & (ratio > 0)
     table = frame(judge=judges, _who=who, _label=draws.names(n, "label"), ratio=ratio)
-    fewest = labels.FEWEST_GOLD
+    fewest = label_sentences.FEWEST_GOLD
     table["n_gold"] = np.where(often, fewest, draws.one([0, fewest - 1, fewest]))
-    text = labels.overused_in_words(labels.find_overused_labels(table, often))
+    text = label_sentences.overused_in_words(label_sentences.find_overused_labels(table, often))
     guilty = {judge for judge, flag in zip(judges, often, strict=True) if flag}
     if not guilty:
         untested = bool((table["n_gold"] < fewest).all())
@@ -134,11 +138,11 @@ def overused(draws: Draws) -> str:
     for name, value, flag in zip(who, ratio, often, strict=True):
         if flag:
             largest[name] = max(value, largest.get(name, 0))
-    displayed = sorted(largest.values(), reverse=True)[: labels.MOST_NAMED]
+    displayed = sorted(largest.values(), reverse=True)[: label_sentences.MOST_NAMED]
     assert [float(part.rpartition("(")[2].rstrip(").")) for part in text.split(": ")[1].split("; ")] == [
         float(number(value, 1)) for value in displayed
     ]
-    assert ("largest ratio of each" in text) == (len(largest) <= labels.MOST_NAMED)
+    assert ("largest ratio of each" in text) == (len(largest) <= label_sentences.MOST_NAMED)
     return text
 
 
@@ -148,8 +152,8 @@ def longest(draws: Draws) -> str:
     p, estimate = draws.p(n), draws.numbers(n, missing=False)
     judges, strata = draws.names(n, "judge", 6), draws.one([[], ["language"]])
     table = frame(judge=judges, p_adjusted=p, estimate=estimate)
-    text = labels.longest_in_words(
-        labels.count_length_differences(table, draws.one(["", "Wit"]), strata, 0.05)
+    text = label_sentences.longest_in_words(
+        label_sentences.count_length_differences(table, draws.one(["", "Wit"]), strata, 0.05)
     )
     values = [k for k in range(n) if not is_missing(p[k])]
     if not values:
@@ -170,7 +174,9 @@ def perturbed(draws: Draws) -> str:
     p, estimate = draws.p(n), draws.numbers(n)
     adjusted = draws.flip()
     table = frame(estimate=estimate, **{"p_adjusted" if adjusted else "p": p})
-    text = labels.perturbed_in_words(labels.count_perturbation_effects(table, "accuracy", 0.05))
+    text = label_sentences.perturbed_in_words(
+        label_sentences.count_perturbation_effects(table, "accuracy", 0.05)
+    )
     values = [k for k in range(n) if not is_missing(p[k]) and not is_missing(estimate[k])]
     clear = [k for k in values if p[k] < 0.05]
     assert ("after adjustment" in text) == (adjusted and bool(values))
@@ -189,7 +195,9 @@ def same_items(draws: Draws) -> str:
     has = draws.flip(0.8)
     if has:
         table["n_left_only"], table["n_right_only"] = draws.counts(n), draws.counts(n)
-    text = labels.same_items_in_words(labels.same_items(table, ["left", "right"], draws.one(["", "Holm"])))
+    text = label_sentences.same_items_in_words(
+        label_sentences.same_items(table, ["left", "right"], draws.one(["", "Holm"]))
+    )
     single: dict[tuple[str, str], int] = {}
     for row in table.to_dict("records"):
         pair = (row["left"], row["right"])
@@ -209,7 +217,9 @@ def passed(draws: Draws) -> str:
     rate = draws.shares(draws.size(1, 12))
     passes = [None if is_missing(x) else x >= 0.5 for x in rate]
     names = draws.names(len(rate), "model")
-    text = raters.passed_in_words(raters.count_passed_tests(frame(winning_rate=rate, passes=passes), names))
+    text = rater_sentences.passed_in_words(
+        rater_sentences.count_passed_tests(frame(winning_rate=rate, passes=passes), names)
+    )
     values = [x for x in rate if not is_missing(x)]
     good = [name for name, flag in zip(names, passes, strict=True) if flag]
     if not values:
@@ -217,7 +227,7 @@ def passed(draws: Draws) -> str:
         return text
     assert out_of(text) == (len(good), len(values))
     assert ("could not be tested" in text) == (len(values) < len(rate))
-    if len(good) <= raters.MOST_PASSED:
+    if len(good) <= rater_sentences.MOST_PASSED:
         assert all((name in text.replace(",", " ").replace(".", " ").split("passed")[1]) for name in good)
     return text
 
@@ -228,7 +238,7 @@ def ahead(draws: Draws) -> str:
     line = draws.one([0.0, 0.5])
     lower, upper = draws.limits(draws.numbers(n, missing=False) + line)
     table = frame(dimension=draws.names(n, "dimension", draws.size(1, 2)), lower=lower, upper=upper)
-    text = raters.ahead_in_words(raters.count_models_ahead(table, pd.Series([line] * n)))
+    text = rater_sentences.ahead_in_words(rater_sentences.count_models_ahead(table, pd.Series([line] * n)))
     values = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a)]
     first, last = sum(a > line for a, _ in values), sum(b < line for _, b in values)
     assert (text == "") == (not values)
@@ -249,12 +259,12 @@ def closest(draws: Draws) -> str:
     r = draws.numbers(draws.size())
     lower, upper = draws.limits(np.nan_to_num(r))
     names = [(f"c{k}", f"judge {k}", f"dimension {k}") for k in range(len(r))]
-    record = raters.find_highest_correlation(frame(estimate=r, lower=lower, upper=upper), names)
+    record = rater_sentences.find_highest_correlation(frame(estimate=r, lower=lower, upper=upper), names)
     values = [x for x in r if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
         return ""
-    text = raters.closest_in_words(record)
+    text = rater_sentences.closest_in_words(record)
     at = names.index((record.coefficient, record.judge, record.dimension))
     assert r[at] == max(values)
     assert ("highest" in text) == (len(values) > 1)
@@ -266,7 +276,7 @@ def orders(draws: Draws) -> str:
     share, chance = draws.shares(draws.size()), draws.shares(1, missing=False)[0]
     chances = pd.Series([chance if draws.flip(0.8) else 0.3 for _ in share])
     names = draws.names(len(share), "judge")
-    text = raters.orders_in_words(raters.orders(names, pd.Series(share), chances))
+    text = rater_sentences.orders_in_words(rater_sentences.orders(names, pd.Series(share), chances))
     values = [(name, x) for name, x in zip(names, share, strict=True) if not is_missing(x)]
     assert (text == "") == (not values)
     for name, x in values:
@@ -281,13 +291,13 @@ def orders(draws: Draws) -> str:
 def strongest(draws: Draws) -> str:
     r = draws.numbers(draws.size())
     share, others = draws.shares(len(r)), draws.names(len(r), "other")
-    record = raters.find_strongest_correlate(frame(estimate=r, probability=share), "People", others)
+    record = rater_sentences.find_strongest_correlate(frame(estimate=r, probability=share), "People", others)
     values = [x for x in r if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
         return ""
     assert abs(r[others.index(record.other)]) == max(map(abs, values))
-    text = raters.strongest_in_words(record)
+    text = rater_sentences.strongest_in_words(record)
     assert ("of draws" in text) == (not is_missing(record.probability))
     assert ("100%" in text) == (record.probability == 1)
     return text
@@ -301,7 +311,9 @@ def predicted(draws: Draws) -> str:
     table = frame(lower=lower, upper=upper, prior_lower=prior, prior_upper=draws.holes(prior + 1))
     outside = pd.Series(draws.rng.random(n) < draws.one([0, 0.5, 1]))
     rows = table["prior_lower"].notna() & table["prior_upper"].notna()
-    text = raters.predicted_in_words(raters.count_predicted_shares(table, outside, outside[rows], 0.05))
+    text = rater_sentences.predicted_in_words(
+        rater_sentences.count_predicted_shares(table, outside, outside[rows], 0.05)
+    )
     assert f"Of {n} observed share" in text
     assert f", {n - sum(outside)} {'is' if n - sum(outside) == 1 else 'are'} within" in text
     assert ("priors alone" in text) == bool(rows.any())

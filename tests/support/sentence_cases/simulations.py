@@ -7,8 +7,8 @@ import re
 import numpy as np
 
 from conjury.analysis.frames.rounding import percentage
-from conjury.analysis.report.sentences import simulations
-from conjury.analysis.report.tables import number
+from conjury.analysis.report.sentences import simulation_sentences
+from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing
 
 
@@ -18,7 +18,7 @@ def recovered(draws: Draws) -> str:
     inside, booted, levels = draws.shares(n), draws.shares(n), draws.counts(n)
     error = np.abs(draws.numbers(n, missing=False))
     table = frame(in_normal=inside, in_bootstrap=booted, n_levels=levels, max_abs_error=error)
-    text = simulations.recovered_in_words(simulations.average_coverage(table, ""))
+    text = simulation_sentences.recovered_in_words(simulation_sentences.average_coverage(table, ""))
     values = [k for k in range(n) if not is_missing(inside[k])]
     total = sum(levels[k] for k in values)
     assert (text == "") == (total == 0)
@@ -36,7 +36,7 @@ def inside(draws: Draws) -> str:
     of = draws.counts(len(names), 3000)
     hits = [int(draws.one([0, n, max(n - 1, 0), n // 2])) for n in of]
     counts = tuple((name, k, int(n)) for name, k, n in zip(names, hits, of, strict=True))
-    text = simulations.inside_in_words(simulations.CoverageShares(counts))
+    text = simulation_sentences.inside_in_words(simulation_sentences.CoverageShares(counts))
     for name, k, n in counts:
         assert (f"{name} " in text) == (n > 0)
         assert not n or (f"{name} 100%" in text) == (k == n)
@@ -50,8 +50,8 @@ def covering(draws: Draws) -> str:
     methods = draws.names(n, "method", 3)
     coverage = np.array([draws.one([0.95, 0.93, 0.5, 1.0]) for _ in range(n)])
     table = frame(method=methods, estimate=coverage, draws=draws.counts(n, 500) + 100, failures=0)
-    text = simulations.covering_in_words(
-        simulations.count_low_coverage(table, draws.one(["", "Texts"]), 0.95)
+    text = simulation_sentences.covering_in_words(
+        simulation_sentences.count_low_coverage(table, draws.one(["", "Texts"]), 0.95)
     )
     for method in set(methods):
         mine = table[table["method"] == method]

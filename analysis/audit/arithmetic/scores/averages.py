@@ -20,7 +20,7 @@ from ..findings import Finding, Group, Verdict, decide
 from ..numbers import ROUNDINGS, Interval, Printed, Rounding
 from ..settings import refuse, whole
 from .definitions import ScoreDefinition, definitions
-from .layout import GoldLayout
+from .gold_layout import GoldLayout
 from .measures import Measure
 from .search import MatrixSearch, search
 

@@ -11,7 +11,7 @@ from conjury.inference.errors import did_you_mean, listed
 from ..findings import Group
 from ..numbers import Interval, Printed, Rounding
 from ..settings import as_whole, one_of, refuse, whole
-from .layout import Bounds, GoldLayout, layout_of
+from .gold_layout import Bounds, GoldLayout, layout_of
 from .measures import OVERALL, RATIOS, Measure
 from .search import MatrixSearch
 

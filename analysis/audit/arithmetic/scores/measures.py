@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....numerics.types import Floats
-from .layout import ConfusionMatrix, GoldLayout
+from .gold_layout import ConfusionMatrix, GoldLayout
 
 RATIOS = ("recall", "precision", "f1")
 OVERALL = (

@@ -14,8 +14,8 @@ import numpy as np
 
 from ....numerics.types import Floats
 from ..numbers import Interval
-from .boxes import SLACK, Boxes, ScoreConstraint, narrow
-from .layout import ConfusionMatrix, GoldLayout
+from .gold_layout import ConfusionMatrix, GoldLayout
+from .matrix_boxes import SLACK, Boxes, ScoreConstraint, narrow
 from .measures import Measure, by_class, exact, values
 
 LIMIT = 8_000  # boxes of one search

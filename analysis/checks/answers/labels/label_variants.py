@@ -10,10 +10,10 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text, plain
 
+from ...judge_shares import MOST
 from ...judged import NotApplicableError
 from ...labelled import answers_of, gold_spellings, spellings_of
 from ...registry import Check, Question, check, highest
-from ...shares import MOST
 
 LABEL_VARIANTS = Question(
     code="CJ311",

@@ -8,9 +8,9 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
+from ...judge_shares import evidence, shares
 from ...labelled import NO_GOLD, answers_of
 from ...registry import Check, Question, check, highest, who
-from ...shares import evidence, shares
 
 MISSING_AS_RIGHT = Question(
     code="CJ309",

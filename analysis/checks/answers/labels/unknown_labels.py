@@ -10,10 +10,10 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
+from ...judge_shares import evidence, shares
 from ...judged import NotApplicableError
 from ...labelled import NO_GOLD, answers_of, canonical, gold_spellings, spellings_of
 from ...registry import Check, Question, check, highest, who
-from ...shares import evidence, shares
 
 UNKNOWN_LABELS = Question(
     code="CJ312",

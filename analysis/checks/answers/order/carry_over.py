@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ....conjoint import amce
-from ...effects import (
+from ...group_effects import (
     cluster_count,
     difference_frame,
     errors_of,

@@ -10,7 +10,7 @@ from scipy.stats import t as t_distribution
 
 from conjury.inference.errors import InputError
 
-from ....conjoint.reliability.agreement import clustered_share, sign_test
+from ....conjoint.reliability.agreeing_repeats import clustered_share, sign_test
 from ....figures.labels import level_at
 from ....frames.rounding import percentage
 from ....numerics.intervals import SAME

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ...effects import (
+from ...group_effects import (
     difference_frame,
     group_effects,
     judge_differences,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...effects import (
+from ...group_effects import (
     GroupEffects,
     difference_frame,
     group_effects,

@@ -11,8 +11,8 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
+from ...judge_shares import answers_of_models, evidence, graded, shares
 from ...registry import Check, Question, check, highest, who
-from ...shares import answers_of_models, evidence, graded, shares
 
 CONTINUED_PROMPT = Question(
     code="CJ316",

@@ -11,9 +11,9 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ....frames.sentences import agreeing
+from ...judge_shares import evidence, shares
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
-from ...shares import evidence, shares
 
 ERROR_TEXTS = Question(
     code="CJ317",

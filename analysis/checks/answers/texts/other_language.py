@@ -14,9 +14,9 @@ from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
 from ....frames.sentences import agreeing
+from ...judge_shares import answers_of_models, evidence, graded, shares
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
-from ...shares import answers_of_models, evidence, graded, shares
 
 OTHER_LANGUAGE = Question(
     code="CJ318",

@@ -16,9 +16,9 @@ from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
+from ...judge_shares import answers_of_models, evidence, graded, shares
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
-from ...shares import answers_of_models, evidence, graded, shares
 
 STRICT_LENIENT = Question(
     code="CJ310",

@@ -12,8 +12,8 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
+from ...judge_shares import answers_of_models, evidence, graded, shares
 from ...registry import Check, Question, check, highest, who
-from ...shares import answers_of_models, evidence, graded, shares
 
 TRUNCATION = Question(
     code="CJ315",

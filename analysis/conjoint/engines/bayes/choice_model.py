@@ -15,7 +15,7 @@ from conjury.inference.tables.frames import any_frame
 from ....frames.variables import Formula
 from ....numerics.intervals import check_alpha, draw_limits
 from ....numerics.types import Floats
-from ....raters.models.checks import (
+from ....raters.models.model_checks import (
     convergence,
     diagnostics,
     posterior_table,
@@ -24,13 +24,13 @@ from ....raters.models.checks import (
     statistic_check,
     verdict,
 )
-from ....raters.models.fitted import ModelFit, with_predictive
-from ....raters.models.sampling import Progress
+from ....raters.models.model_fit import ModelFit, with_predictive
+from ....raters.models.posterior_sampling import Progress
 from ...estimates import Estimates
 from ...request import make_request
 from ...rows import Data, frame_of
 from .engine import SampledModel, SamplerOptions, estimates_of, fit
-from .paired import PAIR, ChoiceDraws, PairedChoices, draw_population, rater_part_worths, raters_of
+from .paired_choices import PAIR, ChoiceDraws, PairedChoices, draw_population, rater_part_worths, raters_of
 
 RATER_DRAWS = 500  # draws at which part-worths of single raters are summarised
 AUTO = "auto"

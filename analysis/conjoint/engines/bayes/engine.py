@@ -18,14 +18,14 @@ from conjury.inference.errors import InputError
 
 from ....numerics.intervals import draw_limits
 from ....numerics.types import Floats
-from ....raters.models.checks import RHAT, convergence, sampler_state
+from ....raters.models.model_checks import RHAT, convergence, sampler_state
 from ....results import row_labels
 from ...estimands import plan_of
 from ...estimates import Estimates
-from ...plan import EstimationPlan, level_profiles, level_rows
+from ...estimation_plan import EstimationPlan, level_profiles, level_rows
 from ...request import EstimateRequest
 from ..solution import estimable, provenance_of, warn
-from .paired import (
+from .paired_choices import (
     PAIR,
     ChoiceDraws,
     PairedChoices,

@@ -29,9 +29,9 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 
 from ....numerics.types import Floats
-from ..fitted import Priors
-from ..sampling import Progress, available_cores, library, reporting
-from .data import GroupRatings
+from ..model_fit import Priors
+from ..posterior_sampling import Progress, available_cores, library, reporting
+from .dimension_data import GroupRatings
 
 _LOOK = 0.2  # seconds between looks at running chains
 _ROWS = 5_000  # ratings a kept draw goes over, in several sweeps where there are few

@@ -16,10 +16,10 @@ import numpy as np
 from conjury.inference.errors import InputError, listed
 
 from ....numerics.types import Floats
-from ..fitted import Prior, Priors
-from ..sampling import library
-from .data import OrdinalData, RatingCells, centring
-from .draws import BUMPS, EDGE, LEAST_SHARE, LINK_SD, QuadratureGrid, coordinates, dimensions
+from ..model_fit import Prior, Priors
+from ..posterior_sampling import library
+from .ordinal_data import OrdinalData, RatingCells, centring
+from .ordinal_draws import BUMPS, EDGE, LEAST_SHARE, LINK_SD, QuadratureGrid, coordinates, dimensions
 
 WHAT = ("severity", "discrimination")
 SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names
@@ -265,8 +265,8 @@ class Density:
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Log density and gradient at a vector of shape (D,)."""
-        from .kernel import log_likelihood
-        from .target import density_from, unpack_parameters
+        from .log_posterior import density_from, unpack_parameters
+        from .rating_kernel import log_likelihood
 
         free, gradient = np.ascontiguousarray(vector), np.empty(self.size)
         at = unpack_parameters(free, self._arranged)

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from ....frames.rounding import percentage
-from ...tables import interval, whole
+from ...table_format import interval, whole
 from ..facts import Facts
 from ..references import cite
-from .items import RESULTS, RUN, Checklist, Item, item, judged_item, recorded_item
+from .checklist_items import RESULTS, RUN, Checklist, Item, item, judged_item, recorded_item
 
 REFERENCE = f"After {cite('usami2026')}; the quantities are those that conjury measures."
 TESTS = "Add the section `instrument` to the study, collect, and run `conjury fit`."

@@ -7,11 +7,11 @@ from typing import Any
 
 from conjury.inference.errors import counted
 
-from ...tables import whole
+from ...table_format import whole
 from ..facts import Facts, template_text
-from ..findings import findings_of
+from ..opening_sentences import findings_of
 from ..references import cite
-from .items import RESULTS, RUN, Checklist, Item, item, recorded_item
+from .checklist_items import RESULTS, RUN, Checklist, Item, item, recorded_item
 
 REFERENCE = (
     f"{cite('feuerriegel2026')}. Codes and names of the items only; explanations are at llm-checklist.com."

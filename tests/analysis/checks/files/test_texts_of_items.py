@@ -9,7 +9,7 @@ from cases import cases
 from conjury.analysis.checks.files.hidden_instructions import hidden_instructions, instructions_in
 from conjury.analysis.checks.files.mangled_text import in_ids, in_text, in_texts, mangled_text
 from conjury.analysis.checks.files.unchanged_copies import describe_change, unchanged_copies
-from conjury.analysis.checks.texts import replace_values
+from conjury.analysis.checks.item_texts import replace_values
 from conjury.inference.perturb import perturb_items
 from conjury.inference.study import load_any_study
 from conjury.inference.tables.files import read_table

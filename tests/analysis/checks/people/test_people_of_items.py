@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conjury.analysis.checks.people.answers_by_task import spread_of, upper_tail
 from conjury.analysis.checks.people.constant_raters import (
     constant_raters,
     longest_stretch,
@@ -16,7 +17,6 @@ from conjury.analysis.checks.people.constant_raters import (
 )
 from conjury.analysis.checks.people.impossible_times import impossible_times
 from conjury.analysis.checks.people.model_like_people import model_like_people, stratified_p
-from conjury.analysis.checks.people.panels import spread_of, upper_tail
 
 ITEMS, PEOPLE = 40, 8
 

@@ -23,7 +23,7 @@ from conjury.analysis.conjoint.engines.bayes.engine import (
     averages,
     thin_draws,
 )
-from conjury.analysis.conjoint.engines.bayes.paired import (
+from conjury.analysis.conjoint.engines.bayes.paired_choices import (
     ChoiceDraws,
     PairedChoices,
     find_pairs,
@@ -33,7 +33,7 @@ from conjury.analysis.conjoint.engines.bayes.paired import (
     raters_of,
 )
 from conjury.analysis.conjoint.estimates import Estimates
-from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.runner import FitOptions
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import Simulation, simulate
 from conjury.inference.study import load_study
@@ -312,7 +312,7 @@ def _pairs(rng: np.random.Generator, n: int = 40, raters: int = 3) -> PairedChoi
 @pytest.mark.parametrize("raters", [0, 3])
 def test_likelihood_and_gradient_are_those_of_the_logit(raters: int) -> None:
     pytest.importorskip("numba")
-    from conjury.analysis.conjoint.engines.bayes.kernel import log_likelihood
+    from conjury.analysis.conjoint.engines.bayes.choice_kernel import log_likelihood
 
     rng = np.random.default_rng(raters)
     pairs = _pairs(rng, raters=raters)

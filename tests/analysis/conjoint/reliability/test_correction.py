@@ -14,7 +14,7 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 from conjury.analysis.conjoint import amce, amce_by_reference, amce_diffs, mm, mm_diffs, projoint, reliability
-from conjury.analysis.conjoint.reliability.agreement import sign_test
+from conjury.analysis.conjoint.reliability.agreeing_repeats import sign_test
 from conjury.analysis.conjoint.reliability.correction import SwapCorrectedEstimates
 from conjury.analysis.conjoint.reliability.repeats import first_answers
 from conjury.inference.errors import InputError

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.conjoint import reliability
-from conjury.analysis.conjoint.reliability.agreement import (
+from conjury.analysis.conjoint.reliability.agreeing_repeats import (
     clustered_share,
     sign_test,
     swapping_error,

@@ -25,7 +25,7 @@ from conjury.analysis.conjoint.estimates import Estimates
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.simulation import simulate
 from conjury.inference.simulation.conjoint.judges import read_truth_table
-from conjury.inference.simulation.conjoint.truth import true_values
+from conjury.inference.simulation.conjoint.true_effects import true_values
 from conjury.inference.study import Study, load_study
 
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"

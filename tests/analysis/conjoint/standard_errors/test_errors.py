@@ -20,7 +20,7 @@ from conjury.analysis.conjoint.engines.cregg import _columns_in_call
 from conjury.analysis.conjoint.estimands import plan_of
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.figures import alt, draw
-from conjury.analysis.numerics.panel import RowClusters
+from conjury.analysis.numerics.rating_panel import RowClusters
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices

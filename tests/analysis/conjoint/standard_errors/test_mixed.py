@@ -167,7 +167,7 @@ ODD = stimuli().assign(
 
 @pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "mixed"))
 def test_what_cannot_be_fitted_is_refused_in_a_sentence(match, columns, options, monkeypatch) -> None:
-    module = import_module("conjury.analysis.conjoint.standard_errors.mixed")
+    module = import_module("conjury.analysis.conjoint.standard_errors.mixed_effects")
     monkeypatch.setattr(module, "MOST_LEVELS", 29 if "levels" in match else module.MOST_LEVELS)
     with pytest.raises(InputError, match=match):
         mixed(ODD.assign(**columns), FORMULA, **options)

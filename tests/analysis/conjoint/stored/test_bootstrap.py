@@ -22,9 +22,9 @@ from conjury.analysis.conjoint import (
 )
 from conjury.analysis.conjoint.engines import unit_sums
 from conjury.analysis.conjoint.engines.replicates import influence_moments, replicate
-from conjury.analysis.conjoint.plan import CountPlan, EstimationPlan
+from conjury.analysis.conjoint.estimation import plan_for
+from conjury.analysis.conjoint.estimation_plan import CountPlan, EstimationPlan
 from conjury.analysis.conjoint.request import make_request
-from conjury.analysis.conjoint.run import plan_for
 from conjury.analysis.conjoint.verbs.frequencies import counted_cells, freqs_plan, props_plan
 from conjury.analysis.frames import unit_batches
 from conjury.analysis.numerics import intervals

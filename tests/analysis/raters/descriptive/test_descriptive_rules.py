@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.runner import FitOptions
 from conjury.analysis.raters import (
     Result,
     agreement,
@@ -25,7 +25,7 @@ from conjury.analysis.raters import (
     read_ratings,
     tier_accuracy,
 )
-from conjury.analysis.raters.descriptive.scores import average_samples
+from conjury.analysis.raters.descriptive.mean_ratings import average_samples
 from conjury.analysis.raters.descriptive.tier_accuracy import picked_ratings
 from conjury.inference.errors import InputError
 

@@ -12,7 +12,7 @@ from made_up.ratings import by_judge
 from scipy import stats
 
 from conjury.analysis.raters import Result, tier_accuracy
-from conjury.analysis.raters.descriptive.scores import item_scores, with_ties
+from conjury.analysis.raters.descriptive.mean_ratings import item_scores, with_ties
 from conjury.analysis.raters.descriptive.tier_accuracy import (
     correlations_of,
     difference_limits,

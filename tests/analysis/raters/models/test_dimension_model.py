@@ -11,12 +11,11 @@ import pytest
 from made_up.ratings import group_ratings
 from scipy import stats
 
-from conjury.analysis.figures.raters.models import predicted_shares
+from conjury.analysis.figures.raters.rater_model_figures import predicted_shares
 from conjury.analysis.raters import ModelFit, dimension_model
-from conjury.analysis.raters.models.dimensions.checks import default_priors, simulate_ratings_of
-from conjury.analysis.raters.models.dimensions.data import GroupRatings, dimension_data
-from conjury.analysis.raters.models.dimensions.sampler import GroupDraws, sample_group
-from conjury.analysis.raters.models.dimensions.tables import (
+from conjury.analysis.raters.models.dimensions.dimension_checks import default_priors, simulate_ratings_of
+from conjury.analysis.raters.models.dimensions.dimension_data import GroupRatings, dimension_data
+from conjury.analysis.raters.models.dimensions.dimension_tables import (
     correlation_table,
     correlations,
     correlations_by_level,
@@ -24,6 +23,7 @@ from conjury.analysis.raters.models.dimensions.tables import (
     pair_table,
     strongest_table,
 )
+from conjury.analysis.raters.models.dimensions.sampler import GroupDraws, sample_group
 from conjury.inference.errors import InputError
 
 pytestmark = pytest.mark.timeout(900)  # the first fit on a machine compiles the sampler

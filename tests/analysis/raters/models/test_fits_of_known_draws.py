@@ -21,10 +21,10 @@ from made_up.ratings import by_judge
 from uncompiled import uncompile
 
 from conjury.analysis.raters import ModelFit, dimension_model, label_model, rater_model
-from conjury.analysis.raters.models.labels import model as labels
-from conjury.analysis.raters.models.labels.data import read_labels
-from conjury.analysis.raters.models.ordinal import model as ordinal
-from conjury.analysis.raters.models.ordinal.draws import coordinates, dimensions
+from conjury.analysis.raters.models.labels import label_model as labels
+from conjury.analysis.raters.models.labels.panel_labels import read_labels
+from conjury.analysis.raters.models.ordinal import rater_model as ordinal
+from conjury.analysis.raters.models.ordinal.ordinal_draws import coordinates, dimensions
 
 xarray = pytest.importorskip("xarray", reason="xarray is not installed (the extra bayes)")
 pytest.importorskip("numba", reason="numba is not installed (the extra bayes)")

@@ -15,25 +15,25 @@ from scipy import stats
 from uncompiled import uncompile
 
 from conjury.analysis.raters import read_ratings
-from conjury.analysis.raters.models.dimensions.checks import default_priors
-from conjury.analysis.raters.models.dimensions.data import GroupRatings
+from conjury.analysis.raters.models.dimensions.dimension_checks import default_priors
+from conjury.analysis.raters.models.dimensions.dimension_data import GroupRatings
 from conjury.analysis.raters.models.dimensions.sampler import start
-from conjury.analysis.raters.models.fitted import Prior, override_priors
-from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
+from conjury.analysis.raters.models.model_fit import Prior, override_priors
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density
-from conjury.analysis.raters.models.ordinal.draws import grid, grid_step
+from conjury.analysis.raters.models.ordinal.ordinal_data import cells, ordinal_data
+from conjury.analysis.raters.models.ordinal.ordinal_draws import grid, grid_step
 
 pytest.importorskip("numba", reason="numba is not installed (the extra bayes)")
 
 from conjury.analysis.raters.models.dimensions import sweeps
-from conjury.analysis.raters.models.ordinal import kernel, target
+from conjury.analysis.raters.models.ordinal import log_posterior, rating_kernel
 
 STORED = Path(__file__).parents[3] / "fixtures" / "raters" / "sweeps.json"
 
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    uncompile(monkeypatch, sweeps, kernel, target)
+    uncompile(monkeypatch, sweeps, rating_kernel, log_posterior)
 
 
 def test_the_pass_over_ratings_has_the_derivatives_that_it_says() -> None:

@@ -12,8 +12,8 @@ from made_up.ratings import by_judge
 from scipy import stats
 
 from conjury.analysis.raters import ModelFit, label_model
-from conjury.analysis.raters.models.labels.data import class_posterior, confusion_of, read_labels
-from conjury.analysis.raters.models.labels.tables import FRESH, LabelDraws, notes_on_classes
+from conjury.analysis.raters.models.labels.label_tables import FRESH, LabelDraws, notes_on_classes
+from conjury.analysis.raters.models.labels.panel_labels import class_posterior, confusion_of, read_labels
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "raters"
 CLASSES = ["safe", "implicit", "explicit"]

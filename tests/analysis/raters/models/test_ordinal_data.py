@@ -6,11 +6,11 @@ import pytest
 from made_up.ratings import by_judge
 
 from conjury.analysis.raters import read_ratings
-from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density
-from conjury.analysis.raters.models.ordinal.draws import STEEP, STEP, WIDEST, grid, grid_step
-from conjury.analysis.raters.models.ordinal.model import FEW, MANY, usual_numbers
-from conjury.analysis.raters.models.ordinal.summary import (
+from conjury.analysis.raters.models.ordinal.ordinal_data import cells, ordinal_data
+from conjury.analysis.raters.models.ordinal.ordinal_draws import STEEP, STEP, WIDEST, grid, grid_step
+from conjury.analysis.raters.models.ordinal.rater_model import FEW, MANY, usual_numbers
+from conjury.analysis.raters.models.ordinal.rater_tables import (
     end_notes,
     equal_shares,
     groups_at_ends,

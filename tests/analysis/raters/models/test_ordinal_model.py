@@ -16,11 +16,11 @@ from scipy.stats import chisquare
 
 from conjury.analysis.raters import rater_model, read_ratings
 from conjury.analysis.raters.models import RaterFit
-from conjury.analysis.raters.models.checks import ESS, RHAT, sampler_state
-from conjury.analysis.raters.models.fitted import Prior, Priors, override_priors
-from conjury.analysis.raters.models.ordinal.data import OrdinalData, cells, ordinal_data
+from conjury.analysis.raters.models.model_checks import ESS, RHAT, sampler_state
+from conjury.analysis.raters.models.model_fit import Prior, Priors, override_priors
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density, for_nutpie
-from conjury.analysis.raters.models.ordinal.draws import (
+from conjury.analysis.raters.models.ordinal.ordinal_data import OrdinalData, cells, ordinal_data
+from conjury.analysis.raters.models.ordinal.ordinal_draws import (
     BUMPS,
     LINK_SD,
     draw_qualities,
@@ -31,8 +31,8 @@ from conjury.analysis.raters.models.ordinal.draws import (
     replicate,
     standardised_nodes,
 )
-from conjury.analysis.raters.models.ordinal.model import FEW, build
-from conjury.analysis.raters.models.sampling import load, sample
+from conjury.analysis.raters.models.ordinal.rater_model import FEW, build
+from conjury.analysis.raters.models.posterior_sampling import load, sample
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "raters"
 FLAT = {
@@ -133,7 +133,7 @@ def test_the_compiled_density_is_that_of_the_pymc_model(case: str) -> None:
 
 @pytest.mark.bayes
 def test_what_is_stored_of_a_draw_is_what_the_density_uses() -> None:
-    from conjury.analysis.raters.models.ordinal.target import unpack_parameters
+    from conjury.analysis.raters.models.ordinal.log_posterior import unpack_parameters
 
     data, density = density_of(made_up(n_items=60, n_people=5, samples=2)[0])
     at = np.random.default_rng(6).normal(0, 0.6, density.size)

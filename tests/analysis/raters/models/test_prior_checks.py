@@ -14,30 +14,30 @@ from scipy import stats
 from scipy.special import comb, expit
 
 from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceCheck, check_choices, replicate
-from conjury.analysis.conjoint.engines.bayes.paired import (
+from conjury.analysis.conjoint.engines.bayes.paired_choices import (
     ChoiceDraws,
     PairedChoices,
     draw_population,
     lkj_factors,
 )
-from conjury.analysis.conjoint.engines.bayes.paired import priors_in_use as choice_priors
-from conjury.analysis.raters.models.checks import sentence_on_fit
-from conjury.analysis.raters.models.dimensions.checks import (
+from conjury.analysis.conjoint.engines.bayes.paired_choices import priors_in_use as choice_priors
+from conjury.analysis.raters.models.dimensions.dimension_checks import (
     GroupCheck,
     check_group,
     covariances,
     inverse_wishart,
 )
-from conjury.analysis.raters.models.dimensions.checks import assumed_priors as dimension_priors
-from conjury.analysis.raters.models.dimensions.checks import draw_parameters as draw_dimensions
-from conjury.analysis.raters.models.dimensions.data import GroupRatings
-from conjury.analysis.raters.models.dimensions.tables import correlations
-from conjury.analysis.raters.models.fitted import Prior
-from conjury.analysis.raters.models.labels import tables as label_tables
-from conjury.analysis.raters.models.labels.data import PanelLabels, read_labels
-from conjury.analysis.raters.models.labels.model import assumed_priors as label_priors
-from conjury.analysis.raters.models.labels.model import draw_parameters as draw_labels
-from conjury.analysis.raters.models.labels.tables import LabelCheck, check_labels
+from conjury.analysis.raters.models.dimensions.dimension_checks import assumed_priors as dimension_priors
+from conjury.analysis.raters.models.dimensions.dimension_checks import draw_parameters as draw_dimensions
+from conjury.analysis.raters.models.dimensions.dimension_data import GroupRatings
+from conjury.analysis.raters.models.dimensions.dimension_tables import correlations
+from conjury.analysis.raters.models.labels import label_tables as label_tables
+from conjury.analysis.raters.models.labels.label_model import assumed_priors as label_priors
+from conjury.analysis.raters.models.labels.label_model import draw_parameters as draw_labels
+from conjury.analysis.raters.models.labels.label_tables import LabelCheck, check_labels
+from conjury.analysis.raters.models.labels.panel_labels import PanelLabels, read_labels
+from conjury.analysis.raters.models.model_checks import sentence_on_fit
+from conjury.analysis.raters.models.model_fit import Prior
 from conjury.inference.errors import InputError
 
 LABELS = ("dull", "funny", "odd")
@@ -338,7 +338,7 @@ def test_determinants_of_correlations_are_those_of_accepted_cubes(eta: int) -> N
 def test_parameters_of_labels_are_drawn_as_pymc_draws_them() -> None:
     import pymc
 
-    from conjury.analysis.raters.models.labels.model import build
+    from conjury.analysis.raters.models.labels.label_model import build
 
     data = labelled()
     priors = label_priors(3, {"prevalence": 2.0, "people": 0.9})
@@ -362,7 +362,7 @@ def test_parameters_of_labels_are_drawn_as_pymc_draws_them() -> None:
 def test_parameters_of_choices_are_drawn_as_pymc_draws_them() -> None:
     import pymc
 
-    from conjury.analysis.conjoint.engines.bayes.paired import build, population
+    from conjury.analysis.conjoint.engines.bayes.paired_choices import build, population
 
     pairs = paired()
     priors = choice_priors(pairs, True, {"spread": 0.7, "correlation": 1.5})

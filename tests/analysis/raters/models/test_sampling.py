@@ -15,21 +15,21 @@ import pytest
 
 import conjury.analysis.raters as raters
 from conjury.analysis.raters import ModelFit
-from conjury.analysis.raters.models import checks
-from conjury.analysis.raters.models.fitted import Prior, override_priors, prior_table
+from conjury.analysis.raters.models import model_checks
+from conjury.analysis.raters.models.model_fit import Prior, override_priors, prior_table
 from conjury.analysis.raters.models.operation import LogLikelihood
-from conjury.analysis.raters.models.sampling import check_sampling, load, sample, save
+from conjury.analysis.raters.models.posterior_sampling import check_sampling, load, sample, save
 from conjury.cli.main import main
 from conjury.inference.errors import InputError
 
-GOOD = checks.SamplerState(2, 1000, 0, 0, 0.9, 5.0, "nutpie")
+GOOD = model_checks.SamplerState(2, 1000, 0, 0, 0.9, 5.0, "nutpie")
 HALF_NORMAL = {"sd": Prior("half_normal", (1.0,), "SD")}
 
 
 def told(columns: dict[str, Any] | None = None, **state: Any) -> list[str]:
     """The verdict on draws, good ones but for these changes."""
     table = {"quantity": ["a", "b"], "rhat": [1.0, 1.001], "ess_bulk": [900.0, 800.0], "ess_tail": 700.0}
-    return list(checks.verdict(pd.DataFrame(table | (columns or {})), replace(GOOD, **state)))
+    return list(model_checks.verdict(pd.DataFrame(table | (columns or {})), replace(GOOD, **state)))
 
 
 @pytest.mark.parametrize(
@@ -50,15 +50,15 @@ def test_each_problem_is_said_with_its_remedy(columns: Any, state: Any, words: s
 
 def test_failed_checks_are_told_from_passed_ones() -> None:
     assert "agree" in told()[0]
-    assert not any(isinstance(sentence, checks.FailedCheck) for sentence in told())
-    assert isinstance(told(divergences=1)[-1], checks.FailedCheck)
-    assert isinstance(told(bfmi=0.1)[-1], checks.FailedCheck)
+    assert not any(isinstance(sentence, model_checks.FailedCheck) for sentence in told())
+    assert isinstance(told(divergences=1)[-1], model_checks.FailedCheck)
+    assert isinstance(told(bfmi=0.1)[-1], model_checks.FailedCheck)
     assert not ModelFit(pd.DataFrame(), "made_up", verdict=told(saturated=1)).passed
     assert ModelFit(pd.DataFrame(), "made_up", verdict=told()).passed
     for count, failed in ((8, True), (2, False)):
         observed = [0.9] * count + [0.2] * (20 - count)
         table = pd.DataFrame({"share": "a", "observed": observed, "lower": 0.1, "upper": 0.3})
-        assert isinstance(checks.sentence_on_fit(table, "shares"), checks.FailedCheck) == failed
+        assert isinstance(model_checks.sentence_on_fit(table, "shares"), model_checks.FailedCheck) == failed
 
 
 @pytest.mark.parametrize(("used", "advised"), [(0.8, "0.95"), (0.95, "0.99"), (float("nan"), "0.95")])
@@ -73,7 +73,7 @@ def test_divergences_come_with_the_option_and_the_argument_that_help(used: float
 
 def test_shares_are_compared_within_groups_and_statistics_off_are_named() -> None:
     made = np.array([[0, 0, 1, 1], [0, 1, 1, 0]])
-    table = checks.frequency_check(
+    table = model_checks.frequency_check(
         np.array([0, 0, 1, 1]), made, (1, 2), pd.DataFrame({"judge": list("aabb")})
     )
     assert table[["judge", "observed", "expected", "n_ratings"]].values.tolist() == [
@@ -82,9 +82,11 @@ def test_shares_are_compared_within_groups_and_statistics_off_are_named() -> Non
         ["b", 0.0, 0.25, 2],
         ["b", 1.0, 0.75, 2],
     ]
-    table = checks.named_statistic_check({"spread": 5.0}, [{"spread": one} for one in np.linspace(0, 1, 100)])
+    table = model_checks.named_statistic_check(
+        {"spread": 5.0}, [{"spread": one} for one in np.linspace(0, 1, 100)]
+    )
     assert table["tail"].item() == 0.0
-    assert checks.sentence_on_fit(table, "statistics").endswith(": spread.")
+    assert model_checks.sentence_on_fit(table, "statistics").endswith(": spread.")
 
 
 def test_priors_change_by_name_and_keep_their_meaning() -> None:
@@ -148,8 +150,8 @@ def test_both_samplers_find_the_posterior_and_repeat_it_by_seed(tmp_path: Path) 
         assert data["posterior"].attrs["conjury_sampler"] == sampler
         assert seen[-1][:2] == (1400, 1400)
         assert (sample(lambda: model, **options)["posterior"]["mean"] == mean).all()
-        assert checks.sampler_state(data).draws == 400
-        assert checks.diagnostics(data)["parameter"].tolist() == ["mean[ann]", "mean[bob]"]
+        assert model_checks.sampler_state(data).draws == 400
+        assert model_checks.diagnostics(data)["parameter"].tolist() == ["mean[ann]", "mean[bob]"]
     kept = load(save(data, tmp_path / "new" / "draws.nc"))
     assert (kept["posterior"]["mean"].values == mean.values).all()
 
@@ -216,7 +218,7 @@ def test_value_and_gradient_are_those_of_the_newest_kernel_with_its_constants(fo
 
 @pytest.mark.bayes
 def test_operations_of_one_kernel_are_equal_and_survive_pickling() -> None:
-    from conjury.analysis.raters.models.labels.kernel import log_likelihood
+    from conjury.analysis.raters.models.labels.label_kernel import log_likelihood
 
     one = LogLikelihood(log_likelihood, 2)
     assert one == LogLikelihood(log_likelihood, 2)

@@ -17,14 +17,14 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from conjury.analysis.correction import rates
 from conjury.analysis.raters import agreement, alt_test
-from conjury.analysis.raters.validation import Validation, judge, ratings
+from conjury.analysis.raters.validation import Validation, judge, rating_agreement
 from conjury.analysis.raters.validation.coding import CodingOptions, code_table
-from conjury.analysis.raters.validation.labels import with_people
-from conjury.analysis.raters.validation.output import page
-from conjury.analysis.raters.validation.output.report import ValidationReport, tables
-from conjury.analysis.raters.validation.weighted.means import stratified_mean
-from conjury.analysis.raters.validation.weighted.strata import strata_of
-from conjury.analysis.raters.validation.weighted.tables import tables_of
+from conjury.analysis.raters.validation.label_agreement import with_people
+from conjury.analysis.raters.validation.output import validation_page
+from conjury.analysis.raters.validation.output.validation_report import ValidationReport, tables
+from conjury.analysis.raters.validation.weighted.answer_strata import strata_of
+from conjury.analysis.raters.validation.weighted.weighted_mean import stratified_mean
+from conjury.analysis.raters.validation.weighted.weighted_tables import tables_of
 from conjury.inference.errors import InputError
 
 CLASSES = ("ok", "spam", "scam")
@@ -346,10 +346,10 @@ def test_correlations_of_ratings_have_a_thousand_draws_and_fewer_of_many_items(
         asked.append((clusters, number))
         raise InterruptedError
 
-    monkeypatch.setattr(ratings, "cluster_weights", stop)
+    monkeypatch.setattr(rating_agreement, "cluster_weights", stop)
     x = np.arange(n, dtype=float) % 7
     with pytest.raises(InterruptedError):
-        ratings.correlations(x, x, np.arange(n), 0.05, 1)
+        rating_agreement.correlations(x, x, np.arange(n), 0.05, 1)
     assert asked == [(n, draws)]
 
 
@@ -357,7 +357,7 @@ def test_correlations_of_the_opposite_have_the_opposite_limits() -> None:
     random = np.random.default_rng(2)
     x = random.normal(size=40)
     y, place = x + random.normal(0, 0.1, 40), np.arange(40)
-    with_y, opposite = (ratings.correlations(x, sign * y, place, 0.05, 1) for sign in (1, -1))
+    with_y, opposite = (rating_agreement.correlations(x, sign * y, place, 0.05, 1) for sign in (1, -1))
     for kind, limits in with_y.items():
         assert 0.9 < limits.lower < limits.upper < 1
         assert (opposite[kind].lower, opposite[kind].upper) == pytest.approx((-limits.upper, -limits.lower))
@@ -366,7 +366,7 @@ def test_correlations_of_the_opposite_have_the_opposite_limits() -> None:
 def test_raters_with_the_same_ratings_of_other_items_have_limits() -> None:
     x = np.random.default_rng(3).normal(size=24)
     values, cluster = np.column_stack([x, np.roll(x, 2)]), np.arange(24) // 2
-    one, other = (ratings.icc(columns, cluster, 0.05) for columns in (values, values[:, ::-1]))
+    one, other = (rating_agreement.icc(columns, cluster, 0.05) for columns in (values, values[:, ::-1]))
     assert -1 <= one.lower < one.estimate < one.upper < 1
     assert one.estimate == pytest.approx(other.estimate)
 
@@ -530,9 +530,9 @@ def test_no_number_of_labels_separates_kappa_from_one() -> None:
 
 
 def test_the_page_has_a_table_of_each_part_with_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "figure_block", lambda *_: "")
+    monkeypatch.setattr(validation_page, "figure_block", lambda *_: "")
     result = few([*"aabbb"], [*"aabba"])
-    text = page.to_page(ValidationReport(result, "A judge", ["table.csv"]))
+    text = validation_page.to_page(ValidationReport(result, "A judge", ["table.csv"]))
     parts = re.findall("<summary>(.*?)</summary>", text)
     assert parts[:2] == ["Agreement with people", "Base rates"]
     assert parts == [table.title for table in tables(result)]

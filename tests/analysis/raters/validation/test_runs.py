@@ -12,7 +12,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
-from conjury.analysis.raters.agreement.differences import of_judges
+from conjury.analysis.raters.agreement.coefficient_differences import of_judges
 from conjury.analysis.raters.validation import Validation, compare_runs, judge
 from conjury.analysis.raters.validation.gates import gates_of, outcomes
 from conjury.inference.errors import InputError

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.raters.validation import Validation, compare_runs, judge
-from conjury.analysis.raters.validation.verdicts.findings import Replacement, TestedDifference
-from conjury.analysis.raters.validation.verdicts.judge import replacement_in_words
+from conjury.analysis.raters.validation.verdicts.judge_sentences import replacement_in_words
+from conjury.analysis.raters.validation.verdicts.notable_rows import Replacement, TestedDifference
 
 MISSING = float("nan")
 SHARE = st.floats(0, 1) | st.sampled_from([0.0, 0.5, 1.0])

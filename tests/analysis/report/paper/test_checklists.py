@@ -13,15 +13,15 @@ import pytest
 from made_up.results import write_diagnosed, write_results
 
 from conjury.analysis.pipeline.manifest import RecordedResult
-from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
-from conjury.analysis.report.paper.checklists.items import RESULTS, RUN, STUDY, Item
+from conjury.analysis.report.paper.checklists.checklist_items import RESULTS, RUN, STUDY, Item
 from conjury.analysis.report.paper.distribution import dependent_attributes
 from conjury.analysis.report.paper.facts import Facts, RunFacts
 from conjury.analysis.report.paper.preregistration import registration
 from conjury.analysis.report.paper.registration_text import in_words
+from conjury.analysis.report.report_data import ReportData
 from conjury.inference.study import list_studies, load_any_study
-from conjury.inference.study.parts import Combination
+from conjury.inference.study.study_fields import Combination
 from conjury.inference.tables import write_table
 
 SERVED = {

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.report.paper.facts import MARK
-from conjury.analysis.report.paper.metadata import (
+from conjury.analysis.report.paper.folder_metadata import (
     CRATE,
     CROISSANT,
     About,

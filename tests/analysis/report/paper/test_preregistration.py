@@ -16,11 +16,10 @@ from cases import cases
 
 from conjury.analysis.benchmark import by_label, differences, score
 from conjury.analysis.numerics import significance
-from conjury.analysis.pipeline.items import plan_ratings
+from conjury.analysis.pipeline.item_steps import plan_ratings
 from conjury.analysis.pipeline.manifest import RecordedResult, file_hash
-from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.pipeline.runner import FitOptions
 from conjury.analysis.report import Report
-from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.deviations import add_to_results, compare, hashes_now, sentence
 from conjury.analysis.report.paper.facts import MARK
 from conjury.analysis.report.paper.preregistration import (
@@ -29,6 +28,7 @@ from conjury.analysis.report.paper.preregistration import (
     registration,
 )
 from conjury.analysis.report.paper.registration_text import TEMPLATES, in_words
+from conjury.analysis.report.report_data import ReportData
 from conjury.inference.errors import InputError
 from conjury.inference.study import list_studies, load_any_study
 from conjury.inference.tables import write_table

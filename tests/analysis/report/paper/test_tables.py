@@ -15,8 +15,14 @@ from matplotlib.text import Text
 from conjury.analysis import figures
 from conjury.analysis.figures.theme import SMALLEST, sized
 from conjury.analysis.report.paper import PaperTable, tables_of_folder, tables_of_result
-from conjury.analysis.report.paper.writing import grid_of, latex_escaped, to_latex, to_markdown, write_tables
-from conjury.analysis.report.tables import interval, number, stars
+from conjury.analysis.report.paper.document_writing import (
+    grid_of,
+    latex_escaped,
+    to_latex,
+    to_markdown,
+    write_tables,
+)
+from conjury.analysis.report.table_format import interval, number, stars
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError, MissingDependency
 

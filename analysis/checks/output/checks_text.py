@@ -1,0 +1,64 @@
+"""What checks found as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conjury.inference.errors import counted
+from conjury.inference.tables.safe_text import printable, shortened
+
+from ..alarm_rates import battery_statement
+from ..registry import Check
+from .check_findings import Findings, evidence, verdict_counts
+
+VERDICTS = {"error": "ERROR", "warning": "WARNING"}
+MOST_ROWS = 3  # rows of evidence that are shown
+LONGEST = 60  # characters of a cell
+INDENT = " " * 9
+
+
+def lines(findings: Findings, verbose: bool = False) -> Iterator[str]:
+    """Lines of a compact page: alarms first, each with what follows and what to do, then what passed."""
+    tables = ", ".join(f"{role} ({counted(n, 'row')})" for role, n in findings.rows.items())
+    number = counted(len(findings.checks), "check")
+    yield f"{printable(findings.title)}: {number} of {tables or 'the study file'}"
+    for note in findings.notes:
+        yield f"  {printable(note)}"
+    yield f"{verdict_counts(findings)}."
+    for verdict in ("error", "warning"):
+        for check in findings.with_verdict(verdict):
+            yield ""
+            yield from _alarm(check, VERDICTS[verdict])
+    for check in findings.suppressed:
+        yield ""
+        yield from _alarm(check, "IGNORED")
+    passed = findings.with_verdict("pass")
+    if passed:
+        yield ""
+    for check in passed:
+        yield f"passes   {check.code} {check.title}" + (f": {printable(check.finding)}" if verbose else "")
+    checks = findings.with_verdict("not_applicable")
+    if checks:
+        yield ""
+        text = f"{counted(len(checks), 'check does', 'checks do')} not apply"
+        yield f"{text}:" if verbose else f"{text}; --verbose lists the reasons."
+    if verbose:
+        yield from (f"-        {check.code} {check.title}: {printable(check.finding)}" for check in checks)
+    yield ""
+    yield battery_statement(findings.alpha)
+
+
+def _alarm(check: Check, verdict: str) -> Iterator[str]:
+    yield f"{verdict:8} {check.code} {check.title}"
+    yield f"{INDENT}{printable(check.finding)}"
+    if check.suppressed:
+        yield f"{INDENT}Suppressed because: {printable(check.suppressed)}"
+        return
+    rows, n = evidence(check, MOST_ROWS)
+    if rows:
+        yield f"{INDENT}Evidence: {counted(n, 'row')}" + (", the first:" if n > len(rows) else ":")
+        yield from (
+            f"{INDENT}  {'; '.join(f'{k} {shortened(v, LONGEST)}' for k, v in row.items())}" for row in rows
+        )
+    yield f"{INDENT}Consequence: {printable(check.consequence)}"
+    yield f"{INDENT}What to do: {printable(check.remedy)}"

@@ -1,0 +1,119 @@
+"""A judge next to people, and differences between two runs: estimates by part, and who is called what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..benchmark.confusion_figures import Confusions
+from ..figure_layout import Drawable
+from ..figure_registry import FigureStyle, figure
+from ..interval_dots import LevelPanels, levels, table_of
+from ..labels import ALPHA, KAPPA, level_of, words
+
+PANELS = {
+    "agreement": "Agreement with people",
+    "base rates": "Base rates",
+    "errors by class": "Errors by class",
+    "subgroups": "Subgroups",
+    "replacement": "Replacement test",
+}
+JUDGE, PEOPLE = "Judge", "People"
+AMONG_PEOPLE = "people"  # the part with agreement among people
+SHORT = {
+    "accuracy": "agreement",
+    "kappa": KAPPA,
+    "weighted_kappa": f"weighted {KAPPA}",
+    "alpha": ALPHA,
+    "ac1": "AC1",
+    "icc": "intraclass correlation",
+    "f1": "F1",
+    "winning_rate": "share of people beaten",
+    "advantage_probability": "as close to others as a person",
+}
+DARKEST = 0.1  # least share of the darkest cell
+
+
+@figure("judging")
+def judging(result: Drawable, style: FigureStyle) -> LevelPanels:
+    """Agreement of the judge and among people, base rates, errors by class, and subgroups."""
+    frame = result.frame[result.frame["part"].isin([*PANELS, AMONG_PEOPLE])]
+    frame = frame[frame["lower"].notna() & ~frame["measure"].str.endswith("_difference")]
+    frame = frame[~frame["measure"].isin(["answered", "judge_mean", "people_mean"])].reset_index(drop=True)
+    people = frame["measure"].str.startswith("people_").to_numpy(dtype=bool)
+    measure = frame["measure"].str.removeprefix("people_").str.removeprefix("judge_")
+    part = frame["part"].where(frame["part"] != AMONG_PEOPLE, "agreement")
+    table = table_of(
+        frame,
+        [PANELS[name] for name in part],
+        [_row(name, row, style) for name, (_, row) in zip(measure, frame.iterrows(), strict=True)],
+        np.where(people, PEOPLE, JUDGE).tolist(),
+    )
+    ratings = "bias" in set(frame["measure"])
+    return levels(
+        _order_categories(table),
+        xlabel=f"Estimate (lines: {level_of(result.settings)} intervals)",
+        what="Estimates of a judge next to people",
+        places=[0, 1] if people.any() else [0],
+        baseline=0.0 if ratings else None,
+    )
+
+
+def _row(measure: str, row: pd.Series[Any], style: FigureStyle) -> str:
+    """What a row is about: a class, a subgroup, or the measure itself."""
+    text = SHORT.get(measure, words(measure).lower())
+    of = f"{row['class']}: " if row["class"] else ""
+    where = f"{style.names.of(row['by'], row['level'])}: " if row["by"] else ""
+    text = text if where or of or text in (KAPPA, ALPHA) else text[:1].upper() + text[1:]
+    return f"{where}{of}{text}"
+
+
+def _order_categories(table: pd.DataFrame) -> pd.DataFrame:
+    """Panels, and series with the judge first, as categories."""
+    panels = [name for name in PANELS.values() if (table["panel"] == name).any()]
+    series = [name for name in (JUDGE, PEOPLE) if (table["series"] == name).any()]
+    return table.assign(
+        panel=pd.Categorical(table["panel"], categories=panels),
+        series=pd.Categorical(table["series"], categories=series),
+    )
+
+
+@figure("run_comparison")
+def run_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
+    """Differences between two runs by part, the second minus the first."""
+    frame = result.frame[result.frame["measure"].str.endswith("_difference")].reset_index(drop=True)
+    first, second = result.settings["names"]
+    measure = frame["measure"].str.removesuffix("_difference")
+    table = table_of(
+        frame,
+        [PANELS[name] for name in frame["part"]],
+        [_row(name, row, style) for name, (_, row) in zip(measure, frame.iterrows(), strict=True)],
+    )
+    margin = float(result.settings["margin"])
+    return levels(
+        _order_categories(table.assign(series=JUDGE)),
+        xlabel=f"Difference, {second} minus {first} (lines: {level_of(result.settings)} intervals)",
+        what=f"Differences between two runs, {second} minus {first}; those within {margin:g} do not matter",
+        hold=(-margin, margin),
+    )
+
+
+@figure("judging", part="confusion", when=lambda result: "confusion" in result.extra)
+def confusion(result: Drawable, style: FigureStyle) -> Confusions:
+    """Shares of the judge's answers to the items of each label by people."""
+    table = result.extra["confusion"]
+    classes = [str(name) for name in dict.fromkeys(table["people"])]
+    size = (len(classes), len(classes))
+    shares = table["share"].to_numpy(dtype=float).reshape(size)
+    return Confusions(
+        {"Judge": np.nan_to_num(shares)},
+        classes,
+        classes,
+        {k: k for k in range(len(classes))},
+        ("Label by people", "Answer of the judge (percent of the row)"),
+        "Share of each label by people that the judge gives, too",
+        most=max(DARKEST, float(np.ceil(10 * np.nanmax(np.append(shares, 0.0))) / 10)),
+        counts={"Judge": table["n"].to_numpy(dtype=float).reshape(size)},
+    )

@@ -1,0 +1,140 @@
+"""Limits of statistics of weighted items that hold where little was seen: a Bayesian bootstrap with a prior.
+
+Every cluster of items gets a random weight, exponential with mean one (Rubin 1981); limits are quantiles of
+the statistic under such weights, at levels of Student's t (Hesterberg 2015). What was not seen has no weight
+in any draw. The lower limit therefore adds one item (of items in clusters, one cluster) that speaks against
+agreement, and the upper limit one that speaks for it, each spread over all that there could be: half an item
+for each of two cells, as in Jeffreys' interval of a share. In simulations of kappa, alpha and AC1 of two
+raters (10 to 1,000 items, prevalence .5 to .01, true values of 0 to .95) it covered 94 to 100% where its
+nominal level is 95%.
+
+References
+----------
+Hesterberg, T. C. (2015). What teachers should know about the bootstrap. The American Statistician 69(4),
+371-386. doi:10.1080/00031305.2015.1089789
+
+Rubin, D. B. (1981). The Bayesian bootstrap. The Annals of Statistics 9(1), 130-134.
+doi:10.1214/aos/1176345338
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ..types import Codes, Floats
+from .interval_limits import level_of_t
+
+SEED = 20_250  # fixed, so that equal tables have equal limits
+DRAWN = 2_000_000  # draws times distinct clusters, beyond which fewer draws are made
+LEAST, MOST = 500, 4_000  # draws
+
+
+@dataclass(frozen=True)
+class Items:
+    """I items, each of one of P patterns, in C clusters, of which K are distinct."""
+
+    times: Floats  # shape (K,): clusters with the same items
+    counts: csr_array  # shape (K, P): items of each pattern in a cluster
+    n: int  # items, I
+    clusters: int  # C
+
+    @property
+    def draws(self) -> int:
+        """Number of draws."""
+        return int(np.clip(DRAWN // max(len(self.times), 1), LEAST, MOST))
+
+
+def patterns_of(rows: Floats | Codes) -> tuple[Codes, Codes]:
+    """First row of each distinct pattern, shape (P,), in an order of their own; pattern of each row, (I,)."""
+    if not rows.shape[1]:
+        return np.zeros(min(len(rows), 1), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    _, first, code = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first.astype(np.int64), code.reshape(-1).astype(np.int64)
+
+
+def items_of(pattern: Codes, n_patterns: int, cluster: Codes) -> Items:
+    """Count items by pattern and cluster; the order of items and the names of clusters do not matter."""
+    n = len(pattern)
+    order = np.lexsort((pattern, cluster))
+    ends = np.flatnonzero(np.diff(cluster[order])) + 1
+    if len(ends) + 1 == n:
+        times = np.bincount(pattern, minlength=n_patterns).astype(float)
+        present = np.flatnonzero(times)
+        identity = (np.ones(len(present)), (np.arange(len(present)), present))
+        return Items(times[present], csr_array(identity, shape=(len(present), n_patterns)), n, n)
+    contents = Counter(part.tobytes() for part in np.split(pattern[order].astype(">i8"), ends))
+    keys = sorted(contents)
+    parts = [np.frombuffer(key, dtype=">i8").astype(np.int64) for key in keys]
+    row = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    ones = (np.ones(len(row)), (row, np.concatenate(parts)))
+    counts = csr_array(ones, shape=(len(parts), n_patterns))
+    counts.sum_duplicates()
+    return Items(np.array([float(contents[key]) for key in keys]), counts, n, len(ends) + 1)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Random weights of P patterns in B draws, each of shape (B, P), and the level of each limit."""
+
+    lower: Floats
+    upper: Floats
+    seen: Floats  # without prior
+    level: float
+
+    @property
+    def plain(self) -> Floats:
+        """Weights without a prior, for standard errors."""
+        return np.asarray(self.seen / self.seen.mean(axis=1, keepdims=True))
+
+
+def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> Weights:
+    """Draw weights of patterns; ``against`` and ``favour``, (P,), are the clusters added for either limit."""
+    random = np.random.default_rng(SEED)
+    gammas = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
+    if items.clusters == items.n:  # one pattern per cluster
+        weights = np.zeros((items.draws, items.counts.shape[1]))
+        weights[:, items.counts.indices] = gammas
+    else:
+        weights = np.asarray((items.counts.T @ gammas.T).T)
+    size = items.n / items.clusters
+
+    def with_prior(prior: Floats) -> Floats:
+        patterns = np.flatnonzero(prior)
+        result = weights.copy()
+        result[:, patterns] += size * random.standard_gamma(
+            prior[patterns], size=(len(weights), len(patterns))
+        )
+        result *= items.n / result.sum(axis=1, keepdims=True)
+        return result
+
+    level = float(level_of_t(items.clusters - 1.0, alpha)) / 2
+    return Weights(with_prior(against), with_prior(favour), weights, level)
+
+
+def limits(
+    statistics: Callable[[Floats], Floats], weights: Weights, estimate: Floats
+) -> tuple[Floats, Floats]:
+    """Limits of m statistics, each of shape (m,), around their estimates; NaN where there is no estimate."""
+    # `statistics` takes weights of shape (B, P) and gives shape (B, m).
+    low = _quantile(statistics(weights.lower), weights.level)
+    high = _quantile(statistics(weights.upper), 1 - weights.level)
+    finite = np.isfinite(estimate)
+    return np.where(finite, np.fmin(low, estimate), np.nan), np.where(finite, np.fmax(high, estimate), np.nan)
+
+
+def _quantile(draws: Floats, level: float) -> Floats:
+    """Quantile of each column, shape (m,), of the draws that have a value; NaN where fewer than half have."""
+    finite = np.isfinite(draws)
+    if finite.all():
+        return np.asarray(np.quantile(draws, level, axis=0))
+    enough = 2 * finite.sum(axis=0) >= len(draws)
+    result = np.full(draws.shape[1], np.nan)
+    if enough.any():
+        values = np.where(finite, draws, np.nan)[:, enough]
+        result[enough] = np.nanquantile(values, level, axis=0)
+    return result

@@ -1,0 +1,360 @@
+"""A conjoint study's analyses as steps: one per analysis, and the comparisons of models with people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError, listed
+from conjury.inference.readers.prepare import judge_of
+from conjury.inference.study.study_fields import Analysis
+from conjury.inference.study.study_yaml import RESERVED_TABLES
+from conjury.inference.tables.schema import PROBABILITY
+
+from .. import conjoint
+from ..conjoint.estimates import Estimates
+from ..conjoint.prediction_powered import PredictionPowered
+from ..conjoint.preferences.by_formula import PREFERENCES
+from ..conjoint.request import is_independent
+from ..conjoint.verbs.people_diffs import PairCounts, people_diffs
+from ..correction.methods import PredictThenDebias
+from ..correction.sources import AT_MOST_HALF
+from ..frames.cells import is_repeat
+from ..frames.vocabulary import HUMAN
+from ..results import AnalysisStep, Result, stack
+from .bounds_steps import bounds_steps
+from .correction_steps import check_sources, title_of
+from .runner import (
+    BOOTSTRAPPED,
+    COUNTS,
+    FitOptions,
+    JudgeGroup,
+    StudySteps,
+    arguments_of,
+    name_groups,
+    resampled_unit,
+    settings_of,
+    unused_name,
+    warnings_noted,
+)
+
+if TYPE_CHECKING:
+    from conjury.inference.study.models import Study
+    from conjury.inference.study.study_fields import Analysis
+
+BOOT_COLUMNS = ("std_error", "p", "lower", "upper")
+
+
+def groups(variants: Mapping[str, pd.DataFrame]) -> Iterator[JudgeGroup]:
+    """Split choices by variant, judge and prompt, in order of appearance; swapped repeats are excluded."""
+    for variant, choices in variants.items():
+        repeat = is_repeat(choices)
+        repeats = choices[repeat].groupby(_judge_and_prompt(choices[repeat]), observed=True).size().to_dict()
+        originals = choices[~repeat]
+        for key, rows in originals.groupby(_judge_and_prompt(originals), sort=False, observed=True):
+            judge, prompt = map(str, key)
+            kind = str(rows["judge_kind"].iloc[0])
+            yield JudgeGroup(variant, judge, prompt, kind, rows, int(repeats.get((judge, prompt), 0)))
+
+
+def _judge_and_prompt(choices: pd.DataFrame) -> list[pd.Series[str]]:
+    return [judge_of(choices), choices["prompt_id"].astype("string").fillna("").rename("prompt")]
+
+
+def answers(choices: pd.DataFrame) -> pd.DataFrame:
+    """Count answers (pairs, not rows) by judge, prompt and status."""
+    first = choices[choices["position"].astype("string") == "A"]
+    counted = first.groupby([*_judge_and_prompt(first), first["status"]], sort=False, observed=True).size()
+    return counted.rename("n").reset_index()
+
+
+def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions) -> StudySteps:
+    """Plan every analysis of a study for the groups of its choices."""
+    options = options.with_draws(study.bootstrap.draws)
+    options.check_clusters(options.vcov or study.clusters.vcov)
+    answered = [group for group in split if group.choices[study.outcome].notna().any()]
+    silent = [group.name for group in split if group.choices[study.outcome].isna().all()]
+    quantity = "probability" if study.outcome == PROBABILITY else "choice"
+    notes = [f"{listed(silent)}: excluded, since no answer has a {quantity}."] if silent else []
+    if not answered:
+        raise InputError(
+            f"No judge has an answer in column {study.outcome!r} outside of repeated tasks; "
+            "check that column and the statuses, or choose another refusal policy."
+        )
+    steps = [
+        AnalysisStep(
+            part.name,
+            part.title,
+            partial(_fit_all, study, part, answered, options),
+            required=part.verb not in PREFERENCES,
+        )
+        for part in study.analyses
+        if not part.compares_people
+    ]
+    compared = people_steps(study, answered, options)
+    corrected = correction_steps(study, split, options)
+    bounded = bounds_steps(study, split, options)
+    return StudySteps((*corrected, *steps, *compared.steps, *bounded), (*notes, *compared.notes))
+
+
+def _fit_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], options: FitOptions) -> Result:
+    """Run one analysis on all groups; those that it cannot use are noted, with the reason."""
+    fitted: list[tuple[JudgeGroup, pd.DataFrame, Estimates]] = []
+    notes: list[str] = []
+    refused: list[str] = []
+    for group in split:
+        where = f"{analysis.name}, {group.name}"
+        with warnings_noted(notes, where):
+            try:
+                fitted.append((group, *fit_group(study, analysis, group, options)))
+            except InputError as error:
+                refused.append(f"{where}: {error}")
+    if not fitted:
+        raise InputError(refused[0])
+    notes += [f"{reason} It was excluded." for reason in refused]
+    settings = settings_of(study, analysis, [(group, estimates) for group, _, estimates in fitted], options)
+    extra: dict[str, pd.DataFrame] = {}
+    notes += [
+        f"{analysis.name}, {group.name}: {note}" for group, _, estimates in fitted for note in estimates.notes
+    ]
+    if analysis.verb in PREFERENCES:
+        settings = {**fitted[0][2].settings, **settings}
+        extra = {
+            part: stack([name_groups(estimates.extra[part], group) for group, _, estimates in fitted])
+            for part in fitted[0][2].extra
+        }
+    return Result(stack([frame for _, frame, _ in fitted]), analysis.verb, tuple(notes), settings, extra)
+
+
+def fit_group(
+    study: Study, analysis: Analysis, group: JudgeGroup, options: FitOptions
+) -> tuple[pd.DataFrame, Estimates]:
+    """Run one analysis on one group; the table has judge, prompt and variant."""
+    options = options.with_draws(study.bootstrap.draws)
+    rows = analysis.select(group.choices)
+    if rows.empty:
+        raise InputError(
+            f"Analysis {analysis.name!r} excludes all rows of judge {group.judge!r}; check its exclude rule."
+        )
+    if rows[study.outcome].isna().all():
+        raise InputError(
+            f"Judge {group.judge!r} has no answer in column {study.outcome!r}; omit it or "
+            "choose another refusal policy."
+        )
+    verb = PREFERENCES.get(analysis.verb) or getattr(conjoint, analysis.verb)
+    arguments = arguments_of(study, analysis, group.kind, options)
+    if analysis.verb in PREFERENCES:
+        arguments["alpha"] = options.alpha
+    elif analysis.verb not in COUNTS:
+        arguments["engine"] = options.engine
+        if analysis.verb != "cj_anova":
+            arguments["alpha"] = options.alpha
+    estimates: Estimates = verb(rows, analysis.formula, **arguments)
+    frame = estimates.frame.copy()
+    if analysis.verb in BOOTSTRAPPED:
+        boot = _bootstrap(verb, rows, study, analysis, group, options) if options.draws else None
+        for column in BOOT_COLUMNS:
+            frame[f"boot_{column}"] = float("nan") if boot is None else boot.frame[column].to_numpy()
+        if boot is not None:
+            resampled = [f"Bootstrap: {note}" for note in boot.notes]
+            estimates = replace(estimates, notes=(*estimates.notes, *resampled))
+    return name_groups(frame, group), estimates
+
+
+def _bootstrap(
+    verb: Callable[..., Estimates],
+    rows: pd.DataFrame,
+    study: Study,
+    analysis: Analysis,
+    group: JudgeGroup,
+    options: FitOptions,
+) -> conjoint.Bootstrap:
+    arguments = arguments_of(study, analysis, group.kind, options)
+    for errors in ("id", "vcov"):
+        arguments.pop(errors)
+    return conjoint.bootstrap(
+        verb,
+        rows,
+        analysis.formula,
+        unit=resampled_unit(study, group.kind),
+        draws=options.draws or 0,
+        seed=options.seed,
+        method=options.interval,  # type: ignore[arg-type]
+        alpha=options.alpha,
+        **arguments,
+    )
+
+
+_CORRECTED = ("amce", "mm", "amce_diffs", "mm_diffs")
+
+
+def correction_steps(
+    study: Study, split: Sequence[JudgeGroup], options: FitOptions
+) -> tuple[AnalysisStep, ...]:
+    """Plan the estimates among people with the help of models, for every analysis that has them."""
+    # The first of them is required, since what the data lack for one they most often lack for all.
+    if options.correct is None:
+        return ()
+    vcov = options.vcov or study.clusters.vcov
+    if is_independent(vcov):
+        raise InputError(
+            f"vcov {vcov} treats rows as independent, but a correction by models needs clusters of people; "
+            "choose survey, CV3 or one of CR0 to CR2."
+        )
+    choices = pd.concat([group.choices for group in split if not group.variant])
+    remedy = "add them with --data, or include them with --judge"
+    check_sources(choices, options.correct, "choices", remedy)
+    parts = [part for part in study.analyses if part.verb in _CORRECTED and not part.compares_people]
+    if not parts:
+        raise InputError(
+            f"The study {study.name} has no analysis for which a correction by models is defined "
+            f"({', '.join(_CORRECTED)}); add one to the study file."
+        )
+    table_names = {part.name for part in study.analyses} | set(RESERVED_TABLES)
+    repeats = sum(group.repeats for group in split if group.kind == HUMAN and not group.variant)
+    return tuple(
+        AnalysisStep(
+            unused_name(f"{part.name}_corrected", table_names),
+            title_of(part.title),
+            partial(_correct, study, part, choices, repeats, options),
+            required=part is parts[0],
+        )
+        for part in parts
+    )
+
+
+def _correct(
+    study: Study, analysis: Analysis, choices: pd.DataFrame, repeats: int, options: FitOptions
+) -> Result:
+    """Run one analysis on people's answers with the help of models; ``repeats`` of people are excluded."""
+    method = options.correct
+    if isinstance(method, PredictThenDebias):
+        method = replace(method, seed=options.seed)
+    rows, notes = analysis.select(choices), list[str]()
+    verb: Callable[..., PredictionPowered] = getattr(conjoint, analysis.verb)
+    with warnings_noted(notes, analysis.name):
+        result = verb(
+            rows,
+            analysis.formula,
+            **arguments_of(study, analysis, HUMAN, options),
+            alpha=options.alpha,
+            correct=method,
+        )
+    provenance = result.provenance.extra
+    people = JudgeGroup("", ", ".join(provenance["human"]), "", HUMAN, rows, repeats)
+    settings = settings_of(study, analysis, [(people, result)], replace(options, draws=0))
+    verb_notes = [
+        note if note == AT_MOST_HALF else f"{analysis.name}, corrected: {note}" for note in result.notes
+    ]
+    return Result(result.frame, result.kind, (*notes, *verb_notes), settings | provenance, result.extra)
+
+
+_DEFAULTS = {"amce": "amce_diffs", "mm": "mm_diffs"}
+
+
+def people_analyses(study: Study) -> list[Analysis]:
+    """Comparisons of models with people: those of the study, and two that every study gets."""
+    # These two are one of effects and one of means, unless the study has its own: about the formula of its
+    # first analysis of either that excludes no level.
+    compared = [analysis for analysis in study.analyses if analysis.compares_people]
+    verbs = {part.verb for part in compared}
+    table_names = {analysis.name for analysis in study.analyses} | set(RESERVED_TABLES)
+    for verb, difference in _DEFAULTS.items():
+        candidates = sorted(
+            (part for part in study.analyses if part.verb == verb), key=lambda part: bool(part.exclude)
+        )
+        if not candidates or difference in verbs:
+            continue
+        first, name = candidates[0], unused_name(f"{verb}_people", table_names)
+        changed = {"name": name, "verb": difference, "title": f"{first.title}: models minus people"}
+        compared.append(first.model_copy(update={**changed, "by": ["judge_id"], "h0": None}))
+    return compared
+
+
+def people_steps(study: Study, split: Sequence[JudgeGroup], options: FitOptions) -> StudySteps:
+    """Plan what each model minus people comes to, under each prompt in each variant."""
+    humans = [group for group in split if group.kind == "human"]
+    people = {
+        variant: pd.concat([group.choices for group in humans if group.variant == variant])
+        for variant in dict.fromkeys(group.variant for group in humans)
+    }
+    models = [group for group in split if group.kind != "human" and group.variant in people]
+    if not models:
+        notes = [
+            f"{analysis.name}: excluded, since choices of both people and models are needed."
+            for analysis in study.analyses
+            if analysis.compares_people
+        ]
+        return StudySteps((), tuple(notes))
+    panels = list(dict.fromkeys(group.judge for group in humans))
+    notes = (
+        [f"The panels {listed(panels)} are pooled as one group of people for the comparison with models."]
+        if len(panels) > 1
+        else []
+    )
+    steps = [
+        AnalysisStep(part.name, part.title, partial(_compare_all, study, part, people, models, options))
+        for part in people_analyses(study)
+    ]
+    return StudySteps(tuple(steps), tuple(notes))
+
+
+def _compare_all(
+    study: Study,
+    analysis: Analysis,
+    people: Mapping[str, pd.DataFrame],
+    models: Sequence[JudgeGroup],
+    options: FitOptions,
+) -> Result:
+    """Compare every model with the people of its variant; those that cannot be compared are noted."""
+    compared: list[tuple[JudgeGroup, Estimates]] = []
+    notes: list[str] = []
+    refused: list[str] = []
+    for group in models:
+        where = f"{analysis.name}, {group.name}"
+        with warnings_noted(notes, where):
+            try:
+                compared.append((group, _compare(study, analysis, people[group.variant], group, options)))
+            except InputError as error:
+                refused.append(f"{where}: {error}")
+    if not compared:
+        raise InputError(" ".join(refused))
+    notes += [f"{reason} It was excluded." for reason in refused]
+    notes += [
+        f"{analysis.name}, {group.name}: {note}" for group, estimates in compared for note in estimates.notes
+    ]
+    frame = stack([name_groups(estimates.frame, group) for group, estimates in compared])
+    return Result(frame, "people", tuple(notes), _settings(study, analysis, compared, options))
+
+
+def _compare(
+    study: Study, analysis: Analysis, people: pd.DataFrame, group: JudgeGroup, options: FitOptions
+) -> Estimates:
+    return people_diffs(
+        analysis.select(pd.concat([people, group.choices])),
+        analysis.formula,
+        estimate="amce" if analysis.verb == "amce_diffs" else "mm",
+        human=options.id or study.clusters.of("human"),
+        model=options.id or study.clusters.of("model"),
+        profile=[attribute.id for attribute in study.attributes],
+        engine=options.engine,
+        vcov=options.vcov or study.clusters.vcov,  # type: ignore[arg-type]
+        alpha=options.alpha,
+    )
+
+
+def _settings(
+    study: Study, analysis: Analysis, compared: Sequence[tuple[JudgeGroup, Estimates]], options: FitOptions
+) -> dict[str, Any]:
+    """Settings of a comparison; rows of people count in every group."""
+    settings = settings_of(study, analysis, compared, replace(options, draws=0))
+    for entry, (_, estimates) in zip(settings["groups"], compared, strict=True):
+        counts: PairCounts = estimates.provenance.extra["pairs"]
+        entry["pairs"] = asdict(counts)
+    kinds = () if is_independent(options.vcov or study.clusters.vcov) else ("human", "model")
+    clusters = {kind: list(options.id or study.clusters.of(kind)) for kind in kinds}
+    return settings | {"against": "people", "adjusted": "holm", "clusters": clusters}

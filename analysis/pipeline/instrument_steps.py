@@ -1,0 +1,86 @@
+"""Judges as instruments: analyses of facets as steps, where tables have columns of facets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.study.models import ItemStudy, Study
+from conjury.inference.study.study_yaml import RESERVED_TABLES
+
+from ..instrument import (
+    decision_study,
+    drift,
+    flips,
+    order_effects,
+    specifications,
+    variance_components,
+)
+from ..instrument.decisions import FACETS
+from ..results import AnalysisStep, Result
+from .robustness_steps import analysis_of_effects
+from .runner import FitOptions, unused_name, warnings_noted
+
+OCCASION = "occasion"
+
+
+def instrument_steps(
+    study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions
+) -> Iterator[AnalysisStep]:
+    """Plan the analyses of facets of choices or ratings."""
+    table_names = {part.name for part in study.analyses} if isinstance(study, Study) else set[str]()
+    table_names |= set(RESERVED_TABLES)
+    draw_options: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
+
+    def step(
+        name: str, title: str, call: Callable[..., Result], *arguments: Any, **options: Any
+    ) -> AnalysisStep:
+        return AnalysisStep(
+            unused_name(name, table_names),
+            title,
+            partial(_call_with_notes, title, call, *arguments, **options),
+        )
+
+    if isinstance(study, Study):
+        formula = analysis_of_effects(study).formula
+        features = None if data["profile_id"].notna().all() else [part.id for part in study.attributes]
+        position_options = {"features": features, "alpha": options.alpha}
+        yield step("order_effects", "Choices by position", order_effects, data, formula, **position_options)
+        title = "Effects under every combination of facets"
+        yield step("specifications", title, specifications, data, formula, features=features, **draw_options)
+    elif isinstance(study, ItemStudy):
+        data = _one_dimension(study, data)
+    facets = [name for name in FACETS if name in data and data[name].nunique() > 1]
+    if facets:
+        yield step("flips", "Decisions that flip between levels of facets", flips, data, alpha=options.alpha)
+    if facets and pd.api.types.is_numeric_dtype(data["chosen" if "chosen" in data else "value"]):
+        title = "Sources of variance in answers"
+        components = cache(partial(_call_with_notes, title, variance_components, data, **draw_options))
+        yield step("variance_components", title, components)
+        yield step(
+            "decision_study", "How many prompts, orders and repeats", lambda: decision_study(components())
+        )
+    if OCCASION in facets:
+        yield step("drift", "Change between occasions", drift, data, alpha=options.alpha)
+
+
+def _call_with_notes(title: str, call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
+    """Call an analysis; warnings become notes of its result."""
+    notes = list[str]()
+    with warnings_noted(notes, title):
+        result = call(*arguments, **options)
+    all_notes = tuple(dict.fromkeys((*result.notes, *notes)))
+    return Result(result.frame, result.kind, all_notes, result.settings, result.extra)
+
+
+def _one_dimension(study: ItemStudy, data: pd.DataFrame) -> pd.DataFrame:
+    """Judgments of the main dimension, or of the first; numbers where all answers are."""
+    if "dimension" in data and data["dimension"].nunique() > 1:
+        names = data["dimension"].astype("string")
+        main = study.main if study.main in set(names) else names.dropna().iloc[0]
+        data = data[(names == main).to_numpy(dtype=bool)]
+    values = pd.to_numeric(data["value"], errors="coerce")
+    return data.assign(value=values) if values.notna().sum() == data["value"].notna().sum() else data

@@ -1,0 +1,315 @@
+"""The interval of every coefficient of agreement: one for all tables in which it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...numerics.intervals.bounded import BoundedEstimate, Flags, bounded, share
+from ...numerics.intervals.weighted_items import Weights, items_of, limits, patterns_of, weights_of
+from ...numerics.rating_panel import RatingPanel, panel_from
+from ...numerics.types import Codes, Floats
+from . import chance_corrected as corrected
+from .icc import icc_from_mean_squares, icc_limits, mean_squares
+from .rater_pairs import SideShares, mean_kappa, mean_kappa_influence, paired_coefficient, paired_influence
+
+PERCENT, COHEN, CONGER, KRIPPENDORFF, GWET = "percent", "cohen", "conger", "krippendorff", "gwet"
+MOST_ADDED = 20  # categories beyond which those that nobody used are not added to either limit
+
+
+def of_sides(
+    sides: SideShares,
+    weights: Floats | None,
+    kind: str,
+    cluster: Codes,
+    alpha: float,
+    names: Sequence[Any] = (),
+) -> BoundedEstimate:
+    """Bound a coefficient of two sides; ``names`` are those of the categories."""
+    return of_sides_by_weights(sides, [weights], kind, cluster, alpha, names)[0]
+
+
+def of_sides_by_weights(
+    sides: SideShares,
+    matrices: Sequence[Floats | None],
+    kind: str,
+    cluster: Codes,
+    alpha: float,
+    names: Sequence[Any] = (),
+) -> list[BoundedEstimate]:
+    """Bound a coefficient of two sides with each of several weights, whose draws of items are the same."""
+    samples: dict[bytes, _Samples] = {}
+    result = []
+    for weights in matrices:
+        if kind == PERCENT and weights is not None:
+            result.append(share(((sides.first @ weights) * sides.second).sum(axis=1), cluster, alpha))
+            continue
+        estimate = bounded(
+            float(paired_coefficient(sides, weights, np.ones((1, len(sides.first))), kind)[0]),
+            paired_influence(sides, weights, kind),
+            cluster,
+        )
+        if not _has_limits(estimate):
+            result.append(estimate)
+            continue
+        order = order_of(names, weights, sides.first.shape[1])
+        if order.tobytes() not in samples:
+            samples[order.tobytes()] = _samples_of(sides, order, cluster, alpha)
+        sample = samples[order.tobytes()]
+        ordered = weights if weights is None else weights[np.ix_(order, order)]
+        result.append(
+            _with_limits(
+                estimate, partial(paired_coefficient, sample.sides, ordered, kind=kind), sample.drawn, alpha
+            )
+        )
+    return result
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Distinct items of two sides, with those that a prior adds, and weights of them."""
+
+    sides: SideShares
+    drawn: Weights
+
+
+def _samples_of(sides: SideShares, order: Codes, cluster: Codes, alpha: float) -> _Samples:
+    rows = min(
+        (
+            np.hstack([first_side[:, order], second_side[:, order]])
+            for first_side, second_side in _both_ways(sides)
+        ),
+        key=content_of,
+    )
+    first, code = patterns_of(rows)
+    in_use = (sides.first.sum(axis=0) + sides.second.sum(axis=0))[order] > 0
+    first_label, second_label, against, favour = cells_of(in_use)
+    eye = np.eye(len(order))
+    q = len(order)
+    added = SideShares(
+        np.vstack([rows[first, :q], eye[first_label]]), np.vstack([rows[first, q:], eye[second_label]])
+    )
+    none = np.zeros(len(first))
+    prior = (np.concatenate([none, against]), np.concatenate([none, favour]))
+    return _Samples(added, weights_of(items_of(code, len(prior[0]), cluster), *prior, alpha))
+
+
+def of_panel(panel: RatingPanel, weights: Floats | None, kind: str, alpha: float) -> BoundedEstimate:
+    """Bound a coefficient of the raters of a panel, over items with two ratings or more."""
+    if not panel.pairable.any():
+        return bounded(np.nan, np.zeros(0), panel.cluster[:0])
+    if kind in (PERCENT, COHEN, KRIPPENDORFF):  # items with one rating do not take part
+        panel = panel.rows(panel.pairable[panel.item])
+    if kind == PERCENT and weights is not None:
+        return share(corrected.pair_agreement(panel, weights), panel.cluster, alpha)
+    if panel.n_raters == 2 and panel.is_complete:  # the same estimate
+        shares = [np.eye(panel.q)[panel.rows(panel.rater == rater).category] for rater in (0, 1)]
+        between = COHEN if kind == CONGER else kind
+        return of_sides(SideShares(*shares), weights, between, panel.cluster, alpha, panel.categories)
+    estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
+    influence = influence_of(panel, weights, kind)
+    order = order_of(panel.categories, weights, panel.q)
+    rows = ratings_of(panel, order, by_rater=kind in (COHEN, CONGER))
+    first, code = patterns_of(rows)
+    first_label, second_label, against, favour = cells_of(panel.counts.sum(axis=0)[order] > 0)
+    mixed, weight = added_ratings(panel, rows.shape[1], kind, first_label, second_label)
+    distinct = panel_of_rows(np.vstack([rows[first], mixed]), panel, order)
+    ordered = weights if weights is None else weights[np.ix_(order, order)]
+    none = np.zeros(len(first))
+    prior = (np.concatenate([none, against * weight]), np.concatenate([none, favour * weight]))
+    result = bounded(estimate, influence, panel.cluster)
+    if not _has_limits(result):
+        return result
+    draws = weights_of(items_of(code, len(prior[0]), panel.cluster), *prior, alpha)
+    return _with_limits(result, statistic_of(distinct, ordered, kind), draws, alpha)
+
+
+ICCS = 3  # ICC(1,1), ICC(2,1) and ICC(3,1)
+
+
+def of_icc(panel: RatingPanel, alpha: float, weight: Floats | None = None) -> Floats:
+    """Limits of the three ICCs of a complete panel, shape (3, 2), of items with a weight, (I,), or alike."""
+    # Those of the F distribution; where items are in clusters, or have weights, those of a Bayesian
+    # bootstrap.
+    weights = np.ones(panel.n_items) if weight is None else weight
+    squares = mean_squares(panel, weights[None])
+    if panel.n_clusters == panel.n_items and weight is None:
+        return icc_limits(squares, alpha)
+    if panel.n_clusters < 2:
+        return np.full((ICCS, 2), np.nan)
+    # Draws depend neither on the order of rows nor on that of raters, whom ICC(1,1) does not tell apart.
+    order = order_of_raters(panel.matrix, weights, panel.cluster)
+    estimate = icc_from_mean_squares(squares)[0]
+    by_rater = _bootstrap_icc_limits(panel.matrix[:, order], weights, panel.cluster, estimate, alpha)
+    exchangeable = _bootstrap_icc_limits(
+        np.sort(panel.matrix, axis=1), weights, panel.cluster, estimate, alpha
+    )
+    return np.vstack([exchangeable[:1], by_rater[1:]])
+
+
+def order_of_raters(ratings: Floats, item_weight: Floats, cluster: Codes) -> Codes:
+    """Order of the raters of complete ratings, (I, k), by what they rated, whatever their names and order."""
+    # Raters with the same ratings in all are told apart by the items that they gave them to, and these by
+    # their weight, their cluster and who rated them, until no two raters more are told apart (colour
+    # refinement).
+    columns = [np.sort(column).tobytes() for column in ratings.T]
+    raters = np.array([sorted(set(columns)).index(column) for column in columns])
+    values = _ranks(ratings.reshape(-1, 1)).reshape(ratings.shape)
+    items = _ranks(item_weight[:, None])
+    width = ratings.size
+    while raters.max() + 1 < len(raters):
+        items = _ranks(np.column_stack([items, np.sort(values + width * raters, axis=1)]))
+        items = _ranks(np.column_stack([items, _ranks_of_clusters(items, cluster)]))
+        refined = _ranks(np.column_stack([raters, np.sort(values + width * items[:, None], axis=0).T]))
+        if refined.max() == raters.max():
+            break
+        raters = refined
+    return np.argsort(raters, kind="stable")
+
+
+def _ranks_of_clusters(items: Codes, cluster: Codes) -> Codes:
+    """Rank of the cluster of each item by the ranks of all items in it, (I,)."""
+    order = np.lexsort((items, cluster))
+    parts = np.split(items[order], np.flatnonzero(np.diff(cluster[order])) + 1)
+    contents = [part.tobytes() for part in parts]
+    ranks = {content: rank for rank, content in enumerate(sorted(set(contents)))}
+    result = np.empty_like(items)
+    result[order] = np.repeat([ranks[content] for content in contents], [len(part) for part in parts])
+    return result
+
+
+def _ranks(rows: Floats | Codes) -> Codes:
+    """Rank of each row, equal ones alike, (n,)."""
+    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _bootstrap_icc_limits(
+    ratings: Floats, item_weight: Floats, cluster: Codes, estimate: Floats, alpha: float
+) -> Floats:
+    """Limits of the three ICCs of complete ratings, (I, k), by a Bayesian bootstrap, shape (3, 2)."""
+    first, code = patterns_of(np.column_stack([ratings, item_weight]))
+    none = np.zeros(len(first))
+    draws = weights_of(items_of(code, len(first), cluster), none, none, alpha)
+    distinct = panel_from(ratings[first])
+
+    def statistics(weights: Floats) -> Floats:
+        return icc_from_mean_squares(mean_squares(distinct, weights * item_weight[first]))
+
+    return np.stack(limits(statistics, draws, estimate), axis=1)
+
+
+def _has_limits(result: BoundedEstimate) -> bool:
+    return bool(np.isfinite(result.estimate)) and result.clusters > 1
+
+
+def _with_limits(
+    result: BoundedEstimate, statistic: Callable[[Floats], Floats], draws: Weights, alpha: float
+) -> BoundedEstimate:
+    low, high = limits(lambda weights: statistic(weights)[:, None], draws, np.array([result.estimate]))
+    return result.within(float(low[0]), float(high[0]), alpha)
+
+
+def _both_ways(sides: SideShares) -> Iterator[tuple[Floats, Floats]]:
+    """Either side first: every coefficient is the same, and so are its limits in an order by content."""
+    yield sides.first, sides.second
+    yield sides.second, sides.first
+
+
+def content_of(rows: Floats) -> bytes:
+    """What rows contain, whatever their order."""
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    return distinct.tobytes() + counts.tobytes()
+
+
+def order_of(names: Sequence[Any], weights: Floats | None, q: int) -> Codes:
+    """Order of the categories that does not depend on the table: by name where they have no order."""
+    if weights is None or len(names) != q or not np.array_equal(weights, np.eye(q)):
+        return np.arange(q)
+    texts = [f"{name:.12g}" if isinstance(name, (int, float)) else str(name) for name in names]
+    return np.array(sorted(range(q), key=texts.__getitem__), dtype=np.int64)
+
+
+def cells_of(is_used: Flags) -> tuple[Codes, Codes, Floats, Floats]:
+    """All pairs of categories, (M,) each, one item spread over those that differ, one over the rest."""
+    categories = (
+        np.flatnonzero(is_used)
+        if len(is_used) > MOST_ADDED and is_used.sum() > 1
+        else np.arange(len(is_used))
+    )
+    first_label, second_label = (grid.ravel() for grid in np.meshgrid(categories, categories, indexing="ij"))
+    differ = first_label != second_label
+    return first_label, second_label, differ / max(int(differ.sum()), 1), ~differ / len(categories)
+
+
+def added_ratings(
+    panel: RatingPanel, width: int, kind: str, first_label: Codes, second_label: Codes
+) -> tuple[Codes, float]:
+    """Ratings of items that are added, (M, width), of two categories in turn, and the weight of an item."""
+    by_rater = kind in (COHEN, CONGER)
+    usual = max(round(float(np.median(panel.per_item[panel.pairable]))), 2)
+    turn = np.arange(width)
+    mixed = np.where(turn % 2 == 0, first_label[:, None], second_label[:, None])
+    mixed[:, turn >= (width if by_rater else usual)] = -1
+    shared = (panel.per_item * (panel.per_item - 1)).mean() / (width * (width - 1))
+    return mixed, float(min(shared, 1.0)) if by_rater else 1.0
+
+
+def ratings_of(panel: RatingPanel, order: Codes, by_rater: bool) -> Codes:
+    """Categories of the ratings of each item, shape (I, J): by rater, or in rising order; -1 for none."""
+    place = np.argsort(order)[panel.category]
+    raters = np.argsort(np.argsort(np.array(panel.raters, dtype=object), kind="stable"), kind="stable")
+    key = raters[panel.rater] if by_rater else place
+    at = np.lexsort((key, panel.item))
+    item = panel.item[at]
+    column = raters[panel.rater][at] if by_rater else np.arange(len(item)) - np.searchsorted(item, item)
+    width = panel.n_raters if by_rater else max(int(column.max(initial=0)) + 1, 2)
+    rows = np.full((panel.n_items, width), -1, dtype=np.int64)
+    rows[item, column] = place[at]
+    return rows
+
+
+def panel_of_rows(rows: Codes, panel: RatingPanel, order: Codes) -> RatingPanel:
+    """The panel of patterns of ratings, shape (P, J)."""
+    item, rater = np.nonzero(rows >= 0)
+    category = rows[item, rater]
+    categories = tuple(panel.categories[k] for k in order)
+    return RatingPanel(
+        item=item.astype(np.int64),
+        rater=rater.astype(np.int64),
+        category=category,
+        value=category.astype(float),
+        n_items=len(rows),
+        n_raters=rows.shape[1],
+        categories=categories,
+        numeric=panel.numeric,
+        raters=tuple(map(str, range(rows.shape[1]))),
+        cluster=np.arange(len(rows)),
+    )
+
+
+def statistic_of(panel: RatingPanel, weights: Floats | None, kind: str) -> Callable[[Floats], Floats]:
+    """A coefficient of the raters of a panel as a function of weights of its items."""
+    if kind == KRIPPENDORFF:
+        return partial(corrected.krippendorff, panel, weights)
+    assert weights is not None
+    if kind == PERCENT:
+        return partial(corrected.observed, panel, weights)
+    if kind == COHEN:
+        return partial(mean_kappa, panel, weights)
+    return partial(corrected.coefficient, panel, weights, kind=kind)
+
+
+def influence_of(panel: RatingPanel, weights: Floats | None, kind: str) -> Floats:
+    """Influence of each item on a coefficient of the raters of a panel."""
+    if kind == KRIPPENDORFF:
+        return corrected.krippendorff_influence(panel, weights)
+    assert weights is not None
+    if kind == PERCENT:
+        return corrected.observed_influence(panel, weights)
+    if kind == COHEN:
+        return mean_kappa_influence(panel, weights)
+    return corrected.coefficient_influence(panel, weights, kind)

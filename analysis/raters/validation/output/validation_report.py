@@ -1,0 +1,241 @@
+"""What all outputs of a validation have in common: what was compared, tables of numbers, and a record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.tables.columns import json_value
+
+from ....figures.labels import p_text, words
+from ....frames.word_table import WordTable
+from ..gates import GateOutcome
+from ..judging import Validation
+from ..validation_rows import AGREEMENT, CHANGES, CORRECTED, ERRORS, PEOPLE, RATES, REPLACEMENT, SUBGROUPS
+from ..verdicts.judge_sentences import interval, number
+from ..verdicts.notable_rows import Row
+
+FORMAT = 1  # of the record
+HEADINGS = {
+    CHANGES: "Changes",
+    AGREEMENT: "Agreement with people",
+    PEOPLE: "People among themselves",
+    RATES: "Base rates",
+    ERRORS: "Errors by class",
+    SUBGROUPS: "Subgroups",
+    REPLACEMENT: "Replacement test",
+    CORRECTED: "Over all judged rows",
+}
+MEASURES = {
+    "ac1": "AC1",
+    "f1": "F1",
+    "icc": "intraclass correlation",
+    **{
+        f"people_{name}": text
+        for name, text in {
+            "accuracy": "accuracy",
+            "kappa": "kappa",
+            "weighted_kappa": "weighted kappa",
+            "alpha": "alpha",
+            "ac1": "AC1",
+            "icc": "intraclass correlation",
+        }.items()
+    },
+    "judge_rate": "judge's rate",
+    "people_rate": "people's rate",
+    "judge_mean": "judge's mean",
+    "people_mean": "people's mean",
+    "icc_between": "intraclass correlation of both",
+    "flips": "changed answers",
+    "winning_rate": "share of people beaten",
+    "advantage_probability": "as close to others as a person",
+    "smallest_epsilon": "smallest epsilon that passes",
+    "always_most_frequent": "most frequent label alone",
+    "answered": "answered by the judge",
+    "rate_difference": "difference in rate",
+    "corrected_rate": "people, by the judge's answer",
+    "rogan_gladen_rate": "Rogan-Gladen",
+    "judge_only_rate": "judge",
+    "people_only_rate": "people, labelled rows",
+    "judge_only_mean": "mean by the judge",
+    "people_only_mean": "mean by people, labelled rows",
+    "corrected_mean": "mean by people, by the judge's answer",
+}
+
+
+@dataclass(frozen=True)
+class ValidationReport:
+    """A validation with what it is about."""
+
+    result: Validation
+    title: str
+    sources: Sequence[str]  # the files
+    columns: Sequence[str] = ()  # sentences on which columns were used and which guessed
+    outcomes: Sequence[GateOutcome] = ()  # of limits for continuous integration
+
+
+def measure_in_words(name: str) -> str:
+    """A measure as people read it."""
+    if name in MEASURES:
+        return MEASURES[name]
+    if name.endswith("_difference"):
+        return f"difference in {measure_in_words(name.removesuffix('_difference'))}"
+    if name.endswith("_between"):
+        return f"{measure_in_words(name.removesuffix('_between'))} of both"
+    return words(name).lower()
+
+
+def tables(result: Validation) -> list[WordTable]:
+    """All estimates by part, as texts."""
+    level = f"{1 - float(result.settings['alpha']):.0%} interval"
+    names = result.settings.get("names", ("A", "B"))
+    blocks = []
+    for part, heading in HEADINGS.items():
+        rows = result.frame[result.frame["part"] == part]
+        if rows.empty:
+            continue
+        further = {
+            "chance": ("by chance", _chance),
+            "p_equivalence": ("p, equivalence", lambda row: _p(row["p_equivalence"])),
+        }
+        extra_columns = {
+            key: column for key, column in further.items() if key in rows and rows[key].notna().any()
+        }
+        tested = {"p": ("p", lambda row: _p(_adjusted(row)))} if rows["p"].notna().any() else {}
+        columns = {**extra_columns, **tested}
+        head = ("", "estimate", level, *(title for title, _ in columns.values()), "n")
+        body = [
+            (
+                _label(row, names),
+                number(row["estimate"], row["measure"]) if np.isfinite(row["estimate"]) else "no value",
+                interval(row, row["measure"]),
+                *(text(row) for _, text in columns.values()),
+                f"{int(row['n']):,}",
+            )
+            for _, row in rows.iterrows()
+        ]
+        blocks.append(WordTable(heading, head, tuple(body)))
+    return [*blocks, *_crosstabs(result), *_precision(result)]
+
+
+def _label(row: Row, names: Sequence[str]) -> str:
+    measure, who = str(row["measure"]), ""
+    for suffix, name in zip(("_a", "_b"), names, strict=True):
+        if measure.endswith(suffix):
+            measure, who = measure.removesuffix(suffix), f", {name}"
+    where = f"{row['by']} {row['level']}: " if row["by"] else ""
+    of = f" of {row['class']!r}" if row["class"] else ""
+    return f"{where}{measure_in_words(measure)}{of}{who}"
+
+
+def _chance(row: Row) -> str:
+    return number(row["chance"], "accuracy") if np.isfinite(row["chance"]) else ""
+
+
+def _adjusted(row: Row) -> float:
+    return float(row["p_adjusted"] if np.isfinite(row["p_adjusted"]) else row["p"])
+
+
+def _p(p: float) -> str:
+    return p_text(p).removeprefix("= ") if np.isfinite(p) else ""
+
+
+def _crosstabs(result: Validation) -> list[WordTable]:
+    """Which label is called what, or became what: counts with shares of the row."""
+    names = result.settings.get("names", ("A", "B"))
+    headings = {
+        "confusion": ("people", "judge", "Labels by people in rows, answers of the judge in columns"),
+        "changes": ("a", "b", f"Answers of {names[0]} in rows, of {names[1]} in columns"),
+    }
+    blocks = []
+    for key, (row, column, heading) in headings.items():
+        table = result.extra.get(key)
+        if table is not None:
+            columns = list(dict.fromkeys(table[column]))
+            cells = [
+                f"{n:,} ({share:.0%})" if np.isfinite(share) else "0"
+                for n, share in zip(table["n"], table["share"], strict=True)
+            ]
+            size = len(columns)
+            body = [
+                (str(name), *cells[at * size : (at + 1) * size])
+                for at, name in enumerate(dict.fromkeys(table[row]))
+            ]
+            blocks.append(WordTable(heading, ("", *map(str, columns)), tuple(body)))
+    return blocks
+
+
+def _precision(result: Validation) -> list[WordTable]:
+    """Number of labels needed would decide."""
+    table = result.extra.get("precision")
+    if table is None or table.empty:
+        return []
+    rows = []
+    for _, row in table.iterrows():
+        measure = str(row["measure"])
+        rows.append(
+            (
+                measure_in_words(measure),
+                f"{int(row['n']):,}",
+                number(row["width"], measure),
+                number(row["detectable"], measure) if np.isfinite(row["detectable"]) else "",
+                _labels(row["n_for_width"], f"width {number(row['wanted_width'], measure)}"),
+                _labels(row["n_for_threshold"], f"from {number(row['threshold'], measure)}"),
+            )
+        )  # fmt: skip
+    head = ("", "n", "width", "detectable", "n for the wanted width", "n to decide")
+    return [WordTable("Number of labels needed", head, tuple(rows))]
+
+
+def _labels(value: float, why: str) -> str:
+    if np.isnan(value):
+        return ""
+    return "more than feasible" if np.isinf(value) else f"{value:,.0f} ({why})"
+
+
+def record(report: ValidationReport) -> dict[str, Any]:
+    """Everything for programs."""
+    result = report.result
+    return {
+        "format": FORMAT,
+        "conjury": version("conjury"),
+        "kind": result.kind,
+        "sources": list(report.sources),
+        "columns": list(report.columns),
+        "settings": {name: value for name, value in result.settings.items() if name != "verdict"},
+        "verdict": list(result.verdict),
+        "notes": list(result.notes),
+        "gates": [
+            {
+                "gate": outcome.gate.text,
+                "name": outcome.gate.name,
+                "limit": outcome.gate.limit,
+                "bound": outcome.gate.bound,
+                "value": json_value(outcome.value),
+                "passes": outcome.passes,
+            }
+            for outcome in report.outcomes
+        ],
+        "estimates": records(result.frame),
+        **{name: records(table) for name, table in result.extra.items()},
+    }
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows without empty cells, as JSON has them."""
+    rows = []
+    for row in frame.astype(object).to_dict("records"):
+        cells = {str(key): json_value(value) for key, value in row.items()}
+        rows.append({key: value for key, value in cells.items() if value is not None and value != ""})
+    return rows
+
+
+def to_json(report: ValidationReport) -> str:
+    """The record as JSON."""
+    return json.dumps(record(report), indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,320 @@
+"""Exhibits of benchmarks: mistakes, lengths, paired differences of judges, perturbed items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ....benchmark.confusion import use_of_labels
+from ....figures.benchmark.benchmark_labels import (
+    TESTS,
+    judges_in_words,
+    label_in_words,
+    label_pairs,
+    label_rows,
+    metric_in_words,
+    pairs_in_words,
+    panels_in_words,
+    strata_of,
+)
+from ....figures.benchmark.confusion_figures import confusion_of_task, is_right
+from ....figures.benchmark.difference_figures import needs_matrix, pairs_with_best_judge, rows_of_first_test
+from ....figures.benchmark.score_figures import select_label_rows
+from ....figures.labels import ColumnNames, words
+from ....frames.vocabulary import FEWEST_GOLD
+from ....results import Result
+from ...report_data import ReportData
+from ...sentences.label_sentences import (
+    SameItems,
+    count_length_differences,
+    count_perturbation_effects,
+    find_overused_labels,
+    longest_in_words,
+    overused_in_words,
+    perturbed_in_words,
+    same_items,
+    same_items_in_words,
+)
+from ...table_format import (
+    NO_BREAK,
+    estimate_cell,
+    number,
+    p_value,
+    spread,
+    star_rule,
+    stars,
+    styled_table,
+    whole,
+    with_gaps,
+)
+from ..exhibit_registry import ADJUSTMENTS, Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
+from .score_exhibits import BANDS, PLACE, grouped, metric_and_place, percent, ranked
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ....pipeline.manifest import RecordedResult
+
+
+MISTAKES = 3
+MOST_PAIRS = 6
+MOST_COLUMNS = 8
+MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
+
+
+def frequent_labels(result: Result, names: ColumnNames) -> str:
+    """The label that each judge gives far too often, and how many labels are never given."""
+    frame, task = select_label_rows(result, None)
+    label = [label_in_words(task, text, names) for text in frame["label"].astype(str)]
+    frame = frame.assign(_who=judges_in_words(frame, names), _label=label)
+    often = use_of_labels(frame, float(result.settings.get("alpha", 0.05))) > 0
+    return overused_in_words(find_overused_labels(frame, often))
+
+
+def lengths_text(result: Result, names: ColumnNames) -> str:
+    """For each task, how many judges are right less often and more often on the longest items."""
+    ends = result.extra["ends"]
+    ends = ends[ends["metric"] == "accuracy"]
+    tasks = panels_in_words(ends, ["task"], names)
+    strata = [names.column(name).lower() for name in strata_of(result.settings, ends)]
+    alpha = float(result.settings.get("alpha", 0.05))
+    return " ".join(
+        longest_in_words(count_length_differences(rows, str(task), strata, alpha))
+        for task, rows in ends.groupby(tasks, sort=False)
+    )
+
+
+def changed_scores(result: Result, _: ColumnNames) -> str:
+    """How many scores differ on perturbed items."""
+    first = str(result.frame["metric"].iloc[0])
+    frame = result.frame[result.frame["metric"] == first]
+    metric = metric_in_words(first)
+    named = metric if metric[1:2].isupper() else metric[:1].lower() + metric[1:]
+    return perturbed_in_words(
+        count_perturbation_effects(frame, named, float(result.settings.get("alpha", 0.05)))
+    )
+
+
+@figure_and_tables(
+    "confusion",
+    lead="{figure shows} the answers to each gold label, and {table} the most frequent mistakes.",
+    figure="Cells: percent of the units of a gold label that got each answer; framed: the right one",
+    method="Answers are counted by gold label.",
+)
+def confusion(result: Result, names: ColumnNames) -> list[GT]:
+    """The most frequent mistakes of each judge."""
+    frame, task = confusion_of_task(result, None)
+    frame = frame.assign(_who=judges_in_words(frame, names))
+    wrong = frame[~is_right(frame, result.settings) & (frame["n"] > 0)]
+    top = wrong.sort_values("n", ascending=False, kind="stable").groupby("_who", sort=False).head(MISTAKES)
+    order = list(dict.fromkeys(frame["_who"]))
+    top = top.assign(_rank=top["_who"].map(order.index)).sort_values(["_rank", "n"], ascending=[True, False])
+    table = pd.DataFrame(
+        {
+            "judge": top["_who"],
+            "Gold label": [label_in_words(task, str(label), names) for label in top["gold"]],
+            "Answer": [label_in_words(task, str(label), names) for label in top["predicted"]],
+            "Times": top["n"].map(whole),
+            "Share of the gold label": top["share"].map(percent),
+        }
+    )
+    note = f"The {MISTAKES} most frequent mistakes of each judge, missing answers included."
+    return [styled_table(table, groups="judge", n_left=2, note=note)]
+
+
+@figure_and_tables(
+    "by_label",
+    lead="{figure} and {table} show which labels are given too often or too rarely.",
+    figure="Points: answers with a label per unit of which it is the gold label",
+    lines=f"lines: {BANDS}",
+    reading=frequent_labels,
+    method=(
+        "Number of times a label is given, divided by the number of times it is gold, with percentile "
+        "bootstrap intervals; p values are adjusted over labels and judges."
+    ),
+)
+def by_label(result: Result, names: ColumnNames) -> list[GT]:
+    """Numbers of times labels are given, divided by those they are gold, judges as columns."""
+    frame, task = select_label_rows(result, None)
+    frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
+    by_label = frame.groupby(frame["label"].astype(str), sort=False)
+    label = frame["label"].astype(str).map(lambda text: label_in_words(task, text, names))
+    judge = judges_in_words(frame, names)
+    units, answers = (by_label[name].transform("max").map(whole) for name in ("n_gold", "n_answers"))
+    wide = judge.nunique() > MOST_COLUMNS
+    rows = {"Judge": judge} if wide else {"Label": label, "Gold units": units, "Answers": answers}
+    table = spread(
+        frame,
+        rows,
+        label + " (" + units + ")" if wide else judge,
+        lambda row: number(row["ratio"], 2) + _arrow(row),
+    )
+    note = (
+        f"Answers with a label by answers to units of which it is gold; {MORE} too often, {LESS} too rarely, "
+        f"of labels with at least {FEWEST_GOLD} gold units: adjusted p below "
+        f"{number(float(result.settings.get('alpha', 0.05)), 2)}, or never given. Units and answers are the "
+        "most of any judge."
+    )
+    return [styled_table(table, note=note)]
+
+
+@figure_and_tables(
+    "errors",
+    lead=(
+        "{figure shows} scores by the length of the items, and {table} the difference between the longest "
+        "and the shortest."
+    ),
+    figure="Lines: scores by the length of items",
+    lines=f"bands or vertical lines: {BANDS}",
+    reading=lengths_text,
+    method="Scores in groups of items of similar length, with percentile bootstrap intervals.",
+)
+def lengths(result: Result, names: ColumnNames) -> list[GT]:
+    """The longest items minus the shortest."""
+    frame = ranked(*label_rows(result.extra["ends"], result.settings, names))
+    table = spread(
+        frame,
+        {PLACE: frame["_where"], "Judge": frame["_who"]},
+        pd.Series([metric_in_words(kind) for kind in frame["metric"]]),
+        lambda row: estimate_cell(row, mark=stars(row.get("p_adjusted")), sign=True),
+    )
+    groups = int(result.settings.get("groups", 0))
+    within = [names.column(name).lower() for name in result.settings.get("within") or []]
+    if within:
+        spans = f"; groups are made within each {' and '.join(within)}"
+    else:
+        ends = result.frame.groupby("length_group")[["shortest", "longest"]].first()
+        spans = (
+            f" ({whole(ends['shortest'].iloc[-1])} to {whole(ends['longest'].iloc[-1])} characters by up to "
+            f"{whole(ends['longest'].iloc[0])})"
+        )
+    note = f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals."
+    return [grouped(table, f"{note} {star_rule(_ADJUSTED)}".strip())]
+
+
+@exhibit(
+    "differences",
+    method=(
+        "Paired differences on the same items: percentile bootstrap intervals with the same draws for both, "
+        "and McNemar's test where the score is a share of correct answers, otherwise the bootstrap test."
+    ),
+)
+def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Judges compared on the same items; many of them as a matrix."""
+    text = captioned(record, "Points: paired differences on the same items", f"lines: {BANDS}")
+    if needs_matrix(rows_of_first_test(result.frame), result.settings):
+        alpha = float(result.settings.get("alpha", 0.05))
+        what = f"Colours: differences, row minus column, on the same items; dots: adjusted p below {alpha:g}"
+        text = captioned(record, what)
+    lead = "{figure} and {table} compare judges item by item, on items that both answered."
+    reading = same_items_in_words(_same_items(result))
+    return Exhibit(lead, [Drawn(result, text)], [Laid(difference_tables(result, report.names))], reading)
+
+
+def _same_items(result: Result) -> SameItems:
+    """Whether all comparisons are of the same items, and how their p values are adjusted."""
+    frame = result.frame
+    keys = ["judge", "prompt", "task", *strata_of(result.settings, frame), "left", "right"]
+    adjust = str(result.settings.get("adjust") or "none")
+    tested = frame["p_adjusted"].notna().any() and adjust != "none"
+    return same_items(
+        frame, [key for key in keys if key in frame], ADJUSTMENTS.get(adjust, adjust) if tested else ""
+    )
+
+
+def difference_tables(result: Result, names: ColumnNames) -> list[GT]:
+    """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
+    rows = rows_of_first_test(result.frame)
+    if len(rows[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
+        rows = rows[rows["metric"] == rows["metric"].iloc[0]]
+    frame, places = label_pairs(rows, result.settings, names)
+    many = needs_matrix(frame, result.settings)
+    frame = pairs_with_best_judge(frame) if many else frame
+    frame = ranked(frame, places)
+    table = pd.DataFrame(
+        {
+            PLACE: metric_and_place(frame),
+            "Compared": pairs_in_words(frame, result.settings, names),
+            "Difference": [estimate_cell(row, sign=True) for row in frame.to_dict("records")],
+            "p": frame["p"].map(p_value),
+            "Adjusted p": frame["p_adjusted"].map(p_value),
+            "Pairs": frame["n_pairs"].map(whole),
+        }
+    )
+    tests = [TESTS.get(str(test), words(test)) for test in frame["test"].unique()] if "test" in frame else []
+    note = f"First minus second on the same units; {level(result)} intervals; {' and '.join(tests)}."
+    if len(rows) < len(rows_of_first_test(result.frame)):
+        note += " The folder has the other scores."
+    if many:
+        note += " Everyone is compared with the judge who is best there; the folder has all pairs."
+    return [grouped(table, note)]
+
+
+@figure_and_tables(
+    "mixed",
+    lead=(
+        "{figure} and {table} compare the odds of a correct answer with those of one judge. Items differ "
+        "in difficulty: each has a random intercept from a normal distribution."
+    ),
+    figure="Points: odds ratios of a correct answer",
+    lines="lines: {level} Wald intervals",
+    method=(
+        "Logistic regression of correct answers on judges, with a normal random intercept per item; "
+        "intervals are Wald intervals."
+    ),
+)
+def mixed(result: Result, names: ColumnNames) -> list[GT]:
+    """Odds ratios of right answers, each item with an intercept of its own."""
+    frame = ranked(*label_pairs(result.frame, result.settings, names))
+    table = pd.DataFrame(
+        {
+            PLACE: frame["_where"],
+            "Compared": pairs_in_words(frame, result.settings, names, " by "),
+            "Odds ratio": [
+                estimate_cell(row, "odds_ratio", "odds_ratio_") for row in frame.to_dict("records")
+            ],
+            "p": frame["p"].map(p_value),
+            "Adjusted p": frame["p_adjusted"].map(p_value),
+            "SD between items": frame["sd_items"].map(lambda value: number(value, 2)),
+        }
+    )
+    note = (
+        f"{level(result)} intervals. Odds of a correct answer of the first, divided by those of the second."
+    )
+    return [
+        grouped(table, with_gaps(note, table, "a judge who is never or always correct has no finite odds"))
+    ]
+
+
+@figure_and_tables(
+    "robustness",
+    lead="{figure} and {table} show how perturbation changes scores.",
+    figure="Points: score of perturbed items minus that of the originals",
+    lines=f"lines: {BANDS}",
+    reading=changed_scores,
+    method="Paired differences between perturbed items and their originals, as between judges.",
+)
+def robustness(result: Result, names: ColumnNames) -> list[GT]:
+    """Effects of perturbations, kinds as columns."""
+    frame = ranked(*label_rows(result.frame, result.settings, names))
+    table = spread(
+        frame,
+        {
+            PLACE: metric_and_place(frame),
+            "Judge": frame["_who"],
+            "Unperturbed": frame["baseline"].map(lambda value: number(value, 2)),
+        },
+        frame["condition"].map(lambda text: names.of("condition", text)),
+        lambda row: estimate_cell(row, mark=stars(row.get("p_adjusted")), sign=True),
+    )
+    note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. {star_rule(_ADJUSTED)}"
+    return [grouped(table, note.strip(), n_left=1)]
+
+
+_ADJUSTED = "Adjusted p:"
+
+
+def _arrow(row: Mapping[Any, Any]) -> str:
+    return {1: NO_BREAK + MORE, -1: NO_BREAK + LESS}.get(row["_use"], "")

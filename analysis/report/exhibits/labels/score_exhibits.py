@@ -1,0 +1,397 @@
+"""Exhibits of benchmarks: parsed answers, scores, several answers per item, people behind gold labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ....benchmark.pass_at_k import with_copies
+from ....figures.benchmark.benchmark_labels import (
+    BASELINES,
+    MISSING,
+    READINGS,
+    STATUSES,
+    label_rows,
+    metric_in_words,
+    policy_in_words,
+    rule_in_words,
+    strata_of,
+)
+from ....figures.benchmark.score_figures import (
+    agreement_rows,
+    distinct_policies,
+    distinction_in_words,
+    policy_of,
+)
+from ....figures.labels import COEFFICIENTS, ColumnNames, words
+from ....frames.rounding import percentage
+from ....frames.vocabulary import BASELINE
+from ....results import Result
+from ...method_sentences import plain
+from ...report_data import ReportData, parts
+from ...sentences.label_sentences import (
+    Baseline,
+    BestJudges,
+    Copies,
+    RuleDifferences,
+    baseline,
+    best_in_words,
+    compare_with_baseline,
+    compared_in_words,
+    copies_in_words,
+    find_best_judges,
+    find_least_parsed,
+    parsed_in_words,
+    rules_in_words,
+)
+from ...table_format import estimate_cell, in_brackets, number, spread, styled_table, whole, with_gaps
+from ..exhibit_registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ....pipeline.manifest import RecordedResult
+
+METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
+BESIDE_RECALLS = ("accuracy", "macro_f1")
+MOST_PLACES = 4  # tasks and strata that are described one by one
+PLACE = "place"
+MAIN = "all judges"  # the first of two parts of a table
+SURPLUS = "Surplus labels"
+SURPLUS_NOTE = "Surplus labels are of lines beyond those that were shown; they are not among the judgments."
+BANDS = "{level} percentile bootstrap intervals, {drawn}"
+OWN = "{level} intervals{clustered}"  # those that each score has
+
+
+def is_first(record: RecordedResult, report: ReportData) -> bool:
+    """Whether a result is the first of its kind, which has tables and figures that others do not repeat."""
+    return report.of_kind(record.kind)[0].name == record.name
+
+
+@exhibit("readings", method="Answers are counted by the result of parsing.")
+def readings(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """How answers were parsed, and how two parsing rules compare."""
+    names, text = report.names, captioned(record, "Bars: percent of the answers")
+    rules = captioned(record, "Bars: percent of the answers", of="Two rules.")
+    lead = "{figure compares} the two parsing rules answer by answer."
+    further = [Exhibit(lead, [Drawn(result, rules, part, part)]) for part in parts(result)]
+    tables = reading_tables(result, names)
+    return Exhibit(
+        "{figure} and {table} show how the answers were parsed.",
+        [Drawn(result, text)],
+        [Laid(tables if is_first(record, report) else [tables[MAIN]])],
+        parsed_answers(result, names),
+        further,
+    )
+
+
+@exhibit(
+    "scores",
+    method=(
+        "Scores against gold labels. Shares have Wilson's interval at their clustered standard error; other "
+        "scores have that of a Bayesian bootstrap of items, whose lower limit adds one item that is wrong "
+        "and whose upper limit one that is right."
+    ),
+    headline=lambda result, _, report: best_judges(result, report.names),
+)
+def scores(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Scores of judges, what missing answers count as, and recall by kind of gold label."""
+    first = is_first(record, report)
+    lead = (
+        "{figure shows} scores with their intervals; lines mark the scores of a judge who always gives the "
+        "most frequent label (of each stratum, where strata are scored together), or a random label. "
+        "{table has|have} the numbers."
+    )
+    text = captioned(record, "Points: scores", f"lines: {OWN}", "dashed: baselines")
+    policies = captioned(
+        record, "Points: scores under each rule", f"lines: {OWN}", of="What missing answers count as."
+    )
+    what = "Points: shares of a kind of gold label that is found"
+    recalls = captioned(record, what, f"lines: {OWN}", of="By kind of gold label.")
+    of_part = {
+        "policies": ("{figure shows} how much depends on what a missing answer counts as.", policies),
+        "recalls": ("{figure shows} how often each kind of gold label is found.", recalls),
+    }
+    further = [
+        Exhibit(of_part[part][0], [Drawn(result, of_part[part][1], part, part)])
+        for part in parts(result)
+        if first or part != "policies"
+    ]
+    tables = score_tables(result, report.names)
+    return Exhibit(
+        lead,
+        [Drawn(result, text)],
+        [Laid(tables if first else [tables[MAIN]])],
+        best_judges(result, report.names),
+        further,
+    )
+
+
+@exhibit(
+    "probabilities",
+    method="Scores of probabilities against gold labels, with percentile bootstrap intervals.",
+)
+def probabilities(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Scores of the probabilities of labels."""
+    tables = score_tables(result, report.names)
+    return Exhibit(
+        "{figure} and {table} score the probabilities that judges gave the labels.",
+        [Drawn(result, captioned(record, "Points: scores of probabilities", f"lines: {BANDS}"))],
+        [Laid(tables if is_first(record, report) else [tables[MAIN]])],
+    )
+
+
+def copies_text(result: Result, _: ColumnNames) -> str:
+    """Whether repeated answers are copies of each other."""
+    samples = result.extra.get("samples")
+    if samples is None:
+        return ""
+    keys = samples.columns[: samples.columns.get_loc("stratum")].tolist()
+    cells = samples.assign(_copied=with_copies(samples)).groupby(keys, observed=True)["_copied"].any()
+    return copies_in_words(Copies(int(cells.sum()), len(cells)))
+
+
+@figure_and_tables(
+    "passes",
+    lead=(
+        "{figure} and {table} show what several answers to the same item add [@chen2021]: at least one right "
+        "(which guessing reaches too, with enough guesses), the most frequent one right, all right."
+    ),
+    figure="Lines: scores of k answers",
+    lines=f"bands or vertical lines: {OWN}",
+    reading=copies_text,
+    method=(
+        "Means over all subsets of k answers to an item, with Wilson's interval at their clustered standard "
+        "error."
+    ),
+)
+def passes(result: Result, names: ColumnNames) -> list[GT]:
+    """Scores of k answers, k as columns; by strata only the first score."""
+    rows = _one_policy(result.frame)
+    if result.settings.get("by"):
+        rows = rows[rows["metric"] == rows["metric"].iloc[0]]
+    frame, places = label_rows(rows, result.settings, names)
+    frame = ranked(frame, places)
+    group = metric_and_place(frame).tolist()
+    frame = frame.assign(_group=pd.Categorical(group, list(dict.fromkeys(_by_rule(frame, group)))))
+    frame = frame.sort_values("_group", kind="stable")
+    table = spread(
+        frame,
+        {PLACE: frame["_group"], "Judge": frame["_who"]},
+        "k = " + frame["k"].astype(int).astype(str),
+        lambda row: number(row["estimate"], 2),
+    )
+    table = _baselines_last(table, frame)
+    note = "Of most frequent and best answers the first k count; of the others all subsets of k answers."
+    if result.settings.get("by"):
+        note = "Over all subsets of k answers. The folder has the other scores."
+    return [grouped(table, note)]
+
+
+@figure_and_tables(
+    "annotators",
+    lead="{figure} and {table} show the agreement of the people whose votes are the gold labels.",
+    figure="Points: coefficients",
+    lines="lines: {level} intervals",
+    method="Agreement coefficients of the people whose votes are the gold labels.",
+)
+def annotators(result: Result, names: ColumnNames) -> list[GT]:
+    """Agreement of the people behind gold labels, coefficients as columns."""
+    frame = agreement_rows(result)
+    by = strata_of(result.settings, frame)
+    table = spread(
+        frame,
+        {
+            PLACE: frame["dimension"].map(lambda text: distinction_in_words(text, names)),
+            "Items": pd.Series(names.joined(frame, by, "All items"), index=frame.index),
+            "Number": frame["n_items"].map(whole),
+        },
+        frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),
+        estimate_cell,
+    )
+    note = (
+        f"{in_brackets(f'{level(result)} intervals', table)}. Observed agreement is that of pairs of people."
+    )
+    return [grouped(table, note)]
+
+
+def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
+    """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
+    frame = result.frame
+    policy = policy_of(frame, None)
+    kinds = list(dict.fromkeys(frame["metric"].astype(str)))
+    recalls = [kind for kind in kinds if kind.startswith(("recall_", "specificity_"))]
+    metrics = [kind for kind in kinds if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
+    chosen, places = label_rows(frame[frame["missing"].astype(str) == policy], result.settings, names)
+    chosen = chosen[chosen["metric"].isin(metrics)]
+    chosen = ranked(chosen, places)
+    table = spread(
+        chosen,
+        {PLACE: chosen["_where"], "Judge": chosen["_who"]},
+        pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
+        estimate_cell,
+    )
+    table = _baselines_last(table, chosen)
+    what = in_brackets(f"{level(result)} intervals", table)
+    note = f"{what}; {MISSING.get(policy, policy)}."
+    tables = {MAIN: grouped(table, with_gaps(note, table, "not defined, or no draw differs"))}
+    first = metrics[0]
+    of_first, places = label_rows(
+        frame[(frame["metric"] == first) & (frame["judge_kind"] != BASELINE)], result.settings, names
+    )
+    policies = distinct_policies(of_first)
+    if len(policies) > 1:
+        of_first = of_first[of_first["missing"].astype(str).isin(policies)]
+        of_first = ranked(of_first, places)
+        by_policy = spread(
+            of_first,
+            {PLACE: of_first["_where"], "Judge": of_first["_who"]},
+            of_first["missing"].astype(str).map(policy_in_words),
+            estimate_cell,
+        )
+        note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
+        tables["rules for missing answers"] = grouped(by_policy, note)
+    return tables
+
+
+def reading_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
+    """What became of answers, in percent; and how two rules compare."""
+    tables = {MAIN: _status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")}
+    if "compared" in result.extra:
+        note = "Percent of the judgments; the same answers parsed by two rules."
+        tables["two parsing rules"] = _status_shares(result.extra["compared"], names, READINGS, note)
+    return tables
+
+
+def best_judges(result: Result, names: ColumnNames) -> str:
+    """The best judge of each place, and how many judges stay below the constant answer."""
+    frame = result.frame[result.frame["metric"] == "accuracy"]
+    if frame.empty:
+        return ""
+    frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
+    frame, places = label_rows(frame, result.settings, names)
+    if len(places) > MOST_PLACES:
+        return ""
+    described: list[BestJudges] = []
+    for place in places:
+        rows = frame[frame["_where"] == place]
+        judges = rows[rows["judge_kind"] != BASELINE].dropna(subset="estimate")
+        cells = [estimate_cell(row) for row in judges.to_dict("records")]
+        leader = find_best_judges(judges, cells, place, _over_baseline(result, place, names), bool(described))
+        described += [] if leader is None else [leader]
+    texts = [
+        *map(best_in_words, described),
+        compared_in_words(compare_with_baseline(described, level(result))),
+    ]
+    return " ".join(filter(None, texts))
+
+
+def _over_baseline(result: Result, place: str, names: ColumnNames) -> Baseline | None:
+    """How many judges are right less often, and more often, than the most frequent label would be."""
+    over = result.extra.get("over_baseline")
+    if over is None:
+        return None
+    over = over[over["missing"].astype(str) == policy_of(over, None)]
+    over = label_rows(over, result.settings, names)[0]
+    strata = [names.column(name).lower() for name in result.settings.get("strata") or []]
+    always = f"the most frequent label{' of each ' + ' and '.join(strata) if strata else ''}"
+    return baseline(over[over["_where"] == place], always)
+
+
+def parsed_answers(result: Result, names: ColumnNames) -> str:
+    """Who leaves most answers without a label, and what the lenient rule adds."""
+    frame = result.frame
+    rules = list(dict.fromkeys(frame["rule"].astype("string").fillna("").map(_rule)))
+    last = frame[frame["rule"].astype("string").fillna("").map(_rule) == rules[-1]]
+    counts = last.assign(ok=last["n"].where(last["status"].astype(str) == "ok", 0))
+    shares = counts.groupby(["prompt", "judge"], sort=False, observed=True)[["ok", "n"]].sum()
+    named = [
+        f"{plain(names.of('judge', judge))}, {plain(names.of('prompts', prompt))}"
+        for prompt, judge in shares.index
+    ]
+    text = parsed_in_words(find_least_parsed(shares["ok"], shares["n"], named))
+    compared = result.extra.get("compared")
+    if compared is None:
+        return text
+    n = compared.groupby(compared["status"].astype(str), sort=False)["n"].sum()
+    parts = (int(n.get(name, 0)) for name in ("only_lenient", "only_strict", "different"))
+    return f"{text} {rules_in_words(RuleDifferences(int(n.sum()), *parts))}".strip()
+
+
+def _rule(name: str) -> str:
+    return str(name).rpartition("/")[2]
+
+
+def grouped(table: pd.DataFrame, note: str, n_left: int = 1) -> GT:
+    """A table with places as headings of groups, unless there is one place without a name."""
+    single = table[PLACE].nunique() == 1 and not str(table[PLACE].iloc[0])
+    if single:
+        return styled_table(table.drop(columns=PLACE), note=note, n_left=n_left)
+    return styled_table(table, groups=PLACE, note=note, n_left=n_left)
+
+
+def _baselines_last(table: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Put rows of baselines, as ``judge`` and ``_who`` of ``frame`` name them, below those of judges."""
+    trivial = set(frame.loc[frame["judge"].astype(str).isin(list(BASELINES)), "_who"].astype(str))
+    return table.sort_values("Judge", key=lambda names: names.isin(trivial), kind="stable")
+
+
+def _by_rule(frame: pd.DataFrame, group: list[str]) -> list[str]:
+    """Names of groups, rule by rule."""
+    pairs = list(zip(frame["metric"], group, strict=True))
+    return [name for rule in dict.fromkeys(frame["metric"]) for metric, name in pairs if metric == rule]
+
+
+def _one_policy(frame: pd.DataFrame) -> pd.DataFrame:
+    if "missing" not in frame:
+        return frame
+    return frame[frame["missing"].astype(str) == policy_of(frame, None)]
+
+
+def _status_shares(frame: pd.DataFrame, names: ColumnNames, statuses: Mapping[str, str], note: str) -> GT:
+    frame = frame.assign(_rule=frame["rule"].astype("string").fillna("").map(rule_in_words))
+    rows = {
+        PLACE: frame["prompt"].map(lambda text: names.of("prompts", text)),
+        "Judge": frame["judge"].map(lambda text: names.of("judge", text)),
+    }
+    if frame["_rule"].nunique() > 1:
+        rows["Rule"] = frame["_rule"]
+    order = [status for status in statuses if status in set(frame["status"].astype(str))]
+    table = spread(
+        frame,
+        rows,
+        frame["status"].astype(str).map(lambda status: statuses.get(status, words(status))),
+        lambda row: percent(row["share"]),
+    )
+    table = table[[*rows, *(statuses[status] for status in order if statuses[status] in table)]].fillna("0%")
+    if "n_surplus" in frame and frame["n_surplus"].any():
+        table = table.merge(_surplus(frame, rows), on=list(rows), how="left")
+        note += " " + SURPLUS_NOTE
+    return grouped(table, note, n_left=len(rows) - 1)
+
+
+def _surplus(frame: pd.DataFrame, rows: Mapping[str, pd.Series[Any]]) -> pd.DataFrame:
+    """Labels beyond the lines that were shown, for each row of a table of readings."""
+    cells = frame.drop_duplicates(["judge", "prompt", "task", "rule"])
+    named = {name: texts[cells.index] for name, texts in rows.items()}
+    column = pd.Series(SURPLUS, index=cells.index)
+    return spread(cells, named, column, lambda row: whole(row["n_surplus"]))
+
+
+def percent(share: float) -> str:
+    """A share in whole percent."""
+    return "" if pd.isna(share) else percentage(share)
+
+
+def ranked(frame: pd.DataFrame, places: list[str]) -> pd.DataFrame:
+    """The rows place by place."""
+    rank = frame["_where"].map(places.index).to_numpy()
+    return frame.iloc[sorted(range(len(frame)), key=lambda at: int(rank[at]))]
+
+
+def metric_and_place(frame: pd.DataFrame) -> pd.Series[str]:
+    """The metric of each row, with its place unless there is one only."""
+    metric = pd.Series([metric_in_words(kind) for kind in frame["metric"]], index=frame.index)
+    return metric + frame["_where"].map(lambda text: f": {text}" if text else "")

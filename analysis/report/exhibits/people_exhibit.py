@@ -1,0 +1,146 @@
+"""The exhibit of models compared with people: what differs, a figure and a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ...figures.labels import LevelLabels, display_order, series_labels
+from ...results import Result
+from ..method_sentences import bounds_name, plain
+from ..report_data import ReportData
+from ..sentences import effect_sentences
+from ..sentences.effect_sentences import (
+    differing_in_words,
+    largest_difference,
+    largest_difference_in_words,
+)
+from ..table_format import (
+    MOST_SERIES_WITH_INTERVALS,
+    NO_BREAK,
+    batches,
+    interval,
+    number,
+    p_value,
+    star_rule,
+    stars,
+    styled_table,
+    whole,
+)
+from .conjoint_exhibits import estimates, lines_of, method
+from .exhibit_registry import Drawn, Exhibit, Laid, exhibit
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ...pipeline.manifest import RecordedResult
+
+QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
+
+
+def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
+    """How many models differ from people."""
+    return difference_sentences(report, record)[0]
+
+
+def drawing(record: RecordedResult, report: ReportData) -> Drawn:
+    """The figure of a comparison with people."""
+    frame = estimates(report, record)
+    frame = frame.assign(statistic=frame["statistic"].astype(str).str.replace("difference", "minus_people"))
+    lines = f"Points are model minus people, lines their {plain(lines_of(record) or 'intervals')}."
+    settings = {"bounds": lines_of(record)}
+    return Drawn(Result(frame, "people", settings=settings), f"{plain(record.title)}. {lines}")
+
+
+@exhibit("people", method=method, headline=_headline)
+def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """How models differ from people; of further comparisons with people only the number of differences."""
+    frame = estimates(report, record)
+    records = report.of_kind("people")
+    if record is not records[0]:
+        return Exhibit()
+    sentences = [difference_sentences(report, comparison)[0] for comparison in records[1:]]
+    prompts = (
+        "Each model is shown under one prompt; the table in the results folder contains all of them."
+        if _several(record)
+        else ""
+    )
+    bounds = bounds_name(record.settings) or "interval"
+    figure = drawing(record, report)
+    tables = [_table(part, LevelLabels(report.labels), bounds) for part in batches(frame)]
+    notes = filter(
+        None, [pairs_note(record), "{figure shows} the differences, {table} the numbers.", prompts]
+    )
+    return Exhibit(
+        f"{' '.join([*difference_sentences(report, record), *sentences])}\n\n{' '.join(notes)}",
+        [figure],
+        [Laid(tables, f"{plain(record.title)}.")],
+    )
+
+
+def difference_sentences(report: ReportData, record: RecordedResult) -> list[str]:
+    """How many differences there are, and which is the largest: two sentences."""
+    labels, frame = LevelLabels(report.labels), estimates(report, record)
+    what = QUANTITIES.get(str(record.settings.get("verb")), "estimates")
+    alpha = float(record.settings.get("alpha") or 0.05)
+    levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
+    largest = largest_difference(frame, levels, alpha)
+    counts = effect_sentences.count_differences(frame, what, alpha, of_prompts=_several(record))
+    sentences = [differing_in_words(counts)]
+    return sentences if largest is None else [*sentences, largest_difference_in_words(largest)]
+
+
+def pairs_note(record: RecordedResult) -> str:
+    """Whether people and models judged the same pairs, and how standard errors account for it."""
+    counts = [group["pairs"] for group in record.groups if group.get("pairs")]
+    if not counts:
+        return ""
+    shared = [count["shared"] for count in counts]
+    if not any(shared):
+        return "People and models judged different pairs."
+    low, high = min(shared), max(shared)
+    span = whole(high) if low == high else f"{whole(low)} to {whole(high)}"
+    people = int(counts[0]["people"])
+    pairs = "pair" if people == 1 else "pairs"
+    sentence = f"People judged {whole(people)} {pairs}, {span} of which a model judged as well"
+    if str(record.settings.get("vcov")).startswith("HC"):
+        return f"{sentence}; standard errors treat all rows as independent."
+    return f"{sentence}; standard errors account for the covariance that shared pairs cause."
+
+
+def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str) -> GT:
+    series = series_labels(frame).to_numpy(str)
+    names = list(dict.fromkeys(series))
+    rows: dict[tuple[str, str], dict[str, str]] = {
+        (feature, level): {}
+        for feature in display_order(frame["feature"])
+        for level in display_order(frame.loc[frame["feature"].astype("string") == feature, "level"])
+    }
+    for record, who in zip(frame.to_dict("records"), series, strict=True):
+        cells = rows[str(record["feature"]), str(record["level"])]
+        cells["People"] = number(record["people"])
+        limits, mark = interval(record["lower"], record["upper"]), stars(record["p_adjusted"])
+        if len(names) == 1:
+            cells[str(record["judge"])] = number(record["model"])
+            cells |= {"Difference": number(record["estimate"]), bounds: limits}
+            cells["Adjusted p"] = p_value(record["p_adjusted"])
+        else:
+            texts = [number(record["estimate"]) + mark, limits * (len(names) <= MOST_SERIES_WITH_INTERVALS)]
+            cells[who] = NO_BREAK.join(filter(None, texts))
+    table_rows = [
+        {"Attribute": labels.feature(feature), "Level": labels.level(feature, level), **cells}
+        for (feature, level), cells in rows.items()
+    ]
+    notes = ["p values: adjusted by Holm's method over the differences of each model under each prompt."]
+    if len(names) > 1:
+        notes = ["Columns of models: model minus people.", star_rule(), *notes]
+        if len(names) <= MOST_SERIES_WITH_INTERVALS:
+            notes.insert(2, f"In brackets: {bounds}s.")
+    return styled_table(pd.DataFrame(table_rows), groups="Attribute", note=" ".join(filter(None, notes)))
+
+
+def _several(record: RecordedResult) -> bool:
+    """Whether a model was compared under several prompts."""
+    judges = [group["judge"] for group in record.groups if not group.get("variant")]
+    return len(set(judges)) < len(judges)

@@ -1,0 +1,319 @@
+"""Exhibits of ratings: who rated what, means, distributions, correlations, order of tiers, biases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, words
+from ....frames.rounding import percentage
+from ....frames.vocabulary import OVERALL
+from ....results import Result
+from ...method_sentences import plain
+from ...report_data import ReportData
+from ...sentences.rater_sentences import (
+    closest_in_words,
+    find_highest_correlation,
+    find_strongest_correlate,
+    orders,
+    orders_in_words,
+    strongest_in_words,
+)
+from ...table_format import (
+    dimension_of,
+    estimate_cell,
+    in_brackets,
+    intervals,
+    number,
+    side_by_side,
+    spread,
+    star_rule,
+    stars,
+    styled_table,
+    whole,
+    with_gaps,
+    with_probability,
+)
+from ..exhibit_registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ....pipeline.manifest import RecordedResult
+
+
+@exhibit(
+    "means",
+    method=(
+        "Ratings of an item are averaged over samples and people, then over items. Intervals are normal, "
+        "with bootstrap standard errors."
+    ),
+)
+def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Mean ratings; the radar of the same means is not repeated here."""
+    lines = "lines: {level} intervals with bootstrap standard errors, {drawn}"
+    text = captioned(record, "Points: means of item means", lines)
+    return Exhibit(
+        "{figure shows} mean ratings, and {table} the numbers.",
+        [Drawn(result, text)],
+        [Laid(means_tables(result, report.names))],
+    )
+
+
+@exhibit("distributions", method="Single ratings are counted.")
+def distributions(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Distribution of ratings."""
+    text = captioned(record, "Bars: shares of single ratings")
+    return Exhibit("{figure shows} how often people and models gave each rating.", [Drawn(result, text)])
+
+
+def _closest(result: Result, record: RecordedResult, report: ReportData) -> str:
+    """The highest correlation of a model with people over all items."""
+    overall = _over_all(result.frame, result)
+    named = [
+        (
+            CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"])),
+            report.names.of("judge", row["judge"]),
+            dimension_of(report.names, row["dimension"]),
+        )
+        for row in overall.to_dict("records")
+    ]
+    correlation = find_highest_correlation(overall, named)
+    return "" if correlation is None else closest_in_words(correlation)
+
+
+@exhibit(
+    "correlations",
+    method=(
+        "Correlations over items between the people's mean and the model. Intervals and p values are normal "
+        "on Fisher's scale, with bootstrap standard errors; p values are adjusted by Holm's procedure."
+    ),
+    headline=_closest,
+)
+def correlations(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Correlations of models with people."""
+    lead = (
+        "{figure shows} how closely each model follows the mean of people, and {table} the numbers. "
+        f"Lines are {intervals(result.settings)}; stars mark correlations that differ from zero."
+    )
+    lines = "lines: {level} intervals with bootstrap standard errors on Fisher's scale, {drawn}"
+    text = captioned(record, "Points: correlations between the people's mean and the model", lines)
+    tables = correlation_tables(result, report.names)
+    return Exhibit(lead, [Drawn(result, text)], [Laid(tables)])
+
+
+@exhibit(
+    "rating_lines",
+    method="Least squares of a model's ratings on the people's mean; bands from bootstrap draws.",
+)
+def rating_lines(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Ratings of a model against those of people."""
+    lead = (
+        "{figure plots} a model's rating of each item against people's mean; on the dashed line both agree."
+    )
+    lines = "lines: least squares, of up to three with {level} bootstrap bands, {drawn}"
+    return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])
+
+
+def means_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
+    """Means with standard deviations: a table for each group of raters, strata as rows."""
+    tables = {}
+    by = list(result.settings.get("by") or [])
+    for group, part in result.frame.groupby("group", sort=False):
+        rows = {names.column(column): part[column].map(partial(names.of, column)) for column in by}
+        if not rows:
+            rows = {"Raters": part["group"].map(partial(names.of, "judge"))}
+        table = spread(
+            part,
+            rows,
+            part["dimension"].map(partial(dimension_of, names)),
+            lambda row: f"{number(row['estimate'])} ({number(row['sd'])})",
+        )
+        heading = next(iter(rows)) if len(rows) > 1 else None
+        note = f"{names.of('judge', group)}: mean (standard deviation over items)."
+        tables[names.of("judge", group)] = styled_table(table, groups=heading, note=note)
+    return tables
+
+
+def correlation_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
+    """Correlations of models with people: a table for each coefficient."""
+    by = list(result.settings.get("by") or [])
+    tables = {}
+    for name, part in result.frame.groupby("coefficient", sort=False, observed=True):
+        judge = part["judge"].map(partial(names.of, "judge"))
+        level = [
+            " / ".join(texts) or names.of("", OVERALL)
+            for texts in zip(*_strata(part, by, names), strict=True)
+        ]
+        table = spread(
+            part,
+            {"judge": judge, "Stratum": pd.Series(level if by else [names.of("", OVERALL)] * len(part))},
+            part["dimension"].map(partial(dimension_of, names)),
+            lambda row: number(row["estimate"]) + stars(row.get("p_holm")),
+        )
+        called = CORRELATIONS.get(str(name), words(name))
+        note = f"{called}. {star_rule(_STARS)}".strip()
+        note = with_gaps(note, table, "not defined, since one of the two gave all items the same rating")
+        tables[called] = styled_table(table, groups="judge", note=note)
+    return tables
+
+
+_STARS = "Stars: p of the cluster bootstrap, adjusted by Holm's procedure over the table."
+
+
+def _over_all(frame: pd.DataFrame, result: Result) -> pd.DataFrame:
+    """The rows of all items."""
+    by = list(result.settings.get("by") or [])
+    return frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
+
+
+def _strata(part: pd.DataFrame, by: Sequence[str], names: ColumnNames) -> list[list[str]]:
+    if not by:
+        return [[names.of("", OVERALL)] * len(part)]
+    return [[names.of(column, value) for value in part[column]] for column in by]
+
+
+@figure_and_tables(
+    "coverage", lead="{table counts} who rated what.", method="Judges, items and ratings are counted."
+)
+def coverage(result: Result, names: ColumnNames) -> list[GT]:
+    """Who rated what."""
+    frame = result.frame
+    table = pd.DataFrame(
+        {
+            "dimension": frame["dimension"].map(partial(dimension_of, names)),
+            "Judges": frame["group"].map(partial(names.of, "judge")),
+            "Number of judges": frame["n_judges"].map(whole),
+            "Items": frame["n_items"].map(whole),
+            "Ratings": frame["n_ratings"].map(whole),
+            "Ratings per item": frame["per_item"].map(lambda value: number(value, 2)),
+            "At least": frame["least"].map(whole),
+        }
+    )
+    same = table.drop(columns="dimension")
+    if not table.groupby("dimension", sort=False).ngroups > 1:
+        return [styled_table(same)]
+    first = same[table["dimension"] == table["dimension"].iloc[0]].reset_index(drop=True)
+    alike = all(
+        same[table["dimension"] == name].reset_index(drop=True).equals(first)
+        for name in table["dimension"].unique()
+    )
+    if alike:
+        return [styled_table(first, note="The same for every dimension.")]
+    return [styled_table(table, groups="dimension")]
+
+
+def strongest_correlates(result: Result, names: ColumnNames) -> str:
+    """The strongest correlate of the main dimension, by group."""
+    overall = _over_all(result.extra["main"], result)
+    correlates = [
+        find_strongest_correlate(
+            part, names.of("judge", group), [dimension_of(names, name) for name in part["other"]]
+        )
+        for group, part in overall.groupby("group", sort=False)
+    ]
+    texts = [strongest_in_words(correlate) for correlate in correlates if correlate is not None]
+    main = plain(dimension_of(names, result.settings.get("main", "")))
+    return f"Strongest correlate of {main}: {'; '.join(texts)}." if texts else ""
+
+
+@figure_and_tables(
+    "dimension_correlations",
+    lead=(
+        "{figure shows} which dimensions go together, people below the diagonal and a model above it; "
+        "{table ranks} the correlates of the main dimension."
+    ),
+    figure="Cells: correlations over items, people below the diagonal, a model above it",
+    reading=strongest_correlates,
+    method=(
+        "Correlations over items between dimensions; intervals are normal on Fisher's scale, with bootstrap "
+        "standard errors; p values are adjusted by Holm's procedure."
+    ),
+)
+def dimension_correlations(result: Result, names: ColumnNames) -> list[GT]:
+    """How strongly each dimension goes with the main one, by group."""
+    frame = result.extra["main"]
+    overall = _over_all(frame, result)
+    table = spread(
+        overall,
+        {"Dimension": overall["other"].map(partial(dimension_of, names))},
+        overall["group"].map(partial(names.of, "judge")),
+        with_probability,
+    )
+    main = dimension_of(names, result.settings.get("main", ""))
+    note = f"Correlation with {main}; P: share of bootstrap draws in which it is the strongest."
+    return [styled_table(table, note=note)]
+
+
+def complete_orders(result: Result, names: ColumnNames) -> str:
+    """How often each judge puts all tiers in order."""
+    frame = result.frame
+    order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
+    judges = [names.of("judge", judge) for judge in order["judge"]]
+    return orders_in_words(orders(judges, order["estimate"], order["chance"]))
+
+
+@figure_and_tables(
+    "tier_accuracy",
+    lead=(
+        "{figure shows} how often ratings put the tiers of a topic in order, and {table} the numbers; ties "
+        "are counted and not dropped."
+    ),
+    figure="Points: shares",
+    lines="lines: Wilson's {level} intervals at the bootstrap standard error, {drawn}",
+    remark="vertical strokes: chance",
+    reading=complete_orders,
+    method=(
+        "Shares of topics in which ratings put the tiers in order, with Wilson's intervals at the bootstrap "
+        "standard error; p values by shuffling tiers within topics, adjusted by Holm's procedure."
+    ),
+    headline=lambda result, _, report: complete_orders(result, report.names),
+)
+def tier_accuracy(result: Result, names: ColumnNames) -> list[GT]:
+    """How often the order of tiers is recovered."""
+    frame = result.frame
+    table = pd.DataFrame(
+        {
+            "quantity": frame["quantity"].astype(str).map(TIERS),
+            "Judge": frame["judge"].map(partial(names.of, "judge")),
+            "Ties count as": frame["ties"].astype(str),
+            "Share": [estimate_cell(row) for row in frame.to_dict("records")],
+            "Chance": frame["chance"].map(lambda value: number(value, 2)),
+            "Above chance": [estimate_cell(row, "excess", "excess_") for row in frame.to_dict("records")],
+            "Tied pairs": frame["tied"].map(percentage),
+        }
+    )  # fmt: skip
+    return [styled_table(table, groups="quantity", n_left=2)]
+
+
+@figure_and_tables(
+    "biases",
+    lead=(
+        "{figure shows} how models differ from people as raters. Self-preference compares ratings by a model "
+        "of its items and of other models' items with items by people of equal human quality, corrected for "
+        "the noise of the human means. {table has|have} all numbers."
+    ),
+    figure="Points: differences between a model and people",
+    lines="lines: {level} intervals with bootstrap standard errors, {drawn}",
+    method=(
+        "Differences between a model and people on the same items; intervals are normal with bootstrap "
+        "standard errors; p values are adjusted by Holm's procedure."
+    ),
+)
+def biases(result: Result, names: ColumnNames) -> dict[str, GT]:
+    """How models differ from people, one row a quantity and judge, dimensions as columns."""
+    frame = _over_all(result.frame, result)
+    named = [BIASES.get(name, words(name)) for name in frame["quantity"].astype(str)]
+    table = spread(
+        frame,
+        {"bias": pd.Series(named), "Judge": frame["judge"].map(partial(names.of, "judge"))},
+        frame["dimension"].map(partial(dimension_of, names)),
+        estimate_cell,
+    )
+    note = f"{in_brackets(intervals(result.settings), table)}."
+    note = with_gaps(note, table, "not identified; the notes give the reason")
+    parts = side_by_side(table, 2)
+    return {name: styled_table(part, groups="bias", note=note) for name, part in parts.items()}

@@ -1,0 +1,368 @@
+"""What a document asks of a results folder: its opening, exhibits by kind, methods, notes and versions."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import ConjuryError, InputError
+
+from ..frames.claims import Claims, claims_of
+from ..frames.sentences import together
+from ..pipeline.manifest import FIT, RecordedResult
+from ..results import Result
+from .blocks import captioned, picture, slug, table_blocks, table_references
+from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
+from .exhibits.conjoint_exhibits import outcome_of
+from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
+from .exhibits.people_exhibit import drawing
+from .method_sentences import code, note_list, plain
+from .report_data import CORRECTIONS, ReportData, describe, draw, has_figure
+from .table_format import any_table, in_words, starred, whole
+from .versions_section import versions_blocks
+
+if TYPE_CHECKING:
+    from great_tables import GT
+    from matplotlib.figure import Figure
+
+__all__ = ["Report", "load"]
+
+MOST_HEADLINES = 3
+MOST_TITLES = 3  # results that a note names
+SIMULATED = (
+    "**The data {but}are simulated.** They demonstrate the software; they are no evidence about the "
+    "people and models named."
+)
+PROBABLE = (
+    "**The outcome is the probability of being chosen**, computed from the log-probabilities of the answers; "
+    "judges without log-probabilities are excluded."
+)
+FIRST = {  # commands that write results, of documents that are not about a fitted study
+    "corrected": "conjury fit STUDY --data FILE --correct ppi --out {}",
+    "checked": "conjury check WHAT --out {}",
+    "published_numbers": "conjury check-table FILE --out {}",
+    "tried": "conjury trial NAME --out {}",
+}
+REFERENCE = re.compile(r"\{(?P<what>figure|table)(?: (?P<verb>\w+)(?:\|(?P<plural>\w+))?)?\}")
+NOTHING = {"figure": "The figure", "table": "the folder"}  # referred to where there is none
+THEN = {"compared": "conjury compare", "diagnosed": "conjury diagnose"}
+
+
+class Report(ReportData):
+    """A results folder as a document prints it.
+
+    Methods that print are for cells with ``output: asis``. What cannot be shown becomes a sentence with the
+    reason.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder written by ``conjury fit`` or by a command that adds to results.
+    about : {"fit", "items", "corrected", "compared", "diagnosed", "checked", "published_numbers", "tried"}
+        The run that the document is about; ``"items"`` are ratings and labels, ``"corrected"`` the estimates
+        that models make more precise, ``"tried"`` simulation studies of estimators.
+
+    Raises
+    ------
+    InputError
+        For a folder without results, or without results of that run.
+
+    Examples
+    --------
+    >>> load("../results/none").opening()[:46]
+    'There are no results in `../results/none` yet;'
+    """
+
+    def show(self, *kinds: str) -> None:
+        """Print every result of some kinds; nothing, or why there is none, where there is no result."""
+        for kind in kinds:
+            spec = KINDS.get(kind, GENERAL)
+            if spec.of == EVERY_STUDY:
+                records = [RecordedResult(kind, kind)]
+            else:
+                records = self.of_kind(spec.of or kind)[: 1 if spec.of else None]
+            if not records and spec.absent is not None:
+                self._print(partial(spec.absent, self))
+            for record in records:
+                name = record.name if spec.of is None else kind
+                with starred():
+                    self._print(partial(self._shown, spec, record, name))
+
+    def opening(self) -> str:
+        """What was found, in a few sentences, and which data it rests on."""
+        title = plain(self.manifest.get("title") or self.manifest.get("study") or "untitled study")
+        rows = sum(
+            int(entry.get("rows") or 0) for entry in self.run.get("data") or [] if not entry.get("variant")
+        )
+        counted = f" from {whole(rows)} rows of data" if rows else ""
+        when = f", computed {plain(str(self.run['created'])[:10])}" if self.run.get("created") else ""
+        version = f" with conjury {plain(self.run['conjury'])}" if self.run.get("conjury") else ""
+        summary = f"Study: **{title}**. Results{counted}{when}{version}."
+        probable = PROBABLE if outcome_of(self) != "the choice" else ""
+        facts = " ".join(filter(None, [summary, self._simulated(), probable]))
+        return "\n\n".join(filter(None, [" ".join(self._headlines()), facts]))
+
+    def methods(self) -> str:
+        """What was run: a paragraph per result, in Markdown."""
+        parts = [(ended(plain(record.title or record.name)), self.method(record)) for record in self._own()]
+        return "\n\n".join(f"**{title}** {text}" for title, text in parts if text)
+
+    def claims(self) -> str:
+        """What results of each kind say and what does not follow, each once, in Markdown."""
+        about: dict[str, tuple[Claims, list[str]]] = {}
+        for record in self._own():
+            statement = claims_of(record.kind, record.settings)
+            if statement is not None and record.kind in KINDS:
+                titles = about.setdefault(statement.does_not_say, (statement, []))[1]
+                titles.append(plain(record.title.rstrip(".") or record.name))
+        return "\n\n".join(
+            f"**{ended(_first_titles(titles))}** {statement}" for statement, titles in about.values()
+        )
+
+    def notes(self) -> str:
+        """All notes in Markdown, each once, with what it is about; empty without notes."""
+        about: dict[str, dict[str, list[str]]] = {
+            str(note): {} for run in self.runs.values() for note in run.get("notes") or []
+        }
+        of_runs = set(about)
+        for record in self._own():
+            for note in record.notes:
+                who, text = self._whose(record, str(note))
+                titles = about.setdefault(text, {})
+                if text not in of_runs:
+                    titles.setdefault(record.title.rstrip("."), []).extend([who] if who else [])
+        return note_list([self._note(note, titles) for note, titles in about.items()])
+
+    def _whose(self, record: RecordedResult, note: str) -> tuple[str, str]:
+        """The judge that a note of an analysis is about, with its prompt, and the rest of the note."""
+        start, gap, remainder = note.removeprefix(f"{record.name}, ").partition(": ")
+        if not note.startswith(f"{record.name}, ") or not gap:
+            return "", note
+        for group in record.settings.get("groups") or []:
+            named = [str(group.get(part) or "") for part in ("judge", "prompt", "variant")]
+            if start == " ".join(filter(None, named)):
+                judge, prompt, variant = named
+                labels = [self.label("judges", judge), prompt and self.label("prompts", prompt), variant]
+                return ", ".join(filter(None, labels)), remainder
+        return "", note.removeprefix(f"{record.name}, ")
+
+    def versions(self) -> None:
+        """Print the tables of data files, software and commands."""
+        print(*versions_blocks(self.manifest, list(self.runs.values())), sep="\n")
+
+    @contextmanager
+    def section(self, heading: str) -> Iterator[None]:
+        """Print a heading, with its lead, before what is printed inside; nothing where that is nothing."""
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            yield
+        if printed.getvalue().strip():
+            print(f"\n{heading.strip()}\n\n{printed.getvalue()}")
+
+    def figures(self, part: str = FIT) -> Iterator[tuple[str, Callable[[], Figure]]]:
+        """Names of the figures of the results of a run, and functions that draw them."""
+        for record in self.results:
+            if record.part == part and record.kind in KINDS:
+                with suppress(InputError):
+                    exhibit = KINDS[record.kind].build(self.read(record), record, self)
+                    figures = [
+                        part_figure for each in (exhibit, *exhibit.further) for part_figure in each.figures
+                    ]
+                    if record.kind == "people" and not figures:  # in the folder, though not on the page
+                        figures = [drawing(record, self)]
+                    for figure in figures:
+                        yield _joined(record.name, figure.key), partial(self._drawn, figure)
+
+    def _drawn(self, figure: Drawn) -> Figure:
+        return draw(figure.result, self.labels, part=figure.part)
+
+    def _own(self) -> list[RecordedResult]:
+        """The results that the document is about: those of its runs, or of a kind."""
+        records = [record for record in self.results if record.part in self.runs]
+        return (
+            [entry for entry in records if entry.kind in CORRECTIONS]
+            if self.about == "corrected"
+            else records
+        )
+
+    def _headlines(self) -> list[str]:
+        sentences: dict[str, str] = {}
+        for record in self._own():
+            spec = KINDS.get(record.kind)
+            if spec is not None and spec.headline is not None and record.kind not in sentences:
+                with suppress(ConjuryError):
+                    sentences[record.kind] = spec.headline(self.read(record), record, self)
+        return list(filter(None, sentences.values()))[:MOST_HEADLINES]
+
+    def _simulated(self) -> str:
+        """That data are simulated, and whose are not; empty where none are."""
+        if not self.simulated:
+            return ""
+        real = " and ".join(plain(self.label("judges", name)) for name in self.real_judges)
+        return SIMULATED.format(but=f"of all judges except {real} " if real else "")
+
+    def method(self, record: RecordedResult) -> str:
+        """How a result was computed, in Markdown."""
+        spec = KINDS.get(record.kind)
+        if spec is not None and callable(spec.method):
+            return spec.method(record, self)
+        if spec is not None and not spec.method:
+            return ""
+        return " ".join(filter(None, [str(spec.method) if spec else "", settings_text(record.settings)]))
+
+    def _note(self, note: str, titles: Mapping[str, Sequence[str]]) -> str:
+        text = in_words(note, self.labels)
+        about = [f"{title}: {_first_titles(whose)}" if whose else title for title, whose in titles.items()]
+        return f"{text} ({_first_titles(about)})" if about else text
+
+    def _print(self, text: Callable[[], str]) -> None:
+        """Print Markdown, or a sentence with the reason why there is none."""
+        try:
+            if markdown := text():
+                print(markdown)
+        except ConjuryError as error:
+            print(f"\n*Not shown: {self._reason(error)}*\n")
+
+    def _reason(self, error: ConjuryError) -> str:
+        return plain(str(error).replace(str(self.path), "the results folder"))
+
+    def _shown(self, spec: Kind, record: RecordedResult, name: str) -> str:
+        empty = Result(pd.DataFrame(), record.kind)
+        result = empty if spec.of == EVERY_STUDY else self.read(record)
+        title = ended(plain(record.title or record.name))
+        return self._blocks(spec.build(result, record, self), name, title)
+
+    def _blocks(self, exhibit: Exhibit, name: str, title: str) -> str:
+        """An exhibit as Markdown: heading, lead, reading, figures, tables, and further exhibits."""
+        figures, reasons = self._figure_blocks(exhibit.figures, name)
+        tables = {_joined(name, laid.key): laid for laid in exhibit.tables}
+        lead = exhibit.lead
+        if reasons and not figures and "{figure" in lead:
+            lead = " ".join([*reasons, *(["The numbers are in {table}."] if tables else [])])
+        elif reasons:
+            lead = "\n\n".join([lead, *(f"*The figure is not shown: {reason}*" for reason in reasons)])
+        shown_tables = [table_references(label, len(laid.tables)) for label, laid in tables.items()]
+        references = {
+            "figure": [f"@fig-{slug(label)}" for label in figures],
+            "table": [reference for references in shown_tables for reference in references],
+        }
+        texts = [REFERENCE.sub(partial(_refer, references), text) for text in (lead, exhibit.reading)]
+        blocks = [
+            table_blocks(label, _escape_part_names(laid.tables), laid.caption or title)
+            for label, laid in tables.items()
+        ]
+        further = [self._blocks(part, name, title) for part in exhibit.further]
+        return "\n\n".join(filter(None, [exhibit.heading, *texts, *figures.values(), *blocks, *further]))
+
+    def _figure_blocks(self, figures: Sequence[Drawn], name: str) -> tuple[dict[str, str], list[str]]:
+        """Figures by label, and the reasons why any cannot be drawn."""
+        blocks, reasons = {}, []
+        for figure in figures:
+            label = _joined(name, figure.key)
+            try:
+                alt = describe(figure.result, self.labels, part=figure.part)
+                blocks[label] = captioned(
+                    f"fig-{slug(label)}", picture(label, self._drawn(figure), alt), figure.caption
+                )
+            except InputError as error:
+                reasons.append(self._reason(error))
+        return blocks, reasons
+
+
+def _general(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """What is shown of a kind without an exhibit: its figure, if it has one, and its table as it is."""
+    title = ended(plain(record.title or record.name))
+    figures = [Drawn(result, title)] if has_figure(result) else []
+    lead = "{figure} and {table} show the results." if figures else "The numbers are in {table}."
+    return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names))])
+
+
+GENERAL = Kind(_general)
+
+
+def _refer(references: Mapping[str, Sequence[str]], placeholder: re.Match[str]) -> str:
+    """References to all figures or tables, with the verb of the placeholder in the number of the former."""
+    names = references[placeholder["what"]] or [NOTHING[placeholder["what"]]]
+    verb = placeholder["verb"] or ""
+    if len(names) > 1:
+        verb = placeholder["plural"] or verb.removesuffix("s")
+    return f"{together(names, len(names))} {verb}".strip()
+
+
+def _escape_part_names(tables: Mapping[str, GT] | Sequence[GT]) -> Mapping[str, GT] | Sequence[GT]:
+    """Parts of a table, with their names as Markdown."""
+    return {plain(name): table for name, table in tables.items()} if isinstance(tables, Mapping) else tables
+
+
+def _joined(name: str, key: str) -> str:
+    return f"{name}_{key}" if key else name
+
+
+def _first_titles(titles: Sequence[str]) -> str:
+    """The first of several titles, and how many more there are."""
+    unique_titles = dict.fromkeys(titles if len(titles) <= MOST_TITLES + 1 else titles[:MOST_TITLES])
+    more = f"; and {len(titles) - len(unique_titles)} more" if len(titles) > len(unique_titles) else ""
+    return f"{'; '.join(unique_titles)}{more}"
+
+
+class MissingReport:
+    """A report without results: it opens with the reason, and prints nothing else."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def opening(self) -> str:
+        """Why there are no results and how to compute them."""
+        return self.why
+
+    def section(self, heading: str) -> AbstractContextManager[Any]:
+        """Print nothing of a section."""
+        return redirect_stdout(io.StringIO())
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        return lambda *args, **kwargs: ""
+
+
+def load(results: str, about: str = FIT) -> Report | MissingReport:
+    """Open the results of a document; without them, the page says how to compute them.
+
+    Parameters
+    ----------
+    results : str
+        The folder of results that the document names.
+    about : {"fit", "items", "corrected", "compared", "diagnosed", "checked", "published_numbers", "tried"}
+        The run that the document is about, as in `Report`.
+
+    Returns
+    -------
+    Report or MissingReport
+        The latter only where Quarto renders a document by itself; ``conjury report`` opens results first.
+
+    Examples
+    --------
+    >>> print(load("../results/none").methods())
+    <BLANKLINE>
+    """
+    try:
+        return Report(results, about)
+    except InputError as error:
+        return MissingReport(_how_to_compute(results, about, str(error)))
+
+
+def _how_to_compute(results: str, about: str, error: str) -> str:
+    document = os.environ.get("QUARTO_DOCUMENT_FILE") or "FILE.qmd"
+    hint = f"To show other results, run {code(f'quarto render {document} -P results:FOLDER')}."
+    if (Path(results).expanduser() / "manifest.json").is_file():
+        return f"{plain(error.replace(str(Path(results).expanduser().resolve()), results))} {hint}"
+    fit = FIRST.get(about, "conjury fit STUDY --data FILE --out {}").format(results)
+    commands = [fit, *([f"{THEN[about]} STUDY --results {results}"] if about in THEN else [])]
+    run = " and then ".join(code(command) for command in commands)
+    return f"There are no results in {code(results)} yet; compute them with {run}. {hint}"

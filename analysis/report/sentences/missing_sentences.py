@@ -1,0 +1,156 @@
+"""Sentences on missing answers: how many, and which conclusions they could change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted
+
+from ...frames.rounding import percentage
+from ...frames.sentences import agreeing, out_of, sentence
+from ..method_sentences import plain
+from ..table_format import whole
+
+MOST_NAMED = 4  # judges whose answers are counted in the text
+ONE = {"choices": "choice", "ratings": "rating", "labels": "label", "profiles": "profile"}
+
+
+@dataclass(frozen=True)
+class ResponseCounts:
+    """Answers that were given of those asked for."""
+
+    who: str
+    answered: int
+    asked: int
+
+
+@dataclass(frozen=True)
+class AnswerCounts:
+    """Who gave how many answers: those that lack some, most lacking first, and how many there are in all."""
+
+    lacking: tuple[ResponseCounts, ...]
+    total: int  # judges, or series of answers
+    one: ResponseCounts  # all answers
+    noun: str  # what ``total`` counts
+    counted: str  # what was asked for: choices, ratings, labels, profiles
+
+
+def answered_by(
+    who: pd.Series[str], n_answered: pd.Series[int], n_asked: pd.Series[int]
+) -> list[ResponseCounts]:
+    """Add up answers by who gave them, those that lack most of theirs first."""
+    rows = pd.DataFrame({"who": who.astype(str), "answered": n_answered, "asked": n_asked})
+    each = rows.groupby("who", sort=False)[["answered", "asked"]].sum()
+    share = (each["answered"] / each["asked"].where(each["asked"] > 0)).fillna(1.0)
+    ordered = each.loc[share.sort_values(kind="stable").index]
+    return [ResponseCounts(str(name), int(n), int(of)) for name, n, of in ordered.itertuples(name=None)]
+
+
+def answers_given(shares: list[ResponseCounts], noun: str, counted_: str) -> AnswerCounts:
+    """Which of them lack answers."""
+    lacking = tuple(share for share in shares if share.answered < share.asked)
+    everything = ResponseCounts(
+        "", sum(share.answered for share in shares), sum(share.asked for share in shares)
+    )
+    return AnswerCounts(lacking, len(shares), everything, noun, counted_)
+
+
+def _share(share_given: ResponseCounts, noun: str) -> str:
+    """Answered of asked, with the share: 28,463 of 30,000 choices (94.9%)."""
+    share = f" ({percentage(share_given.answered / share_given.asked, 1)})" if share_given.asked else ""
+    return f"{out_of(share_given.answered, share_given.asked, ONE.get(noun, noun), noun)}{share}"
+
+
+@sentence
+def answered_in_words(values: AnswerCounts) -> str:
+    """How many answers were given: of one judge, or of those with the most missing."""
+    if values.total == 1:
+        was = agreeing(values.one.answered, "was", "were")
+        return f"{_share(values.one, values.counted)} {was} answered."
+    n = len(values.lacking)
+    if not n:
+        return f"All {values.total} {values.noun} gave all {whole(values.one.asked)} answers."
+    named = [
+        f"{plain(judge.who)} gave {_share(judge, values.counted)}" for judge in values.lacking[:MOST_NAMED]
+    ]
+    more = " and so on" if n > MOST_NAMED else ""
+    n_complete = values.total - n
+    remainder = f"; the other{'s' * (n_complete > 1)} answered all" if n_complete else ""
+    return (
+        f"Of {values.total} {values.noun}, {n} {agreeing(n, 'lacks', 'lack')} answers: "
+        f"{'; '.join(named)}{more}{remainder}."
+    )
+
+
+@dataclass(frozen=True)
+class TippingCounts:
+    """How many conclusions missing answers could change, and how few of them suffice."""
+
+    null: str  # the value with which intervals are compared; empty where there is none
+    tested: int  # intervals that exclude it
+    turns: int
+    tipping: float = np.nan  # the smallest share of missing answers that changes one
+    where: str = ""
+
+
+def count_turning(
+    conclusion: pd.Series[str], tipping: pd.Series[float], null: str, where: pd.Series[str]
+) -> TippingCounts:
+    """Count conclusions that turn in the worst case."""
+    turns = (conclusion == "turns").to_numpy()
+    tested = int((conclusion != "none").sum())
+    shares = np.where(turns, tipping.to_numpy(float), np.nan)
+    if np.isnan(shares).all():
+        return TippingCounts(null, tested, int(turns.sum()))
+    at = int(np.nanargmin(shares))
+    return TippingCounts(null, tested, int(turns.sum()), float(shares[at]), str(where.iloc[at]))
+
+
+@sentence
+def turning_in_words(values: TippingCounts) -> str:
+    """Which conclusions turn in the worst case, and the smallest tipping share: up to two sentences."""
+    n, null = values.tested, values.null
+    if not n:
+        return f"No interval from the answers given excludes {null}." if null else ""
+    if not values.turns:
+        what = "The interval that excludes" if n == 1 else f"All {n} intervals that exclude"
+        return f"{what} {null} would do so whatever the missing answers would have been."
+    exclude = agreeing(n, "interval that excludes", "intervals that exclude")
+    text = f"Of {n} {exclude} {null}, {values.turns} would contain it in the worst case."
+    if np.isnan(values.tipping):
+        return text
+    share = percentage(values.tipping, 1 if values.tipping < 0.0995 else 0)
+    return (
+        f"{text} The smallest tipping share is {share} (*{plain(values.where)}*): the interval reaches "
+        f"{null} "
+        "if that share of the missing answers has worst-case values and the others are like those given."
+    )
+
+
+@dataclass(frozen=True)
+class UnansweredCounts:
+    """How many answers have no valid choice."""
+
+    without: int
+    total: int
+
+
+def count_unanswered(frame: pd.DataFrame) -> UnansweredCounts:
+    """Count answers of every status, and those without a choice."""
+    without = int(frame.loc[frame["status"].astype(str) != "ok", "n"].sum())
+    return UnansweredCounts(without, int(frame["n"].sum()))
+
+
+@sentence
+def unanswered_in_words(values: UnansweredCounts) -> str:
+    """How many answers have no valid choice."""
+    if not values.total:
+        return "There are no answers."
+    if not values.without:
+        return f"Every one of {counted(values.total, 'answer')} contains a valid choice."
+    verb = agreeing(values.without, "contains", "contain")
+    share = percentage(values.without / values.total, 1)
+    return f"{out_of(values.without, values.total, 'answer')} ({share}) {verb} no valid choice."

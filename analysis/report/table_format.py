@@ -1,0 +1,386 @@
+"""How numbers and tables are printed: the one place for rounding and style."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..figures.benchmark.benchmark_labels import METRIC_LABELS
+from ..figures.conjoint.effect_figures import is_reference
+from ..figures.labels import (
+    ColumnNames,
+    LabelKey,
+    LevelLabels,
+    display_order,
+    level_of,
+    series_labels,
+    true_minus,
+    words,
+)
+from ..frames import rounding
+from ..frames.reported_intervals import BY_ERRORS
+from ..frames.rounding import NULLS, digits_beside
+from ..frames.vocabulary import HUMAN
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+DIGITS = 3
+NO_BREAK = "\N{NO-BREAK SPACE}"
+STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
+SECOND = "bootstrap: "  # begins the names of columns of a second kind of inference
+MOST_SERIES_WITH_INTERVALS = 3
+MOST_SERIES_IN_A_TABLE = 6
+MOST_COLUMNS = 5  # columns of estimates with intervals that a page has room for
+ACRONYMS = ("mcc", "auc")
+ID = r"(?<![\w./'`\"-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?!\w|[/-]|\.\w)"
+
+Row = Mapping[Any, Any]
+Cell = Callable[[Row], str]
+
+
+def number(value: float | None, digits: int = DIGITS) -> str:
+    """Round for display; a missing number is an empty string."""
+    if value is None or pd.isna(value):
+        return ""
+    rounded = f"{value:.{digits}f}"
+    return rounded.replace("-", "" if float(rounded) == 0 else "\N{MINUS SIGN}")
+
+
+def interval(lower: float | None, upper: float | None, digits: int = DIGITS) -> str:
+    """Show an interval in square brackets; an empty string where a bound is missing."""
+    # No limit is rounded to zero, or to one half, unless it is that number.
+    if lower is None or upper is None or not (number(lower) and number(upper)):
+        return ""
+    places = digits_beside((lower, upper), digits, NULLS)
+    return f"[{number(lower, places)},{NO_BREAK}{number(upper, places)}]"
+
+
+def p_value(p: float | None) -> str:
+    """Show a p value on its side of the usual levels, and no smaller than ``<0.001``."""
+    return "" if p is None or pd.isna(p) else rounding.p_value(p)
+
+
+_STARRED: ContextVar[bool] = ContextVar("starred", default=False)
+
+
+@contextmanager
+def starred(on: bool = True) -> Iterator[None]:
+    """Mark p values by stars in tables that are built inside, and explain them; elsewhere there are none."""
+    before = _STARRED.set(on)
+    try:
+        yield
+    finally:
+        _STARRED.reset(before)
+
+
+def stars(p: float | None) -> str:
+    """Stars of a p value, by ``STAR_RULE``; none unless tables are `starred`."""
+    if p is None or math.isnan(p) or not _STARRED.get():
+        return ""
+    return next((mark for limit, mark in STARS if p < limit), "")
+
+
+def star_rule(lead: str = "") -> str:
+    """The sentence that explains stars, after what they are about; empty where tables have none."""
+    return f"{lead} {STAR_RULE}".strip() if _STARRED.get() else ""
+
+
+def whole(value: float | None) -> str:
+    """Show a count with thousands separated by commas."""
+    return "" if value is None or pd.isna(value) else f"{int(value):,}"
+
+
+def styled_table(
+    frame: pd.DataFrame,
+    *,
+    groups: str | None = None,
+    note: str = "",
+    n_left: int = 1,
+    spans: Mapping[str, Sequence[str]] | None = None,
+) -> GT:
+    """Dress a table of strings in the one table style; markup in the cells is escaped."""
+    from great_tables import GT, html
+
+    text_columns = [column for column in frame.columns if column != groups]
+    table = (
+        GT(frame.astype("object"), groupname_col=groups)
+        .sub_missing(missing_text="")
+        .cols_align("left", columns=text_columns[:n_left])
+        .cols_align("right", columns=text_columns[n_left:])
+        .tab_options(
+            table_font_size="85%",
+            table_width="100%",
+            data_row_padding="3px",
+            row_group_font_weight="bold",
+            column_labels_font_weight="bold",
+            table_border_top_style="none",
+            table_border_bottom_style="none",
+        )
+    )
+    for heading, columns in (spans or {}).items():
+        table = table.tab_spanner(heading, columns=list(columns))
+        table = table.cols_label(cases={name: name.removeprefix(SECOND) for name in columns})
+    return table.tab_source_note(html(note)) if note else table
+
+
+def batches(frame: pd.DataFrame, most: int | None = None) -> list[pd.DataFrame]:
+    """Split stacked estimates into as few tables as possible, each with at most ``most`` series."""
+    # By default these are as many as have intervals, or six where stars stand for what intervals show.
+    most = most or (MOST_SERIES_IN_A_TABLE if _STARRED.get() else MOST_SERIES_WITH_INTERVALS)
+    series = series_labels(frame).to_numpy(str)
+    names = list(dict.fromkeys(series))
+    n_tables = max(1, -(-len(names) // most))
+    sizes = [len(names) // n_tables + (k < len(names) % n_tables) for k in range(n_tables)]
+    starts = [sum(sizes[:k]) for k in range(n_tables)]
+    chosen = [set(names[start : start + size]) for start, size in zip(starts, sizes, strict=True)]
+    return [frame[[name in group for name in series]] for group in chosen]
+
+
+def side_by_side(table: pd.DataFrame, n_keys: int, most: int = MOST_COLUMNS) -> dict[str, pd.DataFrame]:
+    """Split a table of text by columns into as few as possible, each with the first ``n_keys`` columns."""
+    # The parts are named by their columns, the first to the last.
+    keys, columns = list(table.columns[:n_keys]), list(table.columns[n_keys:])
+    n_parts = max(1, -(-len(columns) // most))
+    size = -(-len(columns) // n_parts)
+    pieces = [columns[k : k + size] for k in range(0, max(len(columns), 1), max(size, 1))]
+    names = [" to ".join(dict.fromkeys([*piece[:1], *piece[-1:]])) for piece in pieces]
+    return {name: table[[*keys, *piece]] for name, piece in zip(names, pieces, strict=True)}
+
+
+def part_name(batch: pd.DataFrame) -> str:
+    """Name a part of a table by its series: the first to the last."""
+    names = list(dict.fromkeys(series_labels(batch)))
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+
+
+@dataclass(frozen=True)
+class LimitNames:
+    """What the limits of a table are called, and those of the bootstrap where one series has both."""
+
+    name: str = "interval"
+    beside: str = ""
+    lines: str = ""  # those of several series, in the plural
+
+
+def estimates_table(
+    frame: pd.DataFrame,
+    labels: LevelLabels,
+    *,
+    bounds: LimitNames | None = None,
+    verbatim: bool = False,
+    row: str = "Level",
+) -> GT:
+    """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns."""
+    # One series: estimate, standard error, intervals and p; up to three: estimates with intervals; more:
+    # estimates. No stars for marginal means.
+    bounds = bounds or LimitNames()
+    frame = frame.assign(_series=series_labels(frame).to_numpy(str))
+    testing = "mm" not in set(frame.get("statistic", pd.Series(dtype=str)).astype(str))
+    reference = is_reference(frame).to_numpy(bool)
+    series = list(dict.fromkeys(frame["_series"]))
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for feature in display_order(frame["feature"]):
+        for level in display_order(frame.loc[frame["feature"].astype("string") == feature, "level"]):
+            cells[feature, level] = {}
+    for record, is_zero in zip(frame.to_dict("records"), reference, strict=True):
+        if len(series) == 1:
+            columns = _in_columns(record, bool(is_zero), bounds, testing)
+        else:
+            with_interval = len(series) <= MOST_SERIES_WITH_INTERVALS
+            columns = {record["_series"]: _in_one_cell(record, bool(is_zero), testing, with_interval)}
+        cells[str(record["feature"]), str(record["level"])] |= columns
+    rows = pd.DataFrame(
+        [
+            {
+                "Attribute": feature if verbatim else labels.feature(feature),
+                row: level if verbatim else labels.level(feature, level),
+                **texts,
+            }
+            for (feature, level), texts in cells.items()
+        ]
+    )
+    in_cells = 1 < len(series) <= MOST_SERIES_WITH_INTERVALS
+    notes = [f"In brackets: {bounds.lines or f'{bounds.name}s'}."] if in_cells else []
+    if testing and star_rule() and any("*" in text for texts in cells.values() for text in texts.values()):
+        notes.append(star_rule())
+    spans = _spans(rows) if len(series) == 1 and bounds.beside else {}
+    return styled_table(rows, groups="Attribute", note=" ".join(notes), spans=spans)
+
+
+def _in_one_cell(record: Row, is_zero: bool, testing: bool, with_interval: bool) -> str:
+    if is_zero:
+        return "reference"
+    mark = stars(record.get("p")) if testing else ""
+    if with_interval:
+        return estimate_cell(record, mark=mark, digits=DIGITS)
+    return number(record["estimate"]) + mark
+
+
+def _in_columns(record: Row, is_zero: bool, bounds: LimitNames, testing: bool) -> dict[str, str]:
+    """Texts of one estimate, by column; without stars where there are two p values."""
+    marked = testing and not bounds.beside
+    columns = {"Estimate": _in_one_cell(record, is_zero, marked, with_interval=False)}
+    first = BY_ERRORS if f"{BY_ERRORS}lower" in record else ""
+    sources = [("", first, bounds.name)] + ([(SECOND, "boot_", bounds.beside)] if bounds.beside else [])
+    for heading, prefix, name in sources:
+        columns[f"{heading}Std. error"] = number(record.get(f"{prefix}std_error"), 4)
+        columns[f"{heading}{name}"] = interval(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
+        if testing:
+            columns[f"{heading}p"] = p_value(record.get(f"{prefix}p"))
+    return columns
+
+
+def _spans(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """Headings over the columns of the two kinds of inference."""
+    names = [str(name) for name in rows.columns if name not in ("Attribute", "Level", "Estimate")]
+    second = [name for name in names if name.startswith(SECOND)]
+    return {"Normal approximation": [name for name in names if name not in second], "Bootstrap": second}
+
+
+def dimension_of(names: ColumnNames, name: object) -> str:
+    """A dimension in words; judgments that name none have one called "Rating"."""
+    text = "" if name is None or pd.isna(name) else str(name)  # type: ignore[call-overload]
+    return names.of("dimension", text) or "Rating"
+
+
+def spread(
+    frame: pd.DataFrame, rows: Mapping[str, pd.Series[Any]], columns: pd.Series[Any], cell: Cell
+) -> pd.DataFrame:
+    """Lay long numbers out as text: ``rows`` become rows, and each value of ``columns`` a column."""
+    # All orders are those of appearance.
+    keys = {name: values.astype(str).to_numpy() for name, values in rows.items()}
+    long = pd.DataFrame(keys)
+    long["_column"] = columns.astype(str).to_numpy()
+    long["_text"] = [cell(row) for row in frame.to_dict("records")]
+    order = list(dict.fromkeys(long["_column"]))
+    wide = long.pivot_table(index=list(keys), columns="_column", values="_text", aggfunc="first", sort=False)
+    return wide[order].reset_index().rename_axis(columns=None)
+
+
+def estimate_cell(
+    row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "", digits: int = 2, sign: bool = False
+) -> str:
+    """An estimate with its mark, and its interval from ``{bounds}lower`` and ``{bounds}upper``."""
+    plus = "+" if sign and row[name] > 0.004999 else ""
+    ends = row.get(f"{bounds}lower"), row.get(f"{bounds}upper")
+    limits = interval(*ends, digits)
+    if limits:
+        digits = digits_beside([float(end) for end in ends if end is not None], digits, NULLS)
+    return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))
+
+
+def with_probability(row: Row, name: str = "probability") -> str:
+    """An estimate with its interval, and a probability."""
+    return f"{estimate_cell(row)}, P{NO_BREAK}{number(row[name], 2)}"
+
+
+def capitalised(text: object) -> str:
+    """The text with a capital first letter."""
+    return str(text)[:1].upper() + str(text)[1:]
+
+
+def resampled(settings: Mapping[str, Any]) -> str:
+    """What was drawn for bootstrap intervals: whole topics, say, or items."""
+    cluster = settings.get("cluster")
+    if cluster in (None, "", "item", "item_id"):
+        return "items"
+    return f"whole {str(cluster).removesuffix('_id').replace('_', ' ')}s"
+
+
+def intervals(settings: Mapping[str, Any]) -> str:
+    """Name bootstrap intervals by their level and by what was resampled."""
+    return f"{level_of(settings)} intervals, {resampled(settings)} resampled"
+
+
+def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
+    """Put the labels of judges and levels where a text names them by id; other ids become words."""
+    # Names in quotes and of files stay as they are; so do ids that could be words.
+    result = re.sub(r"(?<![\w'`\"])human(?=[:,;] )", labels.get(("judges", HUMAN), "people"), str(text))
+    result = re.sub(r"(?<![\w'`\"])(\w+) ?= ?(\w+)", partial(_level_in_words, labels), result)
+    for judge, prompt in product(*(_ids_of(labels, kind) for kind in ("judges", "prompts"))):
+        pair_label = f"{labels['judges', judge]}, {labels['prompts', prompt]}"
+        result = re.sub(_whole(f"{judge} {prompt}"), lambda _, text=pair_label: text, result)  # type: ignore[misc]
+    for key, label in labels.items():
+        if isinstance(key, tuple) and ("_" in key[1] or (key[0] == "judges" and re.search(r"\d", key[1]))):
+            result = re.sub(_whole(key[1]), lambda _, text=label: text, result)  # type: ignore[misc]
+    result = re.sub(_whole("p_holm"), "adjusted p", result)
+    for name, metric in METRIC_LABELS.items():
+        if "_" in name or name in ACRONYMS:
+            result = re.sub(_whole(name), metric if metric[1:2].isupper() else _uncapitalised(metric), result)
+    return true_minus(re.sub(ID, lambda match: match[0].replace("_", " "), result))
+
+
+def _ids_of(labels: Mapping[LabelKey, str], kind: str) -> list[str]:
+    """Identifiers of judges or prompts that have labels."""
+    return [key[1] for key in labels if isinstance(key, tuple) and key[0] == kind]
+
+
+def _level_in_words(labels: Mapping[LabelKey, str], match: re.Match[str]) -> str:
+    """A level that a text names as ``attribute=level``, where it has a label."""
+    return LevelLabels(labels).both(match[1], match[2]) if (match[1], match[2]) in labels else match[0]
+
+
+def _whole(name: str) -> str:
+    """A pattern of a name that is neither part of a longer one nor in quotes."""
+    return rf"(?<![\w./'`\"-]){re.escape(name)}(?![\w'`\"]|-\w|\.\w)"
+
+
+def _uncapitalised(metric: str) -> str:
+    return metric if metric.startswith("Matthews") else metric[:1].lower() + metric[1:]
+
+
+def in_brackets(what: str, table: pd.DataFrame) -> str:
+    """State what stands in brackets, where a table has any; else that there is none of it."""
+    has_brackets = (
+        table.astype(str).apply(lambda column: column.str.contains("[", regex=False)).to_numpy().any()
+    )
+    return f"In brackets: {what}" if has_brackets else "Without intervals"
+
+
+def with_gaps(note: str, table: pd.DataFrame, why: str) -> str:
+    """Add to a note why cells are empty, where there are any."""
+    return (
+        f"{note} Empty cells: {why}."
+        if table.isna().to_numpy().any() or (table.to_numpy() == "").any()
+        else note
+    )
+
+
+def any_table(frame: pd.DataFrame, names: ColumnNames) -> list[GT]:
+    """Any table of keys and numbers, as it is, with names in words."""
+    table = pd.DataFrame(index=frame.index)
+    keys = 0
+    for column in frame.columns:
+        values = frame[column]
+        if pd.api.types.is_bool_dtype(values.dtype):
+            table[words(column)] = values.map({True: "yes", False: "no"})
+        elif pd.api.types.is_integer_dtype(values.dtype):
+            table[words(column)] = values.map(whole)
+        elif pd.api.types.is_numeric_dtype(values.dtype):
+            table[words(column)] = values.map(p_value if column.startswith("p_") or column == "p" else number)
+        else:
+            table[words(column)] = values.map(partial(_named, names, str(column)))
+            keys += 1
+    filled = [column for column in table if not (table[column].astype(str) == "").all()]
+    return [styled_table(table[filled].astype(str), n_left=max(keys, 1))]
+
+
+def _named(names: ColumnNames, column: str, value: object) -> str:
+    if value is None or pd.isna(value):  # type: ignore[call-overload]
+        return ""
+    if column in ("judge", "model", "group", "rater"):
+        return names.of("judge", value)
+    if column in ("dimension", "other", "main"):
+        return dimension_of(names, value)
+    return names.of(column, value)

@@ -1,0 +1,321 @@
+"""What counts as an answer: words of a scale as numbers, attention checks, and reasons to exclude answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError, counted, did_you_mean, listed
+from .text_tables import read_text_table, require_column, text_key, to_number
+
+Value = float | str
+
+TOO_FAST = "too fast"
+CHECK_ITEM = "check item"
+
+
+@dataclass(frozen=True)
+class AnchorScale:
+    """How cells become values: by anchors, in ``by_dimension`` by a dimension's own; numbers need none."""
+
+    # Cells of `missing`, such as -99 or "Don't know", count as no answer.
+
+    anchors: Mapping[str, Value] = field(default_factory=dict)
+    by_dimension: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    missing: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class GoldQuestion:
+    """A question with known right answers: a column of the export, or an item."""
+
+    name: str
+    right: tuple[str, ...]
+
+    def passed(self, cells: pd.Series[Any]) -> pd.Series[bool]:
+        """Whether each cell is a right answer; an empty one is not."""
+        words = {text_key(word) for word in self.right}
+        numbers = {to_number(word) for word in self.right} - {None}
+        distinct = cells.dropna().unique()
+        right = [cell for cell in distinct if text_key(cell) in words or to_number(cell) in numbers]
+        return cells.isin(right).fillna(False).astype(bool)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What counts as an answer, and which answers are marked as excluded.
+
+    Parameters
+    ----------
+    scale : AnchorScale
+        Anchors and codes of skipped answers, see ``read_scale``.
+    checks, check_items : sequence of GoldQuestion
+        Columns and items with known right answers, see ``read_checks``.
+    min_seconds : float, optional
+        Ratings of respondents who took less are marked.
+    again : str
+        Treatment of repeated ratings of an item by the same judge: ``refuse``, ``sample`` (it gets the
+        next number) or ``exclude`` (it gets the next number and is marked).
+    ignore : sequence of str
+        Reasons of the program that do not count, such as "unfinished".
+
+    Examples
+    --------
+    >>> Rules(checks=read_checks(["Q9=4|5"]), ignore=["unfinished"]).checks
+    [GoldQuestion(name='Q9', right=('4', '5'))]
+    """
+
+    scale: AnchorScale = field(default_factory=AnchorScale)
+    checks: Sequence[GoldQuestion] = ()
+    check_items: Sequence[GoldQuestion] = ()
+    min_seconds: float | None = None
+    again: str = "refuse"
+    ignore: Sequence[str] = ()
+
+
+def read_checks(texts: Sequence[str], option: str = "--check") -> list[GoldQuestion]:
+    """Read checks of columns or items with one or several right answers.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Such as ``Q9=4`` or ``Q9=4|5``.
+    option : str
+        What errors call them.
+
+    Returns
+    -------
+    list of GoldQuestion
+        One check for each text.
+
+    Examples
+    --------
+    >>> read_checks(["Q9=4|5"])
+    [GoldQuestion(name='Q9', right=('4', '5'))]
+    """
+    checks = []
+    for text in texts:
+        name, equals, right = text.partition("=")
+        words = tuple(word.strip() for word in right.split("|") if word.strip())
+        if not equals or not name.strip() or not words:
+            what = "COLUMN" if option == "--check" else "ITEM"
+            raise InputError(
+                f"{option} '{text}' is incomplete; write {what}=ANSWER, or {what}=ANSWER|ANSWER."
+            )
+        checks.append(GoldQuestion(name.strip(), words))
+    return checks
+
+
+def read_scale(text: str | None, missing: Sequence[str] = ()) -> AnchorScale:
+    """Read the numbers for the words of an export.
+
+    Parameters
+    ----------
+    text : str or None
+        ``Not at all=0,A little=1``, or a CSV with ``label, value`` and perhaps ``dimension``.
+    missing : sequence of str
+        Cells that count as no answer.
+
+    Returns
+    -------
+    AnchorScale
+        Anchors and codes of skipped answers.
+
+    Examples
+    --------
+    >>> read_scale("No, never=0,Yes=1").anchors
+    {'No, never': 0.0, 'Yes': 1.0}
+    """
+    if text is None:
+        return AnchorScale(missing=missing)
+    if "=" not in text:
+        common, special = _anchors_from_file(text)
+        return AnchorScale(common, special, missing)
+    anchors: dict[str, Value] = {}
+    waiting = ""  # a label may contain commas, so a part without "=" belongs to the next one
+    for part in text.split(","):
+        waiting = f"{waiting},{part}" if waiting else part
+        if "=" in waiting:
+            label, _, value = waiting.rpartition("=")
+            _add_anchor(anchors, label.strip(), value.strip(), "--anchors")
+            waiting = ""
+    if waiting.strip():
+        raise InputError(
+            f"--anchors: '{waiting.strip()}' has no value; write LABEL=VALUE,LABEL=VALUE, or name a CSV with "
+            "label and value."
+        )
+    return AnchorScale(anchors, {}, missing)
+
+
+def to_values(long: pd.DataFrame, scale: AnchorScale, source: str) -> tuple[pd.Series[Any], list[str]]:
+    """Values of raw cells, dimension by dimension, and notes; missing where nothing was answered."""
+    # Int64 or Float64 where all dimensions are numbers, else text. InputError where a cell is neither a
+    # number nor an anchor, or numbers and words are mixed.
+    skipped = {text_key(word) for word in scale.missing}
+    values: list[Value | None] = [None] * len(long)
+    notes: list[str] = []
+    for dimension, place in long.groupby("dimension", sort=False).indices.items():
+        rows = long.iloc[place]
+        cells = [cell for cell in rows["raw"].dropna().unique() if text_key(cell) not in skipped]
+        named = scale.by_dimension.get(str(dimension))
+        anchors = scale.anchors if named is None else named
+        words = {text_key(label) for label in anchors}
+        is_numeric = all(to_number(cell) is not None and text_key(cell) not in words for cell in cells)
+        if named is None and anchors and is_numeric:  # numbers that no anchor names
+            notes.append(f"{dimension} contains only numbers, so --anchors has no effect.")
+            anchors = {}
+        value_by_cell, unread = _read_cells(cells, anchors)
+        if unread:
+            first = rows[rows["raw"] == unread[0]].iloc[0]
+            where = f"{source}: row {first['row']} of column '{first['column']}' contains '{unread[0]}'"
+            raise InputError(f"{where}, {_unread_problem(unread, anchors)}")
+        for at, cell in zip(place, rows["raw"], strict=True):
+            values[at] = value_by_cell.get(cell)
+        labels = sorted({value for value in value_by_cell.values() if isinstance(value, str)})
+        if labels:
+            remedy = "." if anchors else ", not numbers; --anchors turns words into numbers."
+            notes.append(f"{dimension} contains labels ({listed(labels)}){remedy}")
+    return _convert_values(pd.Series(values, index=long.index, dtype=object)), notes
+
+
+def failed_checks(table: pd.DataFrame, checks: Sequence[GoldQuestion], source: str) -> pd.Series[Any]:
+    """Reasons by row of an export: which checks were failed, missing where none."""
+    reasons = []
+    for check in checks:
+        require_column(table, check.name, source, "--check")
+        passed = check.passed(table[check.name])
+        if not passed.any():
+            raise InputError(
+                f"{source}: no person answered '{check.name}' with {' or '.join(map(repr, check.right))}; "
+                f"correct --check (there are: {listed(table[check.name].dropna().unique())})."
+            )
+        reasons.append(reason_where(~passed, f"failed check {check.name}"))
+    return join_reasons(reasons, table.index)
+
+
+def failed_items(long: pd.DataFrame, checks: Sequence[GoldQuestion], source: str) -> pd.Series[Any]:
+    """Reasons by rating: all ratings by judges who failed a check item, and the item itself."""
+    reasons = []
+    for check in checks:
+        of_item = long["item_id"] == check.name
+        if not of_item.any():
+            raise InputError(
+                f"{source}: there is no item '{check.name}' to check; correct --check-item (there are: "
+                f"{listed(long['item_id'].unique())})."
+            )
+        right = check.passed(long["raw"]) | check.passed(long["value"])
+        wrong = long.loc[of_item & ~right, "judge_id"].unique()
+        reasons.append(reason_where(long["judge_id"].isin(wrong), f"failed check {check.name}"))
+        reasons.append(reason_where(of_item, CHECK_ITEM))
+    return join_reasons(reasons, long.index)
+
+
+def reason_where(bad: pd.Series[Any], reason: str) -> pd.Series[Any]:
+    """``reason`` where ``bad`` is true, else missing."""
+    return pd.Series(pd.NA, index=bad.index, dtype="string").mask(bad.astype(bool), reason)
+
+
+def join_reasons(reasons: Iterable[pd.Series[Any]], index: pd.Index[Any]) -> pd.Series[Any]:
+    """All reasons of a row, joined by "; ", each once; missing where there is none."""
+    result = pd.Series(pd.NA, index=index, dtype="string")
+    for reason in (column.astype("string") for column in reasons):
+        is_second_reason = result.notna() & reason.notna() & (result != reason).fillna(True)
+        result = result.mask(is_second_reason.astype(bool), result + "; " + reason)
+        result = result.mask(result.isna(), reason)
+    return result
+
+
+def excluded_notes(excluded: pd.Series[Any], judges: pd.Series[Any], noun: str = "respondent") -> list[str]:
+    """How many ratings by how many respondents each reason excludes."""
+    parts = excluded.dropna().str.split("; ").explode()
+    return [
+        f"Excluded as {reason}: {counted(len(rows), 'rating')} by "
+        f"{counted(judges.loc[rows.index].nunique(), noun)}."
+        for reason, rows in parts.groupby(parts, sort=False)
+    ]
+
+
+def counts(numbers: Mapping[str, int]) -> list[str]:
+    """A note for each count that is not zero."""
+    return [f"{what}: {int(count):,}." for what, count in numbers.items() if count]
+
+
+def _read_cells(cells: Sequence[str], anchors: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:
+    """Values of distinct cells, and the cells that have none."""
+    by_word = {text_key(label): value for label, value in anchors.items()}
+    bounds = [value for value in anchors.values() if isinstance(value, float)]
+    low, high = -np.inf, np.inf
+    if anchors:
+        # Numbers between the anchors are values, unless the anchors are labels or recode numbers themselves.
+        is_scale = len(bounds) == len(anchors) and all(to_number(label) is None for label in anchors)
+        low, high = (min(bounds), max(bounds)) if is_scale else (np.inf, -np.inf)
+    values: dict[str, Value] = {}
+    for cell in cells:
+        number = to_number(cell)
+        if text_key(cell) in by_word:
+            values[cell] = by_word[text_key(cell)]
+        elif number is not None and low <= number <= high:
+            values[cell] = number
+    unread_cells = [cell for cell in cells if cell not in values]
+    if anchors or values:
+        return values, unread_cells
+    return {cell: cell for cell in cells}, []
+
+
+def _unread_problem(cells: Sequence[str], anchors: Mapping[str, Value]) -> str:
+    cell = cells[0]
+    if anchors:
+        more = f" (not covered: {listed(map(repr, cells))})" if len(cells) > 1 else ""
+        return (
+            f"which --anchors does not cover{did_you_mean(cell, anchors)}{more}; add it, or treat it as "
+            "missing with --missing."
+        )
+    return (
+        f"while other cells of the dimension are numbers; give it a number with --anchors '{cell}=...', or "
+        f"treat it as missing with --missing '{cell}'."
+    )
+
+
+def _anchors_from_file(path: str) -> tuple[dict[str, Value], dict[str, dict[str, Value]]]:
+    if not Path(path).exists() and "." not in path:
+        raise InputError(
+            f"--anchors '{path}' has no '='; write LABEL=VALUE,LABEL=VALUE, or name a CSV with label and "
+            "value."
+        )
+    table = read_text_table(path)
+    for column in ("label", "value"):
+        require_column(table, column, path, "its header")
+    common: dict[str, Value] = {}
+    special: dict[str, dict[str, Value]] = {}
+    for number, row in enumerate(table.to_dict("records"), start=1):
+        if pd.isna(row["label"]) or pd.isna(row["value"]):
+            raise InputError(f"{path}: row {number} lacks a label or a value; fill it in.")
+        dimension = row.get("dimension", pd.NA)
+        into = common if pd.isna(dimension) else special.setdefault(str(dimension), {})
+        _add_anchor(into, str(row["label"]), str(row["value"]), path)
+    return common, special
+
+
+def _add_anchor(anchors: dict[str, Value], label: str, value: str, source: str) -> None:
+    if not label or not value:
+        raise InputError(f"{source}: '{label}={value}' lacks a label or a value; write LABEL=VALUE.")
+    if text_key(label) in map(text_key, anchors):
+        raise InputError(f"{source}: '{label}' is given twice; give each label one value.")
+    number = to_number(value)
+    anchors[label] = value if number is None else number
+
+
+def _convert_values(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers as Int64 where they are whole, else Float64; text as soon as one value is text."""
+    if values.map(lambda value: isinstance(value, str)).any():
+        return values.map(
+            lambda value: value if isinstance(value, str) or value is None else f"{value:g}"
+        ).astype("string")
+    numbers = values.astype("Float64")
+    is_whole = bool((numbers.dropna() % 1 == 0).all())
+    return numbers.astype("Int64") if is_whole else numbers

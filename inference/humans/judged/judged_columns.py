@@ -1,0 +1,152 @@
+"""Which columns of a table are those of a judge, of people and of items, where they are not named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ...errors import InputError, listed
+from ...tables.columns import plain
+from .judged_table import Judged
+
+JUDGE = (
+    (
+        *("judge", "verdict", "judge label", "judge verdict", "llm", "llm label", "llm judge", "model label"),
+        "judged",
+    ),
+    (
+        *(
+            "prediction",
+            "predicted",
+            "pred",
+            "predicted label",
+            "model",
+            "model verdict",
+            "ai label",
+            "answer",
+        ),
+        "output",
+    ),
+)
+HUMAN = (
+    ("human", "human label", "label", "gold", "gold label", "ground truth", "truth", "expert", "majority"),
+    ("reference", "target", "expected", "annotation", "true label", "y true"),
+)
+WORDS = {
+    "judge": ("judge", "verdict", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "grader"),
+    "human": ("human", "annotator", "rater", "expert", "coder", "gold", "person", "reviewer", "crowd"),
+}  # fmt: skip
+FEW = 50  # distinct labels of a column that may be one of labels
+PERSON = re.compile(r"^(.*?)[ _.-]*(\d{1,3}|[a-z])$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class JudgedColumns:
+    """The columns of a judge and of people, and which of them were guessed."""
+
+    judge: str
+    human: tuple[str, ...]
+    guessed: tuple[str, ...]
+
+
+def columns_of(
+    judged: Judged, judge: str | None, human: Sequence[str], needs_human: bool = True
+) -> JudgedColumns:
+    """The columns that are named, else those that the format or their names determine."""
+    guessed = []
+    if judge is None:
+        human_columns = {*human, judged.human or ""}
+        judge = judged.judge or _find_column(judged, "judge", JUDGE, human_columns)
+        guessed.append(f"judge: column '{judge}'")
+    if not human and needs_human:
+        people = (judged.human,) if judged.human and judged.human != judge else _people(judged, judge)
+        human = [name for name in people if name is not None]
+        guessed.append(f"people: {'column' if len(human) == 1 else 'columns'} {listed(map(repr, human))}")
+    return JudgedColumns(judge, tuple(human), tuple(guessed))
+
+
+def guessed_people(judged: Judged, judge: str, relabelled: bool = False) -> tuple[str, ...]:
+    """The columns of people, where there are some without doubt; none else."""
+    # A column without a label of the judge is none of them, unless labels are `relabelled`: the targets of an
+    # evaluation are answers, and its judge gives grades.
+    try:
+        people = columns_of(judged, judge, ()).human
+    except InputError:
+        return ()
+    labels = _labels(judged.frame[judge])
+    label_sets = [_labels(judged.frame[name]) for name in people]
+    alike = all(not labels or not person_labels or labels & person_labels for person_labels in label_sets)
+    return people if relabelled or alike else ()
+
+
+def _labels(column: pd.Series[Any]) -> set[str]:
+    """The labels of a column without regard to case and spaces; none where all are numbers."""
+    texts = column.dropna().astype("string").str.strip().str.casefold()
+    return set() if pd.to_numeric(texts, errors="coerce").notna().all() else set(texts)
+
+
+def _people(judged: Judged, judge: str) -> list[str]:
+    """The columns of people: a family such as rater_1, rater_2, or the one column that is called so."""
+    families: dict[str, list[str]] = {}
+    for name in map(str, judged.frame.columns):
+        match = PERSON.match(name)
+        if match and name != judge and _has_word(match[1], WORDS["human"]) and _is_label(judged.frame[name]):
+            families.setdefault(match[1], []).append(name)
+    several = {stem: names for stem, names in families.items() if len(names) > 1}
+    if len(several) == 1:
+        return next(iter(several.values()))
+    if several:
+        raise InputError(_refusal(judged, "human", [name for names in several.values() for name in names]))
+    return [_find_column(judged, "human", HUMAN, {judge})]
+
+
+def _find_column(judged: Judged, role: str, names: Sequence[Sequence[str]], exclusions: Iterable[str]) -> str:
+    """The one column that may have a role: by usual names, a word in its name, then other names."""
+    free = [
+        str(name)
+        for name in judged.frame.columns
+        if str(name) not in set(exclusions) and _is_label(judged.frame[name])
+    ]
+    other_words = WORDS["human" if role == "judge" else "judge"]
+    spoken = [name for name in free if _has_word(name, WORDS[role]) and not _has_word(name, other_words)]
+    for usual_names, sure in zip(names, (True, False), strict=True):
+        if not sure and len(spoken) == 1:  # metadata_human rather than the reference answer
+            return spoken[0]
+        matches = [name for name in free if plain(name) in usual_names]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise InputError(_refusal(judged, role, matches))
+    raise InputError(_refusal(judged, role, spoken or free))
+
+
+def _refusal(judged: Judged, role: str, candidates: Sequence[str]) -> str:
+    if not candidates:
+        return f"{judged.source}: no column looks like labels; name that of the {role} with --{role}."
+    phrase = "could be" if len(candidates) > 1 else "might be"
+    what = "that of the judge" if role == "judge" else "that of people"
+    return (
+        f"{judged.source}: {listed(candidates)} {phrase} {what}; name "
+        f"{'it' if role == 'judge' else 'one or more'} with --{role}."
+    )
+
+
+def _has_word(name: str, words: Sequence[str]) -> bool:
+    parts = plain(name).replace(".", " ").split()
+    return any(part.startswith(word) for part in parts for word in words)
+
+
+def _is_label(column: pd.Series[Any]) -> bool:
+    """Whether a column may contain labels or ratings: few values, or numbers."""
+    values = column.dropna()
+    try:
+        if values.empty or values.nunique() <= FEW:
+            return not values.empty
+    except TypeError:  # lists and other nested values
+        return False
+    numbers = pd.to_numeric(values.astype("string"), errors="coerce")
+    return bool(numbers.notna().all()) and values.nunique() < len(values)
