@@ -22,7 +22,7 @@ _PLACES = {"Check": "registry", "summary": "output.check_results"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import names on demand: other rooms use `effects.py` without all checks."""
+    """Import names on demand: other rooms use `group_effects.py` without all checks."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_PLACES.get(name, 'running')}", __name__), name)
+    return getattr(import_module(f".{_PLACES.get(name, 'check_runner')}", __name__), name)

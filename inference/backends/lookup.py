@@ -160,7 +160,7 @@ class SimulatedItemsBackend(_SimulatedJudge):
 
 
 class SimulatedBackend(_SimulatedJudge):
-    """A judge of the truth table that answers as in `conjury.inference.simulation.conjoint.conjoint_simulation`."""
+    """A judge of the truth table that answers as `simulate_conjoint` does."""
 
     _missing = "the truth table contains no such judge, prompt and task"
 

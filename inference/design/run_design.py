@@ -251,7 +251,7 @@ class DrawnDesign:
 
 
 def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> DrawnDesign:
-    """Draw the tasks of a conjoint for models, as in `conjury.inference.simulation.conjoint.conjoint_simulation`."""
+    """Draw the tasks of a conjoint for models, as simulated studies have them."""
     if pairs < 1:
         raise InputError(f"The number of pairs is {pairs}; give at least 1.")
     if not 0 <= swapped_share <= 1:

@@ -1,12 +1,12 @@
 """Who sees what: the planned tasks of each slot, and what they show.
 
 A slot is one participation that is wanted: a planned set of tasks with a name such as ``human_0007``. Of a
-conjoint, slots are the people of the design (`conjury.inference.design.task_panels`); of items, the raters of the
-study's Latin square, or draws that show every item equally often. Positions are those of the design, which
-draws them at random, so that a pair has one name and the same positions for people and models. The order of
-tasks is drawn from the seed for each slot, so everybody who is given a slot sees the same; a swapped repeat
-stays last. Nothing is drawn twice: the same study, folder and seed give the same plan on every host, and a
-hash of it in the database proves it.
+conjoint, slots are the people of the design (`conjury.inference.design.task_panels`); of items, the raters
+of the study's Latin square, or draws that show every item equally often. Positions are those of the design,
+which draws them at random, so that a pair has one name and the same positions for people and models. The
+order of tasks is drawn from the seed for each slot, so everybody who is given a slot sees the same; a
+swapped repeat stays last. Nothing is drawn twice: the same study, folder and seed give the same plan on
+every host, and a hash of it in the database proves it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Simulated judges of an instrument: answers to one pair under any combination of facets, on any occasion.
 
-A model is that of `conjury.inference.simulation.conjoint.conjoint_simulation`: it picks the profile in position A if
+A model is that of `conjoint_simulation.py`: it picks the profile in position A if
 ``u_A - u_B + e_A + b > 0``, with one impression ``e`` for each pair, and departs from that pick with
 probability ``noise`` at every presentation. The position bias ``b`` has a further part for what options are
 called and for each occasion (``facet_bias``), and part-worths change by ``drift`` from occasion to occasion.
