@@ -32,7 +32,6 @@ for _module in walk_packages([str(Path(__file__).parent)], f"{__package__}."):
 
 ORDERED = sorted(CHECKS.values(), key=lambda registered: registered[0].code)
 NAMES = tuple(question.name for question, _ in ORDERED)
-CODES = tuple(question.code for question, _ in ORDERED)
 ABSENT = {
     "study": "There is no study file.",
     "conjoint": "There is no study file of a conjoint.",

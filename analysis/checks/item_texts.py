@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -88,15 +87,6 @@ def conditions(items: pd.DataFrame) -> pd.Series[str]:
     return as_text(items["condition"]).fillna(UNPERTURBED)
 
 
-def strata_columns(items: pd.DataFrame, study: AnyStudy | None) -> list[str]:
-    """Columns of strata: those of the study, else columns of items with few values that repeat."""
-    if study is not None and hasattr(study, "strata"):
-        return [stratum.id for stratum in study.strata if stratum.id in items]
-    content_columns = {"item_id", "base_item_id", "text", "lines", *MEDIA}
-    columns = [str(name) for name in items if name not in content_columns]
-    return [name for name in columns if 1 < as_text(items[name]).nunique() <= min(10, len(items) // 5)]
-
-
 def words_of(text: str) -> list[str]:
     """Words of a folded text."""
     return _WORD.findall(text)
@@ -153,25 +143,6 @@ def join_texts(frame: pd.DataFrame, mark: str) -> pd.Series[str]:
     """The texts of each row as one text, with a mark between them; missing ones are empty."""
     rows = frame.fillna("").itertuples(index=False, name=None)
     return pd.Series(pd.array([mark.join(row) for row in rows], dtype="string"), index=frame.index)
-
-
-def replace_values(text: str, values: Iterable[str], mark: str = "\u2026") -> tuple[str, bool]:
-    """A text with values replaced, as they are and as JSON writes them, and whether any was there."""
-    changed = False
-    for value in sorted(values, key=len, reverse=True):
-        for form in dict.fromkeys(
-            (value, json.dumps(value, ensure_ascii=False)[1:-1], json.dumps(value)[1:-1])
-        ):
-            if form and form in text:
-                text, changed = text.replace(form, mark), True
-    return text, changed
-
-
-def judge_and_prompt(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns ``judge`` and ``prompt`` of a table of answers, as text; people have no prompt."""
-    judge = as_text(frame["judge_id"])
-    prompt = as_text(frame["prompt_id"]).fillna("") if "prompt_id" in frame else ""
-    return pd.DataFrame({"judge": judge, "prompt": prompt}, index=frame.index).astype("string")
 
 
 def excerpt(text: str, most: int = 60) -> str:

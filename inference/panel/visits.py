@@ -280,21 +280,6 @@ class Visits:
         with self._database.read() as connection:
             return _require_visit(rows.find_visit(connection, visit)).language
 
-    def note_device(self, visit: str, device: Mapping[str, str], language: str | None = None) -> None:
-        """Add what is known of the device only once scripts run, and change the language of the pages.
-
-        Raises
-        ------
-        UnknownVisit
-        """
-        values: dict[str, Any] = {k: v for k, v in device_of(device).items() if v is not None}
-        if language is not None:
-            values["language"] = self._language(language)
-        with self._database.write() as connection:
-            row = _require_visit(rows.find_visit(connection, visit, lock=True))
-            if values:
-                rows.change_visit(connection, row.number, **values)
-
     def unfilled(self) -> int:
         """Count the slots that nobody has filled yet."""
         with self._database.read() as connection:

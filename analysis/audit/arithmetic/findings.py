@@ -9,7 +9,6 @@ from typing import Any, Literal
 from .numbers import Printed
 
 Verdict = Literal["consistent", "conditional", "inconsistent", "untested"]
-VERDICTS: tuple[Verdict, ...] = ("inconsistent", "conditional", "untested", "consistent")  # gravest first
 IN_WORDS: dict[str, str] = {
     "consistent": "consistent as published",
     "conditional": "consistent only under another definition",

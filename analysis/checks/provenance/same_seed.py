@@ -8,7 +8,7 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ...frames.rounding import percentage
-from ..item_texts import judge_and_prompt
+from ..judge_shares import judge_and_prompt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
 

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import counted, listed
 from conjury.inference.tables.columns import as_text
 
-from ..item_texts import judge_and_prompt
+from ..judge_shares import judge_and_prompt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, check, worst
 from .naming import same_model

@@ -30,18 +30,6 @@ from ...numerics.operating import OperatingCharacteristics, operating, satterthw
 LARGEST = 1e14  # profiles: the end of the search for a sample size
 
 
-@dataclass(frozen=True)
-class ProfileVariance:
-    """Variance of an estimate from n profiles: ``per_profile / n + lasting``; both have shape (m,)."""
-
-    per_profile: np.ndarray
-    lasting: np.ndarray
-
-    def at(self, profiles: np.ndarray) -> np.ndarray:
-        """Variance at n profiles."""
-        return np.asarray(self.per_profile / profiles + self.lasting)
-
-
 def binary_variance(mean: np.ndarray) -> np.ndarray:
     """Variance of a choice with the given probability; NaN outside 0 to 1."""
     return np.where((mean >= 0) & (mean <= 1), mean * (1 - mean), np.nan)

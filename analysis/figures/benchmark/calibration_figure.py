@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SIZE, SIDE = 8.0, 1.75
+SIZE = 8.0
 ACROSS = 4
 DASHED = (0, (3, 2))
 

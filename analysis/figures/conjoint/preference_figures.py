@@ -44,7 +44,7 @@ HALF = 0.5
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 GROUPS = ("judge", "prompt", "variant")
 AGAINST, OR = " against ", " or "
-CELL, WIDE = 0.5, 0.62  # inches
+WIDE = 0.62  # inches
 SLANT = 35  # degrees of slanted labels
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from ...pipeline.manifest import RecordedResult
 
-MOST_CURVES = 4
 MOST_PLANS = 24
 
 

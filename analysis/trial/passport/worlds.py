@@ -19,7 +19,6 @@ from ..trial_registry import true_values
 
 POPULATION = 40_000  # items that stand for a population, in the shares of their patterns
 DOMINATING = 0.85  # share of the items that the largest cluster has
-MOST_VALUES = 1_000_000
 
 Door = Callable[..., pd.DataFrame]
 

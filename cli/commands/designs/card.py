@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.design.run_design import DrawnDesign
 from conjury.inference.design.task_panels import TaskPanel
 from conjury.inference.design.testing_pairs import design_pairs
 from conjury.inference.errors import listed
-from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
 from conjury.inference.tables.html_page import page
 from conjury.inference.tables.schema import POSITIONS
@@ -231,15 +229,6 @@ def _print(card_text: CardText) -> None:
             console.print(f"\n{heading}", style="bold")
             for text in texts:
                 console.print(f"- {text}")
-
-
-def draw_card(
-    study: str, out: Path | None, pairs: int | None, swapped_share: float | None, seed: int | None
-) -> None:
-    """Draw profiles, tasks and posts of a conjoint, write them to the run's folder and show the design."""
-    loaded_study = load_study(study)
-    folder = run_folder(loaded_study, out)
-    show_card(loaded_study, folder.draw(loaded_study, pairs, swapped_share, seed), folder)
 
 
 def show_card(study: Study, design: DrawnDesign, folder: RunFolder) -> None:

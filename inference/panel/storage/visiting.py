@@ -94,11 +94,6 @@ def add_visit(
     return int(number[0])
 
 
-def change_visit(connection: Connection, number: int, **values: Any) -> None:
-    """Change what is known of the device or language of a visit."""
-    connection.execute(update(visits).where(visits.c.number == number).values(**values))
-
-
 def add_answer(connection: Connection, fields: Mapping[str, str], **values: Any) -> None:
     """Add what was answered on one page; the database refuses a second answer to it."""
     connection.execute(_ADD_ANSWER, {"fields": json.dumps(fields, ensure_ascii=False), **values})

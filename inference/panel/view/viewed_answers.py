@@ -17,7 +17,6 @@ from .run_sources import FolderTables, RunSource
 
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
-TEXTS = ("judge_id", "judge_kind", "prompt_id", "subject", "key")
 PUT = ("option_order", "option_labels", "scale_direction", "occasion")  # how an instrument put a question
 JUDGED = ("dimension", "value", "status", "rule", "note", "probability", "outside", "expected", "parser")
 

@@ -20,12 +20,12 @@ from fakes.studies import PAIRS, change_study, collect, table, towns, verdicts, 
 from pandas.testing import assert_frame_equal
 
 from conjury.cli.commands.collect import show_end
-from conjury.cli.commands.designs.card import draw_card
 from conjury.cli.commands.runs import parse, retry, status
 from conjury.inference.backends.base import completion
 from conjury.inference.backends.lookup import SimulatedBackend
 from conjury.inference.collecting import Asking, Running
 from conjury.inference.collecting import collect as collect_by
+from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.people_tasks import PeoplePlan, add_people
 from conjury.inference.collecting.recorder import Tally
 from conjury.inference.collecting.run import Collected
@@ -39,6 +39,11 @@ from conjury.inference.tables import validate
 
 REQUESTS = 44 * 2
 Change = Callable[[dict[str, Any]], object]
+
+
+def draw(study: str, run: Path, *options: Any) -> None:
+    loaded_study = load_study(study)
+    run_folder(loaded_study, run).draw(loaded_study, *options)
 
 
 def requests_seen(server: FakeServer) -> int:
@@ -95,10 +100,10 @@ def recorded(tmp_path_factory, running_server):
 
 @pytest.mark.long
 def test_simulated_answers_are_the_choices_of_a_simulation(study, run):
-    draw_card(str(study), run, 30, 0.2, 5)
-    draw_card(str(study), run, 30, 0.2, 5)
+    draw(str(study), run, 30, 0.2, 5)
+    draw(str(study), run, 30, 0.2, 5)
     with pytest.raises(InputError, match=r"another design \(pairs 30, swapped_share 0\.2, seed 5\)"):
-        draw_card(str(study), run, 31, 0.2, 5)
+        draw(str(study), run, 31, 0.2, 5)
     assert collect(study, run, backend="simulated", samples=2) == 0
     found = table(run, "choices")
     options = {"pairs": 30, "swapped_share": 0.2, "samples": 2, "judges": ["judge"], "truth": False}
@@ -209,11 +214,11 @@ def test_a_study_that_changed_since_is_refused_with_what_changed(begun, server, 
 
 @pytest.mark.long
 def test_a_design_that_shows_other_labels_than_the_study_is_refused_by_design_and_collect(study, run, server):
-    draw_card(str(study), run, 5, 0.2, 5)
+    draw(str(study), run, 5, 0.2, 5)
     change_study(study, set_at("attributes", 0, "levels", 0, "label", value="Tiny"))
     posts = table(run, "design/posts")
     for again in (
-        lambda: draw_card(str(study), run, 5, 0.2, 5),
+        lambda: draw(str(study), run, 5, 0.2, 5),
         lambda: collect(study, run, base_url=server.url),
         lambda: collect(study, run, base_url=server.url, dry_run=True),
         lambda: add_people(study, PeoplePlan(2), out=run),
@@ -225,14 +230,14 @@ def test_a_design_that_shows_other_labels_than_the_study_is_refused_by_design_an
             again()
     assert requests_seen(server) == 0
     assert table(run, "design/posts").equals(posts)
-    draw_card(str(study), run.with_name("other"), 5, 0.2, 5)
+    draw(str(study), run.with_name("other"), 5, 0.2, 5)
     shutil.rmtree(run / "design")
-    draw_card(str(study), run, 5, 0.2, 5)
+    draw(str(study), run, 5, 0.2, 5)
     now = table(run, "design/posts")
     assert now["Size"].eq("Tiny").any()
     assert now.equals(table(run.with_name("other"), "design/posts"))
     now.assign(media="town.png").to_parquet(run / "design" / "posts.parquet")
-    draw_card(str(study), run, 5, 0.2, 5)
+    draw(str(study), run, 5, 0.2, 5)
 
 
 @pytest.mark.long

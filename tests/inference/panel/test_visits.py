@@ -8,6 +8,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pandas as pd
 import pytest
 from made_up.panels import ADULT, CHECK, TIMING, answered, arrive, is_task, plan_of, take_part
 from postgres import new_database
@@ -115,21 +116,20 @@ def test_an_unknown_visit_is_refused(tmp_path, clock) -> None:
         visits.language,
         visits.slot,
         lambda one: visits.submit(one, 1, {}),
-        lambda one: visits.note_device(one, {}),
     ):
         with pytest.raises(UnknownVisit, match="no visit with this id"):
             ask("' OR 1=1 --")
     visits.close()
 
 
-def test_device_and_language_are_kept_as_far_as_they_are_known(tmp_path, clock) -> None:
+def test_the_device_is_kept_as_far_as_it_is_known(tmp_path, clock) -> None:
     visits = Visits.open(plan_of(tmp_path, panel={"languages": ["en", "es"]}), now=clock)
-    visit = visits.arrive({}, {"device": "phone", "width": "390", "height": "-2", "agent": "x"}, "fr")
+    device = {"device": "phone", "width": "390", "height": "-2", "touch": "yes", "agent": "x"}
+    visit = visits.arrive({}, device, "fr")
     assert visits.language(visit) == "en"
-    visits.note_device(visit, {"touch": "yes", "height": "844"}, "es")
-    assert visits.language(visit) == "es"
     row = read_stored(visits._database).visits.iloc[0]
-    assert [row[name] for name in ("device", "width", "height", "touch")] == ["phone", 390, 844, True]
+    assert [row[name] for name in ("device", "width", "touch")] == ["phone", 390, True]
+    assert pd.isna(row["height"])
     assert row["started"] == clock.time.timestamp()
     visits.close()
 

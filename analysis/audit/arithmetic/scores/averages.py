@@ -25,7 +25,6 @@ from .measures import Measure
 from .search import MatrixSearch, search
 
 QUICK = 2_000
-MOST = 4_000_000  # whole counts of folds that are tried
 LINEAR = ("accuracy", "recall", "label", "macro_recall")
 
 

@@ -23,7 +23,6 @@ FEW_PEOPLE = 10  # up to which a panel is small
 INFORMATIVE = {"severity": 8, "discrimination": 60}  # ratings that inform as much as the panel
 OF_FEW = {"severity": 8, "discrimination": 20}  # as does one of few people
 REPEATED = 20  # items rated more than once by a judge of a group, from which own effects are estimated
-RARE = 0.5  # share of the average below which a stratum is named
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from .checklist_items import RESULTS, RUN, STUDY, Checklist, Item, judged_item, 
 
 WORKS = ("hainmueller2014", "bansak2021", "leeper2020", "delacuesta2022", "liu2023", "clayton2025")
 FIT, DIAGNOSE = "`conjury fit`", "`conjury diagnose --results FOLDER`"
-EFFECTS = ("amce", "further_amce")
 
 
 def conjoint_practice(facts: Facts, study: Study) -> Checklist:

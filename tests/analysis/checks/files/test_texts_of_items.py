@@ -9,7 +9,6 @@ from cases import cases
 from conjury.analysis.checks.files.hidden_instructions import hidden_instructions, instructions_in
 from conjury.analysis.checks.files.mangled_text import in_ids, in_text, in_texts, mangled_text
 from conjury.analysis.checks.files.unchanged_copies import describe_change, unchanged_copies
-from conjury.analysis.checks.item_texts import replace_values
 from conjury.inference.perturb import perturb_items
 from conjury.inference.study import load_any_study
 from conjury.inference.tables.files import read_table
@@ -177,10 +176,3 @@ def test_a_mangled_text_among_many_is_a_warning_with_its_place() -> None:
         "1 cell of 62 looks mangled (wrong encoding: 1). The first is column text of item j30: "
         "\u201cCaf\u00c3\u00a9.\u201d."
     )
-
-
-def test_values_are_taken_out_of_a_text_as_they_are_and_as_json_writes_them() -> None:
-    value = 'caf\u00e9 "Ann"'
-    for written in (value, 'caf\u00e9 \\"Ann\\"', 'caf\\u00e9 \\"Ann\\"'):
-        assert replace_values(f'{{"text": "{written}"}}', [value]) == ('{"text": "\u2026"}', True)
-    assert replace_values("a text", [value]) == ("a text", False)
