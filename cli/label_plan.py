@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 from .automation import record
-from .printing import money, wide_console
+from .printing import money, print_blocks, wide_console
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from conjury.analysis.conjoint.estimates import Estimates
+    from conjury.analysis.frames.word_table import WordTable
     from conjury.analysis.pipeline.loading import LoadedStudy
     from conjury.analysis.results import Result
     from conjury.inference.study.models import Study
@@ -130,9 +130,9 @@ def plan_with_model(study: Study, model: CorrectingModel, request: PlanRequest) 
     noted = list(dict.fromkeys([*plan.notes, *notes]))
     record(alpha=request.alpha, power=request.power, people=people, levels=plan.frame, notes=noted, **tables)
     record(files=[] if request.figure is None else [request.figure])
-    _print(study, analysis, plan, request)
+    print_blocks(_blocks(study, analysis, plan, request))
     if strata is not None:
-        _print_strata(study, str(model.strata), strata, request)
+        print_blocks(_strata_blocks(study, str(model.strata), strata, request))
     console = wide_console()
     for note in noted:
         console.print(f"Note: {note}")
@@ -245,140 +245,121 @@ def _draw(study: Study, plan: Result, file: Path) -> None:
     save(plan.plot(labels=judges), file.with_suffix(""), formats=(file.suffix[1:].lower(),))
 
 
-def _print(study: Study, analysis: Analysis, plan: Result, request: PlanRequest) -> None:
-    console = wide_console()
-    size, rows = plan.settings, plan.extra["rows"]
+def _blocks(
+    study: Study, analysis: Analysis, plan: Result, request: PlanRequest
+) -> Iterator[str | WordTable]:
+    """What is printed of a plan: people that effects need, intervals, and the split of a budget."""
+    import pandas as pd
+
+    size, effect = plan.settings, request.effects[0]
     names = " and ".join(study.judge_labels.get(name, name) for name in size["model"])
-    console.print(
+    yield (
         f"{study.title}\n{analysis.title}: {size['people']:,.0f} people with {size['tasks']:.3g} tasks each, "
         f"corrected by {names} with answers to {size['other']:,.0f} other pairs\n"
         f"Two-sided tests at alpha {request.alpha:.3g}"
     )
+    tables = (plan.extra["rows"], plan.extra["needed"], plan.frame)
+    rows, needed, frame = (_labelled(table, study) for table in tables)
     ranked_rows = rows.sort_values("sd", ascending=False, kind="stable").drop_duplicates("feature")
-    hardest = ranked_rows.sort_index()
-    _print_needed(study, plan, hardest, request)
-    _print_sizes(study, plan, ranked_rows.iloc[0], request)
+    hardest, first = ranked_rows.sort_index(), ranked_rows["For"].iloc[0]
+    needed = needed[["For", "effect", "people_human", "people", "cost_human", "cost"]]
+    needed = pd.concat([hardest.merge(needed[needed["effect"] == value]) for value in request.effects])
+    yield f"\nPeople needed for power {request.power:g}, hardest level of each attribute"
+    yield _table(
+        ("Effect", _texts(needed["effect"], "g")),
+        ("Attribute", needed["Attribute"]),
+        ("rho", _texts(needed["rho"], ".2f")),
+        ("95%\ninterval", map("{:.2f}, {:.2f}".format, needed["rho_lower"], needed["rho_upper"])),
+        ("saving\nat most", _texts(1 - 1 / needed["saving_limit"], ".0%")),
+        ("people\nalone", _texts(needed["people_human"], endless="no number")),
+        ("with\nmodel", _texts(needed["people"], endless="no number")),
+        *_costs(needed),
+        words=2,
+    )
+    frame = frame[(frame["For"] == first) & (frame["effect"] == effect)]
+    yield f"\n{100 * (1 - request.alpha):g}% interval of {first}, and power for an effect of {effect:g}"
+    yield _table(
+        ("People", _texts(frame["people"])),
+        ("width\nalone", _texts(frame["width_human"], ".3f")),
+        ("with\nmodel", _texts(frame["width"], ".3f")),
+        ("power\nalone", _texts(frame["power_human"], ".2f")),
+        ("with\nmodel", _texts(frame["power"], ".2f")),
+        *_costs(frame),
+    )
     if "split" in plan.extra:
-        _print_split(study, plan, hardest, request)
+        budget = f"{request.currency} {money(size['budget'])}".strip()
+        split = plan.extra["split"].astype({"overall": bool})
+        n_people = f"{split['people_alone'].iloc[0]:,.0f}"
+        overall = split[split["overall"]].assign(For="All effects together")
+        split = pd.concat([overall, hardest[["For"]].merge(_labelled(split[~split["overall"]], study))])
+        yield (
+            f"\nBest split of {budget}, enough for {n_people} people without a model; the model also answers "
+            "their tasks"
+        )
+        yield _table(
+            ("For", split["For"]),
+            ("people", _texts(split["people"])),
+            ("other\npairs", _texts(split["other"], endless="unlimited")),
+            ("standard\nerror", _texts(split["std_error"], ".4f")),
+            ("people\nalone", _texts(split["std_error_human"], ".4f")),
+        )
 
 
-def _print_needed(study: Study, plan: Result, hardest: pd.DataFrame, request: PlanRequest) -> None:
-    console = wide_console()
-    console.print(f"\nPeople needed for power {request.power:g}, hardest level of each attribute")
-    needed = plan.extra["needed"]
-    has_costs = needed["cost"].notna().any()
-    heads = ["rho", "95%\ninterval", "saving\nat most", "people\nalone", "with\nmodel"]
-    table = _table(["Effect", "Attribute"], [*heads, *(("cost\nalone", "with\nmodel") if has_costs else ())])
-    for effect in request.effects:
-        for row in hardest.to_dict("records"):
-            needed_row = needed[_has_level(needed, row) & (needed["effect"] == effect)].iloc[0]
-            cells = [f"{row['rho']:.2f}", f"{row['rho_lower']:.2f}, {row['rho_upper']:.2f}"]
-            cells += [
-                f"{1 - 1 / row['saving_limit']:.0%}",
-                _people(needed_row["people_human"]),
-                _people(needed_row["people"]),
-            ]
-            if has_costs:
-                cells += [f"{needed_row['cost_human']:,.0f}", f"{needed_row['cost']:,.0f}"]
-            table.add_row(f"{effect:g}", study.feature_labels[str(row["feature"])], *cells)
-    console.print(table)
-
-
-def _table(text_headings: Sequence[str], numbers: Sequence[str]) -> Table:
-    """A table of names on the left and numbers on the right."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in text_headings:
-        table.add_column(name)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _print_sizes(study: Study, plan: Result, row: Any, request: PlanRequest) -> None:
-    console = wide_console()
-    effect = request.effects[0]
-    console.print(
-        f"\n{100 * (1 - request.alpha):g}% interval of {_level(study, row)}, and power for an effect of "
-        f"{effect:g}"
-    )
-    frame = plan.frame[_has_level(plan.frame, row) & (plan.frame["effect"] == effect)]
-    has_costs = frame["cost"].notna().any()
-    heads = ["width\nalone", "with\nmodel", "power\nalone", "with\nmodel"]
-    table = _table(["People"], [*heads, *(("cost\nalone", "with\nmodel") if has_costs else ())])
-    for size_row in frame.to_dict("records"):
-        cells = [f"{size_row[name]:.3f}" for name in ("width_human", "width")]
-        cells += [f"{size_row[name]:.2f}" for name in ("power_human", "power")]
-        if has_costs:
-            cells += [f"{size_row[name]:,.0f}" for name in ("cost_human", "cost")]
-        table.add_row(f"{size_row['people']:,}", *cells)
-    console.print(table)
-
-
-def _print_split(study: Study, plan: Result, hardest: pd.DataFrame, request: PlanRequest) -> None:
-    console = wide_console()
-    budget = f"{request.currency} {money(plan.settings['budget'])}".strip()
-    split = plan.extra["split"]
-    n_people = f"{split['people_alone'].iloc[0]:,.0f}"
-    console.print(
-        f"\nBest split of {budget}, enough for {n_people} people without a model; the model also answers "
-        f"their tasks"
-    )
-    table = _table(["For"], ["people", "other\npairs", "standard\nerror", "people\nalone"])
-    split_rows = [(split[split["overall"]].iloc[0], "All effects together")]
-    for row in hardest.to_dict("records"):
-        split_rows.append((split[_has_level(split, row)].iloc[0], _level(study, row)))
-    for split_row, label in split_rows:
-        errors = [split_row["std_error"], split_row["std_error_human"]]
-        error_texts = ["" if math.isnan(error) else f"{error:.4f}" for error in errors]
-        other_pairs = "unlimited" if math.isinf(split_row["other"]) else f"{split_row['other']:,.0f}"
-        table.add_row(label, f"{split_row['people']:,.0f}", other_pairs, *error_texts)
-    console.print(table)
-
-
-def _print_strata(study: Study, column: str, strata: pd.DataFrame, request: PlanRequest) -> None:
-    """Print how many tasks to give to people in each stratum, the largest shares first."""
+def _strata_blocks(
+    study: Study, column: str, strata: pd.DataFrame, request: PlanRequest
+) -> Iterator[str | WordTable]:
+    """How many tasks to give to people in each stratum, the largest shares first."""
     from conjury.inference.design.sampling import BETWEEN
     from conjury.inference.tables.columns import companion
 
-    console = wide_console()
-    people = int(strata["people"].iloc[0])
-    console.print(
-        f"\nTasks of {people:,} people by {study.feature_labels.get(column, column)} of both profiles"
-    )
-    heads = ["tasks of\nmodel", "of both", "residual\nsd", "share", "tasks for\npeople"]
-    table = _table(["Stratum"], heads)
-    labels = study.level_labels.get(column, {})
+    people, labels = int(strata["people"].iloc[0]), study.level_labels.get(column, {})
     ranked_strata = strata.sort_values("share", ascending=False, kind="stable")
-    for row in ranked_strata.head(MOST_STRATA).to_dict("records"):
-        table.add_row(
-            " | ".join(labels.get(level, level) for level in str(row["stratum"]).split(BETWEEN)),
-            f"{row['tasks_model']:,}",
-            f"{row['tasks_both']:,}",
-            f"{row['residual_sd']:.3f}",
-            f"{row['share']:.1%}",
-            f"{row['tasks']:,.0f}",
-        )
-    console.print(table)
+    first = ranked_strata.head(MOST_STRATA)
+    names = first["stratum"].astype(str).str.split(BETWEEN, regex=False)
+    yield f"\nTasks of {people:,} people by {study.feature_labels.get(column, column)} of both profiles"
+    yield _table(
+        ("Stratum", [" | ".join(labels.get(level, level) for level in levels) for levels in names]),
+        ("tasks of\nmodel", _texts(first["tasks_model"])),
+        ("of both", _texts(first["tasks_both"])),
+        ("residual\nsd", _texts(first["residual_sd"], ".3f")),
+        ("share", _texts(first["share"], ".1%")),
+        ("tasks for\npeople", _texts(first["tasks"])),
+    )
     if len(ranked_strata) > MOST_STRATA:
-        console.print(f"and {len(ranked_strata) - MOST_STRATA:,} strata with smaller shares")
+        yield f"and {len(ranked_strata) - MOST_STRATA:,} strata with smaller shares"
     file = "FILE" if request.out is None else companion(request.out, "strata")
     hint = "" if request.out is not None else " (--out writes FILE)"
-    console.print(
+    yield (
         f"Next: conjury design {study.here} --people {people} --sample strata --strata {column} --allocation "
         f"{file} --out FOLDER{hint}"
     )
 
 
-def _has_level(frame: pd.DataFrame, row: Any) -> pd.Series[bool]:
-    """Rows about the level of a row."""
-    same = (frame[name].astype("string") == str(row[name]) for name in ("feature", "level"))
-    return (next(same) & next(same)).fillna(False).astype(bool)
+def _labelled(table: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """A table with the labels of its attributes, and of these with their levels."""
+    keys = table[["feature", "level"]].astype(str).to_numpy()
+    features = [study.feature_labels[feature] for feature, _ in keys]
+    levels = [study.level_labels[feature].get(level, level) for feature, level in keys]
+    return table.assign(Attribute=features, For=list(map("{}: {}".format, features, levels)))
 
 
-def _level(study: Study, row: Any) -> str:
-    feature, level = str(row["feature"]), str(row["level"])
-    return f"{study.feature_labels[feature]}: {study.level_labels[feature].get(level, level)}"
+def _texts(values: Iterable[float], spec: str = ",.0f", endless: str = "inf") -> list[str]:
+    """Numbers as texts; nothing where one is missing."""
+    return [
+        "" if math.isnan(value) else endless if math.isinf(value) else format(value, spec) for value in values
+    ]
 
 
-def _people(size: float) -> str:
-    return f"{size:,.0f}" if math.isfinite(size) else "no number"
+def _costs(frame: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    """Columns of costs, if they are known."""
+    if frame["cost"].isna().all():
+        return []
+    return [("cost\nalone", _texts(frame["cost_human"])), ("with\nmodel", _texts(frame["cost"]))]
+
+
+def _table(*columns: tuple[str, Iterable[str]], words: int = 1) -> WordTable:
+    """A table of columns with their headings; the first ``words`` are names."""
+    from conjury.analysis.frames.word_table import WordTable
+
+    heads, texts = zip(*columns, strict=True)
+    return WordTable("", heads, list(zip(*texts, strict=True)), words=range(words))

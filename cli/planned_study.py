@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from rich.table import Table
 
+from conjury.analysis.frames.word_table import WordTable
 from conjury.inference.errors import InputError
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.study.study_yaml import suggestion
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from conjury.analysis.conjoint.power.result import Power
 
 UNKNOWN = "not known"
@@ -192,27 +190,32 @@ def _hardest(result: Power, column: str) -> pd.DataFrame:
     return worst.rename("value").reset_index()
 
 
-def print_detectable(console: Console, plan: PlannedStudy) -> None:
-    """Print the minimum detectable effects of the plan."""
-    study, groups = plan.study, plan.groups
-    console.print(f"\nMinimum detectable effect at power {plan.wanted:g}, hardest level of each attribute")
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("Attribute")
-    table.add_column("Levels", justify="right")
-    for group in groups:
-        table.add_column(f"{group.label}\n{size_of(group)}", justify="right")
-    values = [_hardest(answer, "effect").set_index("feature")["value"] for answer, _, _ in plan.found]
+def plan_blocks(plan: PlannedStudy) -> Iterator[str | WordTable]:
+    """What is printed of a plan: detectable effects, its cost, and sizes that effects need."""
+    yield f"\nMinimum detectable effect at power {plan.wanted:g}, hardest level of each attribute"
+    yield _detectable(plan)
+    yield "\nCost of the plan"
+    yield from _costs(plan)
+    yield f"\nSample sizes for power {plan.wanted:g}, their cost, and the power of the plan"
+    yield _sizes(plan)
+
+
+def _detectable(plan: PlannedStudy) -> WordTable:
+    """Minimum detectable effects of each group of judges, a row for each attribute."""
+    study, answers = plan.study, [answer for answer, _, _ in plan.found]
+    values = [_hardest(answer, "effect").set_index("feature")["value"] for answer in answers]
+    rows = []
     for feature in values[0].index:
         cells = [f"{value[feature]:.4f}" if np.isfinite(value[feature]) else "none" for value in values]
-        table.add_row(study.feature_labels[feature], str(len(study.levels(feature))), *cells)
-    console.print(table)
+        rows.append([study.feature_labels[feature], str(len(study.levels(feature))), *cells])
+    heads = [f"{group.label}\n{size_of(group)}" for group in plan.groups]
+    return WordTable("", ["Attribute", "Levels", *heads], rows)
 
 
-def print_plan_costs(console: Console, plan: PlannedStudy) -> None:
-    """Print the cost of the plan for each judge."""
-    study, groups, prices = plan.study, plan.groups, plan.prices
-    console.print("\nCost of the plan")
-    for group in groups:
+def _costs(plan: PlannedStudy) -> Iterator[str]:
+    """The cost of the plan for each judge."""
+    study, prices = plan.study, plan.prices
+    for group in plan.groups:
         unknown = []
         for judge in group.judges:
             cost = group.cost(prices, group.pairs, judge)
@@ -220,30 +223,25 @@ def print_plan_costs(console: Console, plan: PlannedStudy) -> None:
             if cost is None:
                 unknown.append(label)
             else:
-                console.print(f"  {label}: {prices.tell(cost)}{price_note(study, judge, prices)}")
+                yield f"  {label}: {prices.tell(cost)}{price_note(study, judge, prices)}"
         if unknown:
             remedy = "--cost-per-pair" if group.kind == "model" else "--cost-per-respondent"
-            console.print(f"  {', '.join(unknown)}: {UNKNOWN}, give {remedy}")
+            yield f"  {', '.join(unknown)}: {UNKNOWN}, give {remedy}"
 
 
-def print_sizes(console: Console, plan: PlannedStudy) -> None:
-    """Print the sizes that effects need, with their cost and the power of the plan."""
-    study, groups, powers, prices = plan.study, plan.groups, plan.found, plan.prices
-    console.print(f"\nSample sizes for power {plan.wanted:g}, their cost, and the power of the plan")
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("Effect")
-    table.add_column("Attribute")
+def _sizes(plan: PlannedStudy) -> WordTable:
+    """Sizes that effects need, with their cost and the power of the plan; equal attributes share a row."""
+    study, groups, prices = plan.study, plan.groups, plan.prices
     judges_of_groups = [_judges_by_price(group, prices) for group in groups]
+    heads = ["Effect", "Attribute"]
     for group, judges in zip(groups, judges_of_groups, strict=True):
-        unit = "respondents" if group.kind == "human" else "pairs"
-        titles = [f"{group.label}\n{unit}"]
-        for judge in judges:
-            label = study.judge_labels.get(judge, "") if len(group.judges) > 1 else ""
-            titles.append(f"{label}\n{prices.currency or 'cost'}")
-        for title in (*titles, "\npower"):
-            table.add_column(title, justify="right", no_wrap=True)
-    sizes = [_hardest(answers[1], "pairs") for answers in powers]
-    plans = [_hardest(answers[2], "power") for answers in powers]
+        labels = [study.judge_labels.get(judge, "") if len(group.judges) > 1 else "" for judge in judges]
+        heads.append(f"{group.label}\n{'respondents' if group.kind == 'human' else 'pairs'}")
+        heads += [*(f"{label}\n{prices.currency or 'cost'}" for label in labels), "\npower"]
+    sizes, plans = (
+        [_hardest(answers[question], column) for answers in plan.found]
+        for question, column in ((1, "pairs"), (2, "power"))
+    )
     rows: dict[tuple[str, ...], list[str]] = {}
     for index in sizes[0].sort_values("effect", kind="stable").index:
         cells = [f"{sizes[0]['effect'][index]:g}"]
@@ -255,9 +253,9 @@ def print_sizes(console: Console, plan: PlannedStudy) -> None:
             cells += ["" if cost is None else f"{cost:,.0f}" for cost in costs]
             cells.append(f"{plan_powers['value'][index]:.2f}")
         rows.setdefault(tuple(cells), []).append(study.feature_labels[str(sizes[0]["feature"][index])])
-    for row, labels in rows.items():
-        table.add_row(row[0], ", ".join(labels), *row[1:])
-    console.print(table)
+    return WordTable(
+        "", heads, [[row[0], ", ".join(names), *row[1:]] for row, names in rows.items()], words=(0, 1)
+    )
 
 
 def _judges_by_price(group: PlannedJudges, prices: JudgmentPrices) -> list[str]:

@@ -14,7 +14,7 @@ from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 from ...automation import record
 from ...label_plan import CorrectingModel, PlanRequest, plan_with_model
 from ...options import StudyName, at_most, grouped
-from ...printing import wide_console
+from ...printing import print_blocks, wide_console
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -125,9 +125,7 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: CorrectingModel, 
         )
     console = wide_console()
     console.print(f"{loaded_study.title}\nTwo-sided tests at alpha {powers[0][0].setting.level_alpha:.3g}")
-    tables.print_detectable(console, plan)
-    tables.print_plan_costs(console, plan)
-    tables.print_sizes(console, plan)
+    print_blocks(tables.plan_blocks(plan))
     for note in notes:
         console.print(note)
     if written.out is not None:
