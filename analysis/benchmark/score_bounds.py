@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..correction.bounds import (
     critical_value,
     only_missing,
     pick_bounds,
+    picked,
     result_of_bounds,
 )
 from ..numerics.metrics.label_metrics import (
@@ -203,15 +203,7 @@ def _table_columns(
     usual = np.full(len(scores), plan.alpha)
     three = [_intervals(scores, np.full(len(scores), side), plan, usual) for side in range(3)]
     low, high = pick_bounds([side.estimate for side in three], direction)
-    least, largest = (
-        Ends(
-            *(
-                np.choose(pick, columns)
-                for columns in zip(*(vars(side).values() for side in three), strict=True)
-            )
-        )
-        for pick in (low, high)
-    )
+    least, largest = (picked(pick, three) for pick in (low, high))
     # Scores of 0 and 1 have no standard error, but an interval.
     errors = np.nan_to_num(least.std_error), np.nan_to_num(largest.std_error)
     level = 2 * ndtr(-critical_value(least.estimate, largest.estimate, *errors, plan.alpha))
@@ -255,11 +247,5 @@ def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[Analy
         yield AnalysisStep(
             "scores_bounds",
             "Scores of judges: bounds",
-            partial(_bounds_of_missing, scored, by, options),
+            lambda: only_missing(bounds(scored, by=by, **options)),
         )
-
-
-def _bounds_of_missing(scored: Scored, by: Sequence[str], options: Mapping[str, Any]) -> Result:
-    """Bounds of the judges with missing answers."""
-    result = bounds(scored, by=by, **options)
-    return only_missing(result, ["judge", "prompt", "task"])

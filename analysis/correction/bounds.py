@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -52,6 +52,9 @@ class Ends:
     upper: Floats
 
 
+Side = TypeVar("Side", EstimateErrors, Ends)
+
+
 def result_of_bounds(
     table: pd.DataFrame,
     counts: pd.DataFrame,
@@ -80,12 +83,13 @@ def result_of_bounds(
     return Result(frame, "bounds", notes, settings, {"answered": counts})
 
 
-def only_missing(result: Result, keys: Sequence[str]) -> Result:
-    """The rows of judges (``keys``) with missing answers, by ``extra["answered"]``; InputError for none."""
+def only_missing(result: Result) -> Result:
+    """The rows of judges with missing answers, by ``extra["answered"]``; InputError for none."""
     counts = result.extra["answered"]
+    keys = list(counts.columns.drop(["n_answered", "n_asked"]))
     some = counts[counts["n_answered"] < counts["n_asked"]]
-    pairs = pd.MultiIndex.from_frame(some[list(keys)].astype("string"))
-    mask = pd.MultiIndex.from_frame(result.frame[list(keys)].astype("string")).isin(pairs)
+    pairs, rows = (pd.MultiIndex.from_frame(part[keys].astype("string")) for part in (some, result.frame))
+    mask = rows.isin(pairs)
     if not mask.any():
         raise InputError(" ".join(result.notes[:-1]))
     return replace(result, frame=result.frame[mask].reset_index(drop=True))
@@ -123,7 +127,7 @@ def columns_by_errors(
     """Columns of a table of bounds, each (m,), with intervals of estimates and multiples of their errors."""
     three = (estimates, least, largest)
     picks = pick_bounds([source.estimate for source in three], direction)
-    least, largest = (_pick(pick, three) for pick in picks)
+    least, largest = (picked(pick, three) for pick in picks)
     # Completed tables that show no sampling variation say nothing about it: no interval of zero width.
     alike = np.isnan(estimates.std_error) & ~np.isnan(estimates.estimate)
     size = np.maximum(np.abs(least.estimate), np.abs(largest.estimate))
@@ -141,14 +145,14 @@ def columns_by_errors(
     return bound_columns(ends(estimates, estimates.std_error), low, high, covering, null)
 
 
-def _pick(pick: Codes, three: Sequence[EstimateErrors]) -> EstimateErrors:
-    """Each of m estimates from that of three sources which is picked, (m,)."""
-    dfs = [np.full(len(pick), np.nan) if source.df is None else source.df for source in three]
-    return EstimateErrors(
-        np.choose(pick, [source.estimate for source in three]),
-        np.choose(pick, [source.std_error for source in three]),
-        None if three[1].df is None else np.choose(pick, dfs),
-    )
+def picked(pick: Codes, three: Sequence[Side]) -> Side:
+    """The numbers of the side that is picked for each of m estimates; the first may lack what others have."""
+    numbers: dict[str, Any] = {}
+    for name in vars(three[1]):
+        columns = [getattr(side, name) for side in three]
+        if columns[1] is not None:
+            numbers[name] = np.choose(pick, [np.nan if column is None else column for column in columns])
+    return replace(three[1], **numbers)
 
 
 def bound_columns(

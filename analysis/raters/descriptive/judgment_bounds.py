@@ -243,6 +243,6 @@ def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisSt
     settings = {"by": rated.strata[:1], "cluster": rated.study.cluster, "scale": rated.scales, **options}
 
     def call() -> Result:
-        return only_missing(bounds(rated.judgments, rated.items, **settings), ["dimension", "group"])
+        return only_missing(bounds(rated.judgments, rated.items, **settings))
 
     yield AnalysisStep("means_bounds", "Mean ratings: bounds", call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from made_up.ratings import by_judge
 from scipy.stats import nct, t
+from shared_folder import REPOSITORY
 
 from conjury.analysis.audit.recovery import rating_recovery as recovery
 from conjury.analysis.audit.recovery import recovery_summary
@@ -224,3 +226,18 @@ def test_quantiles_of_draws_are_those_of_numpy_however_few_are_known() -> None:
 def test_limits_of_correlations_end_at_minus_one_and_one() -> None:
     lower, upper = cut(np.array([-1.3, -0.9]), np.array([1.4, 0.7]), np.array([0.2, -0.85]), CORRELATION)
     assert (lower.tolist(), upper.tolist()) == ([-1, -0.9], [1, 0.7])
+
+
+def test_quantiles_and_resampled_counts_are_computed_in_one_place() -> None:
+    elsewhere = {
+        "raters/scales.py": "quartiles of ratings",
+        "raters/validation/weighted/answer_strata.py": "edges of strata",
+        "instrument/specifications.py": "critical value of the largest of several t ratios",
+        "checks/design/design_draws.py": "tables of a design drawn anew",
+    }
+    folder = REPOSITORY / "analysis"
+    for file in folder.rglob("*.py"):
+        name = file.relative_to(folder).as_posix()
+        if not name.startswith(("numerics/intervals/", "numerics/bootstrap.py")) and name not in elsewhere:
+            calls = re.search(r"np\.(nan)?(quantile|percentile)\(|\.multinomial\(", file.read_text("utf-8"))
+            assert calls is None, f"{name}: use draw_limits of numerics.intervals, or numerics.bootstrap"

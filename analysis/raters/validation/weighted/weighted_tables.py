@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from ....numerics.intervals import level_of_t
+from ....numerics.intervals import draw_limits, level_of_t
 from ....numerics.intervals.bounded import BoundedEstimate, n_clusters
 from ....numerics.rating_panel import RowClusters
 from ....numerics.types import Codes, Floats
@@ -69,8 +69,8 @@ class WeightedTables:
         if not np.isfinite(estimate) or self.clusters < 2 or not enough:
             return none
         level = self.alpha if np.isinf(self.df) else float(level_of_t(self.df, self.alpha))
-        lower = min(float(np.quantile(finite[0], level / 2)), estimate)
-        upper = max(float(np.quantile(finite[1], 1 - level / 2)), estimate)
+        lower = min(float(draw_limits(finite[0], level)[0]), estimate)
+        upper = max(float(draw_limits(finite[1], level)[1]), estimate)
         error = max(float(values.std(ddof=1)) for values in finite)
         result = replace(none, std_error=error, lower=lower, upper=upper)
         if scale:
