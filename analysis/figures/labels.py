@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ..frames.agreement_measures import AGREEMENT_COEFFICIENTS
 from ..frames.rounding import p_value
 from ..frames.vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
 from .theme import LIGHT, distinct_colors
@@ -183,27 +184,7 @@ def rows_of_one_prompt(frame: pd.DataFrame, prompt: str | None = None) -> pd.Dat
     return frame[(prompts == judge.map(prompt_of_judge)).to_numpy(bool)]
 
 
-KAPPA, ALPHA = "\N{GREEK SMALL LETTER KAPPA}", "\N{GREEK SMALL LETTER ALPHA}"
-
-
-COEFFICIENTS = {
-    "percent": "Observed agreement",
-    "cohen": f"Cohen's {KAPPA}",
-    "conger": f"Conger's {KAPPA}",
-    "fleiss": f"Fleiss' {KAPPA}",
-    "krippendorff": f"Krippendorff's {ALPHA}",
-    "gwet": "Gwet's AC",
-    "brennan_prediger": f"Brennan and Prediger's {KAPPA}",
-    "icc1": "ICC(1)",
-    "icc2": "ICC(2)",
-    "icc3": "ICC(3)",
-    "icc1k": "ICC(1) of the mean",
-    "icc2k": "ICC(2) of the mean",
-    "icc3k": "ICC(3) of the mean",
-    "kendall_w": "Kendall's W",
-    "g_relative": "Relative generalisability",
-    "g_absolute": "Absolute generalisability",
-}
+COEFFICIENTS = {record.name: record.label for record in AGREEMENT_COEFFICIENTS}
 
 
 WEIGHTS = {

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...frames.agreement_measures import ALPHA, KAPPA, measure_of
 from ..benchmark.confusion_figures import Confusions
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..interval_dots import LevelPanels, levels, table_of
-from ..labels import ALPHA, KAPPA, level_of, words
+from ..labels import level_of
 
 PANELS = {
     "agreement": "Agreement with people",
@@ -22,17 +23,6 @@ PANELS = {
 }
 JUDGE, PEOPLE = "Judge", "People"
 AMONG_PEOPLE = "people"  # the part with agreement among people
-SHORT = {
-    "accuracy": "agreement",
-    "kappa": KAPPA,
-    "weighted_kappa": f"weighted {KAPPA}",
-    "alpha": ALPHA,
-    "ac1": "AC1",
-    "icc": "intraclass correlation",
-    "f1": "F1",
-    "winning_rate": "share of people beaten",
-    "advantage_probability": "as close to others as a person",
-}
 DARKEST = 0.1  # least share of the darkest cell
 
 
@@ -63,7 +53,7 @@ def judging(result: Drawable, style: FigureStyle) -> LevelPanels:
 
 def _row(measure: str, row: pd.Series[Any], style: FigureStyle) -> str:
     """What a row is about: a class, a subgroup, or the measure itself."""
-    text = SHORT.get(measure, words(measure).lower())
+    text = measure_of(measure).in_figures or measure_of(measure).label
     of = f"{row['class']}: " if row["class"] else ""
     where = f"{style.names.of(row['by'], row['level'])}: " if row["by"] else ""
     text = text if where or of or text in (KAPPA, ALPHA) else text[:1].upper() + text[1:]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 
+from ...frames.agreement_measures import coefficients_of
 from ...frames.vocabulary import AGAIN, HUMAN
 from ...numerics.intervals.bounded import BoundedEstimate
 from ...numerics.rating_panel import RatingPanel
@@ -183,19 +184,10 @@ def _comparisons_of_samples(ratings: Ratings, panel: RatingPanel) -> list[RaterC
     return result
 
 
-CATEGORICAL = ("percent", "cohen", "conger", "fleiss", "krippendorff", "gwet", "brennan_prediger")
-
-
-ONE_WAY = ("icc1", "icc1k")
-
-
-TWO_WAY = ("icc2", "icc3", "icc2k", "icc3k")
-
-
-GENERAL = ("g_relative", "g_absolute")
-
-
-NUMERIC = (*ONE_WAY, *TWO_WAY, "kendall_w", *GENERAL)
+CATEGORICAL, ONE_WAY, TWO_WAY, GENERAL = (
+    coefficients_of(family) for family in ("classes", "one-way", "two-way", "generalisability")
+)
+NUMERIC = coefficients_of("one-way", "two-way", "ranks", "generalisability")
 
 
 BOTH_SIDES = rater_pairs.KINDS

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from ...frames.agreement_measures import AGREEMENT_COEFFICIENTS
 from ...numerics.rating_panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK, TINY, corrected
 
-KINDS = ("percent", "cohen", "fleiss", "krippendorff", "gwet", "brennan_prediger")
+KINDS = tuple(record.name for record in AGREEMENT_COEFFICIENTS if record.is_of_sides)
 
 
 def paired_coefficient(sides: SideShares, weights: Floats | None, item_weights: Floats, kind: str) -> Floats:

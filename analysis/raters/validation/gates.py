@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, did_you_mean, listed, not_percent
 
 from ...figures.labels import true_minus
+from ...frames.agreement_measures import measure_of
 from ...results import Result
 
 LIMITS = (
@@ -22,12 +23,6 @@ LIMITS = (
 
 OF_INTERVALS = ("lower", "upper", "std_error")  # every estimate has them, unless its rows are too few
 
-SHARES = (
-    "accuracy", "recall", "precision", "f1", "answered", "flips", "always_most_frequent", "winning_rate",
-    "advantage_probability", "rate",
-)  # fmt: skip
-COEFFICIENTS = ("kappa", "weighted_kappa", "alpha", "ac1", "icc", "pearson", "spearman", "smallest_epsilon")
-
 
 def range_of(measure: str, limit: str = "estimate") -> tuple[float, float]:
     """The least and the largest value that a limit of a measure can have; infinite where there is none."""
@@ -35,15 +30,8 @@ def range_of(measure: str, limit: str = "estimate") -> tuple[float, float]:
         return 0.0, np.inf
     if limit in ("p", "p_adjusted", "p_equivalence", "chance"):
         return (-1.0 if limit == "chance" else 0.0), 1.0
-    of = re.sub(r"(_a|_b|_between)$", "", measure)
-    base = of.removesuffix("_difference").removeprefix("people_")
-    if base in COEFFICIENTS:
-        low, high = -1.0, 1.0
-    elif base in SHARES or base.endswith("_rate"):
-        low, high = 0.0, 1.0
-    else:
-        low, high = -np.inf, np.inf
-    if of.endswith("_difference"):
+    low, high = measure_of(measure).least, measure_of(measure).most
+    if re.sub(r"(_a|_b|_between)$", "", measure).endswith("_difference"):
         low, high = low - high, high - low
     return (0.0, high - low) if limit in ("std_error", "detectable") else (low, high)
 

@@ -13,7 +13,8 @@ import pandas as pd
 
 from conjury.inference.tables.columns import json_value
 
-from ....figures.labels import p_text, words
+from ....figures.labels import p_text
+from ....frames.agreement_measures import measure_of
 from ....frames.word_table import WordTable
 from ..gates import GateOutcome
 from ..judging import Validation
@@ -32,41 +33,6 @@ HEADINGS = {
     REPLACEMENT: "Replacement test",
     CORRECTED: "Over all judged rows",
 }
-MEASURES = {
-    "ac1": "AC1",
-    "f1": "F1",
-    "icc": "intraclass correlation",
-    **{
-        f"people_{name}": text
-        for name, text in {
-            "accuracy": "accuracy",
-            "kappa": "kappa",
-            "weighted_kappa": "weighted kappa",
-            "alpha": "alpha",
-            "ac1": "AC1",
-            "icc": "intraclass correlation",
-        }.items()
-    },
-    "judge_rate": "judge's rate",
-    "people_rate": "people's rate",
-    "judge_mean": "judge's mean",
-    "people_mean": "people's mean",
-    "icc_between": "intraclass correlation of both",
-    "flips": "changed answers",
-    "winning_rate": "share of people beaten",
-    "advantage_probability": "as close to others as a person",
-    "smallest_epsilon": "smallest epsilon that passes",
-    "always_most_frequent": "most frequent label alone",
-    "answered": "answered by the judge",
-    "rate_difference": "difference in rate",
-    "corrected_rate": "people, by the judge's answer",
-    "rogan_gladen_rate": "Rogan-Gladen",
-    "judge_only_rate": "judge",
-    "people_only_rate": "people, labelled rows",
-    "judge_only_mean": "mean by the judge",
-    "people_only_mean": "mean by people, labelled rows",
-    "corrected_mean": "mean by people, by the judge's answer",
-}
 
 
 @dataclass(frozen=True)
@@ -82,13 +48,11 @@ class ValidationReport:
 
 def measure_in_words(name: str) -> str:
     """A measure as people read it."""
-    if name in MEASURES:
-        return MEASURES[name]
     if name.endswith("_difference"):
         return f"difference in {measure_in_words(name.removesuffix('_difference'))}"
     if name.endswith("_between"):
         return f"{measure_in_words(name.removesuffix('_between'))} of both"
-    return words(name).lower()
+    return measure_of(name).label
 
 
 def tables(result: Validation) -> list[WordTable]:

@@ -11,33 +11,21 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text, true_minus
+from ....frames.agreement_measures import measure_of
 from ....numerics.intervals import SAME
 from ..gates import range_of
 from ..validation_rows import ERRORS, RATES, SUBGROUPS, row_of
 from .notable_rows import Replacement, Row, TestedDifference, notable
 
-IN_WORDS = {
-    "kappa": "kappa",
-    "weighted_kappa": "weighted kappa",
-    "alpha": "alpha",
-    "ac1": "AC1",
-    "icc": "the intraclass correlation",
-    "accuracy": "agreement",
-}
-SHARES = (
-    *("accuracy", "recall", "precision", "f1", "rate", "answered", "flips", "probability", "frequent"),
-    *("accuracy_difference", "rate_difference", "recall_difference"),
-)
 
-
-def is_share(measure: str) -> bool:
-    """Whether a measure is printed in percent."""
-    return measure.removesuffix("_a").removesuffix("_b").endswith(SHARES)
+def in_words(measure: str) -> str:
+    """A measure in a sentence."""
+    return measure_of(measure).in_sentences or measure_of(measure).label
 
 
 def number(value: float, measure: str) -> str:
     """A value as it is printed: shares in percent, everything else with two decimals."""
-    return true_minus(f"{value:.1%}" if is_share(measure) else f"{value:.2f}")
+    return true_minus(f"{value:.1%}" if measure_of(measure).is_share else f"{value:.2f}")
 
 
 def points(value: float) -> str:
@@ -88,7 +76,7 @@ def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         f"{rows}{limits}; by chance it would in "
         f"{number(accuracy['chance'], 'accuracy')}, and the most frequent label alone in {most}."
     )
-    name = IN_WORDS[main].capitalize()
+    name = in_words(main).capitalize()
     if not np.isfinite(coefficient["estimate"]):
         yield f"{name} has no value: with only one label, agreement cannot be distinguished from chance."
     elif not np.isfinite(coefficient["lower"]):
@@ -138,13 +126,13 @@ def _against_threshold(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iter
     coefficient = row_of(frame, main)
     if threshold is None or coefficient is None or not np.isfinite(coefficient["lower"]):
         return
-    name, value = IN_WORDS[main].capitalize(), number(threshold, main)
+    name, value = in_words(main).capitalize(), number(threshold, main)
     if coefficient["lower"] > threshold:
         yield f"{name} is above {value} with confidence."
     elif coefficient["upper"] < threshold:
         yield f"{name} is below {value} with confidence."
     else:
-        yield f"Whether {IN_WORDS[main]} is above {value} is undecided."
+        yield f"Whether {in_words(main)} is above {value} is undecided."
 
 
 def _people(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -153,7 +141,7 @@ def _people(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     if people is None or not np.isfinite(people["estimate"]):
         return
     limits = f" ({interval(people, main)})" if interval(people, main) else ""
-    text = f"Among people {IN_WORDS[main]} is {number(people['estimate'], main)}{limits}"
+    text = f"Among people {in_words(main)} is {number(people['estimate'], main)}{limits}"
     if contrast is None or not np.isfinite(contrast["lower"]):
         yield f"{text}."
         return
@@ -189,11 +177,11 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _note_on_power(detectable: float, in_words: str, measure: str) -> str:
+def _note_on_power(detectable: float, difference: str, measure: str) -> str:
     """Which differences a test could have missed: all that are possible, those below one, or unknown ones."""
     if not np.isfinite(detectable):
         return ""
-    which = "any difference" if detectable > range_of(measure)[1] else f"differences below {in_words}"
+    which = "any difference" if detectable > range_of(measure)[1] else f"differences below {difference}"
     return f"; {which} could have been missed"
 
 
@@ -298,7 +286,7 @@ def _precision(table: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     main = table[table["measure"] == settings["main"]]
     if main.empty:
         return
-    row, name = main.iloc[0], IN_WORDS[settings["main"]]
+    row, name = main.iloc[0], in_words(settings["main"])
     if np.isfinite(row["detectable"]):
         yield (
             f"With these labels, the minimum detectable difference of {name} from a fixed value (power "

@@ -12,7 +12,7 @@ from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text
 from ..validation_rows import ERRORS, RATES, SUBGROUPS, row_of
-from .judge_sentences import IN_WORDS, interval, number, points, tested_in_words
+from .judge_sentences import in_words, interval, number, points, tested_in_words
 from .notable_rows import Row, TestedDifference, notable
 
 
@@ -58,7 +58,7 @@ def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         if row is not None:
             what = "mean absolute difference from people"
             if measure != "absolute_error":
-                what = f"{IN_WORDS[measure].removeprefix('the ')} with people"
+                what = f"{in_words(measure).removeprefix('the ')} with people"
             yield _difference(frame, row, what, settings)
 
 
