@@ -24,8 +24,8 @@ from fakes.studies import (
     write_study,
 )
 
-from conjury.cli.commands.designs.card import draw_card
 from conjury.cli.commands.runs import parse
+from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.errors import InputError
 from conjury.inference.parsing.rules import full_rules
@@ -355,7 +355,8 @@ def test_the_studies_that_the_documents_print_are_complete(
     for name, content in printed.items():
         (folder / name).write_text(content, encoding="utf-8")
     if "conjoint" in heading:
-        draw_card(str(folder), run, None, None, None)
+        study = load_study(folder)
+        run_folder(study, run).draw(study, None, None, None)
     assert collect(folder, run, "mini", dry_run=True) == 0
     assert f"{to_send} to send" in capsys.readouterr().out
     system, user = (message["content"] for message in requests_of(folder, judge="mini")[0].body["messages"])
