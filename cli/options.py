@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -43,8 +43,9 @@ Rule = Annotated[str, typer.Option(help="Parsing rule: default, strict, lenient,
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the fields of the dataclasses among its parameters as options."""
-    # Fields are annotated as parameters of typer commands are, `Annotated[type, typer.Option(...)]`; their
-    # names are the names of the options. The command takes the object, its users see the options.
+    # Fields are annotated as parameters of typer commands are, `Annotated[type, typer.Option(...)]`, or have
+    # a help in their metadata; others are no options. Their names are the names of the options. The command
+    # takes the object, its users see the options.
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters = [
@@ -57,16 +58,15 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             field.name,
             Parameter.KEYWORD_ONLY,
             default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=field_hints[field.name],
+            annotation=annotation,
         )
         for kind in groups.values()
-        for field_hints in [get_type_hints(kind, include_extras=True)]
-        for field in fields(kind)
+        for field, annotation in _options_of(kind)
     ]
 
     def run(**values: Any) -> None:
         objects = {
-            name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+            name: kind(**{field.name: values.pop(field.name) for field, _ in _options_of(kind)})
             for name, kind in groups.items()
         }
         command(**values, **objects)
@@ -75,6 +75,20 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, *options)}
     run.__dict__["__signature__"] = Signature([*parameters, *options])
     return run
+
+
+def _options_of(kind: Any) -> Iterator[tuple[Field[Any], Any]]:
+    """Fields of a dataclass that are options, with the annotations of a command of typer."""
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        settings = field.metadata
+        if hasattr(hints[field.name], "__metadata__"):
+            yield field, hints[field.name]
+        elif settings:
+            names = [f"--{field.name.replace('_', '-')}"] if field.default is False else []
+            limit = settings["most"] and at_most(settings["most"])
+            option = typer.Option(*names, help=settings["help"], min=settings["least"], callback=limit)
+            yield field, Annotated[hints[field.name], option]
 
 
 def read_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
@@ -93,10 +107,9 @@ def read_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
 def typed_options(*groups: Any) -> dict[str, str]:
     """Options that differ from their defaults, as they are typed, by the names of their fields."""
     return {
-        field.name: _flag(field.name, hints[field.name].__metadata__, field.default)
+        field.name: _flag(field.name, annotation.__metadata__, field.default)
         for group in groups
-        for hints in [get_type_hints(type(group), include_extras=True)]
-        for field in fields(group)
+        for field, annotation in _options_of(type(group))
         if getattr(group, field.name) not in (None, [], field.default)
     }
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from conjury.inference.collecting.run_options import Asking, Running
 from conjury.inference.errors import ConjuryError, InputError, listed
-from conjury.inference.tables.limits import REQUESTS, SAMPLES
 
 from ..automation import INTERRUPTED, event, record
-from ..options import PriceTable, Rule, RunFolderPath, StudyName, at_most, grouped
+from ..options import RunFolderPath, StudyName, grouped
 from ..printing import console, duration, money, one_line, show_requests
 from .rechecks import record_recheck, show_recheck
 
@@ -29,66 +28,20 @@ SECONDS_AN_ANSWER = 1.0  # assumed until answers are there
 PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic", "google": "Google"}
 
 
-@dataclass(frozen=True)
-class AskingOptions:
-    """How a judge is asked."""
-
-    backend: Annotated[
-        str | None,
-        typer.Option(
-            help="openai (and what speaks its protocol), anthropic, google, vllm, ray, simulated, replay."
-        ),
-    ] = None
-    model: Annotated[str | None, typer.Option(help="Name of the model where it is served.")] = None
-    base_url: Annotated[str | None, typer.Option(help="Address of a server with OpenAI's protocol.")] = None
-    key_variable: Annotated[str | None, typer.Option(help="Environment variable that contains the key.")] = (
-        None
-    )
-    answer: Annotated[str | None, typer.Option(help="auto, token, choice, json or free.")] = None
-    samples: Annotated[
-        int | None, typer.Option(min=1, help="Answers per request.", callback=at_most(SAMPLES))
-    ] = None
-
-
-@dataclass(frozen=True)
-class RunningOptions:
-    """How a run goes."""
-
-    pairs: Annotated[
-        int | None, typer.Option(min=1, help="Only the first pairs of the design, or the first items.")
-    ] = None
-    tasks: Annotated[
-        str, typer.Option(help="models: the pairs drawn for models; panel: the tasks of people; all: both.")
-    ] = "models"
-    occasion: Annotated[
-        int, typer.Option(min=1, help="2, 3, ...: ask the anchors of the study's instrument once more.")
-    ] = 1
+@grouped
+def collect(
+    study: StudyName,
+    judge: Annotated[str, typer.Option(help="Judge of the study file, or a name of your own with --model.")],
+    asking: Asking,
+    running: Running,
+    out: RunFolderPath = None,
+    prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
     stimuli: Annotated[
         str, typer.Option(help="text; images (files of `conjury render`); or links (their addresses).")
-    ] = "text"
-    pictures: Annotated[Path, typer.Option(help="Where `conjury render` keeps pictures.")] = Path("stimuli")
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="Maximum number of concurrent requests.", callback=at_most(REQUESTS))
-    ] = 64
-    processes: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Processes that share the requests, for servers that answer faster than one process asks.",
-        ),
-    ] = 1
-    batch: Annotated[
-        bool, typer.Option("--batch", help="Use the batch interface of OpenAI, Anthropic or Google.")
-    ] = False
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until batches have ended.")] = False
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="Stop before the costs exceed this amount; they may exceed it by one request (by those in "
-            "flight where answers suddenly cost a multiple of what was allowed).",
-        ),
-    ] = None
+    ] = "text",
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Ask vLLM on all nodes of a Ray cluster: --backend ray.")
+    ] = False,
     until: Annotated[
         str | None,
         typer.Option(
@@ -96,82 +49,28 @@ class RunningOptions:
             "valid at every look; NAME is an attribute, ATTRIBUTE=LEVEL, a scale or mean; join several "
             "by 'and'."
         ),
-    ] = None
-    prices: PriceTable = None
-    rule: Rule = "default"
-    recorded: Annotated[
-        Path | None,
-        typer.Option(help="Responses for --backend replay; by default those that ship for study and judge."),
-    ] = None
-    export: Annotated[
-        Path | None, typer.Option(help="Write the requests as JSONL for a batch runner; send nothing.")
-    ] = None
-    results: Annotated[Path | None, typer.Option(help="Read the results of a batch runner.")] = None
-    weights: Annotated[Path | None, typer.Option(help="Folder of the weights for vllm and ray.")] = None
-    cluster: Annotated[
-        bool, typer.Option("--cluster", help="Ask vLLM on all nodes of a Ray cluster: --backend ray.")
-    ] = False
-    cluster_dir: Annotated[
-        str | None,
-        typer.Option(
-            help="Folder or address that all nodes share, such as s3://bucket/folder; by default OUT/cluster."
-        ),
-    ] = None
-    recheck: Annotated[
-        float | None,
-        typer.Option(help="Ask this share of the answered requests again; report how many answers change."),
-    ] = None
-    recheck_seed: Annotated[int, typer.Option(min=0, help="Seed of the requests that --recheck draws.")] = 1
-    engine_code: Annotated[
-        bool,
-        typer.Option(
-            "--engine-code",
-            help="Let 'engine' of the study file run code (trust_remote_code, runtime_env and the like).",
-        ),
-    ] = False
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show requests, tokens, price and time; send nothing.")
-    ] = False
-
-
-@grouped
-def collect(
-    study: StudyName,
-    judge: Annotated[str, typer.Option(help="Judge of the study file, or a name of your own with --model.")],
-    asking: AskingOptions,
-    running: RunningOptions,
-    out: RunFolderPath = None,
-    prompt: Annotated[list[str] | None, typer.Option(help="Only this prompt; can be repeated.")] = None,
+    ] = False,
 ) -> None:
     """Collect the answers of a model that are still missing; run it again to resume."""
-    from conjury.inference.collecting import Asking, Running
-
-    settings = dict(vars(running))
-    stimuli, dry_run, until = settings.pop("stimuli"), settings.pop("dry_run"), settings.pop("until")
     if stimuli not in ("text", "images", "links"):
         raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; use one of these.")
-    if settings.pop("cluster"):
-        asking = use_cluster(asking)
-    options = Running(images=stimuli != "text", links=stimuli == "links", **settings)
+    if cluster and asking.backend not in (None, "ray"):
+        raise InputError(f"--cluster asks through --backend ray, not {asking.backend}; omit one of the two.")
     raise typer.Exit(
         collect_and_show(
             study,
             judge,
             prompts=prompt,
             out=out,
-            asking=Asking(**vars(asking)),
-            running=options,
+            asking=replace(asking, backend="ray") if cluster else asking,
+            running=replace(running, images=stimuli != "text", links=stimuli == "links"),
             dry_run=dry_run,
             until=until,
         )
     )
-
-
-def use_cluster(asking: AskingOptions) -> AskingOptions:
-    """Ask through Ray, whatever backend the study file names."""
-    if asking.backend not in (None, "ray"):
-        raise InputError(f"--cluster asks through --backend ray, not {asking.backend}; omit one of the two.")
-    return replace(asking, backend="ray")
 
 
 def collect_and_show(

@@ -1,11 +1,15 @@
 """Collecting judgments: plan a run, ask a judge, go on after an interruption, read the answers again."""
 
-from .jobs import Job, Plan
-from .past_runs import Status, parse, retry, status
-from .people_tasks import PeoplePlan, add_people, add_raters, add_survey
-from .recorder import Tally
-from .run import Collected, Prepared, collect, preview
-from .run_options import Asking, Running
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .jobs import Job, Plan
+    from .past_runs import Status, parse, retry, status
+    from .people_tasks import PeoplePlan, add_people, add_raters, add_survey
+    from .recorder import Tally
+    from .run import Collected, Prepared, collect, preview
+    from .run_options import Asking, Running
 
 __all__ = [
     "Asking",
@@ -26,3 +30,41 @@ __all__ = [
     "retry",
     "status",
 ]
+
+_MODULES = {
+    "jobs": (
+        "Job",
+        "Plan",
+    ),
+    "past_runs": (
+        "Status",
+        "parse",
+        "retry",
+        "status",
+    ),
+    "people_tasks": (
+        "PeoplePlan",
+        "add_people",
+        "add_raters",
+        "add_survey",
+    ),
+    "recorder": ("Tally",),
+    "run": (
+        "Collected",
+        "Prepared",
+        "collect",
+        "preview",
+    ),
+    "run_options": (
+        "Asking",
+        "Running",
+    ),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is used: the command line shows the options of a run without pandas."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

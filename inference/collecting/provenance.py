@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,22 @@ from ..ledger import Ledger
 from ..readers.choices import SIMULATED
 from ..tables.records import PROVENANCE, read_record
 from ..tables.writing import atomic_write
-from .run_options import engine_history
 
 FILE = "provenance.json"
 VERSION = ("model_returned", "system_fingerprint")
+
+
+def remember_engine(ledger: Ledger, judge_id: str, settings: dict[str, Any]) -> None:
+    """Note the settings that a judge is asked with from now on, if they are others than before."""
+    history = engine_history(ledger, judge_id)
+    if not history or history[-1]["settings"] != settings:
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        ledger.set(f"engine:{judge_id}", [*history, {"since": since, "settings": settings}])
+
+
+def engine_history(ledger: Ledger, judge_id: str) -> list[dict[str, Any]]:
+    """Return all settings that a judge was asked with: ``since`` (UTC) and ``settings``, the newest last."""
+    return list(ledger.get(f"engine:{judge_id}") or [])
 
 
 def served_versions(responses: pd.DataFrame) -> list[dict[str, Any]]:

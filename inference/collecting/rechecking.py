@@ -18,9 +18,10 @@ from ..ledger import Answered, Ledger
 from ..study.models import ItemStudy, Study
 from ..tables.files import write_table
 from ..tables.schema import instrument_columns
+from .provenance import engine_history
 from .run_content import RunContent
 from .run_folder import RunFolder, begun_facts, merged_facts
-from .run_options import Running, engine_history
+from .run_options import Running
 from .run_tables import RunTables, run_tables
 
 PAIRS = "rechecked.parquet"

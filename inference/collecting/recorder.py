@@ -19,7 +19,7 @@ from ..ledger.exchanges import TRANSIENT, Outcome, Request
 from ..ledger.usage import counted_sound
 from .jobs import EXCESS, Job, Plan
 from .prices import Budget, Spending, stated_tokens
-from .run_options import remember_engine
+from .provenance import remember_engine
 from .stopping import StoppingCheck
 
 PASSES = 3  # how often what failed for a passing reason is asked again before a run gives up on it

@@ -18,15 +18,23 @@ from ..study.asking import MAX_TOKENS, PAID
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.study_fields import Prompt
+from .asked_judge import (
+    check_anchors,
+    check_engine,
+    check_occasion,
+    check_route,
+    find_judge,
+    find_prompts,
+)
 from .jobs import Job, Plan, plan
-from .occasions import check_anchors, check_occasion
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Budget, Prices, read_prices
+from .provenance import remember_engine
 from .rechecking import RecheckedAnswers, check_recheck, compare_again, keys_to_ask_again, recheck_folder
 from .recorder import Tally, ask, collect_by_batch, export_requests, import_results, release_unsent
 from .run_content import RunContent
 from .run_folder import RunFolder, begun_facts, merged_facts, run_facts
-from .run_options import Asking, Running, check_engine, check_route, find_judge, find_prompts, remember_engine
+from .run_options import Asking, Running
 from .stopping import Rule, StoppingCheck
 
 if TYPE_CHECKING:

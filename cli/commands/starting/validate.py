@@ -99,7 +99,7 @@ def _facts(study: Study | ItemStudy, validation: ValidatedStudy) -> dict[str, st
 
 def _code_facts(study: Study | ItemStudy) -> dict[str, str]:
     """The judges whose engine runs code of others."""
-    from conjury.inference.collecting.run_options import engine_code
+    from conjury.inference.collecting.asked_judge import engine_code
 
     engines = {judge.id: engine_code(judge.ask) for judge in study.judges if judge.ask is not None}
     lines = [f"{judge} ({listed(names)})" for judge, names in engines.items() if names]

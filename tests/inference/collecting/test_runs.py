@@ -27,9 +27,9 @@ from conjury.inference.collecting import Asking, Running
 from conjury.inference.collecting import collect as collect_by
 from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.people_tasks import PeoplePlan, add_people
+from conjury.inference.collecting.provenance import engine_history
 from conjury.inference.collecting.recorder import Tally
 from conjury.inference.collecting.run import Collected
-from conjury.inference.collecting.run_options import engine_history
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome
