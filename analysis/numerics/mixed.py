@@ -62,11 +62,13 @@ class MixedFit:
     criterion: float  # -2 log of the restricted likelihood
     # (J + 1, J + 1): covariance of the variances, the residual's last, by the expected information; 0 on the
     # boundary
-    variance_vcov: np.ndarray
-    pulls: np.ndarray  # (J + 1, k, k): derivative of ``vcov`` by each variance
+    variance_vcov: np.ndarray | None = None  # None of a fit by lme4, as is ``pulls``
+    pulls: np.ndarray | None = None  # (J + 1, k, k): derivative of ``vcov`` by each variance
 
     def df(self, contrasts: np.ndarray) -> np.ndarray:
         """Satterthwaite's degrees of freedom of contrasts (m, k), as in Giesbrecht and Burns (1985)."""
+        assert self.pulls is not None
+        assert self.variance_vcov is not None
         variance = np.einsum("mi,ij,mj->m", contrasts, self.vcov, contrasts)
         slopes = np.einsum("mi,vij,mj->mv", contrasts, self.pulls, contrasts)
         return np.asarray(2 * variance**2 / np.einsum("mv,vw,mw->m", slopes, self.variance_vcov, slopes))

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import bdtr
 
 from ...numerics.intervals import varying_limits, wilson
+from ...numerics.rating_panel import RowClusters
 from .repeats import SAME, SWAPPED
 
 EITHER = "either"
@@ -226,7 +227,7 @@ def clustered_share(hits: np.ndarray, trials: np.ndarray, alpha: float = 0.05) -
 
 def _with_limits(share: float, influence: np.ndarray, trials: float, alpha: float) -> ClusteredShare:
     units = len(influence)
-    error = _root_sum(influence)
+    error = float(RowClusters.of_rows(units).errors(influence[:, None])[0])
     if np.isnan(trials):
         spread = error**2 if np.isfinite(error) else 0.0
         trials = share * (1 - share) / spread if spread > 0 else units
@@ -270,7 +271,8 @@ def swapping(
     if weight != 0.5 and sign_test(np.bincount(code, leaned)) < SEEN:
         net_bias = float(leaned.sum() / swapped.sum())
         of_bias = np.where(swapped, leaned - net_bias, 0.0) / swapped.sum()
-        squared = net_bias**2 - _root_sum(np.bincount(code, of_bias)[np.unique(code[swapped])]) ** 2
+        error = RowClusters.numbered(code[swapped]).errors(of_bias[swapped, None])[0]
+        squared = net_bias**2 - error**2
         share_influence = share_influence + (2 * weight - 1) * net_bias * of_bias
         inferred = float(np.clip(agreement.estimate + (weight - 0.5) * squared, 0, 1))
         stable = _with_limits(inferred, np.bincount(code, share_influence), np.nan, alpha)
@@ -303,9 +305,3 @@ def sign_test(balance: np.ndarray) -> float:
     if not up + down:
         return float("nan")
     return float(min(1.0, 2 * bdtr(min(up, down), up + down, 0.5)))
-
-
-def _root_sum(influence: np.ndarray) -> float:
-    """Standard error from the influence of each of U units, with the factor U/(U-1)."""
-    units = len(influence)
-    return float(np.sqrt(units / (units - 1) * (influence**2).sum())) if units > 1 else float("nan")

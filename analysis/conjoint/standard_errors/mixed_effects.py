@@ -161,7 +161,7 @@ def _rows(plan: EstimationPlan, names: Sequence[str]) -> CompleteRows:
             cells.clusterings[part].code[mask] if part in cells.clusterings else cells.code(part)[cell]
             for part in name.split(":")
         ]
-        factor = reduce(cross_clusters, [_number_clusters(code) for code in codes])
+        factor = reduce(cross_clusters, map(RowClusters.numbered, codes))
         if factor.n < 2 or factor.n == len(cell):
             many = "a single level" if factor.n < 2 else "a level of its own for every row"
             raise InputError(f"Random factor {name!r} has {many}; name a column whose values repeat.")
@@ -178,11 +178,6 @@ def _rows(plan: EstimationPlan, names: Sequence[str]) -> CompleteRows:
 
 def _is_same(first: RowClusters, second: RowClusters) -> bool:
     return first.n == second.n == cross_clusters(first, second).n
-
-
-def _number_clusters(code: np.ndarray) -> RowClusters:
-    levels, number = np.unique(code, return_inverse=True)
-    return RowClusters(number.astype(np.int64), len(levels))
 
 
 def products(rows: CompleteRows) -> CrossProducts:
@@ -206,15 +201,6 @@ def products(rows: CompleteRows) -> CrossProducts:
     )
 
 
-@dataclass(frozen=True)
-class _Lme4Fit:
-    coef: np.ndarray
-    vcov: np.ndarray
-    variance: np.ndarray
-    residual: float
-    criterion: float
-
-
 def _fit_natively(rows: CompleteRows) -> MixedFit:
     levels = sum(factor.n for factor in rows.factors)
     if levels > MOST_LEVELS:
@@ -226,7 +212,7 @@ def _fit_natively(rows: CompleteRows) -> MixedFit:
         return fit(products(rows))
 
 
-def _fit_with_lme4(rows: CompleteRows) -> _Lme4Fit:
+def _fit_with_lme4(rows: CompleteRows) -> MixedFit:
     from ... import r
 
     r.require("lme4")
@@ -236,7 +222,7 @@ def _fit_with_lme4(rows: CompleteRows) -> _Lme4Fit:
     frame = frame.assign(**{name: f.code for name, f in zip(groups, rows.factors, strict=True)})
     result = r.call("fit_mixed", data=frame, formula=f"outcome ~ 0 + {' + '.join(names)}", random=groups)
     numbers = {name: np.atleast_1d(np.asarray(result[name], dtype=float)) for name in ("coef", "variance")}
-    return _Lme4Fit(
+    return MixedFit(
         **numbers,
         vcov=np.asarray(result["vcov"], dtype=float),
         residual=float(result["residual"][0]),
@@ -244,13 +230,12 @@ def _fit_with_lme4(rows: CompleteRows) -> _Lme4Fit:
     )
 
 
-def _solution(result: MixedFit | _Lme4Fit, columns: np.ndarray) -> Solution:
+def _solution(result: MixedFit, columns: np.ndarray) -> Solution:
     coef, vcov = np.zeros(len(columns)), np.zeros((len(columns), len(columns)))
     coef[columns] = result.coef
     vcov[np.ix_(columns, columns)] = result.vcov
-    if isinstance(result, MixedFit):
-        return Solution(coef, vcov, lambda contrasts: result.df(contrasts[:, columns]))
-    return Solution(coef, vcov)
+    by_normal = result.pulls is None
+    return Solution(coef, vcov, None if by_normal else lambda contrasts: result.df(contrasts[:, columns]))
 
 
 def _warn_of_zero_variances(names: Sequence[str], variance: np.ndarray) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ....conjoint import amce
+from ....numerics.rating_panel import RowClusters
 from ...group_effects import (
     cluster_count,
     difference_frame,
@@ -75,7 +76,7 @@ def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, fl
     shares = [hits[mask].sum() / n[mask].sum() for hits, n in sums]
     influence = (hits_near - shares[0] * n_near)[mask] / n_near[mask].sum()
     influence = influence - (hits_far - shares[1] * n_far)[mask] / n_far[mask].sum()
-    error = float(np.sqrt((influence**2).sum() * g / (g - 1)))
+    error = float(RowClusters.of_rows(g).errors(influence[:, None])[0])
     return float(shares[0] - shares[1]), error, g
 
 
