@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import shlex
 import subprocess
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import dimensions_of
 from conjury.inference.study.models import ItemStudy
-from conjury.inference.tables.files import ROOT
+from conjury.inference.tables.files import ROOT, file_hash
 
 from ..figures.labels import task_in_words
 from .results_folder import FORMAT
@@ -257,12 +256,6 @@ def describe_file(
         "rows_used": n_used,
         "variant": variant,
     }
-
-
-def file_hash(path: str | Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def with_folders(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:

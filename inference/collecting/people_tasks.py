@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ from ..readers.judgments import load_judgments
 from ..readers.prepare import load_choices
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
-from ..tables.files import read_table
+from ..tables.files import file_hash, read_table
 from ..tables.schema import POSITIONS, SAMPLING
 from .past_runs import run_folder
 from .run_folder import RunFolder
@@ -367,8 +366,7 @@ def check_plan(study: Study, plan: PeoplePlan, pairs: int | None = None) -> None
 def _sha256(path: Path, what: str) -> str:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; name {what}.")
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_hash(path)
 
 
 def _answers_of(study: Study, folder: RunFolder, plan: PeoplePlan) -> tuple[str, pd.DataFrame]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +17,7 @@ from ..errors import InputError
 from ..readers.judgments import judged_texts, lines_of, strata_of, with_texts
 from ..study.models import ItemStudy, Study
 from ..tables.columns import occasion_name
-from ..tables.files import read_table
+from ..tables.files import file_hash, read_table
 from ..tables.schema import PAIR_KIND
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def item_content(
             names, table, study.collect.seed, strata=strata, anchors=anchors, occasion=occasion
         ),
         len(names),
-        {"items": hashlib.sha256(path.read_bytes()).hexdigest()},
+        {"items": file_hash(path)},
         lambda name: judged_texts(_texts(table, item_ids & {name}), bool(lines)),
         put_to=put_to,
         lines=lambda column, name: lines.get(column, {}).get(name, 0),

@@ -33,7 +33,7 @@ from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.panel_section import PanelSection
 from ..tables.columns import stream
-from ..tables.files import read_table
+from ..tables.files import file_hash, read_table
 from ..tables.limits import RESPONDENTS, read_json
 from ..tables.schema import POSITIONS, SAMPLING
 from ..tables.writing import atomic_write
@@ -147,9 +147,7 @@ class PanelPlan:
         every = (task for slot in self.slots for task in (*slot.tasks, slot.practice) if task is not None)
         for name in sorted({name for task in every for name in task.subjects}):
             display = self.shown.of(name)
-            content = (
-                "" if display.media_name is None else _content_hash(self.shown.files[display.media_name][0])
-            )
+            content = "" if display.media_name is None else file_hash(self.shown.files[display.media_name][0])
             digest.update(repr((name, display.fields, display.lines, display.kind, content)).encode())
         return digest.hexdigest()
 
@@ -208,12 +206,6 @@ def make_plan(
             f"Study {loaded_study.name} is of no kind that people can judge; use conjoint or items."
         )
     return PanelPlan(**{**vars(plan), "by_number": {slot.number: slot for slot in plan.slots}})
-
-
-def _content_hash(path: Path) -> str:
-    """Hash of a picture or clip."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def has_begun(study: AnyStudy, out: str | Path | None) -> bool:

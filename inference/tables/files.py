@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
 import warnings
 import zlib
@@ -188,6 +189,12 @@ def load_text(path: str | Path) -> pd.DataFrame:
     _check_file(path)
     with reading(path):
         return _read_csv(path, {}, None, ())
+
+
+def file_hash(path: str | Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _infer_levels(frame: pd.DataFrame, path: Path, level_names: set[str], notes: list[str]) -> None:

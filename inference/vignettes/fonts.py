@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,7 +15,7 @@ import yaml
 from PIL import Image, ImageChops, ImageDraw, ImageFont, features
 
 from ..errors import InputError, MissingDependency
-from ..tables.files import ROOT
+from ..tables.files import ROOT, file_hash
 from .characters import INVISIBLE, NEEDS_FRIBIDI, character_name, fribidi, is_of
 
 try:
@@ -189,7 +188,7 @@ class Fonts:
         """SHA-256 of every font file, by file name."""
         files = [path for family in self.families for path in (family.regular, family.bold)]
         files += [self.emoji.path] if self.emoji else []
-        return {path.name: file_digest(path) for path in dict.fromkeys(files)}
+        return {path.name: file_hash(path) for path in dict.fromkeys(files)}
 
     def family_of(self, cluster: str) -> int:
         """Return the number of the first family with all visible characters of a cluster, or ``EMOJI``."""
@@ -302,9 +301,3 @@ def _face(family: FontFamily, size: int, weight: int, points: float, shaping: bo
         limited = [min(max(value, low), high) for value, (low, high) in zip(axis_values, ranges, strict=True)]
         face.set_variation_by_axes(limited)
     return face
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,9 +9,10 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.files import file_hash
 
 from ...pipeline.fitting import command
-from ...pipeline.manifest import RecordedResult, describe_run, entries_of, file_hash
+from ...pipeline.manifest import RecordedResult, describe_run, entries_of
 from ...pipeline.results_folder import ResultsFolder
 from ...pipeline.runner import NamedResult
 from ...results import Result

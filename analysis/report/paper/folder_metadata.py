@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.files import file_hash
 
-from ...pipeline.manifest import file_hash
 from .facts import MARK
 
 CROISSANT, CRATE = "croissant.json", "ro-crate-metadata.json"

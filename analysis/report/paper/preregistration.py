@@ -15,12 +15,12 @@ from conjury.inference.errors import InputError, counted
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.study.study_fields import Judge
 from conjury.inference.study.study_yaml import suggestion
+from conjury.inference.tables.files import file_hash
 from conjury.inference.tables.limits import read_json
 
 from ...benchmark import differences, mixed_logit, robustness
 from ...pipeline.conjoint_steps import people_analyses
 from ...pipeline.fitting import has_gold
-from ...pipeline.manifest import file_hash
 from ...raters.replacement import alt_test
 from ..method_sentences import plain
 from .distribution import attributes_of, dependent_attributes, uneven_shares

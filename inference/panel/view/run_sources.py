@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +15,7 @@ from ...errors import InputError
 from ...ledger import Ledger
 from ...study.load import list_studies, load_any_study
 from ...study.models import AnyStudy, ItemStudy, Study
-from ...tables.files import read_table
+from ...tables.files import file_hash, read_table
 from ...tables.schema import fields_of, require_columns
 from ..panel_answers import FOLDER as PEOPLE
 
@@ -65,7 +64,7 @@ class RunSource:
     def identity(self) -> str:
         """Hash by which two runs are recognised as having the same tasks; empty where there is no design."""
         path = self.root / "design" / "tasks.parquet"
-        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        return file_hash(path) if path.is_file() else ""
 
 
 @dataclass(frozen=True)
@@ -240,5 +239,5 @@ def _changes(facts: dict[str, object], study: Study | ItemStudy | None, run: Run
     if isinstance(study, ItemStudy):
         subjects, file = facts.get("subjects"), study.folder / study.items
         before = subjects.get("items") if isinstance(subjects, dict) else None
-        if before and file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() != before:
+        if before and file.is_file() and file_hash(file) != before:
             yield f"{run.name}: the items of the study have changed since the run was begun."

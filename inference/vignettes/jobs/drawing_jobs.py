@@ -18,9 +18,10 @@ from PIL import features
 from ...errors import InputError
 from ...study.asking import Cues
 from ...study.models import Study
+from ...tables.files import file_hash
 from ...tables.writing import atomic_write
 from ..faces import Faces
-from ..fonts import Fonts, file_digest
+from ..fonts import Fonts
 from ..layouts import VignetteLayout, is_shipped, load_layout
 from ..painting import Painter
 from ..placing import PictureBox, Record
@@ -104,7 +105,7 @@ class Renderer:
         return {
             "study": job.study.name,
             "cues": job.cues,
-            "layout": {"name": job.layout, "sha256": file_digest(self.layout.path)},
+            "layout": {"name": job.layout, "sha256": file_hash(self.layout.path)},
             "theme": job.theme,
             "format": job.kind,
             "seed": job.seed,
@@ -213,7 +214,7 @@ def _contents(study: Study) -> str:
         "derived": [part.model_dump(mode="json") for part in study.derived],
         "stimuli": [part.model_dump(mode="json") for part in study.stimuli],
         "content": None if content is None else content.model_dump(mode="json", exclude={"faces"}),
-        "files": [file_digest(study.file(file)) for file in files],
+        "files": [file_hash(study.file(file)) for file in files],
     }
     return hashlib.sha256(json.dumps(sources, sort_keys=True).encode()).hexdigest()
 

@@ -16,7 +16,7 @@ from ..numbers import ROUNDINGS, Interval, Printed, Rounding
 from ..settings import as_whole, refuse, whole
 from .averages import check_folds, check_runs
 from .classes import check_classes
-from .definitions import several_classes
+from .definitions import several_classes, squared
 from .score_formulas import OTHER, SCORES, exact_score
 
 SLACK = 1e-9  # error of floating-point scores, by which candidates are found before exact arithmetic decides
@@ -171,7 +171,7 @@ def _feasible(
         if role.startswith(RECALL) or role == but or score not in SCORES:
             continue
         at = (
-            _squared(group.numbers[role].interval(rounding))
+            squared(group.numbers[role].interval(rounding))
             if score == "mcc"
             else group.numbers[role].interval(rounding)
         )
@@ -179,11 +179,6 @@ def _feasible(
         mask = (value >= float(at.lower) - SLACK) & (value <= float(at.upper) + SLACK)
         a, b = a[mask], b[mask]
     return np.stack([a, b], axis=1)
-
-
-def _squared(at: Interval) -> Interval:
-    """The interval of x |x| for all x in an interval."""
-    return Interval(at.lower * abs(at.lower), at.upper * abs(at.upper), at.has_lower, at.has_upper)
 
 
 def _exists(group: Group, counts: Counts, meaning: Mapping[str, str], rounding: Rounding = "nearest") -> bool:
@@ -197,7 +192,7 @@ def _exact(
     for tp, tn in _feasible(group, counts, meaning, rounding).tolist():
         if all(
             exact_score(score, tp, tn, counts.positive, counts.negative)
-            in (_squared(at) if score == "mcc" else at)
+            in (squared(at) if score == "mcc" else at)
             for role, score in meaning.items()
             if score in SCORES and not role.startswith(RECALL)
             for at in [group.numbers[role].interval(rounding)]

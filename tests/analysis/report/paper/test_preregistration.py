@@ -17,7 +17,7 @@ from cases import cases
 from conjury.analysis.benchmark import by_label, differences, score
 from conjury.analysis.numerics import significance
 from conjury.analysis.pipeline.item_steps import plan_ratings
-from conjury.analysis.pipeline.manifest import RecordedResult, file_hash
+from conjury.analysis.pipeline.manifest import RecordedResult
 from conjury.analysis.pipeline.runner import FitOptions
 from conjury.analysis.report import Report
 from conjury.analysis.report.paper.deviations import add_to_results, compare, hashes_now, sentence
@@ -32,6 +32,7 @@ from conjury.analysis.report.report_data import ReportData
 from conjury.inference.errors import InputError
 from conjury.inference.study import list_studies, load_any_study
 from conjury.inference.tables import write_table
+from conjury.inference.tables.files import file_hash
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 POWER = [{"label": "Each model", "pairs": 300, "power": 0.8, "least": 0.1, "most": 0.2}]
