@@ -13,7 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .frames.claims import Claims, claims_of
+from .frames.kinds import Claims, claims_of
 from .frames.layout_entry import layouts
 from .numerics.intervals import UNBOUNDED, Support, inference
 

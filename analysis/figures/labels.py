@@ -260,10 +260,10 @@ class ColumnNames:
     # words.
 
     def __init__(self, labels: Mapping[LabelKey, str] | None) -> None:
-        self._given = dict(labels or {})
-        self._labels = LevelLabels(labels)
+        self.labels = dict(labels or {})
+        self.levels = LevelLabels(labels)
         raters = {
-            key[1]: text for key, text in self._given.items() if isinstance(key, tuple) and key[0] in RATERS
+            key[1]: text for key, text in self.labels.items() if isinstance(key, tuple) and key[0] in RATERS
         }
         self._raters, self._ids = list(raters), {text: name for name, text in raters.items()}
 
@@ -271,16 +271,16 @@ class ColumnNames:
         """Label of an identifier."""
         text = str(name)
         for alias in RATERS if column in RATERS else (column,):
-            if (alias, text) in self._given:
-                return self._given[alias, text]
+            if (alias, text) in self.labels:
+                return self.labels[alias, text]
         if text in KNOWN:
             return KNOWN[text]
         is_model_name = column in RATERS and "_" not in text
-        return text if is_model_name else self._labels.level(column, text)
+        return text if is_model_name else self.levels.level(column, text)
 
     def column(self, name: object) -> str:
         """Label of a column of items or of a table."""
-        return self._labels.feature(name)
+        return self.levels.feature(name)
 
     def place(self, rater: str, raters: Iterable[str]) -> int:
         """Number of a rater's colour and marker, the same in all figures with the same labels."""

@@ -10,22 +10,13 @@ import pandas as pd
 
 from ..figures.conjoint.effect_figures import WHO, name_intervals
 from ..figures.labels import level_of
+from ..frames.kinds import kind_of
 from ..frames.reported_intervals import by_errors, interval_kinds, resampling
 from .table_format import number, whole
 
 DOUBLE_BRACE = "{\N{WORD JOINER}{"
 COUNTS = ("cj_freqs", "cj_props")
 EFFECTS = ("amce", "amce_diffs", "amce_by_reference")
-VERBS = {
-    "amce": "Average marginal component effects",
-    "mm": "Marginal means",
-    "amce_diffs": "Differences in average marginal component effects",
-    "mm_diffs": "Differences in marginal means",
-    "cj_freqs": "Frequencies of the levels",
-    "cj_props": "Joint proportions of the levels",
-    "cj_anova": "Tests of nested models",
-    "amce_by_reference": "Average marginal component effects under every choice of reference level",
-}
 CONVENTIONS = {
     "CR0": ", without a small-sample factor (CR0)",
     "CR1": ", with the factor G/(G-1) and G-1 degrees of freedom (CR1)",
@@ -90,7 +81,7 @@ def _statistic_name(analysis: Mapping[str, Any]) -> str:
 
 def _estimand(analysis: Mapping[str, Any]) -> str:
     verb = str(analysis.get("verb") or analysis.get("name") or "estimates")
-    text = VERBS.get(verb, verb)
+    text = kind_of(verb).quantity or verb
     if analysis.get("formula"):
         text += f" of {code(analysis['formula'])}"
     if analysis.get("by"):

@@ -15,12 +15,12 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError
 
-from ..frames.claims import Claims, claims_of
+from ..frames.kinds import Claims, claims_of, kind_of
 from ..frames.sentences import together
 from ..pipeline.manifest import FIT, RecordedResult
 from ..results import Result
 from .blocks import captioned, picture, slug, table_blocks, table_references
-from .exhibits import KINDS, Drawn, Exhibit, Kind, Laid
+from .exhibits import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid
 from .exhibits.conjoint_exhibits import outcome_of
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
 from .exhibits.people_exhibit import drawing
@@ -84,7 +84,7 @@ class Report(ReportData):
     def show(self, *kinds: str) -> None:
         """Print every result of some kinds; nothing, or why there is none, where there is no result."""
         for kind in kinds:
-            spec = KINDS.get(kind, GENERAL)
+            spec = EXHIBITS.get(kind, GENERAL)
             if spec.of == EVERY_STUDY:
                 records = [RecordedResult(kind, kind)]
             else:
@@ -120,7 +120,7 @@ class Report(ReportData):
         about: dict[str, tuple[Claims, list[str]]] = {}
         for record in self._own():
             statement = claims_of(record.kind, record.settings)
-            if statement is not None and record.kind in KINDS:
+            if statement is not None and record.kind in EXHIBITS:
                 titles = about.setdefault(statement.does_not_say, (statement, []))[1]
                 titles.append(plain(record.title.rstrip(".") or record.name))
         return "\n\n".join(
@@ -170,9 +170,9 @@ class Report(ReportData):
     def figures(self, part: str = FIT) -> Iterator[tuple[str, Callable[[], Figure]]]:
         """Names of the figures of the results of a run, and functions that draw them."""
         for record in self.results:
-            if record.part == part and record.kind in KINDS:
+            if record.part == part and record.kind in EXHIBITS:
                 with suppress(InputError):
-                    exhibit = KINDS[record.kind].build(self.read(record), record, self)
+                    exhibit = EXHIBITS[record.kind].build(self.read(record), record, self)
                     figures = [
                         part_figure for each in (exhibit, *exhibit.further) for part_figure in each.figures
                     ]
@@ -196,7 +196,7 @@ class Report(ReportData):
     def _headlines(self) -> list[str]:
         sentences: dict[str, str] = {}
         for record in self._own():
-            spec = KINDS.get(record.kind)
+            spec = EXHIBITS.get(record.kind)
             if spec is not None and spec.headline is not None and record.kind not in sentences:
                 with suppress(ConjuryError):
                     sentences[record.kind] = spec.headline(self.read(record), record, self)
@@ -211,12 +211,13 @@ class Report(ReportData):
 
     def method(self, record: RecordedResult) -> str:
         """How a result was computed, in Markdown."""
-        spec = KINDS.get(record.kind)
-        if spec is not None and callable(spec.method):
-            return spec.method(record, self)
-        if spec is not None and not spec.method:
+        builder = EXHIBITS.get(record.kind)
+        if builder is not None and callable(builder.method):
+            return builder.method(record, self)
+        text = kind_of(record.kind).method or (str(builder.method) if builder is not None else "")
+        if builder is not None and not text:
             return ""
-        return " ".join(filter(None, [str(spec.method) if spec else "", settings_text(record.settings)]))
+        return " ".join(filter(None, [text, settings_text(record.settings)]))
 
     def _note(self, note: str, titles: Mapping[str, Sequence[str]]) -> str:
         text = in_words(note, self.labels)
@@ -234,7 +235,7 @@ class Report(ReportData):
     def _reason(self, error: ConjuryError) -> str:
         return plain(str(error).replace(str(self.path), "the results folder"))
 
-    def _shown(self, spec: Kind, record: RecordedResult, name: str) -> str:
+    def _shown(self, spec: ExhibitBuilder, record: RecordedResult, name: str) -> str:
         empty = Result(pd.DataFrame(), record.kind)
         result = empty if spec.of == EVERY_STUDY else self.read(record)
         title = ended(plain(record.title or record.name))
@@ -285,7 +286,7 @@ def _general(result: Result, record: RecordedResult, report: ReportData) -> Exhi
     return Exhibit(lead, figures, [Laid(any_table(result.frame, report.names))])
 
 
-GENERAL = Kind(_general)
+GENERAL = ExhibitBuilder(_general)
 
 
 def _refer(references: Mapping[str, Sequence[str]], placeholder: re.Match[str]) -> str:

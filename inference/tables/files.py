@@ -43,7 +43,7 @@ LAYOUTS = ROOT / "data" / "layouts"
 TRIALS = ROOT / "data" / "trials"
 PASSPORT = TRIALS / "passport"  # trial files of every interval
 PASSPORT_TABLE = PASSPORT / "passport.csv"
-CLAIMS = ROOT / "data" / "claims.yaml"
+KINDS = ROOT / "data" / "kinds"  # texts of each kind of result
 
 
 def shipped_names(folder: Path) -> list[str]:

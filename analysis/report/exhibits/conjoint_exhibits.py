@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,6 @@ from ..sentences.effect_sentences import (
 from ..sentences.missing_sentences import count_unanswered, unanswered_in_words
 from ..table_format import (
     LimitNames,
-    any_table,
     batches,
     estimates_table,
     number,
@@ -52,6 +52,7 @@ from ..table_format import (
     whole,
 )
 from .exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from .template import TemplateCode, from_texts
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -310,10 +311,7 @@ def _frequencies_table(frame: pd.DataFrame, labels: LevelLabels) -> GT:
     return styled_table(spread(frame, rows, judges, lambda row: whole(row["estimate"])), groups="Attribute")
 
 
-@exhibit("cj_anova", "cj_props", "amce_by_reference", method=method)
-def others(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """The numbers of an analysis, without a figure."""
-    return Exhibit("{table has|have} the numbers.", tables=[Laid(any_table(result.frame, report.names))])
+exhibit("cj_anova", "cj_props", "amce_by_reference", method=method)(partial(from_texts, TemplateCode()))
 
 
 @exhibit("answers")

@@ -43,7 +43,8 @@ from ..table_format import (
     whole,
 )
 from .conjoint_exhibits import group_columns
-from .exhibit_registry import Drawn, Exhibit, Laid, exhibit, figure_and_tables, level
+from .exhibit_registry import Drawn, Exhibit, Laid, exhibit, level
+from .template import tables_of
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -356,19 +357,7 @@ def _largest_shift_text(result: Result, names: ColumnNames) -> str:
     return "" if shift is None else moved_in_words(shift)
 
 
-@figure_and_tables(
-    "rates",
-    lead="{figure shows} rates of classes as the judge reports them and as corrected, {table} the numbers.",
-    figure="Points: shares of units with each class",
-    lines="lines: {level} intervals",
-    reading=_largest_shift_text,
-    method=(
-        "Rates are corrected by units that people labelled. Rogan-Gladen rates assume that the judge "
-        "misclassifies other units as it does these; the human, efficient and maximum likelihood rates that "
-        "both are from one population."
-    ),
-    headline=lambda result, _, report: _largest_shift_text(result, report.names),
-)
+@tables_of("rates", reading=_largest_shift_text, headline=_largest_shift_text)
 def rates(result: Result, names: ColumnNames) -> list[GT]:
     """Rates by method, classes as columns."""
     frame, by = result.frame, list(result.settings.get("by") or [])

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...figures.labels import ColumnNames, level_of
+from ...figures.labels import level_of
 from ...figures.raters.replacement_figures import SCORINGS
 from ...results import Result
 from ..method_sentences import code, plain
 from ..report_data import ReportData
-from ..table_format import resampled
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from ...pipeline.manifest import RecordedResult
 
 Sentence = Callable[[Result, "RecordedResult", ReportData], str]
-Reading = Callable[[Result, ColumnNames], str]
 EVERY_STUDY = ""  # the kind of result of exhibits that need none
 
 
@@ -119,7 +117,7 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ExhibitBuilder:
     """An exhibit as it is registered: see `exhibit`.
 
     Parameters
@@ -127,7 +125,8 @@ class Kind:
     build : callable
         From a result, its record and the report to the exhibit.
     method : str or callable
-        How such results are computed: a sentence, or a function of record and report.
+        How such results are computed, where the record of the kind has no text of it: a sentence, or a
+        function of record and report.
     of : str, optional
         Another kind, the first result of which is shown once more.
     headline : callable, optional
@@ -137,8 +136,8 @@ class Kind:
 
     Examples
     --------
-    >>> kind = Kind(lambda result, record, data: Exhibit("Effects."), method="Least squares.")
-    >>> kind.method, kind.of
+    >>> builder = ExhibitBuilder(lambda result, record, data: Exhibit("Effects."), method="Least squares.")
+    >>> builder.method, builder.of
     ('Least squares.', None)
     """
 
@@ -149,7 +148,7 @@ class Kind:
     absent: Callable[[ReportData], str] | None = None
 
 
-KINDS: dict[str, Kind] = {}
+EXHIBITS: dict[str, ExhibitBuilder] = {}
 ADJUSTMENTS = {"by": "Benjamini-Yekutieli", "bh": "Benjamini-Hochberg", "holm": "Holm"}
 SETTINGS = (
     ("cluster", "clusters of items: {}"),
@@ -179,7 +178,7 @@ def exhibit(*kinds: str, **options: Any) -> Callable[[Any], Any]:
     *kinds : str
         Kinds of results that the function builds the exhibit of.
     **options : object
-        ``method, headline, of, absent`` of `Kind`.
+        ``method, headline, of, absent`` of `ExhibitBuilder`.
 
     Returns
     -------
@@ -191,39 +190,14 @@ def exhibit(*kinds: str, **options: Any) -> Callable[[Any], Any]:
     >>> @exhibit("my_kind", method="Counts of rows.")
     ... def my_exhibit(result, record, data):
     ...     return Exhibit(f"{len(result.frame)} rows.")
-    >>> KINDS.pop("my_kind").method
+    >>> EXHIBITS.pop("my_kind").method
     'Counts of rows.'
     """
 
     def register(build: Any) -> Any:
         for kind in kinds:
-            KINDS[kind] = Kind(build, **options)
+            EXHIBITS[kind] = ExhibitBuilder(build, **options)
         return build
-
-    return register
-
-
-def figure_and_tables(
-    *kinds: str,
-    lead: str,
-    figure: str = "",
-    lines: str = "",
-    remark: str = "",
-    reading: Reading | None = None,
-    **options: Any,
-) -> Callable[[Any], Any]:
-    """Register a function from a result and names to its tables, to be shown below a figure."""
-    # `figure`, `lines` and `remark` are the parts of the figure's caption, see `captioned`; without `figure`
-    # there is none. `reading` is a function from a result and names to what was found.
-
-    def register(tables: Any) -> Any:
-        def build(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-            figures = [Drawn(result, captioned(record, figure, lines, remark))] if figure else []
-            sentence = reading(result, report.names) if reading else ""
-            return Exhibit(lead, figures, [Laid(tables(result, report.names))], sentence)
-
-        exhibit(*kinds, **options)(build)
-        return tables
 
     return register
 
@@ -258,19 +232,3 @@ def _setting(key: str, value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(f"{entry:g}" if isinstance(entry, float) else plain(entry) for entry in value)
     return plain(SCORINGS.get(str(value), ADJUSTMENTS.get(str(value), str(value))))
-
-
-def captioned(record: RecordedResult, what: str, lines: str = "", remark: str = "", *, of: str = "") -> str:
-    """A caption: the title, what is drawn, and its intervals unless there was no bootstrap."""
-    # In `lines`, `{level}` and `{drawn}` stand for the level and for what was resampled, `{clustered}` for
-    # the clusters of intervals, or percentiles where these were asked for.
-    settings = record.settings
-    if lines and not (settings.get("draws") == 0 and "{drawn}" in lines):
-        units = resampled(settings)
-        clustered = "" if units == "items" else f", clustered by {units.removeprefix('whole ')}"
-        if settings.get("interval") == "bootstrap":
-            clustered = f" (percentiles of the bootstrap, {units} resampled)"
-        limits = lines.format(level=level(record), drawn=f"{units} resampled", clustered=clustered)
-        what = f"{what}; {limits}"
-    text = "; ".join(filter(None, [what, remark]))
-    return " ".join(filter(None, [ended(plain(record.title)), of, f"{text}." if text else ""]))

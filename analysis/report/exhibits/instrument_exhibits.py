@@ -12,11 +12,11 @@ from ...figures.instrument.instrument_figures import CHANGES, COMPARISONS, compo
 from ...figures.instrument.instrument_figures import QUANTITIES as FLIPPED
 from ...figures.instrument.order_figures import QUANTITIES as FOLLOWED
 from ...figures.instrument.order_figures import facet_in_words, level_in_words
+from ...figures.labels import ColumnNames
 from ...figures.theme import LIGHT
 from ...frames.rounding import percentage
 from ...results import Result
 from ..method_sentences import plain
-from ..report_data import ReportData
 from ..sentences.instrument_sentences import (
     changing_in_words,
     count_changes,
@@ -26,18 +26,16 @@ from ..sentences.instrument_sentences import (
     positions_in_words,
 )
 from ..table_format import interval, number, p_value, styled_table, whole
-from .exhibit_registry import Drawn, Exhibit, Laid, captioned, exhibit, level
+from .template import tables_of
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import RecordedResult
-
 MOST_PLANS = 24
 
 
-def _style(report: ReportData) -> FigureStyle:
-    return FigureStyle(LIGHT, dict(report.labels))
+def _style(names: ColumnNames) -> FigureStyle:
+    return FigureStyle(LIGHT, names.labels)
 
 
 def _percent(value: float) -> str:
@@ -59,54 +57,28 @@ def _cells(frame: pd.DataFrame, lower: str = "lower", upper: str = "upper", digi
     return [interval(low, high, digits) for low, high in pairs]
 
 
-def _position_reading(result: Result, report: ReportData) -> str:
+def _position_reading(result: Result, names: ColumnNames) -> str:
     """How often each judge chooses the first position, and what pairs asked in both orders follow."""
     every = result.frame[result.frame["facet"] == "all"]
     summaries = [
-        positions(report.names.of("judge", judge), rows) for judge, rows in every.groupby("judge", sort=False)
+        positions(names.of("judge", judge), rows) for judge, rows in every.groupby("judge", sort=False)
     ]
     return " ".join(positions_in_words(summary) for summary in summaries if summary is not None)
 
 
-@exhibit(
-    "order_effects",
-    method=(
-        "Shares have Wilson intervals at the effective number of decisions, clustered by pair or respondent. "
-        "Effects averaged over positions are the mean of those of profiles in each position."
-    ),
-    headline=lambda result, record, report: _position_reading(result, report),
-)
-def order_effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Preferences for a position, and effects that they do not change."""
-    caption = captioned(record, "Points: shares of decisions; dashed: no preference for a position")
-    lead = (
-        "{figure shows} how often the first position was chosen, and what judges chose in pairs that "
-        "were asked in both orders; {table has|have} the numbers. A judge who follows the profiles chooses "
-        "the same profile twice."
-    )
-    style = _style(report)
-    further = []
-    if "effects" in result.extra:
-        judges = result.extra["effects"]["judge"].unique()
-        text = (
-            f"Effects by the order of profiles, {plain(report.names.of('judge', judges[0]))}, with "
-            f"{level(record)} intervals. In the average of both positions a preference for a position "
-            "cancels."
-        )
-        some = " of the first judge" if len(judges) > 1 else ""
-        further = [
-            Exhibit(f"{{figure shows}} effects{some} by order.", [Drawn(result, text, "effects", "effects")])
-        ]
-    return Exhibit(
-        lead,
-        [Drawn(result, caption)],
-        [Laid([_order_table(result, style)])],
-        _position_reading(result, report),
-        further,
-    )
+def _first_judge(result: Result, names: ColumnNames) -> dict[str, str]:
+    """The judge whose effects are drawn by the order of profiles, where they are."""
+    if "effects" not in result.extra:
+        return {}
+    judges = result.extra["effects"]["judge"].unique()
+    of_whom = " of the first judge" if len(judges) > 1 else ""
+    return {"judge": plain(names.of("judge", judges[0])), "of_whom": of_whom}
 
 
-def _order_table(result: Result, style: FigureStyle) -> GT:
+@tables_of("order_effects", reading=_position_reading, headline=_position_reading, values=_first_judge)
+def order_effects(result: Result, names: ColumnNames) -> list[GT]:
+    """Shares of decisions for the first position, and of those that follow profile or position."""
+    style = _style(names)
     frame = result.frame[result.frame["quantity"].isin(FOLLOWED)]
     rows = [
         FOLLOWED[row["quantity"]]
@@ -114,74 +86,62 @@ def _order_table(result: Result, style: FigureStyle) -> GT:
         else level_in_words(style, row["facet"], row["level"])
         for row in frame.to_dict("records")
     ]
-    return styled_table(
-        pd.DataFrame(
-            {
-                "judge": style.names.all("judge", frame["judge"]),
-                "Decisions": rows,
-                "Share": [number(value) for value in frame["estimate"]],
-                "Interval": _cells(frame),
-                "n": [whole(value) for value in frame["n"]],
-                "Clusters": [whole(value) for value in frame["n_clusters"]],
-            }
-        ),
-        groups="judge",
+    table = pd.DataFrame(
+        {
+            "judge": names.all("judge", frame["judge"]),
+            "Decisions": rows,
+            "Share": [number(value) for value in frame["estimate"]],
+            "Interval": _cells(frame),
+            "n": [whole(value) for value in frame["n"]],
+            "Clusters": [whole(value) for value in frame["n_clusters"]],
+        }
     )
+    return [styled_table(table, groups="judge")]
 
 
-@exhibit(
-    "variance_components",
-    method=(
-        "Variances of balanced designs are those of the analysis of variance, with generalised confidence "
-        "intervals [@weerahandi1993]; others are restricted maximum likelihood estimates. Φ is the "
-        "share of the variance of a mean that is due to the objects [@brennan2001]."
-    ),
-)
-def variance_components(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+def _dependability(result: Result, names: ColumnNames) -> str:
+    """How dependable a single answer of each judge is, and the mean over all conditions asked."""
+    coefficients = result.extra["coefficients"]
+    texts = []
+    for judge, group in coefficients[coefficients["coefficient"] == "phi"].groupby("judge", sort=False):
+        at = {str(row["design"]): row for row in group.to_dict("records")}
+        texts.append(
+            f"Φ of {plain(names.of('judge', judge))} is "
+            f"{number(at['one answer']['estimate'], 2)} "
+            f"for a single answer and {number(at['as observed']['estimate'], 2)} "
+            f"{interval(at['as observed']['lower'], at['as observed']['upper'], 2)} for the mean over all "
+            "conditions asked."
+        )
+    return " ".join(texts)
+
+
+@tables_of("variance_components", reading=_dependability)
+def variance_components(result: Result, names: ColumnNames) -> list[GT]:
     """How much answers vary by object, facet and interaction."""
-    style, frame = _style(report), result.frame
-    lead = (
-        "Answers differ between objects, which is the variation of interest, and between conditions of the "
-        "request, which is measurement error. {figure shows} the share of each source, and {table} the "
-        "variances."
-    )
+    style, frame = _style(names), result.frame
     rows = pd.DataFrame(
         {
-            "judge": style.names.all("judge", frame["judge"]),
+            "judge": names.all("judge", frame["judge"]),
             "Component": [component_in_words(style, name) for name in frame["component"]],
             "Variance": [number(value, 4) for value in frame["estimate"]],
             "Interval": _cells(frame, digits=4),
             "Share": [_percent(value) for value in frame["share"]],
         }
     )
-    coefficients = result.extra["coefficients"]
-    texts = []
-    for judge, group in coefficients[coefficients["coefficient"] == "phi"].groupby("judge", sort=False):
-        at = {str(row["design"]): row for row in group.to_dict("records")}
-        texts.append(
-            f"Φ of {plain(report.names.of('judge', judge))} is "
-            f"{number(at['one answer']['estimate'], 2)} "
-            f"for a single answer and {number(at['as observed']['estimate'], 2)} "
-            f"{interval(at['as observed']['lower'], at['as observed']['upper'], 2)} for the mean over all "
-            "conditions asked."
-        )
-    caption = captioned(record, "Points: shares of the variance of single answers")
-    return Exhibit(
-        lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge")])], " ".join(texts)
-    )
+    return [styled_table(rows, groups="judge")]
 
 
-@exhibit("decision_study", method="Error variances follow from the variance components [@brennan2001].")
-def decision_study(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+@tables_of("decision_study")
+def decision_study(result: Result, names: ColumnNames) -> list[GT]:
     """How dependable means over other numbers of conditions would be."""
-    style = _style(report)
+    style = _style(names)
     facets = [name for name in result.settings["facets"] if name in result.frame]
     frame = result.frame.sort_values(["judge", "requests"], kind="stable")
     frame = frame[frame["repeats"].isin([1, 4]) | frame["cheapest"].astype(bool)].head(MOST_PLANS)
     keys = [*facets, "repeats"]
     rows = pd.DataFrame(
         {
-            "judge": style.names.all("judge", frame["judge"]),
+            "judge": names.all("judge", frame["judge"]),
             "Conditions": [
                 plan_in_words(style, dict(zip(keys, plan, strict=True))) for plan in frame[keys].to_numpy()
             ],
@@ -191,34 +151,25 @@ def decision_study(result: Result, record: RecordedResult, report: ReportData) -
             "Equivalent repeats": [number(value, 1) for value in frame["worth_repeats"]],
         }
     )
-    lead = (
-        "{figure shows} the dependability of means over different numbers of conditions, and {table} the "
-        "number of repeats of a single condition with the same error variance; it is empty where no number "
-        "of repeats has one as small."
-    )
-    caption = captioned(record, "Points: predicted Φ")
-    return Exhibit(lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge")])])
+    return [styled_table(rows, groups="judge")]
 
 
-@exhibit(
-    "flips",
-    method=(
-        "Two decisions about the same object are compared between levels of a facet, all other facets the "
-        "same. Net shares subtract the mean disagreement of repeats within the two levels."
-    ),
-)
-def flips(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Decisions that change with the level of a facet."""
-    frame, style = result.frame, _style(report)
-    any_level = frame[frame["first"] == "any"]
+def _largest_flip(result: Result, names: ColumnNames) -> str:
+    """The facet with which most decisions change."""
+    any_level, style = result.frame[result.frame["first"] == "any"], _style(names)
     facets = any_level["facet"].map(lambda name: facet_in_words(style, name))
-    flip = find_largest_flip(
-        any_level, facets, any_level["judge"].map(lambda name: report.names.of("judge", name))
-    )
-    reading = "" if flip is None else flipping_in_words(flip)
+    judges = any_level["judge"].map(lambda name: names.of("judge", name))
+    flip = find_largest_flip(any_level, facets, judges)
+    return "" if flip is None else flipping_in_words(flip)
+
+
+@tables_of("flips", reading=_largest_flip)
+def flips(result: Result, names: ColumnNames) -> list[GT]:
+    """Decisions that change with the level of a facet."""
+    frame, style = result.frame, _style(names)
     rows = pd.DataFrame(
         {
-            "judge": style.names.all("judge", frame["judge"]),
+            "judge": names.all("judge", frame["judge"]),
             "Facet": [facet_in_words(style, name) for name in frame["facet"]],
             "Levels": [
                 "any"
@@ -232,31 +183,39 @@ def flips(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
             "n": [whole(value) for value in frame["n"]],
         }
     )
-    lead = "{figure shows} how many decisions differ between levels of each facet, and {table} the numbers."
-    caption = captioned(record, "Points: shares of decisions")
-    return Exhibit(
-        lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge", n_left=3)])], reading
-    )
+    return [styled_table(rows, groups="judge", n_left=3)]
 
 
 def _level(style: FigureStyle, facet: str, name: str) -> str:
     return level_in_words(style, facet, name).partition(": ")[2]
 
 
-@exhibit(
-    "specifications",
-    method=(
-        "The covariance between specifications comes from the scores of clusters that they share; "
-        "simultaneous bands have the largest absolute t ratio as their critical value [@hothorn2008], and "
-        "joint tests refer to Hotelling's distribution."
-    ),
-)
-def specifications(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+def _changes(result: Result, names: ColumnNames) -> str:
+    """How many effects change their sign or the conclusion."""
+    return changing_in_words(count_changes(result.extra["summary"]))
+
+
+def _of_first_judge(result: Result) -> Result:
+    """The specifications of the first judge, which the figure shows."""
+    summary = result.extra["summary"]
+    first = summary["judge"].iloc[0]
+    extra = {"summary": summary[summary["judge"] == first]}
+    frame = result.frame[result.frame["judge"] == first]
+    return Result(frame, result.kind, settings=result.settings, extra=extra)
+
+
+def _drawn_judge(result: Result, names: ColumnNames) -> dict[str, str]:
+    """The judge that the figure shows."""
+    return {"judge": plain(names.of("judge", result.extra["summary"]["judge"].iloc[0]))}
+
+
+@tables_of("specifications", reading=_changes, figure_of=_of_first_judge, values=_drawn_judge)
+def specifications(result: Result, names: ColumnNames) -> list[GT]:
     """Effects under every combination of facets."""
-    style, summary = _style(report), result.extra["summary"]
+    style, summary = _style(names), result.extra["summary"]
     rows = pd.DataFrame(
         {
-            "judge": style.names.all("judge", summary["judge"]),
+            "judge": names.all("judge", summary["judge"]),
             "Effect": [
                 style.words.both(*row) for row in summary[["feature", "level"]].itertuples(index=False)
             ],
@@ -269,37 +228,13 @@ def specifications(result: Result, record: RecordedResult, report: ReportData) -
             "p, all equal": [p_value(value) for value in summary["p_equal"]],
         }
     )
-    reading = changing_in_words(count_changes(summary))
-    first = str(summary["judge"].iloc[0])
-    figure_result = Result(
-        result.frame[result.frame["judge"] == first],
-        result.kind,
-        settings=result.settings,
-        extra={"summary": summary[summary["judge"] == first]},
-    )
-    caption = captioned(
-        record,
-        f"Effect with the largest mean of {plain(report.names.of('judge', first))} in all specifications",
-        remark=f"{level(record)} intervals, and thin lines for simultaneous ones",
-    )
-    lead = (
-        "A specification is one combination of the facets of a request. {figure shows} one effect in "
-        "all of them, "
-        "and {table} the range of every effect, how often its sign or conclusion differs from that of the "
-        "reference specification, and joint tests."
-    )
-    return Exhibit(
-        lead, [Drawn(figure_result, caption)], [Laid([styled_table(rows, groups="judge")])], reading
-    )
+    return [styled_table(rows, groups="judge")]
 
 
-@exhibit(
-    "drift",
-    method="Anchors are objects decided on both occasions; intervals are clustered by object.",
-)
-def drift(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+@tables_of("drift")
+def drift(result: Result, names: ColumnNames) -> list[GT]:
     """Change between occasions, of the judge and of the items."""
-    frame, names = result.frame, report.names
+    frame = result.frame
     rows = pd.DataFrame(
         {
             "judge": names.all("judge", frame["judge"]),
@@ -311,22 +246,13 @@ def drift(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
     )
     if not np.any(frame["label"] != ""):
         rows = rows.drop(columns="Label")
-    lead = (
-        "{figure splits} the change since the first occasion into that of the judge, on objects "
-        "asked again, and "
-        "that of the objects; {table has|have} the numbers."
-    )
-    caption = captioned(record, f"Points: changes, with {level(record)} intervals")
-    return Exhibit(lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge", n_left=3)])])
+    return [styled_table(rows, groups="judge", n_left=3)]
 
 
-@exhibit(
-    "beyond_quality",
-    method="Slopes of linear regressions on the attribute, clustered by pair or item.",
-)
-def beyond_quality(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+@tables_of("beyond_quality")
+def beyond_quality(result: Result, names: ColumnNames) -> list[GT]:
     """An attribute that is no quality, and what it does to judges beyond people."""
-    frame, names = result.frame, report.names
+    frame = result.frame
     rows = pd.DataFrame(
         {
             "judge": names.all("judge", frame["judge"]),
@@ -334,9 +260,4 @@ def beyond_quality(result: Result, record: RecordedResult, report: ReportData) -
             **_tested(frame),
         }
     )
-    lead = (
-        "{figure compares} the effect on judges with that on people for the same rows; {table has|have} "
-        "the numbers."
-    )
-    caption = captioned(record, f"Points: slopes, with {level(record)} intervals")
-    return Exhibit(lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge")])])
+    return [styled_table(rows, groups="judge")]

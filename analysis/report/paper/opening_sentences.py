@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from conjury.inference.errors import ConjuryError
 
-from ..exhibits import KINDS
+from ..exhibits import EXHIBITS
 from .facts import Facts
 from .paper_tables import unmarked
 
@@ -15,7 +15,7 @@ def findings_of(facts: Facts, *kinds: str) -> list[str]:
     """The sentence of each kind of result that has one; else its title and where its numbers are."""
     sentences: dict[str, str] = {}
     for record in facts.records(*kinds):
-        spec = KINDS.get(record.kind)
+        spec = EXHIBITS.get(record.kind)
         if record.kind in sentences or facts.results is None:
             continue
         sentence = ""

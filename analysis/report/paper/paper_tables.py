@@ -16,11 +16,11 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 
 from ...figures.labels import LabelKey, words
+from ...frames.kinds import kind_of
 from ...pipeline.manifest import RecordedResult
 from ...results import Result
-from ..exhibits import KINDS, Exhibit
+from ..exhibits import EXHIBITS, Exhibit
 from ..exhibits.exhibit_registry import EVERY_STUDY
-from ..method_sentences import VERBS
 from ..report_data import ReportData
 from ..results_report import GENERAL
 from ..table_format import capitalised, in_words, starred
@@ -125,7 +125,7 @@ def tables_of_result(
     >>> [table.name for table in tables_of_result(Result(frame, "amce"))]
     ['amce']
     """
-    named = title or VERBS.get(result.kind) or words(result.kind)
+    named = title or kind_of(result.kind).quantity or words(result.kind)
     record = RecordedResult(result.kind, result.kind, named, dict(result.settings), notes=result.notes)
     data = _SingleResult(result, record, labels or {})
     with starred(stars):
@@ -173,7 +173,7 @@ def tables_of_folder(path: str | Path, *, stars: bool = False) -> list[PaperTabl
 
 def _paper_tables(result: Result, record: RecordedResult, data: ReportData) -> Iterator[PaperTable]:
     """The tables of the exhibit of a result; where it has none, the result as it is."""
-    spec = KINDS.get(record.kind, GENERAL)
+    spec = EXHIBITS.get(record.kind, GENERAL)
     exhibit = None
     if spec.of != EVERY_STUDY:
         # an exhibit may ask for columns and tables that a single result need not have

@@ -1,4 +1,4 @@
-"""Which works a result rests on: the one place where kinds of results and settings know their references."""
+"""Which works a result rests on: those of its kind and those of its settings."""
 
 from __future__ import annotations
 
@@ -9,35 +9,11 @@ from importlib.metadata import version
 
 from conjury.inference.tables.files import QUARTO
 
+from ...frames.kinds import kind_of
 from ...pipeline.manifest import RecordedResult
-from ...pipeline.runner import BOOTSTRAPPED as OF_FORMULAS
 from ..markup import read_bibliography
 
 BIBLIOGRAPHY = QUARTO / "references.bib"
-OF_KINDS = {
-    "amce": ("hainmueller2014",),
-    "further_amce": ("hainmueller2014",),
-    "amce_by_reference": ("hainmueller2014",),
-    "amce_diffs": ("hainmueller2014", "leeper2020"),
-    "mm": ("leeper2020",),
-    "mm_diffs": ("leeper2020",),
-    "people": ("hainmueller2014", "leeper2020"),
-    "afcp": ("abramson2023",),
-    "preference_cycles": ("abramson2023",),
-    "share_preferring": ("abramson2022",),
-    "choice_level": ("clayton2025",),
-    "reliability": ("clayton2025",),
-    "corrected": ("clayton2025",),
-    "bounds": ("horowitz2000", "imbens2004"),
-    "agreement": ("krippendorff2004", "gwet2008"),
-    "alt_test": ("calderon2025",),
-    "alt_power": ("calderon2025",),
-    "label_model": ("dawid1979",),
-    "passes": ("chen2021",),
-    "variance_components": ("brennan2001",),
-    "decision_study": ("brennan2001",),
-    "trial": ("morris2019",),
-}
 OF_SETTINGS = {
     ("correct", "covariate"): ("lin2013",),
     ("tuning", "coefficient"): ("angelopoulos2023",),
@@ -49,29 +25,6 @@ OF_SETTINGS = {
     ("multiplicity", "bh"): ("benjamini1995",),
 }
 CORRECTED = ("prediction_powered", "prediction_powered_items")
-BOOTSTRAPPED = {  # kinds whose draws resample data; those of other kinds are of posteriors or of statistics
-    *OF_FORMULAS,
-    "agreement",
-    "alt_test",
-    "annotators",
-    "biases",
-    "bounds",
-    "by_label",
-    "calibration",
-    "correlations",
-    "differences",
-    "dimension_correlations",
-    "errors",
-    "errors_under_choices",
-    "means",
-    "passes",
-    "probabilities",
-    "rating_lines",
-    "reliability",
-    "robustness",
-    "scores",
-    "tier_accuracy",
-}
 
 
 @cache
@@ -98,14 +51,14 @@ def works_of(records: Iterable[RecordedResult]) -> list[str]:
 
 
 def _keys(record: RecordedResult) -> Iterator[str]:
-    yield from OF_KINDS.get(record.kind, ())
-    settings = record.settings
+    kind, settings = kind_of(record.kind), record.settings
+    yield from kind.references
     for (name, value), keys in OF_SETTINGS.items():
         if settings.get(name) == value:
             yield from keys
     if record.kind in CORRECTED and settings.get("correct") != "covariate":
         yield "kluger2025"
-    if settings.get("draws") and record.kind in BOOTSTRAPPED and settings.get("engine") != "bayes":
+    if settings.get("draws") and kind.resamples and settings.get("engine") != "bayes":
         yield "efron1979"
     if ", " in str(settings.get("id") or ""):
         yield "cameron2011"

@@ -8,7 +8,8 @@ from typing import Any
 from conjury.inference.errors import counted
 
 from ...figures.labels import level_at
-from ..method_sentences import CONVENTIONS, VERBS, code, excluded, plain
+from ...frames.kinds import kind_of
+from ..method_sentences import CONVENTIONS, code, excluded, plain
 from ..table_format import number, whole
 from .distribution import distribution_in_words
 from .facts import MARK
@@ -122,7 +123,7 @@ def analyses_text(plan: Mapping[str, Any]) -> str:
         by = f", by {', '.join(map(code, row['by']))}" if row["by"] else ""
         rules = [excluded(feature, levels) for feature, levels in row["exclude"].items()]
         without = f", without rows where {' or '.join(rules)}" if rules else ""
-        what = VERBS.get(row["verb"], row["verb"])
+        what = kind_of(row["verb"]).quantity or row["verb"]
         lines.append(
             f"- {code(row['name'])} ({plain(row['title'])}): {what} of {code(row['formula'])}{by}{without}"
         )

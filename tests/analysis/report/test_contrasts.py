@@ -21,7 +21,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis import benchmark, raters
 from conjury.analysis.report import Report
-from conjury.analysis.report.exhibits import KINDS
+from conjury.analysis.report.exhibits import EXHIBITS
 from conjury.analysis.results import Result
 
 GOLD = ["calm"] * 30 + ["angry"] * 18 + ["odd"] * 12
@@ -258,7 +258,7 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     text = report_of(tmp_path, results)
     report = Report(tmp_path)
     (record,) = report.of_kind("correlations")
-    write = KINDS["correlations"].headline
+    write = EXHIBITS["correlations"].headline
     assert write is not None
     headline = write(report.read(record), record, report).replace("\N{NO-BREAK SPACE}", " ")
     measures: dict[str, Any] = {

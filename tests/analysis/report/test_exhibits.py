@@ -25,7 +25,7 @@ from conjury.analysis.correction import rates
 from conjury.analysis.figures.labels import LevelLabels
 from conjury.analysis.report import Report
 from conjury.analysis.report import results_report as printing
-from conjury.analysis.report.exhibits import KINDS
+from conjury.analysis.report.exhibits import EXHIBITS
 from conjury.analysis.report.exhibits.diagnosed.diagnostic_exhibits import engines_table
 from conjury.analysis.report.table_format import interval, number, p_value, starred, stars
 from conjury.inference.errors import InputError
@@ -180,7 +180,7 @@ def test_a_study_of_contrasts_has_its_numbers_in_words(copy, effects) -> None:
         report = change(copy, "amce", frame)
         assert f"estimates plus and minus {width} standard errors" in shown(report, "amce")
     (main,) = report.of_kind("amce")
-    largest = KINDS["amce"].headline(report.read(main), main, report).replace(space, " ")
+    largest = EXHIBITS["amce"].headline(report.read(main), main, report).replace(space, " ")
     assert f"largest effect is {minus}0.400 (90% interval [{minus}0.450, {minus}0.300])" in largest
     assert "The vertical line is at 0.3. " in shown(report, "mm")
     counts = pd.DataFrame(

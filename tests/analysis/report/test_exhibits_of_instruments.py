@@ -11,7 +11,7 @@ from made_up.analysis_results import INSTRUMENT, choices
 
 from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.pipeline.manifest import RecordedResult
-from conjury.analysis.report.exhibits import KINDS
+from conjury.analysis.report.exhibits import EXHIBITS
 from conjury.analysis.results import Result
 
 RESULTS = [name for name in INSTRUMENT if "," not in name]
@@ -27,7 +27,7 @@ def recorded(result: Result) -> RecordedResult:
 def test_every_kind_has_a_figure_and_tables_with_labels_and_numbers(name: str) -> None:
     build: Any = INSTRUMENT[name]
     result = build()
-    shown = KINDS[name].build(result, recorded(result), REPORT)
+    shown = EXHIBITS[name].build(result, recorded(result), REPORT)
     assert "{figure" in shown.lead
     assert shown.figures
     text = " ".join(table.as_raw_html() for part in shown.tables for table in part.tables)
@@ -39,7 +39,7 @@ def test_every_kind_has_a_figure_and_tables_with_labels_and_numbers(name: str) -
 def test_the_opening_states_the_share_of_the_first_position() -> None:
     build: Any = INSTRUMENT["order_effects"]
     result = build()
-    headline = KINDS["order_effects"].headline
+    headline = EXHIBITS["order_effects"].headline
     assert headline is not None
     sentence = headline(result, recorded(result), REPORT)
     first = choices().query("judge_id == 'gpt_4_1' and position == 'A'")["chosen"].mean()

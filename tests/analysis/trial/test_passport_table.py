@@ -12,7 +12,7 @@ from conjury.analysis.benchmark.pass_at_k import RULES
 from conjury.analysis.conjoint.estimands import PLANS
 from conjury.analysis.conjoint.request import VCOVS
 from conjury.analysis.correction import rates
-from conjury.analysis.frames.claims import claims_by_kind
+from conjury.analysis.frames.kinds import kinds
 from conjury.analysis.frames.passport import (
     measurements,
 )
@@ -23,7 +23,6 @@ from conjury.analysis.raters.agreement.comparisons import CATEGORICAL, NUMERIC
 from conjury.analysis.raters.agreement.rater_pairs import KINDS
 from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.analysis.trial.passport import passport, passport_trials
-from conjury.analysis.trial.passport.kinds import MEASURED, UNMEASURED
 
 
 @cache
@@ -37,10 +36,9 @@ def quantities(method: str) -> set[str]:
 
 
 def test_every_kind_of_result_that_claims_something_is_measured_or_says_why_not() -> None:
-    assert set(MEASURED) | set(UNMEASURED) == set(claims_by_kind())
-    assert not set(MEASURED) & set(UNMEASURED)
-    for kind, method in MEASURED.items():
-        assert quantities(method), kind
+    for name, kind in kinds().items():
+        assert bool(kind.passport) + bool(kind.unmeasured) == (kind.claims is not None), name
+        assert not kind.passport or quantities(kind.passport), name
 
 
 def test_every_metric_of_scores_has_rows() -> None:
@@ -66,7 +64,7 @@ def test_every_standard_error_interval_and_verb_of_choices_has_rows() -> None:
     for vcov in VCOVS:
         assert {f"amce, vcov={vcov}", f"mm, vcov={vcov}"} <= methods
     assert {f"bootstrap, interval={name}" for name in METHODS} <= methods
-    assert {verb for verb in PLANS if verb in MEASURED} == set(PLANS)
+    assert all(kinds()[verb].passport for verb in PLANS)
 
 
 def test_every_method_of_rates_has_rows() -> None:

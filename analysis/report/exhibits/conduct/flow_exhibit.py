@@ -7,23 +7,29 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....figures.diagnostics.people_flow_figure import WORDS
+from ....figures.labels import ColumnNames
 from ....frames.participation import ANALYSED, RECORDED, STARTED
 from ....results import Result
-from ...method_sentences import plain
-from ...report_data import ReportData
 from ...sentences.conduct_sentences import ParticipantCounts, analysed_in_words
 from ...table_format import capitalised, styled_table, whole
-from ..exhibit_registry import Drawn, Exhibit, Laid, ended, exhibit
+from ..template import tables_of
 
 if TYPE_CHECKING:
-    from ....pipeline.manifest import RecordedResult
+    from great_tables import GT
 
 
-@exhibit("people_flow")
-def flow(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """How many people took part, left, were excluded, and are analysed."""
-    frame, title = result.frame, ended(plain(record.title))
+def _analysed(result: Result, names: ColumnNames) -> dict[str, str]:
+    """How many people of those who took part are analysed."""
+    frame = result.frame
     first, last = int(frame["n"].iloc[0]), int(frame.loc[frame["step"] == ANALYSED, "n"].iloc[0])
+    began = {STARTED: "who started", RECORDED: "in the data"}[str(frame["step"].iloc[0])]
+    return {"analysed": analysed_in_words(ParticipantCounts(first, last, began))}
+
+
+@tables_of("people_flow", values=_analysed)
+def flow(result: Result, names: ColumnNames) -> list[GT]:
+    """How many people took part, left, were excluded, and are analysed."""
+    frame = result.frame
     table = pd.DataFrame(
         {
             "Step": frame["step"].astype(str).map(WORDS),
@@ -31,10 +37,4 @@ def flow(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
             "People": frame["n"].map(whole),
         }
     )
-    began = {STARTED: "who started", RECORDED: "in the data"}[str(frame["step"].iloc[0])]
-    sentence = analysed_in_words(ParticipantCounts(first, last, began))
-    return Exhibit(
-        f"{sentence} {{figure}} and {{table}} show the steps.",
-        [Drawn(result, title)],
-        [Laid([styled_table(table, n_left=2)], title)],
-    )
+    return [styled_table(table, n_left=2)]

@@ -8,26 +8,15 @@ from ....figures.benchmark.benchmark_labels import label_rows, metric_in_words
 from ....figures.labels import ColumnNames
 from ....results import Result
 from ...table_format import estimate_cell, in_brackets, spread, with_gaps
-from ..exhibit_registry import figure_and_tables, level
+from ..exhibit_registry import level
+from ..template import tables_of
 from .score_exhibits import PLACE, grouped, ranked
 
 if TYPE_CHECKING:
     from great_tables import GT
 
 
-@figure_and_tables(
-    "calibration",
-    lead=(
-        "{figure compares} stated probabilities with observed frequencies; {table has|have} the "
-        "numbers. A calibrated judge has slope 1 and intercept 0. A slope below 1 means that probabilities "
-        "are too extreme."
-    ),
-    figure="Lines: isotonic curves; bands: range of the curves of calibrated probabilities; points: bins",
-    method=(
-        "Slope and intercept are those of a logistic regression on the logit of the probability. The "
-        "calibration error is debiased, the parts of the Brier score are unbiased."
-    ),
-)
+@tables_of("calibration")
 def calibration(result: Result, names: ColumnNames) -> list[GT]:
     """All metrics by judge, tasks and strata, metrics as columns."""
     frame, places = label_rows(result.frame, result.settings, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -25,9 +26,9 @@ from ....figures.benchmark.score_figures import select_label_rows
 from ....figures.labels import ColumnNames, words
 from ....frames.vocabulary import FEWEST_GOLD
 from ....results import Result
+from ...method_sentences import plain
 from ...report_data import ReportData
 from ...sentences.label_sentences import (
-    SameItems,
     count_length_differences,
     count_perturbation_effects,
     find_overused_labels,
@@ -49,8 +50,9 @@ from ...table_format import (
     whole,
     with_gaps,
 )
-from ..exhibit_registry import ADJUSTMENTS, Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
-from .score_exhibits import BANDS, PLACE, grouped, metric_and_place, percent, ranked
+from ..exhibit_registry import ADJUSTMENTS, Drawn, Exhibit, ended, exhibit, level
+from ..template import TemplateCode, from_texts, tables_of
+from .score_exhibits import PLACE, grouped, metric_and_place, percent, ranked
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -97,12 +99,7 @@ def changed_scores(result: Result, _: ColumnNames) -> str:
     )
 
 
-@figure_and_tables(
-    "confusion",
-    lead="{figure shows} the answers to each gold label, and {table} the most frequent mistakes.",
-    figure="Cells: percent of the units of a gold label that got each answer; framed: the right one",
-    method="Answers are counted by gold label.",
-)
+@tables_of("confusion")
 def confusion(result: Result, names: ColumnNames) -> list[GT]:
     """The most frequent mistakes of each judge."""
     frame, task = confusion_of_task(result, None)
@@ -124,17 +121,7 @@ def confusion(result: Result, names: ColumnNames) -> list[GT]:
     return [styled_table(table, groups="judge", n_left=2, note=note)]
 
 
-@figure_and_tables(
-    "by_label",
-    lead="{figure} and {table} show which labels are given too often or too rarely.",
-    figure="Points: answers with a label per unit of which it is the gold label",
-    lines=f"lines: {BANDS}",
-    reading=frequent_labels,
-    method=(
-        "Number of times a label is given, divided by the number of times it is gold, with percentile "
-        "bootstrap intervals; p values are adjusted over labels and judges."
-    ),
-)
+@tables_of("by_label", reading=frequent_labels)
 def by_label(result: Result, names: ColumnNames) -> list[GT]:
     """Numbers of times labels are given, divided by those they are gold, judges as columns."""
     frame, task = select_label_rows(result, None)
@@ -160,17 +147,7 @@ def by_label(result: Result, names: ColumnNames) -> list[GT]:
     return [styled_table(table, note=note)]
 
 
-@figure_and_tables(
-    "errors",
-    lead=(
-        "{figure shows} scores by the length of the items, and {table} the difference between the longest "
-        "and the shortest."
-    ),
-    figure="Lines: scores by the length of items",
-    lines=f"bands or vertical lines: {BANDS}",
-    reading=lengths_text,
-    method="Scores in groups of items of similar length, with percentile bootstrap intervals.",
-)
+@tables_of("errors", reading=lengths_text)
 def lengths(result: Result, names: ColumnNames) -> list[GT]:
     """The longest items minus the shortest."""
     frame = ranked(*label_rows(result.extra["ends"], result.settings, names))
@@ -194,34 +171,14 @@ def lengths(result: Result, names: ColumnNames) -> list[GT]:
     return [grouped(table, f"{note} {star_rule(_ADJUSTED)}".strip())]
 
 
-@exhibit(
-    "differences",
-    method=(
-        "Paired differences on the same items: percentile bootstrap intervals with the same draws for both, "
-        "and McNemar's test where the score is a share of correct answers, otherwise the bootstrap test."
-    ),
-)
-def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Judges compared on the same items; many of them as a matrix."""
-    text = captioned(record, "Points: paired differences on the same items", f"lines: {BANDS}")
-    if needs_matrix(rows_of_first_test(result.frame), result.settings):
-        alpha = float(result.settings.get("alpha", 0.05))
-        what = f"Colours: differences, row minus column, on the same items; dots: adjusted p below {alpha:g}"
-        text = captioned(record, what)
-    lead = "{figure} and {table} compare judges item by item, on items that both answered."
-    reading = same_items_in_words(_same_items(result))
-    return Exhibit(lead, [Drawn(result, text)], [Laid(difference_tables(result, report.names))], reading)
-
-
-def _same_items(result: Result) -> SameItems:
+def _same_items(result: Result, _: ColumnNames) -> str:
     """Whether all comparisons are of the same items, and how their p values are adjusted."""
     frame = result.frame
     keys = ["judge", "prompt", "task", *strata_of(result.settings, frame), "left", "right"]
     adjust = str(result.settings.get("adjust") or "none")
     tested = frame["p_adjusted"].notna().any() and adjust != "none"
-    return same_items(
-        frame, [key for key in keys if key in frame], ADJUSTMENTS.get(adjust, adjust) if tested else ""
-    )
+    adjustment = ADJUSTMENTS.get(adjust, adjust) if tested else ""
+    return same_items_in_words(same_items(frame, [key for key in keys if key in frame], adjustment))
 
 
 def difference_tables(result: Result, names: ColumnNames) -> list[GT]:
@@ -252,19 +209,22 @@ def difference_tables(result: Result, names: ColumnNames) -> list[GT]:
     return [grouped(table, note)]
 
 
-@figure_and_tables(
-    "mixed",
-    lead=(
-        "{figure} and {table} compare the odds of a correct answer with those of one judge. Items differ "
-        "in difficulty: each has a random intercept from a normal distribution."
-    ),
-    figure="Points: odds ratios of a correct answer",
-    lines="lines: {level} Wald intervals",
-    method=(
-        "Logistic regression of correct answers on judges, with a normal random intercept per item; "
-        "intervals are Wald intervals."
-    ),
-)
+@exhibit("differences")
+def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Judges compared on the same items; many of them as a matrix."""
+    code = TemplateCode(difference_tables, reading=_same_items)
+    shown_exhibit = from_texts(code, result, record, report)
+    if not needs_matrix(rows_of_first_test(result.frame), result.settings):
+        return shown_exhibit
+    alpha = float(result.settings.get("alpha", 0.05))
+    caption = (
+        f"{ended(plain(record.title))} Colours: differences, row minus column, on the same items; dots: "
+        f"adjusted p below {alpha:g}."
+    )
+    return replace(shown_exhibit, figures=[Drawn(result, caption)])
+
+
+@tables_of("mixed")
 def mixed(result: Result, names: ColumnNames) -> list[GT]:
     """Odds ratios of right answers, each item with an intercept of its own."""
     frame = ranked(*label_pairs(result.frame, result.settings, names))
@@ -288,14 +248,7 @@ def mixed(result: Result, names: ColumnNames) -> list[GT]:
     ]
 
 
-@figure_and_tables(
-    "robustness",
-    lead="{figure} and {table} show how perturbation changes scores.",
-    figure="Points: score of perturbed items minus that of the originals",
-    lines=f"lines: {BANDS}",
-    reading=changed_scores,
-    method="Paired differences between perturbed items and their originals, as between judges.",
-)
+@tables_of("robustness", reading=changed_scores)
 def robustness(result: Result, names: ColumnNames) -> list[GT]:
     """Effects of perturbations, kinds as columns."""
     frame = ranked(*label_rows(result.frame, result.settings, names))

@@ -30,7 +30,6 @@ from ....frames.rounding import percentage
 from ....frames.vocabulary import BASELINE
 from ....results import Result
 from ...method_sentences import plain
-from ...report_data import ReportData, parts
 from ...sentences.label_sentences import (
     Baseline,
     BestJudges,
@@ -47,12 +46,11 @@ from ...sentences.label_sentences import (
     rules_in_words,
 )
 from ...table_format import estimate_cell, in_brackets, number, spread, styled_table, whole, with_gaps
-from ..exhibit_registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
+from ..exhibit_registry import level
+from ..template import tables_of
 
 if TYPE_CHECKING:
     from great_tables import GT
-
-    from ....pipeline.manifest import RecordedResult
 
 METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
 BESIDE_RECALLS = ("accuracy", "macro_f1")
@@ -61,86 +59,6 @@ PLACE = "place"
 MAIN = "all judges"  # the first of two parts of a table
 SURPLUS = "Surplus labels"
 SURPLUS_NOTE = "Surplus labels are of lines beyond those that were shown; they are not among the judgments."
-BANDS = "{level} percentile bootstrap intervals, {drawn}"
-OWN = "{level} intervals{clustered}"  # those that each score has
-
-
-def is_first(record: RecordedResult, report: ReportData) -> bool:
-    """Whether a result is the first of its kind, which has tables and figures that others do not repeat."""
-    return report.of_kind(record.kind)[0].name == record.name
-
-
-@exhibit("readings", method="Answers are counted by the result of parsing.")
-def readings(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """How answers were parsed, and how two parsing rules compare."""
-    names, text = report.names, captioned(record, "Bars: percent of the answers")
-    rules = captioned(record, "Bars: percent of the answers", of="Two rules.")
-    lead = "{figure compares} the two parsing rules answer by answer."
-    further = [Exhibit(lead, [Drawn(result, rules, part, part)]) for part in parts(result)]
-    tables = reading_tables(result, names)
-    return Exhibit(
-        "{figure} and {table} show how the answers were parsed.",
-        [Drawn(result, text)],
-        [Laid(tables if is_first(record, report) else [tables[MAIN]])],
-        parsed_answers(result, names),
-        further,
-    )
-
-
-@exhibit(
-    "scores",
-    method=(
-        "Scores against gold labels. Shares have Wilson's interval at their clustered standard error; other "
-        "scores have that of a Bayesian bootstrap of items, whose lower limit adds one item that is wrong "
-        "and whose upper limit one that is right."
-    ),
-    headline=lambda result, _, report: best_judges(result, report.names),
-)
-def scores(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Scores of judges, what missing answers count as, and recall by kind of gold label."""
-    first = is_first(record, report)
-    lead = (
-        "{figure shows} scores with their intervals; lines mark the scores of a judge who always gives the "
-        "most frequent label (of each stratum, where strata are scored together), or a random label. "
-        "{table has|have} the numbers."
-    )
-    text = captioned(record, "Points: scores", f"lines: {OWN}", "dashed: baselines")
-    policies = captioned(
-        record, "Points: scores under each rule", f"lines: {OWN}", of="What missing answers count as."
-    )
-    what = "Points: shares of a kind of gold label that is found"
-    recalls = captioned(record, what, f"lines: {OWN}", of="By kind of gold label.")
-    of_part = {
-        "policies": ("{figure shows} how much depends on what a missing answer counts as.", policies),
-        "recalls": ("{figure shows} how often each kind of gold label is found.", recalls),
-    }
-    further = [
-        Exhibit(of_part[part][0], [Drawn(result, of_part[part][1], part, part)])
-        for part in parts(result)
-        if first or part != "policies"
-    ]
-    tables = score_tables(result, report.names)
-    return Exhibit(
-        lead,
-        [Drawn(result, text)],
-        [Laid(tables if first else [tables[MAIN]])],
-        best_judges(result, report.names),
-        further,
-    )
-
-
-@exhibit(
-    "probabilities",
-    method="Scores of probabilities against gold labels, with percentile bootstrap intervals.",
-)
-def probabilities(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Scores of the probabilities of labels."""
-    tables = score_tables(result, report.names)
-    return Exhibit(
-        "{figure} and {table} score the probabilities that judges gave the labels.",
-        [Drawn(result, captioned(record, "Points: scores of probabilities", f"lines: {BANDS}"))],
-        [Laid(tables if is_first(record, report) else [tables[MAIN]])],
-    )
 
 
 def copies_text(result: Result, _: ColumnNames) -> str:
@@ -153,20 +71,7 @@ def copies_text(result: Result, _: ColumnNames) -> str:
     return copies_in_words(Copies(int(cells.sum()), len(cells)))
 
 
-@figure_and_tables(
-    "passes",
-    lead=(
-        "{figure} and {table} show what several answers to the same item add [@chen2021]: at least one right "
-        "(which guessing reaches too, with enough guesses), the most frequent one right, all right."
-    ),
-    figure="Lines: scores of k answers",
-    lines=f"bands or vertical lines: {OWN}",
-    reading=copies_text,
-    method=(
-        "Means over all subsets of k answers to an item, with Wilson's interval at their clustered standard "
-        "error."
-    ),
-)
+@tables_of("passes", reading=copies_text)
 def passes(result: Result, names: ColumnNames) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
     rows = _one_policy(result.frame)
@@ -190,13 +95,7 @@ def passes(result: Result, names: ColumnNames) -> list[GT]:
     return [grouped(table, note)]
 
 
-@figure_and_tables(
-    "annotators",
-    lead="{figure} and {table} show the agreement of the people whose votes are the gold labels.",
-    figure="Points: coefficients",
-    lines="lines: {level} intervals",
-    method="Agreement coefficients of the people whose votes are the gold labels.",
-)
+@tables_of("annotators")
 def annotators(result: Result, names: ColumnNames) -> list[GT]:
     """Agreement of the people behind gold labels, coefficients as columns."""
     frame = agreement_rows(result)
@@ -215,54 +114,6 @@ def annotators(result: Result, names: ColumnNames) -> list[GT]:
         f"{in_brackets(f'{level(result)} intervals', table)}. Observed agreement is that of pairs of people."
     )
     return [grouped(table, note)]
-
-
-def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
-    """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
-    frame = result.frame
-    policy = policy_of(frame, None)
-    kinds = list(dict.fromkeys(frame["metric"].astype(str)))
-    recalls = [kind for kind in kinds if kind.startswith(("recall_", "specificity_"))]
-    metrics = [kind for kind in kinds if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
-    chosen, places = label_rows(frame[frame["missing"].astype(str) == policy], result.settings, names)
-    chosen = chosen[chosen["metric"].isin(metrics)]
-    chosen = ranked(chosen, places)
-    table = spread(
-        chosen,
-        {PLACE: chosen["_where"], "Judge": chosen["_who"]},
-        pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
-        estimate_cell,
-    )
-    table = _baselines_last(table, chosen)
-    what = in_brackets(f"{level(result)} intervals", table)
-    note = f"{what}; {MISSING.get(policy, policy)}."
-    tables = {MAIN: grouped(table, with_gaps(note, table, "not defined, or no draw differs"))}
-    first = metrics[0]
-    of_first, places = label_rows(
-        frame[(frame["metric"] == first) & (frame["judge_kind"] != BASELINE)], result.settings, names
-    )
-    policies = distinct_policies(of_first)
-    if len(policies) > 1:
-        of_first = of_first[of_first["missing"].astype(str).isin(policies)]
-        of_first = ranked(of_first, places)
-        by_policy = spread(
-            of_first,
-            {PLACE: of_first["_where"], "Judge": of_first["_who"]},
-            of_first["missing"].astype(str).map(policy_in_words),
-            estimate_cell,
-        )
-        note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
-        tables["rules for missing answers"] = grouped(by_policy, note)
-    return tables
-
-
-def reading_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
-    """What became of answers, in percent; and how two rules compare."""
-    tables = {MAIN: _status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")}
-    if "compared" in result.extra:
-        note = "Percent of the judgments; the same answers parsed by two rules."
-        tables["two parsing rules"] = _status_shares(result.extra["compared"], names, READINGS, note)
-    return tables
 
 
 def best_judges(result: Result, names: ColumnNames) -> str:
@@ -322,6 +173,57 @@ def parsed_answers(result: Result, names: ColumnNames) -> str:
 
 def _rule(name: str) -> str:
     return str(name).rpartition("/")[2]
+
+
+@tables_of("scores", reading=best_judges, headline=best_judges)
+@tables_of("probabilities")
+def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
+    """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
+    frame = result.frame
+    policy = policy_of(frame, None)
+    kinds = list(dict.fromkeys(frame["metric"].astype(str)))
+    recalls = [kind for kind in kinds if kind.startswith(("recall_", "specificity_"))]
+    metrics = [kind for kind in kinds if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
+    chosen, places = label_rows(frame[frame["missing"].astype(str) == policy], result.settings, names)
+    chosen = chosen[chosen["metric"].isin(metrics)]
+    chosen = ranked(chosen, places)
+    table = spread(
+        chosen,
+        {PLACE: chosen["_where"], "Judge": chosen["_who"]},
+        pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
+        estimate_cell,
+    )
+    table = _baselines_last(table, chosen)
+    what = in_brackets(f"{level(result)} intervals", table)
+    note = f"{what}; {MISSING.get(policy, policy)}."
+    tables = {MAIN: grouped(table, with_gaps(note, table, "not defined, or no draw differs"))}
+    first = metrics[0]
+    of_first, places = label_rows(
+        frame[(frame["metric"] == first) & (frame["judge_kind"] != BASELINE)], result.settings, names
+    )
+    policies = distinct_policies(of_first)
+    if len(policies) > 1:
+        of_first = of_first[of_first["missing"].astype(str).isin(policies)]
+        of_first = ranked(of_first, places)
+        by_policy = spread(
+            of_first,
+            {PLACE: of_first["_where"], "Judge": of_first["_who"]},
+            of_first["missing"].astype(str).map(policy_in_words),
+            estimate_cell,
+        )
+        note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
+        tables["rules for missing answers"] = grouped(by_policy, note)
+    return tables
+
+
+@tables_of("readings", reading=parsed_answers)
+def reading_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
+    """What became of answers, in percent; and how two rules compare."""
+    tables = {MAIN: _status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")}
+    if "compared" in result.extra:
+        note = "Percent of the judgments; the same answers parsed by two rules."
+        tables["two parsing rules"] = _status_shares(result.extra["compared"], names, READINGS, note)
+    return tables
 
 
 def grouped(table: pd.DataFrame, note: str, n_left: int = 1) -> GT:

@@ -36,7 +36,8 @@ from ...table_format import (
     whole,
     with_gaps,
 )
-from ..exhibit_registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, figure_and_tables
+from ..exhibit_registry import Drawn, Exhibit, Laid, ended, exhibit
+from ..template import tables_of
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -84,66 +85,6 @@ NOTES = {
 }
 
 
-@exhibit(
-    "agreement",
-    method=(
-        "Agreement coefficients with the intervals of a Bayesian bootstrap of items, whose lower limit "
-        "adds one item of disagreement and whose upper limit one of agreement; shares of agreement with "
-        "Wilson's, intraclass correlations with those of the F distribution."
-    ),
-)
-def agreement(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Agreement coefficients, and pairs of raters."""
-    lines = "lines: {level} intervals{clustered}"
-    pairs = captioned(record, "Cells: agreement of two raters", of="Every pair of raters.")
-    lead = "{figure shows} every pair of raters that share enough items."
-    return Exhibit(
-        "{figure shows} agreement coefficients, and {table} the numbers.",
-        [Drawn(result, captioned(record, "Points: coefficients", lines))],
-        [Laid(agreement_tables(result, report.names))],
-        further=[Exhibit(lead, [Drawn(result, pairs, part, part)]) for part in parts(result)],
-    )
-
-
-@exhibit(
-    "alt_test",
-    method=(
-        "The alternative annotator test: a one-sided paired t test for each annotator, adjusted over "
-        "annotators; intervals are percentiles of bootstrap draws."
-    ),
-    headline=lambda result, _, report: passed_tests(result, report.names),
-)
-def alt_test(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """The alternative annotator test, and its winning rates over epsilon."""
-    lead = (
-        "The alternative annotator test [@calderon2025] tests for each person whether a model agrees as well "
-        "with the others as that person does. {figure} and {table} show the share of people against whom "
-        "the model wins, and how often it agrees at least as well."
-    )
-    lines = "lines: {level} percentile bootstrap intervals, {drawn}"
-    text = captioned(record, "Points: rates, filled where the model passes", lines, "vertical lines: 0.5")
-    over = captioned(record, "Lines: winning rates", of="Over epsilon.")
-    further = [
-        Exhibit(
-            "{figure shows} the same for other values of epsilon, the advantage that people must have to be "
-            "worth their cost: points mark the smallest with which a model passes.",
-            [Drawn(result, over, part, part)],
-        )
-        for part in parts(result)
-    ]
-    if further:  # the test of each person is known
-        title = f"{ended(plain(record.title))} Over epsilon."
-        table = Laid([curve_table(result, report.names)], title, "epsilon")
-        further.append(Exhibit("{table gives} the winning rate with each epsilon.", tables=[table]))
-    return Exhibit(
-        lead,
-        [Drawn(result, text)],
-        [Laid(alt_test_tables(result, report.names))],
-        passed_tests(result, report.names),
-        further,
-    )
-
-
 def passed_tests(result: Result, names: ColumnNames) -> str:
     """How many tests are passed, and by which models where they are few."""
     names_of_models = [
@@ -161,6 +102,36 @@ def _tested(frame: pd.DataFrame, names: ColumnNames) -> dict[str, pd.Series[str]
     return {"dimension": dimension, "Model": frame["model"].map(partial(names.of, "judge"))}
 
 
+def curve_table(result: Result, names: ColumnNames) -> GT:
+    """Winning rates of an alternative annotator test over epsilon."""
+    frame = epsilon_curve(result, at_equal_steps(epsilons(result))).frame
+    cells = spread(
+        frame,
+        _tested(frame, names),
+        frame["epsilon"].map("{:g}".format),
+        lambda row: _rate(row["winning_rate"]) or "no test",
+    )
+    note = "Winning rate with each epsilon; a model passes from 0.5."
+    return styled_table(cells, groups="dimension", note=note)
+
+
+def at_equal_steps(values: Sequence[float]) -> list[float]:
+    """Some of many values at equal steps, ends included."""
+    last = len(values) - 1
+    return [float(values[round(k * last / (SHOWN_EPSILONS - 1))]) for k in range(SHOWN_EPSILONS)]
+
+
+def _over_epsilon(result: Result, record: RecordedResult, report: ReportData) -> list[Exhibit]:
+    """Winning rates over epsilon in numbers, where the test of each person is known."""
+    if not parts(result):
+        return []
+    table = Laid(
+        [curve_table(result, report.names)], f"{ended(plain(record.title))} Over epsilon.", "epsilon"
+    )
+    return [Exhibit("{table gives} the winning rate with each epsilon.", tables=[table])]
+
+
+@tables_of("alt_test", reading=passed_tests, headline=passed_tests, more=_over_epsilon)
 def alt_test_tables(result: Result, names: ColumnNames) -> list[GT]:
     """Winning rates and advantage probabilities of every model."""
     frame = result.frame
@@ -200,17 +171,7 @@ def _smallest(row: Row) -> str:
     return true_minus(rounded_up(float(row["smallest_epsilon"]), 2, float(row["epsilon"])))
 
 
-@figure_and_tables(
-    "alt_power",
-    lead=(
-        "{figure} and {table} show the power of the test with a panel like this one: how often a model "
-        "passes that agrees with people as well as they agree with each other, one that knows their "
-        "consensus, and one that is behind people by exactly epsilon and should not pass."
-    ),
-    figure="Lines: shares of simulated studies that a model passes",
-    lines="bands: {level} intervals of the simulation",
-    method="The test is run on simulated panels; intervals are Wilson's.",
-)
+@tables_of("alt_power")
 def alt_power(result: Result, names: ColumnNames) -> list[GT]:
     """Probability of passing over the number of items, for a panel and models of known agreement."""
     frame = result.frame.reset_index(drop=True)
@@ -235,6 +196,7 @@ def alt_power(result: Result, names: ColumnNames) -> list[GT]:
     return [styled_table(table, n_left=1, note=note)]
 
 
+@tables_of("agreement")
 def agreement_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """The coefficients that are reported most, those compared as columns; all others are in the folder."""
     frame = result.frame.copy()
@@ -258,25 +220,6 @@ def agreement_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     note = with_gaps(note, table, "not defined for that comparison")
     parts = side_by_side(table, 2)
     return {name: styled_table(part, groups="dimension", note=note) for name, part in parts.items()}
-
-
-def at_equal_steps(values: Sequence[float]) -> list[float]:
-    """Some of many values at equal steps, ends included."""
-    last = len(values) - 1
-    return [float(values[round(k * last / (SHOWN_EPSILONS - 1))]) for k in range(SHOWN_EPSILONS)]
-
-
-def curve_table(result: Result, names: ColumnNames) -> GT:
-    """Winning rates of an alternative annotator test over epsilon."""
-    frame = epsilon_curve(result, at_equal_steps(epsilons(result))).frame
-    cells = spread(
-        frame,
-        _tested(frame, names),
-        frame["epsilon"].map("{:g}".format),
-        lambda row: _rate(row["winning_rate"]) or "no test",
-    )
-    note = "Winning rate with each epsilon; a model passes from 0.5."
-    return styled_table(cells, groups="dimension", note=note)
 
 
 @exhibit("both_answers", of="alt_test")

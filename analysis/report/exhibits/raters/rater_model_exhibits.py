@@ -18,7 +18,7 @@ from ....figures.raters.rater_model_figures import (
 )
 from ....results import Result
 from ...method_sentences import code, plain
-from ...report_data import ReportData, parts
+from ...report_data import ReportData
 from ...sentences.rater_sentences import count_predicted_shares, predicted_in_words
 from ...table_format import (
     Row,
@@ -33,7 +33,8 @@ from ...table_format import (
     styled_table,
     with_probability,
 )
-from ..exhibit_registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, level
+from ..exhibit_registry import Drawn, Exhibit, Laid, ended, level
+from ..template import tables_of
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -52,90 +53,26 @@ NOT_IDENTIFIED = (
 
 
 CHECK = "check"
-POSTERIOR = "lines: {level} posterior intervals"
 
 
-@exhibit("rater_model", method="A Bayesian model of ordinal ratings; estimates are posterior means.")
-def rater_model(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """The model of ordinal ratings: groups, single raters, priors, check."""
-    lead = (
-        "{figure shows} the estimates of each group, and {table} the numbers. Quality is what people agree "
-        "on; a correlation of 1 with it would mean that a judge's rating follows people's consensus without "
-        "noise."
-    )
-    raters = captioned(record, "Points: posterior means of single raters", POSTERIOR, of="Rater by rater.")
-    severity = "{figure shows} how severe and how discriminating each rater is."
-    further = {"judges": Exhibit(severity, [Drawn(result, raters, "judges", "judges")])}
-    tables = rater_model_tables(result, report.names)
-    return _model(
-        result, record, report, lead, captioned(record, "Points: posterior means", POSTERIOR), tables, further
-    )
-
-
-@exhibit(
-    "dimension_model", method="A Bayesian model of several ordinal ratings; estimates are posterior means."
-)
-def dimension_model(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """The model of several dimensions."""
-    lead = (
-        "{figure shows} latent correlations between dimensions, free of the rating scale and of how often "
-        "each rating is given; {table ranks} the correlates of the main dimension in single ratings, which "
-        "can be compared between people and a model that was asked once."
-    )
-    text = captioned(record, "Cells: posterior means of latent correlations")
-    return _model(result, record, report, lead, text, dimension_model_tables(result, report.names), {})
-
-
-@exhibit(
-    "label_model",
-    method="A Bayesian model of labels with unknown true classes; estimates are posterior means.",
-)
-def label_model(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """The model of labels: confusions, accuracy, certainty of items, priors, check."""
-    lead = (
-        "{figure shows} how people and models confuse the labels, and {table} their accuracy, as far as "
-        "labels alone can identify it: true classes are those to which all judges together point."
-    )
-    what = "Cells: posterior means of the shares in which a true class gets each label"
-    sure = captioned(
-        record,
-        "Bars: items by the posterior probability of their most probable class",
-        of="Certainty of items.",
-    )
-    certainty = "{figure shows} how certain the true class of each item is."
-    further = {"certainty": Exhibit(certainty, [Drawn(result, sure, "certainty", "certainty")])}
-    tables = label_model_tables(result, report.names)
-    return _model(result, record, report, lead, captioned(record, what), tables, further)
-
-
-def _model(
-    result: Result,
-    record: RecordedResult,
-    report: ReportData,
-    lead: str,
-    text: str,
-    tables: Mapping[str, GT] | list[GT],
-    further: Mapping[str, Exhibit],
-) -> Exhibit:
-    """A model with its verdict, further figures, priors and predictive check."""
-    title = ended(plain(record.title))
-    below = [further[part] for part in parts(result) if part in further]
-    below += [assumptions(result, title), predictive_check(result, title, report.names)]
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables, title)], verdict_box(record, report), below)
-
-
-def verdict_box(record: RecordedResult, report: ReportData) -> str:
+def verdict_box(result: Result, names: ColumnNames) -> str:
     """Whether the draws of a model can be used, in a box: a warning where a check failed."""
-    text = " ".join(record.settings.get("verdict") or [])
+    text = " ".join(result.settings.get("verdict") or [])
     if not text:
         return ""
     options = iter(re.findall("`([^`]+)`", text))  # set as code, as they are typed
-    plain_text = plain(in_words(re.sub("`[^`]+`", "\0", text), report.labels))
+    plain_text = plain(in_words(re.sub("`[^`]+`", "\0", text), names.labels))
     plain_text = re.sub("\0", lambda _: code(next(options)), plain_text)
     box = 'note title="Can these draws be used?"'
-    if not record.settings.get("passed", True):
+    if not result.settings.get("passed", True):
         box = 'warning title="Some checks of this model failed"'
     return f"::: {{.callout-{box}}}\n{plain_text}\n:::"
+
+
+def _priors_and_check(result: Result, record: RecordedResult, report: ReportData) -> list[Exhibit]:
+    """The priors of a model, and its predictions compared with the data."""
+    title = ended(plain(record.title))
+    return [assumptions(result, title), predictive_check(result, title, report.names)]
 
 
 def assumptions(result: Result, title: str) -> Exhibit:
@@ -249,6 +186,7 @@ def _distribution(text: object) -> str:
     return re.sub(r"-(?=[\d.])", "\N{MINUS SIGN}", capitalised(text))
 
 
+@tables_of("rater_model", reading=verdict_box, more=_priors_and_check)
 def rater_model_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Estimates of each group, and the bias of each model towards levels of covariates."""
     ends = set(result.settings.get("at_the_end") or ())
@@ -293,6 +231,7 @@ def _with_observed(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([frame, observed_rows]).sort_index(kind="stable")
 
 
+@tables_of("dimension_model", reading=verdict_box, more=_priors_and_check)
 def dimension_model_tables(result: Result, names: ColumnNames) -> list[GT]:
     """Latent correlations with the main dimension, and how probably each is the strongest."""
     strongest = result.extra["strongest"]
@@ -313,6 +252,7 @@ def dimension_model_tables(result: Result, names: ColumnNames) -> list[GT]:
     return tables
 
 
+@tables_of("label_model", reading=verdict_box, more=_priors_and_check)
 def label_model_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Accuracy and agreement with a person, prevalence of the labels, and each model against a person."""
     # Results of before name them "fresh".

@@ -13,7 +13,6 @@ from ....frames.rounding import percentage
 from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...method_sentences import plain
-from ...report_data import ReportData
 from ...sentences.rater_sentences import (
     closest_in_words,
     find_highest_correlation,
@@ -37,87 +36,13 @@ from ...table_format import (
     with_gaps,
     with_probability,
 )
-from ..exhibit_registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables
+from ..template import tables_of
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import RecordedResult
 
-
-@exhibit(
-    "means",
-    method=(
-        "Ratings of an item are averaged over samples and people, then over items. Intervals are normal, "
-        "with bootstrap standard errors."
-    ),
-)
-def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Mean ratings; the radar of the same means is not repeated here."""
-    lines = "lines: {level} intervals with bootstrap standard errors, {drawn}"
-    text = captioned(record, "Points: means of item means", lines)
-    return Exhibit(
-        "{figure shows} mean ratings, and {table} the numbers.",
-        [Drawn(result, text)],
-        [Laid(means_tables(result, report.names))],
-    )
-
-
-@exhibit("distributions", method="Single ratings are counted.")
-def distributions(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Distribution of ratings."""
-    text = captioned(record, "Bars: shares of single ratings")
-    return Exhibit("{figure shows} how often people and models gave each rating.", [Drawn(result, text)])
-
-
-def _closest(result: Result, record: RecordedResult, report: ReportData) -> str:
-    """The highest correlation of a model with people over all items."""
-    overall = _over_all(result.frame, result)
-    named = [
-        (
-            CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"])),
-            report.names.of("judge", row["judge"]),
-            dimension_of(report.names, row["dimension"]),
-        )
-        for row in overall.to_dict("records")
-    ]
-    correlation = find_highest_correlation(overall, named)
-    return "" if correlation is None else closest_in_words(correlation)
-
-
-@exhibit(
-    "correlations",
-    method=(
-        "Correlations over items between the people's mean and the model. Intervals and p values are normal "
-        "on Fisher's scale, with bootstrap standard errors; p values are adjusted by Holm's procedure."
-    ),
-    headline=_closest,
-)
-def correlations(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Correlations of models with people."""
-    lead = (
-        "{figure shows} how closely each model follows the mean of people, and {table} the numbers. "
-        f"Lines are {intervals(result.settings)}; stars mark correlations that differ from zero."
-    )
-    lines = "lines: {level} intervals with bootstrap standard errors on Fisher's scale, {drawn}"
-    text = captioned(record, "Points: correlations between the people's mean and the model", lines)
-    tables = correlation_tables(result, report.names)
-    return Exhibit(lead, [Drawn(result, text)], [Laid(tables)])
-
-
-@exhibit(
-    "rating_lines",
-    method="Least squares of a model's ratings on the people's mean; bands from bootstrap draws.",
-)
-def rating_lines(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """Ratings of a model against those of people."""
-    lead = (
-        "{figure plots} a model's rating of each item against people's mean; on the dashed line both agree."
-    )
-    lines = "lines: least squares, of up to three with {level} bootstrap bands, {drawn}"
-    return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])
-
-
+@tables_of("means")
 def means_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Means with standard deviations: a table for each group of raters, strata as rows."""
     tables = {}
@@ -138,6 +63,22 @@ def means_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     return tables
 
 
+def _closest(result: Result, names: ColumnNames) -> str:
+    """The highest correlation of a model with people over all items."""
+    overall = _over_all(result.frame, result)
+    named = [
+        (
+            CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"])),
+            names.of("judge", row["judge"]),
+            dimension_of(names, row["dimension"]),
+        )
+        for row in overall.to_dict("records")
+    ]
+    correlation = find_highest_correlation(overall, named)
+    return "" if correlation is None else closest_in_words(correlation)
+
+
+@tables_of("correlations", headline=_closest)
 def correlation_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Correlations of models with people: a table for each coefficient."""
     by = list(result.settings.get("by") or [])
@@ -176,9 +117,7 @@ def _strata(part: pd.DataFrame, by: Sequence[str], names: ColumnNames) -> list[l
     return [[names.of(column, value) for value in part[column]] for column in by]
 
 
-@figure_and_tables(
-    "coverage", lead="{table counts} who rated what.", method="Judges, items and ratings are counted."
-)
+@tables_of("coverage")
 def coverage(result: Result, names: ColumnNames) -> list[GT]:
     """Who rated what."""
     frame = result.frame
@@ -220,19 +159,7 @@ def strongest_correlates(result: Result, names: ColumnNames) -> str:
     return f"Strongest correlate of {main}: {'; '.join(texts)}." if texts else ""
 
 
-@figure_and_tables(
-    "dimension_correlations",
-    lead=(
-        "{figure shows} which dimensions go together, people below the diagonal and a model above it; "
-        "{table ranks} the correlates of the main dimension."
-    ),
-    figure="Cells: correlations over items, people below the diagonal, a model above it",
-    reading=strongest_correlates,
-    method=(
-        "Correlations over items between dimensions; intervals are normal on Fisher's scale, with bootstrap "
-        "standard errors; p values are adjusted by Holm's procedure."
-    ),
-)
+@tables_of("dimension_correlations", reading=strongest_correlates)
 def dimension_correlations(result: Result, names: ColumnNames) -> list[GT]:
     """How strongly each dimension goes with the main one, by group."""
     frame = result.extra["main"]
@@ -256,22 +183,7 @@ def complete_orders(result: Result, names: ColumnNames) -> str:
     return orders_in_words(orders(judges, order["estimate"], order["chance"]))
 
 
-@figure_and_tables(
-    "tier_accuracy",
-    lead=(
-        "{figure shows} how often ratings put the tiers of a topic in order, and {table} the numbers; ties "
-        "are counted and not dropped."
-    ),
-    figure="Points: shares",
-    lines="lines: Wilson's {level} intervals at the bootstrap standard error, {drawn}",
-    remark="vertical strokes: chance",
-    reading=complete_orders,
-    method=(
-        "Shares of topics in which ratings put the tiers in order, with Wilson's intervals at the bootstrap "
-        "standard error; p values by shuffling tiers within topics, adjusted by Holm's procedure."
-    ),
-    headline=lambda result, _, report: complete_orders(result, report.names),
-)
+@tables_of("tier_accuracy", reading=complete_orders, headline=complete_orders)
 def tier_accuracy(result: Result, names: ColumnNames) -> list[GT]:
     """How often the order of tiers is recovered."""
     frame = result.frame
@@ -289,20 +201,7 @@ def tier_accuracy(result: Result, names: ColumnNames) -> list[GT]:
     return [styled_table(table, groups="quantity", n_left=2)]
 
 
-@figure_and_tables(
-    "biases",
-    lead=(
-        "{figure shows} how models differ from people as raters. Self-preference compares ratings by a model "
-        "of its items and of other models' items with items by people of equal human quality, corrected for "
-        "the noise of the human means. {table has|have} all numbers."
-    ),
-    figure="Points: differences between a model and people",
-    lines="lines: {level} intervals with bootstrap standard errors, {drawn}",
-    method=(
-        "Differences between a model and people on the same items; intervals are normal with bootstrap "
-        "standard errors; p values are adjusted by Holm's procedure."
-    ),
-)
+@tables_of("biases")
 def biases(result: Result, names: ColumnNames) -> dict[str, GT]:
     """How models differ from people, one row a quantity and judge, dimensions as columns."""
     frame = _over_all(result.frame, result)

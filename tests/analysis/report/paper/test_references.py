@@ -8,11 +8,11 @@ import re
 import pytest
 
 from conjury.analysis import conjoint, raters
+from conjury.analysis.frames.kinds import kind_of, kinds
 from conjury.analysis.pipeline.manifest import RecordedResult
 from conjury.analysis.report.markup import read_bibliography
 from conjury.analysis.report.paper.references import (
     BIBLIOGRAPHY,
-    OF_KINDS,
     OF_SETTINGS,
     cite,
     entries,
@@ -26,7 +26,8 @@ DOCUMENTED = {
 
 
 def test_every_reference_is_in_the_bibliography_with_authors_and_year() -> None:
-    used = {key for keys in (*OF_KINDS.values(), *OF_SETTINGS.values()) for key in keys}
+    of_kinds = [kind.references for kind in kinds().values()]
+    used = {key for keys in (*of_kinds, *OF_SETTINGS.values()) for key in keys}
     assert used <= set(entries())
     assert all(re.search(r"\(\d{4}\), \S", cite(key)) for key in used - {"holm1979"})
 
@@ -35,7 +36,7 @@ def test_every_reference_is_in_the_bibliography_with_authors_and_year() -> None:
 def test_references_are_those_of_the_estimator(kind: str) -> None:
     text = inspect.getdoc(DOCUMENTED[kind]) or ""
     known = read_bibliography(BIBLIOGRAPHY)
-    authors = [known[key]["author"].split(",")[0] for key in OF_KINDS[kind]]
+    authors = [known[key]["author"].split(",")[0] for key in kind_of(kind).references]
     assert any(author in text for author in authors), (kind, authors)
 
 

@@ -1,14 +1,17 @@
-"""What results say and do not say: every kind that claims something, and what its intervals are about."""
+"""Rows of kinds of results fit what code registers; what results say and do not say."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm_diffs
-from conjury.analysis.frames.claims import claims_by_kind
-from conjury.analysis.report.exhibits import KINDS
+from conjury.analysis.figures import figure_registry
+from conjury.analysis.frames.kinds import kinds
+from conjury.analysis.report.exhibits import EXHIBITS
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
@@ -34,9 +37,35 @@ CHOICES = pd.DataFrame(
 
 
 def test_every_kind_of_a_report_claims_something_or_describes() -> None:
-    claiming = set(KINDS) - set(claims_by_kind())
-    assert claiming <= DESCRIPTIONS, claiming - DESCRIPTIONS
-    assert not DESCRIPTIONS & set(claims_by_kind())
+    claiming = {name for name, kind in kinds().items() if kind.claims is not None}
+    assert set(EXHIBITS) <= claiming | DESCRIPTIONS
+    assert not DESCRIPTIONS & claiming
+
+
+def test_every_exhibit_has_a_row_and_one_text_of_its_method_at_most() -> None:
+    assert set(EXHIBITS) <= set(kinds())
+    assert not [name for name, builder in EXHIBITS.items() if builder.method and kinds()[name].method]
+    assert all(EXHIBITS[name].of is None for name, kind in kinds().items() if kind.lead)
+
+
+def test_figures_that_rows_have_texts_of_are_drawn() -> None:
+    drawn = figure_registry._kinds()
+    for name, kind in kinds().items():
+        assert not kind.figure or "" in drawn[name], name
+        assert set(kind.further) <= set(drawn.get(name, {})), name
+
+
+FILLED = {"figure", "table", "title", "name", "level", "drawn", "clustered"}
+BY_CODE = {"notes", "rule", "numeric", "judge", "of_whom", "analysed"}
+
+
+def test_placeholders_of_texts_are_filled() -> None:
+    for name, kind in kinds().items():
+        further = [text for part in kind.further.values() for text in (part.lead, part.figure)]
+        texts = " ".join([kind.lead, kind.figure, kind.table, *further])
+        assert set(re.findall(r"\{(\w+)", texts)) <= FILLED | BY_CODE, name
+        assert texts.count("{") == texts.count("}"), name
+        assert not re.findall(r"[{}]", kind.method + kind.quantity), name
 
 
 def test_claims_of_groups_warn_of_differences_between_references() -> None:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...figures.benchmark.benchmark_labels import STATUSES, label_in_words
-from ...figures.labels import ColumnNames
-from ...results import Result
-from ..blocks import raw_block
-from ..method_sentences import plain
-from ..report_data import ReportData
-from .exhibit_registry import Exhibit, exhibit
+from ....figures.benchmark.benchmark_labels import STATUSES, label_in_words
+from ....figures.labels import ColumnNames
+from ....results import Result
+from ...blocks import raw_block
+from ...method_sentences import plain
+from ...report_data import ReportData
+from ..exhibit_registry import Exhibit, exhibit
 
 if TYPE_CHECKING:
-    from ...pipeline.manifest import RecordedResult
+    from ....pipeline.manifest import RecordedResult
 
 LONGEST = 1_200  # characters of a text that are shown
 LONGEST_ANSWER = 500  # and of a raw answer
@@ -39,7 +39,7 @@ TABLE = (
 SMALL = "font-size:85%;"
 
 
-@exhibit("cards", method="Items are chosen by the number of correct judges.")
+@exhibit("cards")
 def cards(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Items and answers verbatim."""
     return Exhibit(cards_markdown(result, report.names))

@@ -1,0 +1,106 @@
+"""What is said of each kind of result, wherever it is shown: one record a kind, a row of `data/kinds`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from .vocabulary import HUMAN
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a result says, and what does not follow from it, in sentences."""
+
+    says: str  # what may be concluded
+    does_not_say: str  # what is often concluded, and does not follow
+
+    def __str__(self) -> str:
+        return f"{self.says} {self.does_not_say}"
+
+
+@dataclass(frozen=True)
+class FurtherFigure:
+    """Texts of a further figure of a result."""
+
+    lead: str
+    figure: str  # its caption
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of result: all texts that depend on nothing else, and what is known of its intervals."""
+
+    # In texts, `{title}` is the title of the result with a full stop and `{name}` without one, `{level}` the
+    # level of its intervals, `{drawn}` what its bootstrap resampled, `{clustered}` the clusters of its
+    # intervals. `{figure}` and `{table has|have}` become references; an exhibit may fill further ones.
+    name: str
+    claims: Claims | None = None  # None for descriptions of data and for checks
+    about_units: bool = False  # whether claims name the units that intervals are about
+    resamples: bool = False  # whether its draws resample data; others are of posteriors or of statistics
+    references: tuple[str, ...] = ()  # keys of the bibliography
+    passport: str = ""  # methods of the passport that measure it: those whose label begins so
+    unmeasured: str = ""  # why the passport has none
+    quantity: str = ""  # what an analysis of a formula estimates
+    method: str = ""  # how it is computed
+    lead: str = ""  # what its figure and tables are
+    figure: str = ""  # caption of the figure; none without it
+    table: str = ""  # caption of the tables; without it the title
+    further: Mapping[str, FurtherFigure] = field(default_factory=dict)  # by the part that is drawn
+    once: tuple[str, ...] = ()  # parts of tables and figures that only the first result of a kind shows
+    by_group: bool = False  # whether each judge, prompt and variant has an exhibit
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """All kinds that have a row, by name."""
+    import yaml  # here, since results are imported by commands that print no texts
+
+    from conjury.inference.tables.files import KINDS
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    rows = {
+        name: row or {}
+        for path in sorted(KINDS.glob("*.yaml"))
+        for name, row in yaml.load(path.read_text(encoding="utf-8"), loader).items()
+    }
+    return {name: _kind(name, **row) for name, row in rows.items()}
+
+
+def _kind(name: str, **row: Any) -> Kind:
+    """The record of a row."""
+    row |= {key: tuple(row[key]) for key in ("references", "once") if key in row}
+    further = {part: FurtherFigure(**texts) for part, texts in row.pop("further", {}).items()}
+    claims = Claims(**row.pop("claims")) if "claims" in row else None
+    return Kind(name, claims=claims, further=further, **row)
+
+
+def kind_of(name: str) -> Kind:
+    """The record of a kind; an empty one where it has no row."""
+    return kinds().get(name) or Kind(name)
+
+
+UNITS = {
+    "pair_id": "other pairs from this design, shown to the same judges in the same way",
+    "task_id": "other tasks from this design, shown to the same judges in the same way",
+    "item_id": "other items of the same kind, and the same judges",
+}
+PEOPLE = "other people from the population that these were drawn from"
+OTHERS = "other values of {} of the same kind"
+
+
+def claims_of(name: str, settings: Mapping[str, Any]) -> Claims | None:
+    """What results of a kind say and do not say, with what their intervals are about; None for checks."""
+    kind, unit = kind_of(name), settings.get("id")
+    if kind.claims is None or not kind.about_units or not isinstance(unit, str) or not unit:
+        return kind.claims
+    about = " or ".join(dict.fromkeys(_about(column) for column in unit.split(" or ")))
+    return Claims(f"{kind.claims.says} Intervals are about {about}.", kind.claims.does_not_say)
+
+
+def _about(unit: str) -> str:
+    if unit in ("judge_id", "respondent_id", HUMAN):
+        return PEOPLE
+    return UNITS.get(unit) or OTHERS.format(f"`{unit}`")
