@@ -20,8 +20,9 @@ from .selection import SELECTED, selection_p
 
 _STEPS, _CHANGE = 20_000, 1e-10  # of the EM algorithm
 _FEW = 5  # labelled units of a class, below which Rogan-Gladen rates are unreliable
+# Singular value of the contrasts between classes, below which the judge does not distinguish them.
 _SINGULAR = 1e-8
-_OUTSIDE = 1e-9
+_OUTSIDE = 1e-9  # rates below 0 by less are rounding
 
 
 @dataclass(frozen=True)

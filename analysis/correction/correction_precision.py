@@ -27,7 +27,7 @@ from ..numerics.operating import satterthwaite
 from .debias import FEWEST_DF, FOLDS
 
 NODES = ndtri((np.arange(200) + 0.5) / 200)  # of equal probability under the standard normal
-CANDIDATES = 400
+CANDIDATES = 400  # of a coarse search, then of a fine one around its best
 FEWEST = 2  # people
 
 

@@ -34,8 +34,8 @@ from ..numerics.sandwich import positive_semidefinite
 
 Tuning = Literal["coefficient", "scalar", "matrix", "none"]
 FOLDS = 5
-_SINGULAR = 1e-9
-_ROUNDING = 1e-20
+_SINGULAR = 1e-9  # relative to the largest eigenvalue: models that differ by less agree but for rounding
+_ROUNDING = 1e-20  # relative to people's variance: a smaller variance is none
 FEWEST_DF = 2  # degrees of freedom from which a correlation says something
 
 

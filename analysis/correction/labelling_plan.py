@@ -21,7 +21,7 @@ from .first_study import PilotEstimates, measured_of
 from .labelling_strata import PRIOR, precision_gain, strata_plan
 from .sources import low_correlation
 
-PEOPLE = (25, 50, 100, 200, 400, 800, 1600)
+PEOPLE = (25, 50, 100, 200, 400, 800, 1600)  # doubled, since precision grows with the root
 FEW = 30  # people from whom rho is too uncertain to rely on
 MOST = 1e7  # people
 

@@ -18,7 +18,7 @@ from .inline import color_variables, inline_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PIXELS_PER_INCH = 96
+PIXELS_PER_INCH = 96  # of CSS
 STYLE = """
 main { max-width: 60rem; margin: 0 auto; padding: 1rem; }
 .code, .note { color: var(--muted); }

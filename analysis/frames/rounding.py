@@ -8,7 +8,7 @@ from collections.abc import Iterable
 MORE_DIGITS = 4  # at most so many further digits; numbers closer to a limit than these show count as equal
 P_LIMITS = (0.001, 0.01, 0.05, 0.1)  # levels with which readers compare p values
 NULLS = (0.0, 0.5)  # values that an interval excludes or contains: no effect, and indifference
-SMALLEST_P = 0.001
+SMALLEST_P = 0.001  # smaller p values are written as below it
 
 
 def digits_beside(values: Iterable[float], digits: int, limits: Iterable[float]) -> int:

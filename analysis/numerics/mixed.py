@@ -15,12 +15,12 @@ from scipy.special import expit, logit, logsumexp
 
 from .types import Floats
 
-_START = 0.3
+_START = 0.3  # relative standard deviations at the start
 _SCORING_STEPS = 100
-_HALVINGS = 30
-_ZERO = 1e-5
-_DIFFERENCE = 1e-4
-_NEWTON_STEPS = 8
+_HALVINGS = 30  # of a step that does not raise the likelihood
+_ZERO = 1e-5  # relative standard deviations below which one is on the boundary
+_DIFFERENCE = 1e-4  # relative step of central differences
+_NEWTON_STEPS = 8  # each doubles the correct digits that scoring left
 
 
 @dataclass(frozen=True)
@@ -230,8 +230,8 @@ def _information(products: CrossProducts, ratio: np.ndarray, hat: np.ndarray) ->
     return information
 
 
-QUADRATURE = 25
-NEWTON = 50
+QUADRATURE = 25  # nodes around the mode of each item's intercept
+NEWTON = 50  # at most, to the mode of each item's intercept
 STEP = 1e-4  # of the numerical derivative of the gradient
 BOUNDARY = 1e-6  # log likelihood that a positive variance must gain
 FLAT = 1e-3  # gradient, per answer, that counts as none

@@ -24,8 +24,8 @@ from .types import Codes, Floats
 LARGEST = 100.0  # relative standard deviation beyond which a likelihood is flat
 ZERO = 1e-4  # relative standard deviation taken as none
 NEAR_ZERO = 0.05  # below it Newton steps are not to be trusted
-DIFFERENCE = 1e-4
-NEWTON_STEPS = 8
+DIFFERENCE = 1e-4  # step of central differences of the slope
+NEWTON_STEPS = 8  # all with one curvature; where they do not suffice, the fit descends instead
 ENOUGH = 1e-3  # of deviance
 
 

@@ -30,7 +30,7 @@ from ..pipeline.manifest import FIT, results_of
 from .markup import to_html
 from .pdf import require, typeset
 
-CELL_TIMEOUT = 1800
+CELL_TIMEOUT = 1800  # half an hour for one cell
 CELL = re.compile(r"executing the following cell:\s*\n-{5,}\n(.*?)\n-{5,}\n", re.DOTALL)
 OWN_ERRORS = ("InputError", "ConjuryError", "MissingDependency")
 BANNER = (

@@ -92,7 +92,7 @@ def published(result: Drawable, style: FigureStyle, *, judge: str | None = None)
     return fig
 
 
-FLOOR = 1e-17
+FLOOR = 1e-17  # on a logarithmic axis a difference of 0 is drawn here
 
 
 TOLERANCE = 1e-8
