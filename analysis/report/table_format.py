@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..figures.benchmark.benchmark_labels import METRIC_LABELS
 from ..figures.conjoint.effect_figures import is_reference
 from ..figures.labels import (
     ColumnNames,
@@ -30,6 +29,8 @@ from ..frames import rounding
 from ..frames.reported_intervals import BY_ERRORS
 from ..frames.rounding import NULLS, digits_beside
 from ..frames.vocabulary import HUMAN
+from ..numerics.metrics.label_metrics import METRICS
+from ..numerics.metrics.probability_metrics import PROBABILITY_METRICS
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -315,9 +316,9 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
         if isinstance(key, tuple) and ("_" in key[1] or (key[0] == "judges" and re.search(r"\d", key[1]))):
             result = re.sub(_whole(key[1]), lambda _, text=label: text, result)  # type: ignore[misc]
     result = re.sub(_whole("p_holm"), "adjusted p", result)
-    for name, metric in METRIC_LABELS.items():
-        if "_" in name or name in ACRONYMS:
-            result = re.sub(_whole(name), metric if metric[1:2].isupper() else _uncapitalised(metric), result)
+    for metric in (*METRICS, *PROBABILITY_METRICS):
+        if "_" in metric.name or metric.name in ACRONYMS:
+            result = re.sub(_whole(metric.name), metric.phrase, result)
     return true_minus(re.sub(ID, lambda match: match[0].replace("_", " "), result))
 
 
@@ -334,10 +335,6 @@ def _level_in_words(labels: Mapping[LabelKey, str], match: re.Match[str]) -> str
 def _whole(name: str) -> str:
     """A pattern of a name that is neither part of a longer one nor in quotes."""
     return rf"(?<![\w./'`\"-]){re.escape(name)}(?![\w'`\"]|-\w|\.\w)"
-
-
-def _uncapitalised(metric: str) -> str:
-    return metric if metric.startswith("Matthews") else metric[:1].lower() + metric[1:]
 
 
 def in_brackets(what: str, table: pd.DataFrame) -> str:

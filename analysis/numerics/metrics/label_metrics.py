@@ -162,11 +162,23 @@ def _missing(answers: LabelledAnswers, place: int) -> Flags:
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A metric of labels: of all classes together, or one of each class or gold label."""
+class NamedMetric:
+    """The name of a metric with its label."""
 
     name: str
     label: str
+
+    @property
+    def phrase(self) -> str:
+        """The label within a sentence, where proper names and abbreviations keep their capitals."""
+        is_word = self.label[1:2].islower() and not self.label.startswith(("Brier", "Matthews"))
+        return self.label[:1].lower() + self.label[1:] if is_word else self.label
+
+
+@dataclass(frozen=True)
+class Metric(NamedMetric):
+    """A metric of labels: of all classes together, or one of each class or gold label."""
+
     values: Callable[[Margins], Floats]  # shape (B,); of each class (B, K), of each gold label (B, L)
     # expected under random answers, from the units of each of K classes: one number, or one of each class
     random: Callable[[Floats], float | Floats]

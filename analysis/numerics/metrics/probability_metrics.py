@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from .label_metrics import NamedMetric
+
 
 @dataclass(frozen=True)
-class ProbabilityMetric:
+class ProbabilityMetric(NamedMetric):
     """A metric of the probabilities that judges give to labels."""
 
-    name: str
-    label: str
     least: float = -math.inf
     # whether its draws exceed the estimate by noise, so that intervals are reflected at the estimate
     is_reflected: bool = False

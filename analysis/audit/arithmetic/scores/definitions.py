@@ -8,6 +8,7 @@ from typing import Any
 
 from conjury.inference.errors import did_you_mean, listed
 
+from ....numerics.metrics.label_metrics import OVERALL as METRICS
 from ..findings import Group
 from ..numbers import Interval, Printed, Rounding
 from ..settings import as_whole, one_of, refuse, whole
@@ -19,16 +20,18 @@ SAME = {"balanced_accuracy": "macro_recall"}  # other names of scores
 OF_TWO = ("recall", "precision", "f1", "specificity", "npv")  # of the positive or the other class
 TREATMENTS = ("wrong", "excluded")
 OTHER = {  # other definitions of a score, by name
-    "macro_f1": {
-        "weighted F1": "weighted_f1",
-        "micro F1": "micro_f1",
-        "F1 of macro precision and macro recall": "f1_of_averages",
-    },
-    "weighted_f1": {"macro F1": "macro_f1", "micro F1": "micro_f1"},
-    "macro_precision": {"weighted precision": "weighted_precision"},
-    "weighted_precision": {"macro precision": "macro_precision"},
-    "accuracy": {"balanced accuracy": "macro_recall"},
-    "macro_recall": {"accuracy": "accuracy"},
+    "macro_f1": ("weighted_f1", "micro_f1", "f1_of_averages"),
+    "weighted_f1": ("macro_f1", "micro_f1"),
+    "macro_precision": ("weighted_precision",),
+    "weighted_precision": ("macro_precision",),
+    "accuracy": ("macro_recall",),
+    "macro_recall": ("accuracy",),
+}
+LABELS = {name: metric.phrase for name, metric in METRICS.items()} | {
+    "macro_recall": METRICS["balanced_accuracy"].phrase,
+    "macro_precision": "macro precision",
+    "weighted_precision": "weighted precision",
+    "f1_of_averages": "F1 of macro precision and macro recall",
 }
 
 
@@ -188,7 +191,7 @@ def definitions(group: Group) -> Iterator[ScoreDefinition]:
     definition = ScoreDefinition("as stated", scored_layout, measures)
     yield definition
     for role, measure in measures.items():
-        for words, option in OTHER.get(measure.name, {}).items():
+        for option in OTHER.get(measure.name, ()):
             same = (
                 option == "micro_f1"
                 and Measure("accuracy") in measures.values()
@@ -196,7 +199,7 @@ def definitions(group: Group) -> Iterator[ScoreDefinition]:
             )
             if not same or measures.get("accuracy") is not None:
                 yield replace(
-                    definition, name=f"{role}: {words}", measures={**measures, role: Measure(option)}
+                    definition, name=f"{role}: {LABELS[option]}", measures={**measures, role: Measure(option)}
                 )
         if len(layout.classes) == 2 and measure.name == "macro_f1":
             for k, name in enumerate(layout.classes):

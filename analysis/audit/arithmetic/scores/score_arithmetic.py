@@ -17,7 +17,7 @@ from ..settings import as_whole, refuse, whole
 from .averages import check_folds, check_runs
 from .classes import check_classes
 from .definitions import several_classes, squared
-from .score_formulas import OTHER, SCORES, exact_score
+from .score_formulas import LABELS, OTHER, SCORES, exact_score
 
 SLACK = 1e-9  # error of floating-point scores, by which candidates are found before exact arithmetic decides
 RECALL = "recall:"
@@ -91,8 +91,9 @@ def check_scores(group: Group) -> Iterator[Finding]:
     meaning = {role: role for role in roles}
     tried: dict[str, Callable[[], bool]] = {"as stated": partial(_exists, group, counts, meaning)}
     for role in roles:
-        for name, score in OTHER.get(role, {}).items():
+        for score in OTHER.get(role, ()):
             if not averaged:
+                name = LABELS[score]
                 label = name if len([r for r in roles if r in OTHER]) == 1 else f"{role}: {name}"
                 tried[label] = partial(_exists, group, counts, meaning | {role: score})
     for rounding in ROUNDINGS[1:]:

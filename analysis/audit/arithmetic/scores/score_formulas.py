@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ....numerics.metrics.label_metrics import OVERALL
+
 Formula = Callable[[Any, Any, int, int], Any]  # of true positives, true negatives, positives, negatives
 
 
@@ -88,18 +90,19 @@ SCORES: dict[str, Formula] = {
     "mcc": _signed_mcc,
 }
 OTHER = {  # other definitions of a published score, by role
-    "macro_f1": {
-        "F1 of the positive class": "f1",
-        "F1 of the negative class": "f1_negative",
-        "micro F1": "accuracy",
-        "weighted F1": "weighted_f1",
-    },
-    "f1": {"macro F1": "macro_f1", "F1 of the negative class": "f1_negative", "weighted F1": "weighted_f1"},
-    "weighted_f1": {"macro F1": "macro_f1", "F1 of the positive class": "f1"},
-    "accuracy": {"balanced accuracy": "balanced_accuracy"},
-    "balanced_accuracy": {"accuracy": "accuracy"},
-    "precision": {"recall in place of precision": "recall"},
-    "recall": {"precision in place of recall": "precision"},
+    "macro_f1": ("f1", "f1_negative", "micro_f1", "weighted_f1"),
+    "f1": ("macro_f1", "f1_negative", "weighted_f1"),
+    "weighted_f1": ("macro_f1", "f1"),
+    "accuracy": ("balanced_accuracy",),
+    "balanced_accuracy": ("accuracy",),
+    "precision": ("recall",),
+    "recall": ("precision",),
+}
+LABELS = {name: metric.phrase for name, metric in OVERALL.items()} | {
+    "f1": "F1 of the positive class",
+    "f1_negative": "F1 of the negative class",
+    "precision": "precision in place of recall",
+    "recall": "recall in place of precision",
 }
 
 
