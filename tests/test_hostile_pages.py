@@ -25,7 +25,7 @@ from conjury.analysis.pipeline.standalone_results import write_checked_tables
 from conjury.analysis.report import Report
 from conjury.analysis.report import results_report as printing
 from conjury.analysis.report.blocks import raw_block
-from conjury.analysis.report.exhibits.labels.cards import card_markdown
+from conjury.analysis.report.exhibits.labels.cards_exhibit import card_markdown
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.method_sentences import plain
 from conjury.analysis.report.render import render

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.schema import SAMPLING
 
+from ..correction.correction_methods import PPI, PredictThenDebias
 from ..correction.item_corrections import (
     EstimateRows,
     EstimateVariances,
@@ -25,7 +26,6 @@ from ..correction.item_corrections import (
     refuse_chosen,
     stack_sources,
 )
-from ..correction.methods import PPI, PredictThenDebias
 from ..correction.sources import (
     AT_MOST_HALF,
     CLUSTERS,

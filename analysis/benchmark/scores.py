@@ -13,7 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
-from ..correction.methods import PredictThenDebias, correction_of
+from ..correction.correction_methods import PredictThenDebias, correction_of
 from ..correction.sources import refuse_unused
 from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM

@@ -212,7 +212,7 @@ CHECKS: dict[str, tuple[Question, Run]] = {}
 
 def check(question: Question) -> Callable[[Run], Run]:
     """Register the function that answers a question."""
-    # Its parameters name what it needs, see `CONTENT` in `check_runner.py`; what has a default is optional.
+    # Its parameters name what it needs, see `ABSENT` in `check_runner.py`; what has a default is optional.
 
     def register(run: Run) -> Run:
         @wraps(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..correction.methods import ALL_METHODS, Correct, SwappingErrors, correction_of
+from ..correction.correction_methods import ALL_METHODS, Correct, SwappingErrors, correction_of
 from ..frames.stored import is_stored, open_stored
 from .engines.coverage import with_coverage
 from .engines.few_clusters import warn_of_few_clusters

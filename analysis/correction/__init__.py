@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .bounds import covering_interval, tipping_share
+    from .correction_methods import CovariateAdjustment, DesignBased, PredictThenDebias, SwappingErrors
     from .labelling_plan import label_plan
-    from .methods import CovariateAdjustment, DesignBased, PredictThenDebias, SwappingErrors
     from .misclassification import calibration_split, rates
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
 
 _MODULES = {
     "bounds": ("covering_interval", "tipping_share"),
-    "methods": ("CovariateAdjustment", "DesignBased", "PredictThenDebias", "SwappingErrors"),
+    "correction_methods": ("CovariateAdjustment", "DesignBased", "PredictThenDebias", "SwappingErrors"),
     "misclassification": ("calibration_split", "rates"),
     "labelling_plan": ("label_plan",),
 }

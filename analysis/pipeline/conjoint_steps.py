@@ -21,7 +21,7 @@ from ..conjoint.prediction_powered import PredictionPowered
 from ..conjoint.preferences.by_formula import PREFERENCES
 from ..conjoint.request import is_independent
 from ..conjoint.verbs.people_diffs import PairCounts, people_diffs
-from ..correction.methods import PredictThenDebias
+from ..correction.correction_methods import PredictThenDebias
 from ..correction.sources import AT_MOST_HALF
 from ..frames.cells import is_repeat
 from ..frames.vocabulary import HUMAN

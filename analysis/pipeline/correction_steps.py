@@ -22,7 +22,7 @@ from ..benchmark import score, scores
 from ..benchmark.data.scoring import Scored
 from ..benchmark.data.units import conditions_of
 from ..benchmark.parse_status import WRONG
-from ..correction.methods import CovariateAdjustment, PredictThenDebias, names_of
+from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias, names_of
 from ..correction.sources import AT_MOST_HALF
 from ..frames.vocabulary import HUMAN
 from ..raters.descriptive import means, prediction_powered

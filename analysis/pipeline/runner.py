@@ -16,7 +16,7 @@ from conjury.inference.errors import InputError
 from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
 from ..conjoint.request import VCOVS, is_independent
-from ..correction.methods import CovariateAdjustment, PredictThenDebias
+from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias
 from ..numerics.intervals import METHODS, check_alpha
 from ..results import AnalysisStep, Result
 

@@ -16,7 +16,7 @@ from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, r
 from ..printing import console, print_notes, print_place, show_steps
 
 if TYPE_CHECKING:
-    from conjury.analysis.correction.methods import CovariateAdjustment, PredictThenDebias
+    from conjury.analysis.correction.correction_methods import CovariateAdjustment, PredictThenDebias
     from conjury.analysis.pipeline.fitting import PlannedFit, Tables
     from conjury.analysis.pipeline.loading import LoadedStudy
     from conjury.analysis.pipeline.runner import FittedResults
@@ -120,7 +120,7 @@ class CorrectionOptions:
     @property
     def method(self) -> PredictThenDebias | CovariateAdjustment | None:
         """The method of the correction; None without one."""
-        from conjury.analysis.correction.methods import CovariateAdjustment, PredictThenDebias
+        from conjury.analysis.correction.correction_methods import CovariateAdjustment, PredictThenDebias
 
         if self.correct is None:
             refuse_typed("applies to --correct; give both, or omit it.", self)

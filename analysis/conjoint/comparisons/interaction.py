@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.methods import (
+from ...correction.correction_methods import (
     CovariateAdjustment,
     DesignBased,
     PredictThenDebias,

@@ -11,8 +11,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import POSITIONS, PROBABILITY, SAMPLING
 
+from ...correction.correction_methods import ByModels, CovariateAdjustment, DesignBased
 from ...correction.item_corrections import doubt_of, refuse_chosen
-from ...correction.methods import ByModels, CovariateAdjustment, DesignBased
 from ...correction.sources import check_overlap, people_and_models, sampling_weights
 from ...frames.cells import AttributeCells, needed_columns
 from ...frames.variables import factor_codes, listed

@@ -13,6 +13,14 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import SAMPLING
 
+from ...correction.correction_methods import (
+    RELIABILITY,
+    ByModels,
+    CovariateAdjustment,
+    DesignBased,
+    PredictThenDebias,
+    names_of,
+)
 from ...correction.debias import (
     DebiasedEstimates,
     SourceEstimates,
@@ -21,14 +29,6 @@ from ...correction.debias import (
     debias,
     joint_df,
     units_of,
-)
-from ...correction.methods import (
-    RELIABILITY,
-    ByModels,
-    CovariateAdjustment,
-    DesignBased,
-    PredictThenDebias,
-    names_of,
 )
 from ...correction.sources import AT_MOST_HALF, low_correlation, people_and_models, weight_columns
 from ...frames.variables import listed

@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...correction.methods import SwappingErrors
+from ...correction.correction_methods import SwappingErrors
 from ...results import Result, row_labels, stack, tidy
 from ..engines.solution import infer
 from ..estimates import Estimates

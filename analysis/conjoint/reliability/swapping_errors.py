@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...correction.methods import RELIABILITY
+from ...correction.correction_methods import RELIABILITY
 from ...frames.rounding import percentage
 from ...frames.variables import warn_caller
 from ...numerics.rating_panel import RowClusters

@@ -7,7 +7,7 @@ from typing import Any
 
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.methods import Correct
+from ...correction.correction_methods import Correct
 from ...frames.variables import Formula
 from ..estimates import Estimates
 from ..estimation import estimate, estimate_as

@@ -12,7 +12,7 @@ from scipy.special import fdtrc
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.methods import Correct, pop_options
+from ...correction.correction_methods import Correct, pop_options
 from ...frames.variables import Formula
 from ...numerics.linear import least_squares
 from ..engines.solution import provenance, require_library

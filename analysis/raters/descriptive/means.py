@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.methods import PredictThenDebias, correction_of
+from ...correction.correction_methods import PredictThenDebias, correction_of
 from ...correction.sources import refuse_unused
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.vocabulary import HUMAN

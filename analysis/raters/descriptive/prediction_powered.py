@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError, listed, not_percent
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import SAMPLING
 
+from ...correction.correction_methods import PPI
 from ...correction.debias import FOLDS, Tuning
 from ...correction.item_corrections import (
     CorrectedEstimates,
@@ -28,7 +29,6 @@ from ...correction.item_corrections import (
     stack_sources,
     weighted_mean,
 )
-from ...correction.methods import PPI
 from ...correction.sources import CLUSTERS, low_correlation
 from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ...numerics.bootstrap import unequal_clusters

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...conjoint.prediction_powered.covariate import BY_LEVEL
-from ...correction.methods import COVARIATE
+from ...correction.correction_methods import COVARIATE
 from ...figures.conjoint.conjoint_correction_figures import sources
 from ...figures.conjoint.effect_figures import series_in_words, stack_tables
 from ...figures.gain_labels import CORRECTED, PEOPLE, SOURCE, gain_definition, models_in_words

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conjury.analysis.correction import CovariateAdjustment, DesignBased, PredictThenDebias, SwappingErrors
-from conjury.analysis.correction.methods import ALL_METHODS, correction_of
+from conjury.analysis.correction.correction_methods import ALL_METHODS, correction_of
 from conjury.inference.errors import InputError
 
 

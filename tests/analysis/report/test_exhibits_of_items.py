@@ -20,7 +20,7 @@ from snapshots import shown
 from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.raters import prediction_powered
 from conjury.analysis.report import Report
-from conjury.analysis.report.exhibits.labels.cards import LONGEST_ANSWER, card_markdown, shown_text
+from conjury.analysis.report.exhibits.labels.cards_exhibit import LONGEST_ANSWER, card_markdown, shown_text
 from conjury.analysis.report.exhibits.published.published_numbers_exhibit import findings, inconsistent_table
 from conjury.analysis.report.exhibits.raters.agreement_exhibits import at_equal_steps
 from conjury.analysis.report.markup import to_html

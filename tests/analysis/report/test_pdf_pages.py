@@ -20,7 +20,7 @@ from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.runner import NamedResult, tables_of
 from conjury.analysis.raters import Result
 from conjury.analysis.report.blocks import captioned, picture, table_blocks
-from conjury.analysis.report.exhibits.labels.cards import cards_markdown
+from conjury.analysis.report.exhibits.labels.cards_exhibit import cards_markdown
 from conjury.analysis.report.render import assemble, execute, read_source, set_parameter
 from conjury.analysis.report.table_format import NO_BREAK, estimates_table, interval, number, styled_table
 from conjury.inference.tables import write_table

@@ -131,7 +131,7 @@ def test_the_shipped_table_is_read_by_method_and_quantity() -> None:
 
 
 def test_corrections_of_choices_are_measured() -> None:
-    from conjury.analysis.correction.methods import COVARIATE, DSL, PPI
+    from conjury.analysis.correction.correction_methods import COVARIATE, DSL, PPI
 
     named = {f"corrected effects, correct={name}" for name in (PPI, DSL, COVARIATE)}
     assert named <= set(rows()["method"])
