@@ -1,8 +1,8 @@
-"""The numbers of names that are no nouns, and of names that several classes have, may only fall.
+"""The numbers of names that are no nouns, and of names that several classes or modules have, may only fall.
 
 Values are nouns: `labels`, `result`, `rows`. CEILINGS has the number of bare participles, adverbs and
-pronouns in each layer; who renames some lowers it. A class has a name of its own: SHARED_CLASS_NAMES is the
-number of names that several classes have. Run from the root of a checkout.
+pronouns in each layer; who renames some lowers it. A class has a name of its own, and so has a module: SHARED
+has the numbers of names that several of them have. Run from the root of a checkout.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ BARE = re.compile(
 CEILINGS = {"analysis": 85, "inference": 37, "cli": 5}
 
 # `__all__` exports Bootstrap, Drawn, Job and Ratings, and own checks import Question; three of them are also
-# parts of study files, whose schema has their names.
-SHARED_CLASS_NAMES = 5
+# parts of study files, whose schema has their names. Pages import from both modules `choices` and from
+# `clusters` of trials; a check is in a module of its name, so there is another `clusters`.
+SHARED = {"class": 5, "module": 2}
 
 
 def bound_names(root: Path) -> Iterator[str]:
@@ -50,29 +51,39 @@ def problems(root: Path) -> Iterator[str]:
             yield f"{layer}: {total:,} such names are left; lower its ceiling in .ci/check_names.py to that."
 
 
-def shared_class_names(root: Path) -> Iterator[str]:
-    """Yield a sentence if more names than SHARED_CLASS_NAMES, or fewer, are those of several classes."""
-    names: defaultdict[str, list[str]] = defaultdict(list)
+def named(root: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield ``class`` or ``module``, its name, and where it is."""
     for layer in CEILINGS:
         for path in sorted((root / layer).rglob("*.py")):
+            place = path.relative_to(root).as_posix()
+            if path.stem != "__init__":
+                yield "module", path.stem, place
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ClassDef):
-                    names[node.name].append(f"{path.relative_to(root).as_posix()}:{node.lineno}")
-    shared = {name: places for name, places in sorted(names.items()) if len(places) > 1}
-    if len(shared) > SHARED_CLASS_NAMES:
-        listed = "; ".join(f"{name} ({', '.join(places)})" for name, places in shared.items())
-        yield (
-            f"{len(shared):,} names are those of several classes, and {SHARED_CLASS_NAMES:,} are allowed; "
-            f"name the new class by what only it holds. They are {listed}."
-        )
-    elif len(shared) < SHARED_CLASS_NAMES:
-        yield (
-            f"{len(shared):,} names are those of several classes; lower SHARED_CLASS_NAMES in "
-            ".ci/check_names.py to that."
-        )
+                    yield "class", node.name, f"{place}:{node.lineno}"
+
+
+def shared_names(root: Path) -> Iterator[str]:
+    """Yield a sentence for classes and for modules if more names than SHARED has, or fewer, are shared."""
+    names: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for kind, name, place in named(root):
+        names[kind, name].append(place)
+    for kind, ceiling in SHARED.items():
+        shared = {key[1]: at for key, at in sorted(names.items()) if key[0] == kind and len(at) > 1}
+        if len(shared) > ceiling:
+            listed = "; ".join(f"{name} ({', '.join(places)})" for name, places in shared.items())
+            yield (
+                f"{len(shared):,} names are those of more than one {kind}, and {ceiling:,} are allowed; "
+                f"name the new {kind} by what only it holds. They are {listed}."
+            )
+        elif len(shared) < ceiling:
+            yield (
+                f"{len(shared):,} names are those of more than one {kind}; lower SHARED in "
+                ".ci/check_names.py to that."
+            )
 
 
 if __name__ == "__main__":
-    found = [*problems(Path.cwd()), *shared_class_names(Path.cwd())]
+    found = [*problems(Path.cwd()), *shared_names(Path.cwd())]
     print(*found, sep="\n")
     sys.exit("Names are not as .ci/check_names.py says." if found else 0)

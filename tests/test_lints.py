@@ -54,19 +54,19 @@ def test_the_number_of_bare_names_may_only_fall(
 
 
 @pytest.mark.parametrize(("number", "reported"), [(2, False), (3, True), (1, True)])
-def test_the_number_of_shared_class_names_may_only_fall(
+def test_the_number_of_shared_names_may_only_fall(
     number: int, reported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = lint("check_names")
-    monkeypatch.setattr(names, "SHARED_CLASS_NAMES", 2)
-    for layer in ("analysis", "cli", "tests"):
+    monkeypatch.setattr(names, "SHARED", {"class": 2, "module": 2})
+    for layer, n in (("analysis", 3), ("cli", number), ("tests", 3)):
         (tmp_path / layer).mkdir()
-        code = "\n".join(["class Total: ...", *[f"class Sum{n}: ..." for n in range(3)]])
-        (tmp_path / layer / "sums.py").write_text(code, encoding="utf-8")
-    (tmp_path / "cli" / "sums.py").write_text(
-        "\n".join(f"class Sum{n}: ..." for n in range(number)), encoding="utf-8"
-    )
-    sentences = list(names.shared_class_names(tmp_path))
-    assert len(sentences) == reported
+        for k in range(n):
+            (tmp_path / layer / f"sums{k}.py").write_text(f"\nclass Sum{k}: ...", encoding="utf-8")
+        (tmp_path / layer / "__init__.py").touch()
+    sentences = list(names.shared_names(tmp_path))
+    assert len(sentences) == 2 * reported
     assert all(sentence.startswith(f"{number} names ") for sentence in sentences)
-    assert all(("Sum2 (analysis/sums.py:4; cli" in s.replace(", ", "; ")) == (number == 3) for s in sentences)
+    text = " ".join(sentences)
+    assert ("Sum2 (analysis/sums2.py:2, cli/sums2.py:2)" in text) == (number == 3)
+    assert ("sums2 (analysis/sums2.py, cli/sums2.py)" in text) == (number == 3)
