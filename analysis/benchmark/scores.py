@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
-from ..correction.correction_methods import PredictThenDebias, correction_of
+from ..correction.correction_methods import MethodOptions, PredictThenDebias, correction_of
 from ..correction.sources import refuse_unused
 from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
@@ -59,7 +59,7 @@ def scores(
     strata: Sequence[str] = (),
     interval: Literal["bootstrap"] | None = None,
     correct: PredictThenDebias | Literal["ppi"] | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Result:
     """Score every judge with every prompt on every task.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from conjury.inference.errors import InputError, listed
 
+from ..results import Result
 from .debias import FOLDS, Tuning
 
 Names = str | Sequence[str]
@@ -159,19 +160,38 @@ class SwappingErrors:
     SwappingErrors(tau=0.1)
     """
 
-    tau: Any = RELIABILITY
+    tau: float | str | Result = RELIABILITY
 
 
 ByModels = PredictThenDebias | DesignBased | CovariateAdjustment
 Correction = ByModels | SwappingErrors
-Correct = Correction | float | str | Sequence[str]  # what verbs take
+Correct = (
+    Correction | float | str | Sequence[str] | Result
+)  # what verbs take; a result is one of `reliability`
 _BY_NAME: dict[str, type[ByModels]] = {
     PPI: PredictThenDebias,
     COVARIATE: CovariateAdjustment,
     DSL: DesignBased,
 }
 ALL_METHODS = (*_BY_NAME.values(), SwappingErrors)
-OPTIONS = ("human", "model", "tuning", "folds", "seed")  # of a method that is named by a string
+
+
+class MethodOptions(TypedDict, total=False):
+    """Options of a method that a verb of ratings or labels names by a string: fields of its record."""
+
+    human: Names
+    model: Any
+    tuning: Tuning
+    folds: int
+
+
+class EffectOptions(MethodOptions, total=False):
+    """The same for verbs of choices, which have no seed of their own."""
+
+    seed: int
+
+
+OPTIONS = (*MethodOptions.__annotations__, "seed")
 
 
 def correction_of(

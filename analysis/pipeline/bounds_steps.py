@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
-from conjury.inference.study.study_yaml import RESERVED_TABLES
 from conjury.inference.tables.schema import KEYS
 
 from .. import conjoint
@@ -31,11 +30,10 @@ CHOICE = [name for name in KEYS["choices"] if name != "position"]  # columns tha
 def bounds_steps(study: Study, split: Sequence[JudgeGroup], options: FitOptions) -> Iterator[AnalysisStep]:
     """Plan the bounds of each analysis of effects and means in which answers are missing."""
     # The refusal policy decides what is missing: an answer that counts as not chosen is none.
-    table_names = {part.name for part in study.analyses} | set(RESERVED_TABLES)
     for part in study.analyses:
         if part.verb in BOUNDED and any(_lacks_some(study, part, group) for group in split):
             yield AnalysisStep(
-                unused_name(f"{part.name}_bounds", table_names),
+                unused_name(study, f"{part.name}_bounds"),
                 f"{part.title}: bounds",
                 partial(_bound_all, study, part, split, options),
             )

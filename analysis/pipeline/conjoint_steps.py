@@ -12,7 +12,6 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.prepare import judge_of
 from conjury.inference.study.study_fields import Analysis
-from conjury.inference.study.study_yaml import RESERVED_TABLES
 from conjury.inference.tables.schema import PROBABILITY
 
 from .. import conjoint
@@ -214,11 +213,10 @@ def correction_steps(
             f"The study {study.name} has no analysis for which a correction by models is defined "
             f"({', '.join(_CORRECTED)}); add one to the study file."
         )
-    table_names = {part.name for part in study.analyses} | set(RESERVED_TABLES)
     repeats = sum(group.repeats for group in split if group.kind == HUMAN and not group.variant)
     return tuple(
         AnalysisStep(
-            unused_name(f"{part.name}_corrected", table_names),
+            unused_name(study, f"{part.name}_corrected"),
             title_of(part.title),
             partial(_correct, study, part, choices, repeats, options),
             required=part is parts[0],
@@ -262,14 +260,13 @@ def people_analyses(study: Study) -> list[Analysis]:
     # first analysis of either that excludes no level.
     compared = [analysis for analysis in study.analyses if analysis.compares_people]
     verbs = {part.verb for part in compared}
-    table_names = {analysis.name for analysis in study.analyses} | set(RESERVED_TABLES)
     for verb, difference in _DEFAULTS.items():
         candidates = sorted(
             (part for part in study.analyses if part.verb == verb), key=lambda part: bool(part.exclude)
         )
         if not candidates or difference in verbs:
             continue
-        first, name = candidates[0], unused_name(f"{verb}_people", table_names)
+        first, name = candidates[0], unused_name(study, f"{verb}_people")
         changed = {"name": name, "verb": difference, "title": f"{first.title}: models minus people"}
         compared.append(first.model_copy(update={**changed, "by": ["judge_id"], "h0": None}))
     return compared

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.study.models import ItemStudy, Study
-from conjury.inference.study.study_yaml import RESERVED_TABLES
 
 from ..instrument import (
     decision_study,
@@ -31,18 +30,13 @@ def instrument_steps(
     study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions
 ) -> Iterator[AnalysisStep]:
     """Plan the analyses of facets of choices or ratings."""
-    table_names = {part.name for part in study.analyses} if isinstance(study, Study) else set[str]()
-    table_names |= set(RESERVED_TABLES)
     draw_options: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
 
     def step(
         name: str, title: str, call: Callable[..., Result], *arguments: Any, **options: Any
     ) -> AnalysisStep:
-        return AnalysisStep(
-            unused_name(name, table_names),
-            title,
-            partial(_call_with_notes, title, call, *arguments, **options),
-        )
+        call_with_notes = partial(_call_with_notes, title, call, *arguments, **options)
+        return AnalysisStep(unused_name(study, name), title, call_with_notes)
 
     if isinstance(study, Study):
         formula = analysis_of_effects(study).formula

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.study.study_yaml import RESERVED_TABLES
 
 from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
@@ -21,7 +22,7 @@ from ..numerics.intervals import METHODS, check_alpha
 from ..results import AnalysisStep, Result
 
 if TYPE_CHECKING:
-    from conjury.inference.study.models import Study
+    from conjury.inference.study.models import ItemStudy, Study
     from conjury.inference.study.study_fields import Analysis
 
 BOOTSTRAPPED = ("amce", "mm", "amce_diffs", "mm_diffs")
@@ -277,8 +278,9 @@ def arguments_of(study: Study, analysis: Analysis, kind: str, options: FitOption
     return arguments
 
 
-def unused_name(name: str, names: Container[str]) -> str:
-    """A name for a result that no other has."""
+def unused_name(study: Study | ItemStudy, name: str) -> str:
+    """A name for a result that no analysis of the study and no other table has."""
+    names = {*RESERVED_TABLES, *(part.name for part in getattr(study, "analyses", ()))}
     while name in names:
         name += "_2"
     return name

@@ -11,7 +11,6 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
-from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.correction_methods import (
     RELIABILITY,
@@ -24,7 +23,6 @@ from ...correction.correction_methods import (
 from ...correction.debias import (
     DebiasedEstimates,
     SourceEstimates,
-    assign_folds,
     correlation,
     debias,
     joint_df,
@@ -33,7 +31,6 @@ from ...correction.debias import (
 from ...correction.sources import AT_MOST_HALF, low_correlation, people_and_models, weight_columns
 from ...frames.variables import listed
 from ...numerics.linear import Regression, one_thread
-from ...numerics.rating_panel import RowClusters
 from ...numerics.sandwich import variances
 from ...results import stack
 from ..engines.coverage import notes_of_coverage
@@ -72,6 +69,7 @@ from .covariate import (
     adjusted_plans,
     adjusted_sources,
 )
+from .design_based import debias_by_pseudo_outcomes, notes_of_dsl
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ def estimate_prediction_powered(
             result = debias(inputs, method.tuning if isinstance(method, PredictThenDebias) else "coefficient")
         _, df = covariance(plans.human, fits)
         if isinstance(method, DesignBased):
-            result = _by_pseudo_outcomes(request, tasks, plans, inputs, result, method, make_plan)
+            result = debias_by_pseudo_outcomes(request, tasks, plans, inputs, result, method, make_plan)
 
     assert df is not None  # all conventions but "survey" have degrees of freedom
     of_people = df
@@ -238,72 +236,6 @@ def _correct_swapping(
     )
     together = replace(alone, with_coef=alone.with_coef - moved)
     return undone(human, pieces, alone, table), undone(estimates, pieces, together, table), table
-
-
-def _is_sampled(tasks: CorrectionTasks) -> bool:
-    """Whether the probabilities with which people's tasks were sampled are in the data."""
-    return SAMPLING in tasks.human and not tasks.human[SAMPLING].isna().all()
-
-
-def _by_pseudo_outcomes(
-    request: EstimateRequest,
-    tasks: CorrectionTasks,
-    plans: Plans,
-    inputs: SourceEstimates,
-    result: DebiasedEstimates,
-    method: DesignBased,
-    make_plan: MakePlan,
-) -> DebiasedEstimates:
-    """Coefficients from pseudo-outcomes of all tasks of the models, clustered by people and pairs."""
-    from ...correction.pseudo_outcomes import cross_fitted, pseudo_outcomes  # here: for correct="dsl" alone
-
-    if len(np.unique(tasks.key_of_human)) < len(tasks.key_of_human):
-        raise InputError(
-            "correct='dsl' takes one person per task; some tasks have several, use correct='ppi'."
-        )
-    if tasks.n_silent:
-        raise InputError(
-            f"correct='dsl' needs an answer to every task given to people, and {tasks.n_silent:,} of their "
-            "rows have none; use correct='ppi'."
-        )
-    if request.weights and plans.weights is None:
-        raise InputError(f"correct='dsl' needs {request.weights!r} in the models' rows as well; add it.")
-    frame = tasks.other
-    place = pd.Series(np.arange(len(tasks.human)), index=tasks.key_of_human).reindex(tasks.key_of_other)
-    has_label = place.notna().to_numpy()
-    row = place[has_label].to_numpy(dtype=np.int64)
-    label, probability = np.full(len(frame), np.nan), np.ones(len(frame))
-    label[has_label] = tasks.human[request.formula.outcome].to_numpy(dtype=float, na_value=np.nan)[row]
-    if _is_sampled(tasks):
-        probability[has_label] = tasks.human[SAMPLING].to_numpy(dtype=float)[row]
-    else:  # a simple random sample of the models' tasks
-        probability[has_label] = has_label.mean()
-    cluster = ("pair " + frame[PAIR].astype("string")).to_numpy(dtype=object)
-    cluster[has_label] = tasks.human[request.clusters[0]].astype("string").to_numpy(dtype=object)[row]
-    clusters = RowClusters(*pd.factorize(cluster)[:1], len(pd.unique(cluster)))
-    fold = assign_folds(clusters.n, method.folds, method.seed)[clusters.code]
-    answers, silent = tasks.of_other, np.isnan(tasks.of_other)
-    answers = np.where(silent, np.nanmean(answers, axis=1, keepdims=True), answers)
-    block_design = np.hstack([block.design for block in plans.other[0].blocks])[plans.other[0].cells.cell]
-    design = np.column_stack([np.ones(len(frame)), block_design, answers.T, silent.T])
-    predicted = cross_fitted(design, label, 1.0 / probability, fold)
-    outcomes = pseudo_outcomes(predicted, label, probability)
-    pooled_request = replace(request, clusters=(), weights=plans.weights, vcov="CR1")
-    plan = make_plan(pooled_request, frame.assign(**{request.formula.outcome: outcomes}))
-    fits = fits_of(plan)
-    moved = influence(plan, fits, "CR1", clusters)
-    labelled = np.zeros(clusters.n, dtype=bool)
-    labelled[clusters.code[has_label]] = True
-    scale = inputs.n_labelled / max(inputs.n_labelled - 1, 1)
-    of_people = scale * (moved[labelled].T @ moved[labelled])
-    vcov = of_people + moved[~labelled].T @ moved[~labelled]
-    return replace(
-        result,
-        estimate=coefficients_of(fits),
-        vcov=vcov,
-        vcov_labelled=of_people,
-        weights=np.zeros_like(result.weights),
-    )
 
 
 def _sources(
@@ -390,23 +322,5 @@ def _notes(
         left_out = [NEVER_SHARED.format(listed(adjusted.left_out))] if adjusted.left_out else []
         return (*unanswered, *left_out, FROM_OTHER_PROFILE)
     low = low_correlation(gains["rho"].to_numpy(dtype=float), inputs.n_labelled)
-    of_dsl = _notes_of_dsl(gains, tasks) if isinstance(method, DesignBased) else []
+    of_dsl = notes_of_dsl(gains, tasks) if isinstance(method, DesignBased) else []
     return (*low, *unanswered, AT_MOST_HALF, *of_dsl)
-
-
-def _notes_of_dsl(gains: pd.DataFrame, tasks: CorrectionTasks) -> list[str]:
-    """What pseudo-outcomes assume of sampling, and where they are less precise than people alone."""
-    notes = []
-    if not _is_sampled(tasks):
-        notes.append(
-            f"There is no column {SAMPLING!r}, so people's tasks are taken as a simple random sample of the "
-            "models' tasks."
-        )
-    gain = gains["gain"].to_numpy(dtype=float)
-    wider, n_finite = int((gain < 1).sum()), int(np.isfinite(gain).sum())
-    if wider:
-        notes.append(
-            f"In {wider} of {n_finite} rows dsl is less precise than people alone, as with few people who "
-            "answer unequal numbers of tasks; correct='ppi' weights the models by what they add."
-        )
-    return notes

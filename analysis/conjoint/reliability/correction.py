@@ -75,6 +75,7 @@ def estimate_corrected(
     estimate: Callable[[EstimateRequest, Data], Estimates],
 ) -> SwapCorrectedEstimates:
     """Estimate what a request asks for from first answers, and correct it for swapping errors."""
+    # `estimate` is given, since its module imports this one.
     correct = method.tau
     if request.engine == "cregg" or request.family != "gaussian":
         raise InputError("correct= applies to shares and differences of shares; omit engine and family.")

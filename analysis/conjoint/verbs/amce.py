@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.correction_methods import Correct
+from ...correction.correction_methods import Correct, EffectOptions
 from ...frames.variables import Formula
 from ..estimates import Estimates
 from ..estimation import estimate, estimate_as
@@ -32,7 +32,7 @@ def amce(
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
     correct: Correct | None = None,
-    **options: Any,
+    **options: Unpack[EffectOptions],
 ) -> Estimates:
     """Estimate average marginal component effects.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from scipy.special import fdtrc
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.correction_methods import Correct, pop_options
+from ...correction.correction_methods import Correct, EffectOptions, pop_options
 from ...frames.variables import Formula
 from ...numerics.linear import least_squares
 from ..engines.solution import provenance, require_library
@@ -42,7 +42,7 @@ def mm(
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
     correct: Correct | None = None,
-    **options: Any,
+    **options: Unpack[EffectOptions],
 ) -> Estimates:
     """Estimate marginal means.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.correction_methods import PredictThenDebias, correction_of
+from ...correction.correction_methods import MethodOptions, PredictThenDebias, correction_of
 from ...correction.sources import refuse_unused
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.vocabulary import HUMAN
@@ -254,7 +254,7 @@ def means(
     draws: int | None = None,
     seed: int = 1,
     correct: PredictThenDebias | Literal["ppi"] | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Result:
     """Average ratings within strata of items, for people together and for each model.
 

@@ -101,8 +101,7 @@ def prediction_powered(
     q : float or sequence of float
         Of "quantile", between 0 and 1; 0.5 is the median.
     human, model : str or sequence of str
-        Values of ``judge_id``, ``panel`` or ``judge_kind``. Each model, and each prompt of a model, has a
-        weight.
+        As in `conjury.analysis.correction.PredictThenDebias`; each prompt of a model has a weight, too.
     by, dimensions
         As in `conjury.analysis.raters.means`.
     cluster : str or sequence of str, optional
@@ -111,12 +110,9 @@ def prediction_powered(
         (Cameron, Gelbach and Miller 2011). Folds are of the first column that is not ``"judge_id"``.
     scale, overall
         As in `conjury.analysis.raters.means`.
-    tuning : {"coefficient", "scalar", "matrix", "none"}
-        Whether the weight of the models is chosen for each row (default), for all levels of a stratum
-        together, as a matrix over them, or is 1. Quantiles take "coefficient" or "none".
-    folds, seed : int
-        Folds of clusters of labelled items: the weight of a fold comes from the others. With 1 it comes from
-        all, and intervals are too short where labels are few.
+    tuning, folds, seed
+        As in `conjury.analysis.correction.PredictThenDebias`, whose "scalar" is for all levels of a stratum
+        together; quantiles take the tuning "coefficient" or "none".
     alpha : float
         One minus the confidence level.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.correction.pseudo_outcomes import cross_fitted, pseudo_outcomes
+from conjury.analysis.conjoint.prediction_powered.design_based import cross_fitted, pseudo_outcomes
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "correction"
 
