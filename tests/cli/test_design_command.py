@@ -14,6 +14,7 @@ import pytest
 from fakes.studies import towns, write_study
 
 from conjury.analysis.conjoint import power
+from conjury.analysis.conjoint.power import design_card_page
 from conjury.inference.study import load_study
 
 Told = Callable[..., str]
@@ -29,7 +30,7 @@ def told(ran: Told) -> Told:
 @pytest.fixture
 def said(told: Told, monkeypatch: pytest.MonkeyPatch) -> Told:
     """The same without figures, which take most of the time."""
-    monkeypatch.setattr("conjury.cli.commands.designs.card._draw", lambda *arguments: {})
+    monkeypatch.setattr(design_card_page, "_draw", lambda *arguments: {})
     return told
 
 

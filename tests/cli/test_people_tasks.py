@@ -10,13 +10,15 @@ import pandas as pd
 import pytest
 from fakes.studies import towns, write_study
 
+from conjury.analysis.conjoint.power import design_card_page
+
 HUMAN = "human,human,,part_worth,size,large,2.0\n"
 
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The study of towns with a simulated panel, and cards without figures, which take most of the time."""
-    monkeypatch.setattr("conjury.cli.commands.designs.card._draw", lambda *arguments: {})
+    monkeypatch.setattr(design_card_page, "_draw", lambda *arguments: {})
     folder = write_study(tmp_path / "towns", towns())
     with (folder / "truth.csv").open("a", encoding="utf-8") as file:
         file.write(HUMAN)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import power
+from conjury.analysis.conjoint.power import design_card_page
 from conjury.cli.label_plan import _cost_in_run
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
@@ -161,7 +162,7 @@ def test_a_plan_with_few_people_says_that_it_is_uncertain(ran: Told, study: Stud
 def test_tasks_of_people_are_shared_out_among_strata_and_drawn(
     ran: Told, refused: Told, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conjury.cli.commands.designs.card._draw", lambda *arguments: {})
+    monkeypatch.setattr(design_card_page, "_draw", lambda *arguments: {})
     both_judged(study, 40)
     command = "power moderation --with gpt4o --data choices.parquet --effect 0.05 --respondents 20"
     out = " ".join(ran(f"{command} --strata reply --out plan.csv").split())

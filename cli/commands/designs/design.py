@@ -162,7 +162,7 @@ def _add_people(study: Study, out: Path | None, drawing: DesignSize, people: Pan
     from conjury.inference.collecting.people_tasks import check_plan, store_design, with_people, with_survey
     from conjury.inference.design.task_panels import panel_summary
 
-    from .card import show_card, write_card
+    from .card import show_card, write_design_card
 
     folder = run_folder(study, out)
     before, size = folder.design, (drawing.pairs, drawing.swapped_share)
@@ -182,7 +182,7 @@ def _add_people(study: Study, out: Path | None, drawing: DesignSize, people: Pan
         show_card(study, new_design, folder)
         console.print()
     elif new_design is not before:
-        write_card(study, new_design, folder.path / "design")
+        write_design_card(study, new_design, folder.path / "design")
     probabilities = new_design.panel.distinct()["sampling_probability"]
     between = [probabilities.min(), probabilities.max()] if probabilities.notna().any() else None
     record(

@@ -93,11 +93,10 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: CorrectingModel, 
 
     With --with MODEL: how many people are needed if the model's answers correct theirs.
     """
+    from conjury.analysis.conjoint.power import planned_study as tables
+    from conjury.analysis.conjoint.power.planned_study import find_groups, find_prices
     from conjury.inference.study import load_study
     from conjury.inference.tables.files import write_table
-
-    from ... import planned_study as tables
-    from ...planned_study import find_groups, find_prices
 
     _check_files(study, written)
     loaded_study = load_study(study)
@@ -136,7 +135,7 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: CorrectingModel, 
 
 def _plan_request(study: Study, model: str, sizes: Sizes, tests: Tests, written: FileOptions) -> PlanRequest:
     """What a plan with a model takes of the other options; those that the choices answer are refused."""
-    from ...planned_study import find_prices
+    from conjury.analysis.conjoint.power.planned_study import find_prices
 
     measured = {"--judge": sizes.judge, "--icc": tests.icc or None}
     measured |= {"--reliability": tests.reliability, "--repeats": tests.repeats}

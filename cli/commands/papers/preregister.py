@@ -103,9 +103,8 @@ def _power(
     study: Study | ItemStudy, alpha: float, judges: list[str] | None, sizes: RegisteredSizes
 ) -> Iterator[dict[str, Any]]:
     """Minimum detectable effects of each group of judges of a conjoint."""
+    from conjury.analysis.conjoint.power.planned_study import find_groups, powers_of
     from conjury.inference.study.models import Study
-
-    from ...planned_study import find_groups, powers_of
 
     if not isinstance(study, Study):
         return

@@ -6,19 +6,21 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from conjury.analysis.frames.word_table import WordTable
 from conjury.inference.errors import InputError
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.study.study_yaml import suggestion
 
-if TYPE_CHECKING:
-    from conjury.analysis.conjoint.power.result import Power
+from ...figures import save
+from ...frames.word_table import WordTable
+from .closed_form import power
+from .design_card_numbers import joins
+from .result import Power
 
 UNKNOWN = "not known"
 
@@ -161,18 +163,15 @@ class PlannedStudy:
 
     study: Study
     groups: Sequence[PlannedJudges]
-    found: Sequence[tuple[Power, Power, Power]]
+    powers: Sequence[tuple[Power, Power, Power]]
     prices: JudgmentPrices
-    wanted: float
+    target: float
 
 
 def powers_of(
     study: Study, group: PlannedJudges, effects: list[float], level: tuple[float, float]
 ) -> tuple[Power, Power, Power]:
     """Detectable effects and powers of the plan, between them the sizes that the effects need."""
-    from conjury.analysis.conjoint.power.closed_form import power
-    from conjury.analysis.conjoint.power.design_card_numbers import joins
-
     restrictions, (target_power, alpha) = joins(study), level
     detectable = power(
         study, pairs=group.pairs, power=target_power, alpha=alpha, restrictions=restrictions, **group.options
@@ -192,17 +191,17 @@ def _hardest(result: Power, column: str) -> pd.DataFrame:
 
 def plan_blocks(plan: PlannedStudy) -> Iterator[str | WordTable]:
     """What is printed of a plan: detectable effects, its cost, and sizes that effects need."""
-    yield f"\nMinimum detectable effect at power {plan.wanted:g}, hardest level of each attribute"
+    yield f"\nMinimum detectable effect at power {plan.target:g}, hardest level of each attribute"
     yield _detectable(plan)
     yield "\nCost of the plan"
     yield from _costs(plan)
-    yield f"\nSample sizes for power {plan.wanted:g}, their cost, and the power of the plan"
+    yield f"\nSample sizes for power {plan.target:g}, their cost, and the power of the plan"
     yield _sizes(plan)
 
 
 def _detectable(plan: PlannedStudy) -> WordTable:
     """Minimum detectable effects of each group of judges, a row for each attribute."""
-    study, answers = plan.study, [answer for answer, _, _ in plan.found]
+    study, answers = plan.study, [answer for answer, _, _ in plan.powers]
     values = [_hardest(answer, "effect").set_index("feature")["value"] for answer in answers]
     rows = []
     for feature in values[0].index:
@@ -239,7 +238,7 @@ def _sizes(plan: PlannedStudy) -> WordTable:
         heads.append(f"{group.label}\n{'respondents' if group.kind == 'human' else 'pairs'}")
         heads += [*(f"{label}\n{prices.currency or 'cost'}" for label in labels), "\npower"]
     sizes, plans = (
-        [_hardest(answers[question], column) for answers in plan.found]
+        [_hardest(answers[question], column) for answers in plan.powers]
         for question, column in ((1, "pairs"), (2, "power"))
     )
     rows: dict[tuple[str, ...], list[str]] = {}
@@ -270,7 +269,7 @@ def _judges_by_price(group: PlannedJudges, prices: JudgmentPrices) -> list[str]:
 
 def notes_of(plan: PlannedStudy, options: dict[str, Any]) -> list[str]:
     """Notes on a plan: its assumptions, and what it does not cover."""
-    study, groups, powers = plan.study, plan.groups, plan.found
+    study, groups, powers = plan.study, plan.groups, plan.powers
     notes = [
         f"{group.label}: {note}"
         for group, answers in zip(groups, powers, strict=True)
@@ -320,7 +319,5 @@ def stack_answers(
 
 def draw_power(study: Study, result: Power, title: str, file: Path) -> None:
     """Draw a plan and save the figure."""
-    from conjury.analysis.figures import save
-
     labels = {**study.feature_labels}
     save(result.plot(labels=labels, title=title), file.with_suffix(""), formats=(file.suffix[1:].lower(),))

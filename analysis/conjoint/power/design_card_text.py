@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from conjury.analysis.frames.word_table import WordTable
 from conjury.inference.design.run_design import DrawnDesign
 from conjury.inference.design.task_panels import TaskPanel, panel_summary
 from conjury.inference.design.testing_pairs import design_pairs
@@ -20,10 +19,9 @@ from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import advice, count_cells
 from conjury.inference.study.study_fields import Combination
 
+from ...frames.word_table import WordTable
+from .design_card_numbers import DesignCard
 from .planned_study import JudgmentPrices, PlannedJudges, price_note, size_of
-
-if TYPE_CHECKING:
-    from conjury.analysis.conjoint.power.design_card_numbers import DesignCard
 
 LEVELS = "Levels"
 POWER = "Power for an effect of 0.02, hardest level of each attribute"
