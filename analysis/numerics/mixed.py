@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.special import expit, logit, logsumexp
 
@@ -19,8 +19,8 @@ _START = 0.3  # relative standard deviations at the start
 _SCORING_STEPS = 100
 _HALVINGS = 30  # of a step that does not raise the likelihood
 _ZERO = 1e-5  # relative standard deviations below which one is on the boundary
-_DIFFERENCE = 1e-4  # relative step of central differences
-_NEWTON_STEPS = 8  # each doubles the correct digits that scoring left
+_REFINING_STEPS = 20  # 3 to 5 suffice
+_PRECISE = 1e-11  # change of a variance, relative to the largest, at which a fit ends
 
 
 @dataclass(frozen=True)
@@ -87,34 +87,56 @@ class _ModelState:
     residual: float
     criterion: float
 
+    @property
+    def variance(self) -> np.ndarray:
+        """Variances of the factors and the residual, (J + 1,)."""
+        return self.residual * np.append(self.theta**2, 1.0)
+
 
 def fit(products: CrossProducts) -> MixedFit:
-    """Fit by restricted maximum likelihood (Bates et al. 2015): scoring steps, then Newton steps."""
+    """Fit by restricted maximum likelihood (Bates et al. 2015), by scoring steps."""
     state = _state_at(products, np.full(len(products.factors), _START))
     for _ in range(_SCORING_STEPS):
         before, state = state, _scoring_step(products, state)
         if before.criterion - state.criterion < 1e-9:
             break
-    return _fit_from_state(products, _state_at(products, _refine_by_newton(products, state.theta)))
+    return _fit_from_state(products, _refine(products, np.where(state.theta > _ZERO, state.theta, 0.0)))
 
 
 def _scoring_step(products: CrossProducts, state: _ModelState) -> _ModelState:
     """Move variances by score over information while the criterion falls; zeros only where it gains."""
-    variance = state.residual * np.append(state.theta**2, 1.0)
-    hat = _projected(products, state)
-    information = _information(products, state.theta**2, hat) / (2 * state.residual**2)
-    score = _score(products, state, hat)
-    free = (variance > 0) | (score > 0)
-    change = np.zeros_like(variance)
-    change[free] = np.linalg.lstsq(information[np.ix_(free, free)], score[free])[0]
+    change = _scoring_change(products, state, zeros_grow=True)
     for _ in range(_HALVINGS):
-        moved = np.maximum(variance + change, 0.0)
+        moved = np.maximum(state.variance + change, 0.0)
         if moved[-1] > 0:
             proposed = _state_at(products, np.sqrt(moved[:-1] / moved[-1]))
             if proposed.criterion <= state.criterion:
                 return proposed
         change /= 2
     return state
+
+
+def _refine(products: CrossProducts, theta: np.ndarray) -> _ModelState:
+    """Bring positive values to full precision, which the criterion does not show."""
+    state = _state_at(products, theta)
+    for _ in range(_REFINING_STEPS):
+        change = _scoring_change(products, state, zeros_grow=False)
+        moved = state.variance + change
+        if (moved[state.variance > 0] <= 0).any() or np.abs(change).max() < _PRECISE * moved.max():
+            break
+        state = _state_at(products, np.sqrt(moved[:-1] / moved[-1]))
+    return state
+
+
+def _scoring_change(products: CrossProducts, state: _ModelState, zeros_grow: bool) -> np.ndarray:
+    """Score over expected information, (J + 1,), by each variance, the residual's last."""
+    hat = _projected(products, state)
+    information = _information(products, state.theta**2, hat) / (2 * state.residual**2)
+    score = _score(products, state, hat)
+    free = (state.variance > 0) | (zeros_grow & (score > 0))
+    change = np.zeros_like(score)
+    change[free] = np.linalg.lstsq(information[np.ix_(free, free)], score[free])[0]
+    return change
 
 
 def _score(products: CrossProducts, state: _ModelState, hat: np.ndarray) -> np.ndarray:
@@ -144,45 +166,6 @@ def _state_at(products: CrossProducts, theta: np.ndarray) -> _ModelState:
     determinants = 2 * np.log(np.diag(factor[0])).sum() + np.linalg.slogdet(gram)[1]
     criterion = determinants + products.residual_df * (1 + np.log(2 * np.pi * residual))
     return _ModelState(theta, factor, solved[:, :-1], gram, coef, modes, float(residual), float(criterion))
-
-
-def _inverse(state: _ModelState) -> np.ndarray:
-    """Inverse of the random part of the system once the fixed part is swept out, shape (q, q)."""
-    inverse, _ = lapack.dpotri(state.factor[0], lower=1)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    return np.asarray(inverse + state.solved @ np.linalg.solve(state.gram, state.solved.T))
-
-
-def _slopes(products: CrossProducts, state: _ModelState) -> np.ndarray:
-    """Derivative of the criterion by theta, shape (J,); 0 where theta is."""
-    shrunk = products.sums(1 - np.diag(_inverse(state))) - products.sums(state.modes**2) / state.residual
-    return np.asarray(np.divide(2 * shrunk, state.theta, out=np.zeros_like(shrunk), where=state.theta > 0))
-
-
-def _refine_by_newton(products: CrossProducts, theta: np.ndarray) -> np.ndarray:
-    """Put tiny values on the boundary, and bring the others to full precision by Newton steps."""
-    theta = np.where(theta > _ZERO, theta, 0.0)
-    inside = np.flatnonzero(theta)
-    if len(inside) == 0:
-        return theta
-    for _ in range(_NEWTON_STEPS):
-        slope = _slopes(products, _state_at(products, theta))[inside]
-        curvature = np.empty((len(inside), len(inside)))
-        for column, place in enumerate(inside):
-            step = _DIFFERENCE * theta[place]
-            moved = np.array([theta, theta])
-            moved[:, place] += [step, -step]
-            above, below = (_slopes(products, _state_at(products, point))[inside] for point in moved)
-            curvature[:, column] = (above - below) / (2 * step)
-        change = np.linalg.solve((curvature + curvature.T) / 2, slope)
-        proposed = theta.copy()
-        proposed[inside] -= change
-        if (proposed[inside] <= 0).any() or not np.isfinite(proposed).all():
-            break
-        theta = proposed
-        if np.abs(change).max() < 1e-10 * theta.max():
-            break
-    return theta
 
 
 def _fit_from_state(products: CrossProducts, state: _ModelState) -> MixedFit:
