@@ -80,7 +80,8 @@ class Result:
     kind : str
         Which analysis, and so which figure: as ``figures.draw`` finds it.
     notes : tuple of str
-        What was excluded, assumed or noticed, one sentence each.
+        What was excluded, assumed or noticed, one sentence each; reports print labels for ids of those that
+        are a `Note`.
     settings : dict
         What was run: coefficients, draws, seed, alpha and the like, as JSON could hold them.
     extra : dict of str to DataFrame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -190,10 +190,9 @@ def _corrected_estimates(
 ) -> tuple[Estimates, list[str]]:
     """Effects among people corrected by the model, with what was noted."""
     from conjury.analysis.conjoint import amce
-    from conjury.analysis.pipeline.runner import warnings_noted
+    from conjury.analysis.frames.notes import noted_warnings
 
-    notes = list(loaded.source()["notes"])
-    with warnings_noted(notes, analysis.name):
+    with noted_warnings() as warned:
         estimates = amce(
             analysis.select(loaded.tables["choices"]),
             analysis.formula,
@@ -202,7 +201,7 @@ def _corrected_estimates(
             correct="ppi",
             model=str(model.with_model),
         )
-    return estimates, notes
+    return estimates, [*loaded.source()["notes"], *(replace(note, result=analysis.name) for note in warned)]
 
 
 def _cost_in_run(paths: Sequence[Path], model: str) -> tuple[float | None, list[str]]:

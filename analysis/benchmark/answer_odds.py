@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.notes import Note, note_under
 from ..numerics.intervals import check_alpha, inference
 from ..numerics.mixed import QUADRATURE, MixedLogit, fit_mixed_logit
 from ..numerics.types import Floats
@@ -118,14 +119,14 @@ def mixed_logit(
     for keys, cell in groups(prepared, between, strata):
         counted = count(prepared, cell, between, group, policy, reference)
         if reference is not None and reference not in counted.sides:
-            notes.append(f"{_describe(keys)}: no answer of {reference}, so comparisons are not possible.")
+            why: str = Note.of("no answer of {side}, so comparisons are not possible.", side=reference)
+            notes.append(_note(keys, why))
             continue
         if len(counted.sides) < 2:
-            notes.append(
-                f"{_describe(keys)}: fewer than two of column '{between}', so comparisons are not possible."
-            )
+            why = f"fewer than two of column '{between}', so comparisons are not possible."
+            notes.append(_note(keys, why))
             continue
-        fitted = fit_counted(counted, quadrature, notes, _describe(keys))
+        fitted = fit_counted(counted, quadrature, notes, keys)
         rows += _rows(keys, counted, fitted, alpha, errors)
         sides += _sides(keys, counted, fitted, errors)
     if not rows:
@@ -169,27 +170,30 @@ def tally(
     return SuccessCounts(correct, n_answers, sides)
 
 
-def fit_counted(counted: SuccessCounts, quadrature: int, notes: list[str], where: str) -> MixedLogit:
+def fit_counted(
+    counted: SuccessCounts, quadrature: int, notes: list[str], keys: Mapping[str, str]
+) -> MixedLogit:
     """Fit the sides that are right sometimes; NaN for the others, with a note that states why."""
     share = counted.right.sum(axis=0) / counted.asked.sum(axis=0)
     mask = (share > 0) & (share < 1)
     if not mask.all():
         never = [side for side, value in zip(counted.sides, mask, strict=True) if not value]
-        notes.append(f"{where}: always or never correct, so log-odds are not finite: {listed(never)}.")
+        text = "always or never correct, so log-odds are not finite: {sides}."
+        notes.append(_note(keys, Note.of(text, sides=never)))
     if mask.sum() < 2:
         return _expand_to_all_sides(None, mask)
     right, n_answers = counted.right[:, mask], counted.asked[:, mask]
     has_answer = n_answers.sum(axis=1) > 0
     right, n_answers = right[has_answer], n_answers[has_answer]
     if why := _reason_against_fit(right, n_answers):
-        notes.append(f"{where}: {why}; no model is fitted.")
+        notes.append(_note(keys, f"{why}; no model is fitted."))
         return _expand_to_all_sides(None, mask)
     fitted = fit_mixed_logit(right, n_answers, quadrature)
     if not fitted.converged:
-        notes.append(f"{where}: the fit did not converge to finite estimates; they are excluded.")
+        notes.append(_note(keys, "the fit did not converge to finite estimates; they are excluded."))
         return _expand_to_all_sides(None, mask)
     if fitted.sd == 0:
-        notes.append(f"{where}: the variance of items is estimated as zero: plain logistic regression.")
+        notes.append(_note(keys, "the variance of items is estimated as zero: plain logistic regression."))
     return _expand_to_all_sides(fitted, mask)
 
 
@@ -234,8 +238,8 @@ def pair_of(pair: MatchedAnswers, alpha: float, notes: list[str]) -> dict[str, f
     item = pd.factorize(pd.concat([pair.left_frame["item_id"], pair.right_frame["item_id"]]))[0]
     side = np.repeat([0, 1], [len(pair.left_frame), len(pair.right_frame)])
     counted = tally(np.concatenate(pair.right_answers), item, side, (pair.left, pair.right))
-    where = _describe({**pair.keys, "left": pair.left, "right": pair.right})
-    numbers = _contrast(fit_counted(counted, QUADRATURE, notes, where), 0, 1, alpha, ROBUST)
+    keys = {**pair.keys, "left": pair.left, "right": pair.right}
+    numbers = _contrast(fit_counted(counted, QUADRATURE, notes, keys), 0, 1, alpha, ROBUST)
     return {name: numbers[name] for name in ("estimate", "std_error", "lower", "upper", "p")}
 
 
@@ -284,8 +288,8 @@ def _sides(
         }
 
 
-def _describe(keys: Mapping[str, str]) -> str:
-    return ", ".join(value for value in keys.values() if value) or "all answers"
+def _note(keys: Mapping[str, str], text: str) -> Note:
+    return note_under(keys if any(keys.values()) else {"group": "all answers"}, text)
 
 
 @analysis("benchmark", order=50, when=lambda answered: answered.is_scored)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.notes import Note
 from ..frames.vocabulary import BASELINE
 from ..numerics.intervals import inference
 from ..results import AnalysisStep, Result, analysis
@@ -69,14 +70,17 @@ def length_effects(
     rank = [order[key] for key in table[keys].itertuples(index=False, name=None)]
     table = table.assign(_rank=rank).sort_values(["_rank", BIN]).drop(columns="_rank").reset_index(drop=True)
     left_out = scored.frame["item_id"].nunique() - subset.frame["item_id"].nunique() - ungrouped
-    lacking = f"no text{' or no ' + listed(within) if within else ''}"
-    notes = [f"{left_out:,} items have {lacking} and are excluded."] if left_out else []
+    lacking = Note.of("no text or no {columns}", columns=within) if within else "no text"
+    template = "{n:,} items have {lacking} and are excluded."
+    notes: list[str] = [Note.of(template, n=left_out, lacking=lacking)] if left_out else []
     if ungrouped:
         notes.append(
             f"{ungrouped:,} items are excluded: their texts cannot be divided into two groups by length."
         )
     if within:
-        notes.append(f"Lengths are grouped and compared within each value of {listed(within)}.")
+        notes.append(
+            Note.of("Lengths are grouped and compared within each value of {columns}.", columns=within)
+        )
     return Result(
         table,
         "errors",

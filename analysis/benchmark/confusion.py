@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..figures.labels import task_in_words
+from ..frames.notes import Note
 from ..frames.vocabulary import FEWEST_GOLD
 from ..numerics.intervals import inference
 from ..numerics.metrics.label_metrics import OF_A_CLASS, class_f1, class_precision, class_recall
@@ -170,11 +171,11 @@ def by_label(
                 row |= _prefixed_columns(name, of_shares.get(f"{name}_{label}", bounds))
             rows.append({**cell.keys, **row, "p": float(p[code])})
     frame = with_adjusted(pd.DataFrame(rows), ["task"], "holm")
-    drawn_by = (
-        f"Intervals{'' if plan.resamples else ' of ratios'} are percentiles of {draws_of(draws, cluster)}; "
-    )
-    drawn_by += (
-        "shares of 0 and 1 have Wilson's." if plan.resamples else "those of shares and F1 are as in scores."
+    drawn_by = Note.of(
+        "Intervals are percentiles of {draws}; shares of 0 and 1 have Wilson's."
+        if plan.resamples
+        else "Intervals of ratios are percentiles of {draws}; those of shares and F1 are as in scores.",
+        draws=draws_of(draws, cluster),
     )
     notes = (
         *scored.notes,

@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ..frames.notes import Note
 from ..frames.passport import coverage_notes, quantities_of_metrics
 from ..numerics.bootstrap import few_clusters, unequal_clusters
 from ..numerics.intervals import inference
@@ -129,14 +130,15 @@ def differences(
     strata = [name for name in by if name != between]
     prepared, left_out = comparable(scored, between, strata)
     rows: list[dict[str, Any]] = []
-    empty_pairs: list[str] = []
+    empty_pairs: list[Note] = []
     notes: list[str] = []
     for pair in matched_pairs(prepared, between, strata, against, policy):
         if not pair.counts["n_pairs"]:
-            empty_pairs.append(f"{pair.left} and {pair.right}")
+            empty_pairs.append(_name_pair(pair.left, pair.right))
             continue
         rows += rows_of(pair, metrics, tests, plan, notes)
-        notes += unequal_clusters(pair.clusters(plan.cluster)[0], f"{pair.left} and {pair.right}: ")
+        unequal = unequal_clusters(pair.clusters(plan.cluster)[0])
+        notes += [Note.of("{pair}: {note}", pair=_name_pair(pair.left, pair.right), note=n) for n in unequal]
         notes += coverage_of(pair, metrics, plan, "difference of ") if BOOTSTRAP in tests else []
         notes += [] if pair.single else [BY_UNIT]
     if not rows and notes:
@@ -151,7 +153,8 @@ def differences(
         )
     frame = _fill_certain_p(with_adjusted(pd.DataFrame(rows), ["test", "metric"], adjust))
     if empty_pairs:
-        notes.append(f"No answers to the same units, so not compared: {listed(dict.fromkeys(empty_pairs))}.")
+        template = "No answers to the same units, so not compared: {pairs}."
+        notes.append(Note.of(template, pairs=list(dict.fromkeys(empty_pairs))))
     notes += [*notes_on_unpaired(frame), *notes_of_tests(frame, plan)]
     return Result(
         frame,
@@ -212,8 +215,10 @@ def rows_of(
     for test in (EXACT, MID_P, CLUSTERED):
         if test in tests and not pair.single:
             notes.append(
-                f"{pair.left} and {pair.right}: McNemar's tests are not computed, since units have "
-                "several samples."
+                Note.of(
+                    "{pair}: McNemar's tests are not computed, since units have several samples.",
+                    pair=_name_pair(pair.left, pair.right),
+                )
             )
         elif test in tests:
             single = pair if test == CLUSTERED else pair.first_samples()
@@ -314,6 +319,10 @@ def notes_on_unpaired(
     return notes
 
 
+def _name_pair(first: str, second: str) -> Note:
+    return Note.of("{side} and {side2}", side=first, side2=second)
+
+
 def notes_of_tests(frame: pd.DataFrame, plan: IntervalPlan) -> list[str]:
     """State what the tests rest on, and where they can say little."""
     notes = []
@@ -325,14 +334,22 @@ def notes_of_tests(frame: pd.DataFrame, plan: IntervalPlan) -> list[str]:
         )
     elif (independent["n_pairs"] > independent["n_clusters"]).any():
         notes.append(
-            "McNemar's exact and mid-p tests, and their intervals, treat the items of a cluster "
-            f"({plan.cluster}) as independent; the bootstrap and the clustered test do not."
+            Note.of(
+                "McNemar's exact and mid-p tests, and their intervals, treat the items of a cluster "
+                "({column}) as independent; the bootstrap and the clustered test do not.",
+                column=plan.cluster,
+            )
         )
     of_right = frame[frame["metric"] == ACCURACY]
     same = of_right[(of_right["only_left"] == 0) & (of_right["only_right"] == 0)]
     if len(same):
-        pairs = same.apply(lambda row: f"{row['left']} and {row['right']}", axis=1).drop_duplicates()
-        notes.append(f"No pair of answers is discordant, so no difference can be tested: {listed(pairs)}.")
+        pairs = same[["left", "right"]].drop_duplicates().itertuples(index=False, name=None)
+        notes.append(
+            Note.of(
+                "No pair of answers is discordant, so no difference can be tested: {pairs}.",
+                pairs=[_name_pair(*pair) for pair in pairs],
+            )
+        )
     bootstrap_rows = frame[frame["test"] == BOOTSTRAP]
     tested = (frame["test"] != BOOTSTRAP) | (plan.draws > 0)
     idle = frame["p"].isna() & (frame["estimate"] == 0) & (frame["n_clusters"] > 1) & tested
@@ -344,8 +361,10 @@ def notes_of_tests(frame: pd.DataFrame, plan: IntervalPlan) -> list[str]:
     notes += few_clusters(bootstrap_rows["n_clusters"], plan.draws)
     if plan.draws and len(bootstrap_rows):
         notes.append(
-            f"Intervals are percentile bootstrap intervals: {draws_of(plan.draws, plan.cluster)}, "
-            "the same for both conditions."
+            Note.of(
+                "Intervals are percentile bootstrap intervals: {draws}, the same for both conditions.",
+                draws=draws_of(plan.draws, plan.cluster),
+            )
         )
     return notes
 

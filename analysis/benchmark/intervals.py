@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.notes import Note
 from ..frames.vocabulary import BASELINE
 from ..numerics.bootstrap import ItemWeightings, cluster_weights, few_clusters, unequal_sizes
 from ..numerics.intervals import SAME, check_alpha, check_draws, draw_limits, vary, wilson
@@ -267,21 +268,25 @@ def counts_of(frame: pd.DataFrame, mask: NDArray[np.bool_], cluster: Codes) -> d
     return {"n_answers": int(mask.sum()), "n_units": n_units, "n_items": n_items, "n_clusters": n_clusters}
 
 
-def draws_of(draws: int, cluster: str) -> str:
+def draws_of(draws: int, cluster: str) -> Note:
     """What a bootstrap drew, as "1,000 draws of items"."""
-    return f"{draws:,} draws of {'items' if cluster == 'item_id' else cluster}"
+    return Note.of("{n:,} draws of {column}", n=draws, column="items" if cluster == "item_id" else cluster)
 
 
 def interval_notes(frame: pd.DataFrame, plan: IntervalPlan, scored: Scored) -> list[str]:
     """State how the intervals of a table were made, and where they are weak or missing."""
     if not plan.draws:
         return ["No intervals: there were no draws."]
-    notes, of = [], frame["interval"]
+    notes: list[str] = []
+    of = frame["interval"]
     unit = "item" if plan.cluster == ITEM else "cluster"
     if (of == WILSON).any() and not plan.resamples:
         notes.append(
-            "Shares have Wilson's interval, with as many trials as give their standard error "
-            f"({'clustered by item' if plan.cluster == ITEM else f'clustered by {plan.cluster}'})."
+            Note.of(
+                "Shares have Wilson's interval, with as many trials as give their standard error "
+                "(clustered by {column}).",
+                column="item" if plan.cluster == ITEM else plan.cluster,
+            )
         )
     if (of == BAYES).any():
         notes.append(
@@ -289,8 +294,8 @@ def interval_notes(frame: pd.DataFrame, plan: IntervalPlan, scored: Scored) -> l
             f"{unit} that is wrong, the upper limit one that is right."
         )
     if (of == BOOTSTRAP).any():
-        draws = draws_of(plan.draws, plan.cluster)
-        notes.append(f"Intervals are percentiles of {draws}, with all answers to the units drawn.")
+        template = "Intervals are percentiles of {draws}, with all answers to the units drawn."
+        notes.append(Note.of(template, draws=draws_of(plan.draws, plan.cluster)))
     if (of == WILSON).any() and plan.resamples:
         notes.append(
             "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "
@@ -302,7 +307,8 @@ def interval_notes(frame: pd.DataFrame, plan: IntervalPlan, scored: Scored) -> l
     for reason, rows in reasons.items():
         if rows.any():
             metrics = sorted(frame["metric"][rows].unique())
-            notes.append(f"No interval where {reason}: some rows of {listed(metrics)}.")
+            template = "No interval where {reason}: some rows of {metrics}."
+            notes.append(Note.of(template, reason=reason, metrics=metrics))
     drawn_rows = frame["n_clusters"][of == BOOTSTRAP]
     return [*notes, *few_clusters(drawn_rows, plan.draws), *notes_of_sizes(scored, plan)]
 

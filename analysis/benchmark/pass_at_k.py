@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.notes import Note, name_keys
 from ..frames.passport import coverage_notes, situation_of
 from ..frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ..numerics.bootstrap import ItemWeightings
@@ -345,19 +346,26 @@ def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
     if copied.empty:
         return []
     places = [
-        f"{_describe_place(row, by)} ({row['groups']}; {row['n_answered']:,} answered units)"
+        Note.of(
+            "{place} ({groups}; {n:,} answered units)",
+            place=_name_place(row, by),
+            groups=row["groups"],
+            n=row["n_answered"],
+        )
         for row in copied.to_dict("records")
     ]
     return [
-        "Identical samples do not contribute to k (the same letters for the same answers): "
-        f"{listed(places, 30)}."
+        Note.of(
+            "Identical samples do not contribute to k (the same letters for the same answers): {places:30}.",
+            places=places,
+        )
     ]
 
 
-def _describe_place(row: Mapping[Any, Any], by: Sequence[str]) -> str:
+def _name_place(row: Mapping[Any, Any], by: Sequence[str]) -> Note:
     """Judge, task and strata of a row that states which samples are alike."""
-    parts = [row["judge"], row["task"], *(f"{name} {row[name]}" for name in by), row["stratum"]]
-    return ", ".join(str(part) for part in parts if part)
+    strata = {f"stratum{n}": f"{name} {row[name]}" for n, name in enumerate(by)}
+    return name_keys({"judge": row["judge"], "task": row["task"], **strata, "stratum": row["stratum"]})
 
 
 @analysis("benchmark", order=70, when=lambda answered: answered.is_scored)

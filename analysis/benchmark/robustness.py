@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import FEW_PAIRS, UNPERTURBED
 
+from ..frames.notes import Note
 from ..numerics.significance import discordance
 from ..results import AnalysisStep, Result, analysis
 from .data.label_answers import score_study
@@ -140,7 +141,8 @@ def robustness(
     notes = [*notes_on_unpaired(paired, "perturbed items", "original items"), *notes_of_tests(paired, plan)]
     notes += [*_note_on_few_items(frame), *([BY_UNIT] if several else []), *dict.fromkeys(covered)]
     if conditions:
-        notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(conditions))}.")
+        template = "No item in common with '{name}': {conditions}."
+        notes.append(Note.of(template, name=baseline, conditions=list(dict.fromkeys(conditions))))
     return Result(
         frame,
         "robustness",
@@ -153,15 +155,13 @@ def _note_on_few_items(frame: pd.DataFrame) -> list[str]:
     """State which conditions rest on few perturbed items, with the fewest of a judge, task and stratum."""
     fewest = frame.groupby("condition", sort=False, observed=True)["n_items"].min()
     counts = fewest[fewest < FEW_PAIRS]
-    named = listed(f"{name} ({n:,})" for name, n in counts.items())
-    return (
-        [
-            f"Fewer than {FEW_PAIRS} pairs of original and perturbed items are too few for precise "
-            f"estimates: {named}."
-        ]
-        if len(counts)
-        else []
+    if counts.empty:
+        return []
+    text = (
+        "Fewer than {few} pairs of original and perturbed items are too few for precise estimates: {counts}."
     )
+    named = [Note.of("{condition} ({n:,})", condition=str(name), n=int(n)) for name, n in counts.items()]
+    return [Note.of(text, few=FEW_PAIRS, counts=named)]
 
 
 @analysis("benchmark", order=60, when=lambda answered: answered.is_scored)

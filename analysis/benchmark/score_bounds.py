@@ -24,6 +24,7 @@ from ..correction.bounds import (
     picked,
     result_of_bounds,
 )
+from ..frames.notes import Note
 from ..numerics.metrics.label_metrics import (
     METRIC_NAMES,
     contributions,
@@ -234,8 +235,13 @@ def _answer_counts(scored: Scored, missing: str) -> pd.DataFrame:
 
 
 def _note_on_silence(row: Mapping[Any, Any]) -> str:
-    who = " ".join(filter(None, (row["judge"], row["prompt"])))
-    return f"{who}: none of {row['n_asked']:,} labels of '{row['task']}' was given, so its scores"
+    return Note.of(
+        "{group}: none of {n:,} labels of '{name}' was given, so its scores cannot be estimated. It was "
+        "excluded.",
+        group=Note("", judge=row["judge"], prompt=row["prompt"]),
+        n=row["n_asked"],
+        name=row["task"],
+    )
 
 
 @analysis("benchmark", order=25, when=lambda answered: answered.is_scored)

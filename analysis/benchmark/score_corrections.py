@@ -32,6 +32,7 @@ from ..correction.sources import (
     low_correlation,
     sampling_weights,
 )
+from ..frames.notes import Note
 from ..frames.passport import coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..numerics.bootstrap import unequal_clusters
@@ -73,14 +74,20 @@ def corrected_scores(
             units = _units(human, model_cells, scored, policy, plan.cluster)
             if units is None:
                 notes.append(
-                    f"No score of {human.keys['judge']}: a correction needs two clusters of units that "
-                    "people and every model labelled, and two of others that every model labelled."
+                    Note.of(
+                        "No score of {judge}: a correction needs two clusters of units that people and every "
+                        "model labelled, and two of others that every model labelled.",
+                        judge=human.keys["judge"],
+                    )
                 )
                 continue
             table, unlike = _score_table(units, names, policy, list(models), method, plan)
             tables.append(table)
             clusters.append(np.full(len(table), len(np.unique(units.cluster[: units.n]))))
-            notes += unequal_clusters(units.cluster[: units.n], f"{human.keys['judge']}, labelled items: ")
+            notes += [
+                Note.of("{judge}, labelled items: {note}", judge=human.keys["judge"], note=note)
+                for note in unequal_clusters(units.cluster[: units.n])
+            ]
             notes += _coverage(units, names, plan.alpha)
             moved += unlike
             weighted |= units.whole

@@ -71,10 +71,7 @@ def result_of_bounds(
     n_answered, n_asked = int(counts["n_answered"].sum()), int(counts["n_asked"].sum())
     notes = (
         answered(n_answered, n_asked, counted),
-        *(
-            f"{note_on_silence(row)} cannot be estimated. It was excluded."
-            for row in silent.to_dict("records")
-        ),
+        *map(note_on_silence, silent.to_dict("records")),
         ASSUMED[direction],
     )
     numbers = {"direction": direction, "counted": counted, "n_asked": n_asked}

@@ -15,6 +15,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.items import copies
 
+from ..frames.notes import note_under
 from ..frames.passport import coverage_notes, situation_of
 from ..numerics.intervals import check_alpha
 from ..numerics.rating_panel import RowClusters
@@ -157,7 +158,9 @@ def rates(
         for table in (rows[-1], confusions[-1], index):
             for place, (name, value) in enumerate(keys.items()):
                 table.insert(place, name, value)
-        notes += [where + note for note in [*noted, *_coverage_notes(units, rates_by_method, alpha)]]
+        notes += [
+            note_under(keys, note) for note in [*noted, *_coverage_notes(units, rates_by_method, alpha)]
+        ]
     extra = {"confusion": _joined(confusions), "informedness": _joined(indices)}
     settings = {"gold": gold, "judge": judge, "by": names, "cluster": cluster, "alpha": alpha}
     return Result(_joined(rows), "rates", tuple(dict.fromkeys(notes)), settings, extra)

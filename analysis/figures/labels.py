@@ -10,9 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
-from ..frames.agreement_measures import AGREEMENT_COEFFICIENTS
 from ..frames.rounding import p_value
 from ..frames.vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
+from ..numerics.metrics.agreement_measures import AGREEMENT_COEFFICIENTS
 from .theme import LIGHT, distinct_colors
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from conjury.inference.errors import counted, listed
+from conjury.inference.errors import counted
 
 from ..numerics.rating_panel import effective_clusters
 from ..numerics.types import Codes, Floats
+from .notes import Note
 
 RULE = 0.93  # coverage that a nominal 95% interval has to reach, within Monte Carlo error
 NOMINAL = 0.05  # one minus the level at which coverage was measured
@@ -168,9 +169,14 @@ def quantities_of_metrics(
 def _note(label: str, rows: dict[str, PassportRow]) -> str:
     worst = sorted(rows.items(), key=lambda pair: pair[1].coverage)
     draws = max(row.draws for row in rows.values())
-    shares = [f"{name} ({row.coverage:.0%})" for name, row in worst]
+    shares = [Note.of("{metric} ({share})", metric=name, share=f"{row.coverage:.0%}") for name, row in worst]
     subject, remedy = ("intervals", "them") if len(rows) > 1 else ("interval", "it")
-    return (
-        f"{LIKE_THIS} ({label}; {counted(draws, 'draw')}), the nominal 95% {subject} "
-        f"contained the true value less often: {listed(shares, 6)}. Treat {remedy} as too short."
+    return Note.of(
+        LIKE_THIS + " ({situation}; {draws}), the nominal 95% {subject} contained the true value less often: "
+        "{shares:6}. Treat {remedy} as too short.",
+        situation=label,
+        draws=counted(draws, "draw"),
+        subject=subject,
+        shares=shares,
+        remedy=remedy,
     )

@@ -13,6 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.frames import any_frame
 
+from ..frames.notes import note_under
 from ..numerics.intervals import check_alpha, check_draws, varying_limits
 from ..numerics.types import Floats
 from ..numerics.variance_components import (
@@ -167,18 +168,19 @@ def variance_components(
     frames, coefficients, notes = [], list[dict[str, Any]](), list[str]()
     models: dict[str, dict[str, Any]] = {}
     groups = [("all", answers.frame)] if "judge_id" in crossed else by_judge(answers)
-    refused = list[str]()
+    refused = dict[str, str]()
     for judge, rows in groups:
         try:
             model, model_notes = _fit_model(rows, crossed, method)
         except InputError as error:
-            refused.append(f"{judge}: {error}")
+            refused[judge] = str(error)
             continue
-        notes += [f"{judge}: {note}" for note in model_notes]
+        notes += [note_under({"judge": judge}, note) for note in model_notes]
         variance_draws = model.drawn(draws, seed)
         frames.append(_frame(judge, model, variance_draws, alpha))
         if alike := frames[-1]["component"][frames[-1]["lower"].isna()].tolist():
-            notes.append(f"{judge}: no interval of {listed(alike)}, which did not vary at all.")
+            text = f"no interval of {listed(alike)}, which did not vary at all."
+            notes.append(note_under({"judge": judge}, text))
         coefficients += _coefficients(judge, model, variance_draws, alpha)
         models[judge] = {
             "facets": list(model.facets),
@@ -189,8 +191,8 @@ def variance_components(
             "terms": [list(term) for term in model.terms],
         }
     if not frames:
-        raise InputError(" ".join(refused))
-    notes += [f"{reason} It was excluded." for reason in refused]
+        raise InputError(" ".join(f"{judge}: {error}" for judge, error in refused.items()))
+    notes += [note_under({"judge": judge}, f"{error} It was excluded.") for judge, error in refused.items()]
     settings = {"alpha": alpha, "draws": draws, "seed": seed, "outcome": outcome, "models": models}
     extra = {"coefficients": pd.DataFrame(coefficients)}
     return Result(pd.concat(frames, ignore_index=True), "variance_components", tuple(notes), settings, extra)

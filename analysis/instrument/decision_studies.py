@@ -13,6 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed, not_percent
 
+from ..frames.notes import note_under
 from ..numerics.intervals import varying_limits
 from ..numerics.types import Floats
 from ..results import Result
@@ -108,9 +109,10 @@ def decision_study(
                 unreached.append(str(error))
             else:
                 rows.append(_row(study, cheapest, cost, float(settings["alpha"])) | {"cheapest": True})
-                notes.append(f"{judge}: {_describe(cheapest)} reach a Phi of {wanted:g} at the least cost.")
+                text = f"{_describe(cheapest)} reach a Phi of {wanted:g} at the least cost."
+                notes.append(note_under({"judge": judge}, text))
         frame = pd.DataFrame(rows)
-        notes.append(f"{judge}: {_note_on_worth(frame, model)}")
+        notes.append(note_under({"judge": judge}, _note_on_worth(frame, model)))
         frames.append(frame)
     if unreached and len(unreached) == len(frames):
         raise InputError(" ".join(unreached))

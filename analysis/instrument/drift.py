@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ..figures.labels import display_order
+from ..frames.notes import note_under
 from ..frames.passport import coverage_notes, situation_of
 from ..frames.variables import require_column
 from ..numerics.intervals import check_alpha
@@ -100,7 +101,8 @@ def drift(
                 changes = list(_rows(scored, (dates[0], later), within, alpha))
                 rows += [named | row for row in changes]
                 if not changes:
-                    notes.append(f"{judge}: no object was decided both in {dates[0]} and in {later}.")
+                    text = f"no object was decided both in {dates[0]} and in {later}."
+                    notes.append(note_under({"judge": judge}, text))
     if not rows:
         raise InputError(" ".join(dict.fromkeys(notes)) or "No judge has an answer.")
     for _, judge_rows in by_judge(answers):

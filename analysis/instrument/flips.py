@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ..figures.labels import display_order
+from ..frames.notes import Note, note_under
 from ..frames.passport import coverage_notes, situation_of
 from ..numerics.intervals import CORRELATION, check_alpha
 from ..results import Result
@@ -105,7 +106,8 @@ def flips(
             facet_rows = list(_rows(answered_rows, name, within, margin, alpha))
             rows += [{"judge": judge, "facet": name} | row for row in facet_rows]
             if not facet_rows:
-                notes.append(f"{judge}: no object was decided at two levels of {name}.")
+                text = Note.of("no object was decided at two levels of {column}.", column=name)
+                notes.append(note_under({"judge": judge}, text))
     if not rows:
         raise InputError(" ".join(notes))
     for _, judge_rows in by_judge(answers):

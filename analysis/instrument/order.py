@@ -15,6 +15,7 @@ from ..checks.group_effects import GroupEffects, errors_of, group_effects
 from ..conjoint import amce
 from ..conjoint.reliability.agreeing_repeats import sign_test
 from ..frames.cells import is_repeat
+from ..frames.notes import note_under
 from ..numerics.intervals import CORRELATION, check_alpha
 from ..results import Result, tidy
 from .decision_rows import mean_of, share_of
@@ -131,7 +132,7 @@ def order_effects(
         try:
             effects.append(_effects(data, judge_rows, pairs, formula, alpha).assign(judge=judge))
         except InputError as error:
-            notes.append(f"{judge}: effects by order were not estimated. {error}")
+            notes.append(note_under({"judge": judge}, f"effects by order were not estimated. {error}"))
     settings = {"alpha": alpha, "outcome": outcome, "formula": formula, "cluster": cluster}
     extra = {"effects": _judge_first(pd.concat(effects, ignore_index=True))} if effects else {}
     return Result(pd.DataFrame(rows), "order_effects", tuple(notes), settings, extra)

@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ..frames.notes import Note, note_under
 from ..frames.variables import numeric_column, require_column
 from ..numerics.intervals import check_alpha
 from ..numerics.types import Floats
@@ -130,10 +131,12 @@ def preferences_beyond_quality(
     for judge, judge_rows in by_judge(answers):
         scored = _scored(judge_rows, answers, x, quality, attribute, margin)
         if len(scored.y) == 0:
-            notes.append(f"{judge}: no decision has both an answer and a judgment by people.")
+            text = "no decision has both an answer and a judgment by people."
+            notes.append(note_under({"judge": judge}, text))
             continue
         if np.ptp(scored.x) == 0 and scored.intercept:
-            notes.append(f"{judge}: {attribute} does not vary.")
+            text = Note.of("{feature} does not vary.", feature=attribute)
+            notes.append(note_under({"judge": judge}, text))
             continue
         rows += [{"judge": judge} | row for row in _rows(scored, alpha)]
     if not rows:

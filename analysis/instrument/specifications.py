@@ -16,6 +16,7 @@ from ..checks.group_effects import GroupEffects, group_effects, hotelling_test
 from ..conjoint.comparisons.multiplicity import normal_ratios, romano_wolf
 from ..figures.labels import display_order
 from ..frames.cells import is_repeat
+from ..frames.notes import note_under
 from ..numerics.intervals import check_alpha, check_draws, inference
 from ..results import Result
 from .decisions import ORDER, PAIR_UNIT, REPETITION, by_judge, decisions, is_choices, profile_rows
@@ -124,15 +125,17 @@ def specifications(
         try:
             curve = _curve(data, judge_rows, crossed, formula)
         except InputError as error:
-            notes.append(f"{judge}: {error} It was excluded.")
+            notes.append(note_under({"judge": judge}, f"{error} It was excluded."))
             continue
         if curve.lost:
-            notes.append(f"{judge}: {curve.lost} specifications without a standard error were excluded.")
+            text = f"{curve.lost} specifications without a standard error were excluded."
+            notes.append(note_under({"judge": judge}, text))
         if curve.effects.clusters < FEW:
-            notes.append(
-                f"{judge}: with {curve.effects.clusters} clusters intervals and bands are too narrow and "
-                f"p values too small; use {FEW} or more."
+            text = (
+                f"with {curve.effects.clusters} clusters intervals and bands are too narrow and p values too "
+                f"small; use {FEW} or more."
             )
+            notes.append(note_under({"judge": judge}, text))
         at = [(curve.cells[name] == first[name]).to_numpy() for name in crossed]
         base = int(np.logical_and.reduce(at).argmax())
         for k, effect in curve.effects.keys.iterrows():

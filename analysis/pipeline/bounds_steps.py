@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import KEYS
 
 from .. import conjoint
+from ..frames.notes import Note
 from ..frames.passport import is_of_coverage
 from ..results import AnalysisStep, Result, stack
 from .runner import FitOptions, JudgeGroup, arguments_of, name_groups, unused_name
@@ -63,18 +64,23 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], op
             try:
                 result = _bounds(study, analysis, group, rows, options)
             except InputError as error:
-                notes.append(f"{group.name}: {error} It was excluded.")
+                notes.append(Note.of("{group}: {error} It was excluded.", group=group.who, error=str(error)))
         names = {"judge": group.judge, "prompt": group.prompt, "variant": group.variant}
         counts.append(names | _count_answers(rows, is_missing))
         if result is None:
             if is_missing.all():
-                notes.append(f"{group.name}: there are no answers, so means and effects cannot be estimated.")
+                text = "{group}: there are no answers, so means and effects cannot be estimated."
+                notes.append(Note.of(text, group=group.who))
             continue
         forced = result.settings["forced"] and settings.get("forced", True)
         settings = {**result.settings, "forced": forced}
         clusters.append(settings["id"] or "")
         frames.append(name_groups(result.frame, group))
-        notes += [f"{group.name}: {note}" for note in result.notes if is_of_coverage(note)]
+        notes += [
+            Note.of("{group}: {note}", group=group.who, note=note)
+            for note in result.notes
+            if is_of_coverage(note)
+        ]
     if not frames:
         raise InputError(" ".join(notes))
     table = pd.DataFrame(counts)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import judge_of
 from conjury.inference.study.study_fields import Analysis
 from conjury.inference.tables.schema import PROBABILITY
@@ -23,6 +23,7 @@ from ..conjoint.verbs.people_diffs import PairCounts, people_diffs
 from ..correction.correction_methods import PredictThenDebias
 from ..correction.sources import AT_MOST_HALF
 from ..frames.cells import is_repeat
+from ..frames.notes import Note, noted_warnings
 from ..frames.vocabulary import HUMAN
 from ..results import AnalysisStep, Result, stack
 from .bounds_steps import bounds_steps
@@ -38,7 +39,6 @@ from .runner import (
     resampled_unit,
     settings_of,
     unused_name,
-    warnings_noted,
 )
 
 if TYPE_CHECKING:
@@ -76,9 +76,10 @@ def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions
     options = options.with_draws(study.bootstrap.draws)
     options.check_clusters(options.vcov or study.clusters.vcov)
     answered = [group for group in split if group.choices[study.outcome].notna().any()]
-    silent = [group.name for group in split if group.choices[study.outcome].isna().all()]
+    silent = [group.who for group in split if group.choices[study.outcome].isna().all()]
     quantity = "probability" if study.outcome == PROBABILITY else "choice"
-    notes = [f"{listed(silent)}: excluded, since no answer has a {quantity}."] if silent else []
+    without = "{groups}: excluded, since no answer has a {quantity}."
+    notes = [Note.of(without, groups=silent, quantity=quantity)] if silent else []
     if not answered:
         raise InputError(
             f"No judge has an answer in column {study.outcome!r} outside of repeated tasks; "
@@ -102,31 +103,57 @@ def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions
 
 def _fit_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], options: FitOptions) -> Result:
     """Run one analysis on all groups; those that it cannot use are noted, with the reason."""
-    fitted: list[tuple[JudgeGroup, pd.DataFrame, Estimates]] = []
-    notes: list[str] = []
-    refused: list[str] = []
-    for group in split:
-        where = f"{analysis.name}, {group.name}"
-        with warnings_noted(notes, where):
-            try:
-                fitted.append((group, *fit_group(study, analysis, group, options)))
-            except InputError as error:
-                refused.append(f"{where}: {error}")
-    if not fitted:
-        raise InputError(refused[0])
-    notes += [f"{reason} It was excluded." for reason in refused]
-    settings = settings_of(study, analysis, [(group, estimates) for group, _, estimates in fitted], options)
+    fitted = _estimate_each(split, analysis, lambda group: fit_group(study, analysis, group, options))
+    if not fitted.estimated:
+        raise InputError(str(fitted.refused[0]))
+    settings = settings_of(study, analysis, fitted.estimated, options)
     extra: dict[str, pd.DataFrame] = {}
-    notes += [
-        f"{analysis.name}, {group.name}: {note}" for group, _, estimates in fitted for note in estimates.notes
-    ]
+    first = fitted.estimated[0][1]
     if analysis.verb in PREFERENCES:
-        settings = {**fitted[0][2].settings, **settings}
+        settings = {**first.settings, **settings}
         extra = {
-            part: stack([name_groups(estimates.extra[part], group) for group, _, estimates in fitted])
-            for part in fitted[0][2].extra
+            part: stack([name_groups(estimates.extra[part], group) for group, estimates in fitted.estimated])
+            for part in first.extra
         }
-    return Result(stack([frame for _, frame, _ in fitted]), analysis.verb, tuple(notes), settings, extra)
+    return Result(stack(fitted.frames), analysis.verb, fitted.notes, settings, extra)
+
+
+@dataclass(frozen=True)
+class _EachGroup:
+    """Estimates of each group of an analysis, warnings, and why groups could not be estimated."""
+
+    name: str
+    frames: list[pd.DataFrame] = field(default_factory=list)
+    estimated: list[tuple[JudgeGroup, Estimates]] = field(default_factory=list)
+    warned: list[Note] = field(default_factory=list)
+    refused: list[Note] = field(default_factory=list)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Notes of all groups, with the analysis and the group that they are about."""
+        excluded = [replace(note, template=f"{note.template} It was excluded.") for note in self.refused]
+        of_estimates = [
+            group.note(note, self.name) for group, estimates in self.estimated for note in estimates.notes
+        ]
+        return (*self.warned, *excluded, *of_estimates)
+
+
+def _estimate_each(
+    split: Sequence[JudgeGroup],
+    analysis: Analysis,
+    estimate: Callable[[JudgeGroup], tuple[pd.DataFrame, Estimates]],
+) -> _EachGroup:
+    each = _EachGroup(analysis.name)
+    for group in split:
+        with noted_warnings() as warned:
+            try:
+                frame, estimates = estimate(group)
+                each.frames.append(frame)
+                each.estimated.append((group, estimates))
+            except InputError as error:
+                each.refused.append(group.note(str(error), analysis.name))
+        each.warned.extend(group.note(warning, analysis.name) for warning in warned)
+    return each
 
 
 def fit_group(
@@ -159,7 +186,7 @@ def fit_group(
         for column in BOOT_COLUMNS:
             frame[f"boot_{column}"] = float("nan") if boot is None else boot.frame[column].to_numpy()
         if boot is not None:
-            resampled = [f"Bootstrap: {note}" for note in boot.notes]
+            resampled = [Note.of("Bootstrap: {note}", note=note) for note in boot.notes]
             estimates = replace(estimates, notes=(*estimates.notes, *resampled))
     return name_groups(frame, group), estimates
 
@@ -232,9 +259,9 @@ def _correct(
     method = options.correct
     if isinstance(method, PredictThenDebias):
         method = replace(method, seed=options.seed)
-    rows, notes = analysis.select(choices), list[str]()
+    rows = analysis.select(choices)
     verb: Callable[..., PredictionPowered] = getattr(conjoint, analysis.verb)
-    with warnings_noted(notes, analysis.name):
+    with noted_warnings() as warned:
         result = verb(
             rows,
             analysis.formula,
@@ -245,12 +272,15 @@ def _correct(
     provenance = result.provenance.extra
     people = JudgeGroup("", ", ".join(provenance["human"]), "", HUMAN, rows, repeats)
     settings = settings_of(study, analysis, [(people, result)], replace(options, draws=0))
-    verb_notes = [
-        note if note == AT_MOST_HALF else f"{analysis.name}, corrected: {note}" for note in result.notes
+    notes: list[str] = [replace(warning, result=analysis.name) for warning in warned]
+    notes += [
+        note if note == AT_MOST_HALF else Note("corrected: {note}", {"note": note}, analysis.name)
+        for note in result.notes
     ]
-    return Result(result.frame, result.kind, (*notes, *verb_notes), settings | provenance, result.extra)
+    return Result(result.frame, result.kind, tuple(notes), settings | provenance, result.extra)
 
 
+POOLED = "The panels {judges} are pooled as one group of people for the comparison with models."
 _DEFAULTS = {"amce": "amce_diffs", "mm": "mm_diffs"}
 
 
@@ -282,17 +312,16 @@ def people_steps(study: Study, split: Sequence[JudgeGroup], options: FitOptions)
     models = [group for group in split if group.kind != "human" and group.variant in people]
     if not models:
         notes = [
-            f"{analysis.name}: excluded, since choices of both people and models are needed."
+            Note.of(
+                "{result}: excluded, since choices of both people and models are needed.",
+                result=analysis.name,
+            )
             for analysis in study.analyses
             if analysis.compares_people
         ]
         return StudySteps((), tuple(notes))
     panels = list(dict.fromkeys(group.judge for group in humans))
-    notes = (
-        [f"The panels {listed(panels)} are pooled as one group of people for the comparison with models."]
-        if len(panels) > 1
-        else []
-    )
+    notes = [Note.of(POOLED, judges=panels)] if len(panels) > 1 else []
     steps = [
         AnalysisStep(part.name, part.title, partial(_compare_all, study, part, people, models, options))
         for part in people_analyses(study)
@@ -308,30 +337,19 @@ def _compare_all(
     options: FitOptions,
 ) -> Result:
     """Compare every model with the people of its variant; those that cannot be compared are noted."""
-    compared: list[tuple[JudgeGroup, Estimates]] = []
-    notes: list[str] = []
-    refused: list[str] = []
-    for group in models:
-        where = f"{analysis.name}, {group.name}"
-        with warnings_noted(notes, where):
-            try:
-                compared.append((group, _compare(study, analysis, people[group.variant], group, options)))
-            except InputError as error:
-                refused.append(f"{where}: {error}")
-    if not compared:
-        raise InputError(" ".join(refused))
-    notes += [f"{reason} It was excluded." for reason in refused]
-    notes += [
-        f"{analysis.name}, {group.name}: {note}" for group, estimates in compared for note in estimates.notes
-    ]
-    frame = stack([name_groups(estimates.frame, group) for group, estimates in compared])
-    return Result(frame, "people", tuple(notes), _settings(study, analysis, compared, options))
+    compared = _estimate_each(
+        models, analysis, lambda group: _compare(study, analysis, people[group.variant], group, options)
+    )
+    if not compared.estimated:
+        raise InputError(" ".join(compared.refused))
+    settings = _settings(study, analysis, compared.estimated, options)
+    return Result(stack(compared.frames), "people", compared.notes, settings)
 
 
 def _compare(
     study: Study, analysis: Analysis, people: pd.DataFrame, group: JudgeGroup, options: FitOptions
-) -> Estimates:
-    return people_diffs(
+) -> tuple[pd.DataFrame, Estimates]:
+    estimates = people_diffs(
         analysis.select(pd.concat([people, group.choices])),
         analysis.formula,
         estimate="amce" if analysis.verb == "amce_diffs" else "mm",
@@ -342,6 +360,7 @@ def _compare(
         vcov=options.vcov or study.clusters.vcov,  # type: ignore[arg-type]
         alpha=options.alpha,
     )
+    return name_groups(estimates.frame, group), estimates
 
 
 def _settings(

@@ -24,6 +24,7 @@ from ..benchmark.data.units import conditions_of
 from ..benchmark.parse_status import WRONG
 from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias, names_of
 from ..correction.sources import AT_MOST_HALF
+from ..frames.notes import Note, note_under
 from ..frames.vocabulary import HUMAN
 from ..raters.descriptive import means, prediction_powered
 from ..raters.scales import dimension_names, with_items
@@ -107,16 +108,16 @@ def _find_helpers(judgments: pd.DataFrame, method: Method) -> _Helpers:
     ]
     excluded = [name for name in models if name not in helping_models]
     other_dimensions = [name for name in dimensions if name not in helps]
-    notes = []
+    notes: list[str] = []
     if excluded:
-        notes.append(
-            f"{listed(excluded)}: excluded from the correction, since usable answers to items that people "
-            "answered and to others are missing."
+        text = (
+            "{judges}: excluded from the correction, since usable answers to items that people answered "
+            "and to others are missing."
         )
+        notes.append(Note.of(text, judges=excluded))
     if other_dimensions:
-        notes.append(
-            f"{listed(other_dimensions)}: not corrected, since people or models gave no usable answer."
-        )
+        text = "{dimensions}: not corrected, since people or models gave no usable answer."
+        notes.append(Note.of(text, dimensions=other_dimensions))
     return _Helpers(helping_models or models, [name for name in dimensions if name in helps], notes)
 
 
@@ -294,13 +295,14 @@ def _scores(
         try:
             by_model[name] = against(_labels_of(table[(judge == name).to_numpy(dtype=bool)]))
         except InputError:
-            notes.append(f"{name}: excluded from the correction of scores, since its answers have no label.")
+            text = "excluded from the correction of scores, since its answers have no label."
+            notes.append(note_under({"judge": name}, text))
     results, refused = [], []
     for name in dict.fromkeys(human.frame["judge"].astype(str)):
         try:
             results.append(_scores_of(name, human, by_model, options))
         except InputError as error:
-            refused.append(f"{name}: scores not corrected. {error}")
+            refused.append(note_under({"judge": name}, f"scores not corrected. {error}"))
     if not results:
         raise InputError(" ".join(refused[:1]))
     helping_models = [name for name in helpers if any(name in result.settings["model"] for result in results)]
@@ -313,7 +315,9 @@ def _scores(
     }
     several = len(results) > 1
     all_notes = [
-        f"{result.frame['judge'].iloc[0]}: {note}" if several and note != AT_MOST_HALF else note
+        note_under({"judge": result.frame["judge"].iloc[0]}, note)
+        if several and note != AT_MOST_HALF
+        else note
         for result in results
         for note in result.notes
     ]

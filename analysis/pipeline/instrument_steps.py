@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.study.models import ItemStudy, Study
 
+from ..frames.notes import noted_warnings
 from ..instrument import (
     decision_study,
     drift,
@@ -21,7 +22,7 @@ from ..instrument import (
 from ..instrument.decisions import FACETS
 from ..results import AnalysisStep, Result
 from .robustness_steps import analysis_of_effects
-from .runner import FitOptions, unused_name, warnings_noted
+from .runner import FitOptions, unused_name
 
 OCCASION = "occasion"
 
@@ -35,7 +36,7 @@ def instrument_steps(
     def step(
         name: str, title: str, call: Callable[..., Result], *arguments: Any, **options: Any
     ) -> AnalysisStep:
-        call_with_notes = partial(_call_with_notes, title, call, *arguments, **options)
+        call_with_notes = partial(_call_with_notes, call, *arguments, **options)
         return AnalysisStep(unused_name(study, name), title, call_with_notes)
 
     if isinstance(study, Study):
@@ -52,7 +53,7 @@ def instrument_steps(
         yield step("flips", "Decisions that flip between levels of facets", flips, data, alpha=options.alpha)
     if facets and pd.api.types.is_numeric_dtype(data["chosen" if "chosen" in data else "value"]):
         title = "Sources of variance in answers"
-        components = cache(partial(_call_with_notes, title, variance_components, data, **draw_options))
+        components = cache(partial(_call_with_notes, variance_components, data, **draw_options))
         yield step("variance_components", title, components)
         yield step(
             "decision_study", "How many prompts, orders and repeats", lambda: decision_study(components())
@@ -61,12 +62,11 @@ def instrument_steps(
         yield step("drift", "Change between occasions", drift, data, alpha=options.alpha)
 
 
-def _call_with_notes(title: str, call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
+def _call_with_notes(call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
     """Call an analysis; warnings become notes of its result."""
-    notes = list[str]()
-    with warnings_noted(notes, title):
+    with noted_warnings() as warned:
         result = call(*arguments, **options)
-    all_notes = tuple(dict.fromkeys((*result.notes, *notes)))
+    all_notes = tuple(dict.fromkeys((*result.notes, *warned)))
     return Result(result.frame, result.kind, all_notes, result.settings, result.extra)
 
 

@@ -27,6 +27,7 @@ from ..audit.multiturn import READ_BY, compare_multiturn
 from ..audit.paper_comparison import HARM, JOKES, KIND
 from ..benchmark.data.label_answers import LabelAnswers, in_order, missing_in_words
 from ..benchmark.data.units import conditions_of
+from ..frames.notes import Note
 from ..raters import descriptive, replacement
 from ..raters.rated_study import RatedStudy
 from ..results import AnalysisStep, Result, steps_of
@@ -208,7 +209,7 @@ def _notes(answered: LabelAnswers) -> list[str]:
     if policy := missing_in_words(answered.study):
         notes.append(policy)
     if unused := answered.other_rules[1:]:
-        notes.append(f"Answers parsed by {listed(unused)} are not compared.")
+        notes.append(Note.of("Answers parsed by {columns} are not compared.", columns=unused))
     return notes + list(answered.scored.notes) if answered.is_scored else notes
 
 

@@ -31,6 +31,7 @@ from conjury.inference.tables.files import read_table
 from conjury.inference.tables.schema import PROBABILITY
 
 from ..audit.recovery import EFFECT_KEYS
+from ..frames.notes import Note
 from .manifest import describe_file, with_folders
 from .results_folder import ResultsFolder
 
@@ -183,10 +184,10 @@ def simulated_notes(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     count = sum(int(is_simulated(table).sum()) for table in judged.values())
     if not count:
         return []
-    which = f"{count:,} rows of {listed(judges)} are simulated"
+    which = Note.of("{n:,} rows of {judges} are simulated", n=count, judges=judges)
     if count == sum(map(len, judged.values())):
-        which = f"These {kind} are simulated"
-    return [f"{which}: they are no evidence about the people and models of these names."]
+        which = Note(f"These {kind} are simulated")
+    return [Note.of("{which}: they are no evidence about the people and models of these names.", which=which)]
 
 
 def read_choices_of(

@@ -6,7 +6,7 @@ import platform
 import shlex
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,6 +18,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.files import ROOT, file_hash
 
 from ..figures.labels import task_in_words
+from ..frames.notes import Note, note_of, read_note
 from .results_folder import FORMAT
 from .runner import NamedResult
 
@@ -52,13 +53,18 @@ class RecordedResult:
     # judges and prompts that were estimated apart, with their numbers of rows
     groups: tuple[Mapping[str, Any], ...] = ()
     # what was excluded or assumed
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     # names of further tables
     extra: tuple[str, ...] = ()
     # how long it took
     seconds: float = 0.0
     # the run that added it: `"fit"`, `"diagnosed"`, `"compared"` or the name of a later run
     part: str = FIT
+
+
+def notes_of(entry: Mapping[str, Any]) -> tuple[Note, ...]:
+    """Notes of a run or a result that a manifest lists."""
+    return tuple(map(read_note, entry.get("notes") or ()))
 
 
 def runs_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -103,11 +109,16 @@ def results_of(manifest: Mapping[str, Any]) -> list[RecordedResult]:
     for part, run in runs_of(manifest).items():
         results += [_record_of_result(entry, part) for entry in run.get("results") or []]
     if compared := manifest.get("compared"):
-        notes = tuple(compared.get("notes") or ())
         title = str(compared.get("title") or compared.get("analysis") or "")
         results.append(
             RecordedResult(
-                "engines", "engines", title, compared, notes=notes, extra=("summary",), part="compared"
+                "engines",
+                "engines",
+                title,
+                compared,
+                notes=notes_of(compared),
+                extra=("summary",),
+                part="compared",
             )
         )
     if diagnosed := manifest.get("diagnosed"):
@@ -129,7 +140,7 @@ def _recorded(entry: Mapping[str, Any]) -> RecordedResult:
         entry.get("title") or "",
         {**(entry.get("settings") or {}), **({"groups": entry["groups"]} if groups else {})},
         groups,
-        tuple(entry.get("notes") or ()),
+        notes_of(entry),
         tuple(entry.get("extra") or ()),
         entry.get("seconds", 0.0),
         entry.get("part", FIT),
@@ -154,7 +165,7 @@ def _record_of_result(entry: Mapping[str, Any], part: str) -> RecordedResult:
         RENAMED.get(entry["kind"], str(entry["kind"])),
         str(entry.get("title") or ""),
         {**(entry.get("settings") or {}), **judged},
-        notes=tuple(entry.get("notes") or ()),
+        notes=notes_of(entry),
         extra=tuple(entry.get("further") or ()),
         seconds=float(entry.get("seconds") or 0),
         part=part,
@@ -166,14 +177,14 @@ def entry_of(named: NamedResult, part: str = FIT) -> dict[str, Any]:
     result = named.result
     settings = result.recorded_settings
     groups = settings.pop("groups") if isinstance(settings.get("groups"), list) else ()
-    return asdict(
+    return vars(
         RecordedResult(
             named.name,
             result.kind,
             named.title,
             settings,
             groups,
-            result.notes,
+            tuple(map(note_of, result.notes)),
             tuple(result.further_tables),
             round(named.seconds, 3),
             part,

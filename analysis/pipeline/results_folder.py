@@ -19,6 +19,8 @@ from conjury.inference.tables.limits import read_json
 from conjury.inference.tables.manifest_fields import MANIFEST, read_manifest
 from conjury.inference.tables.writing import Lock, LockHeld, atomic_write, note_written
 
+from ..frames.notes import record_notes
+
 FORMAT = 2  # of the manifest
 PARTS = ("data", "tables", "figures", "models", MANIFEST)
 DRAFT = ".draft-"  # begins the names of folders of results that are being made
@@ -312,7 +314,7 @@ class ResultsFolder:
 
     def _write_manifest(self, manifest: Mapping[str, Any], files: Iterable[str]) -> None:
         listed = {"files": sorted({*files, MANIFEST})}
-        text = json.dumps({**manifest, **listed}, indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(record_notes({**manifest, **listed}), indent=2, ensure_ascii=False) + "\n"
         with atomic_write(self.path / MANIFEST) as file:
             file.write(text.encode("utf-8"))
 

@@ -18,6 +18,7 @@ from ..conjoint.reliability.correction import SwapCorrectedEstimates
 from ..conjoint.reliability.reliability_estimate import reliability
 from ..conjoint.standard_errors.error_choices import errors_under_choices
 from ..conjoint.verbs.amce import amce
+from ..frames.notes import Note
 from ..frames.passport import is_of_coverage
 from ..numerics.intervals import check_alpha
 from ..results import Result
@@ -78,11 +79,13 @@ def robustness(
             )
             power = detectable_effects(study, analysis, group, errors.frame, alpha, wanted)
         except InputError as error:
-            notes.append(f"{group.name}: standard errors and power were not computed. {error}")
+            text = "{group}: standard errors and power were not computed. {error}"
+            notes.append(Note.of(text, group=group.who, error=str(error)))
             continue
         tables["errors"].append(_with_group_names(group, errors.frame))
         tables["power"].append(_with_group_names(group, power))
-        notes += [f"{group.name}, standard errors: {note}" for note in errors.notes]
+        text = "{group}, standard errors: {note}"
+        notes += [Note.of(text, group=group.who, note=note) for note in errors.notes]
     if progress is not None:
         progress("Reliability")
     repeated, reasons = _tables_of_repeats(
@@ -229,7 +232,8 @@ def _tables_of_repeats(
     except InputError as error:
         return {}, [f"Reliability was not estimated: {error}"]
     tables, frames = {"reliability": result.frame, "position": result.position}, []
-    notes = [f"Reliability: {note}" for note in result.notes if is_of_coverage(note)]
+    coverage = filter(is_of_coverage, result.notes)
+    notes: list[str] = [Note.of("Reliability: {note}", note=note) for note in coverage]
     for group in split:
         group_rows = result.frame[
             (result.frame["judge"] == group.judge) & (result.frame["prompt"] == group.prompt)
@@ -237,7 +241,8 @@ def _tables_of_repeats(
         if group_rows.empty:
             continue
         if not group_rows["correctable"].any():
-            notes.append(f"{group.name}, effects were not corrected. {group_rows['verdict'].iloc[0]}")
+            text = "{group}, effects were not corrected. {verdict}"
+            notes.append(Note.of(text, group=group.who, verdict=group_rows["verdict"].iloc[0]))
             continue
         id = resampled_unit(study, group.kind)
         try:
@@ -245,7 +250,8 @@ def _tables_of_repeats(
                 warnings.simplefilter("ignore", UserWarning)
                 fitted = amce(group.choices, analysis.formula, id=id, alpha=sampling.alpha, correct=result)
         except InputError as error:
-            notes.append(f"{group.name}, effects were not corrected: {error}")
+            text = "{group}, effects were not corrected: {error}"
+            notes.append(Note.of(text, group=group.who, error=str(error)))
             continue
         if isinstance(fitted, SwapCorrectedEstimates):
             frames.append(_with_group_names(group, fitted.beside))

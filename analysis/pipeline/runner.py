@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
 from ..conjoint.request import VCOVS, is_independent
 from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias
+from ..frames.notes import Note, note_of
 from ..numerics.intervals import METHODS, check_alpha
 from ..results import AnalysisStep, Result
 
@@ -43,7 +42,17 @@ class JudgeGroup:
     @property
     def name(self) -> str:
         """Judge, prompt and variant, as far as they have names."""
-        return " ".join(part for part in (self.judge, self.prompt, self.variant) if part)
+        return str(self.who)
+
+    @property
+    def who(self) -> Note:
+        """Judge, prompt and variant as a part of a note."""
+        return self.note("")
+
+    def note(self, text: str, result: str = "") -> Note:
+        """A note about the answers of the group, in a result."""
+        note = note_of(text)
+        return Note(note.template, note.values, result, self.judge, self.prompt, self.variant)
 
 
 def name_groups(frame: pd.DataFrame, group: JudgeGroup) -> pd.DataFrame:
@@ -52,15 +61,6 @@ def name_groups(frame: pd.DataFrame, group: JudgeGroup) -> pd.DataFrame:
     for position, name in enumerate(("judge", "prompt", "variant")):
         named.insert(position, name, getattr(group, name))
     return named
-
-
-@contextmanager
-def warnings_noted(notes: list[str], where: str) -> Iterator[None]:
-    """Add warnings of the block to notes, with the analysis and the group that they are about."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    notes += [f"{where}: {w.message}" for w in caught if issubclass(w.category, UserWarning)]
 
 
 def resampled_unit(study: Study, kind: str) -> str:

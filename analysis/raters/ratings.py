@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ..frames.notes import note_under
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes, Floats
 from .scales import (
@@ -164,7 +165,7 @@ class Ratings:
 
     def note(self, text: str) -> str:
         """A note with the dimension in front."""
-        return f"{self.dimension}: {text}" if self.dimension else text
+        return note_under({"dimension": self.dimension}, text)
 
 
 Judgments = pd.DataFrame | Ratings | Sequence[Ratings] | str | Path  # or a table of Ibis

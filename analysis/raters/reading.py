@@ -17,6 +17,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.notes import Note
 from ..frames.stored import fetched, is_stored, open_stored
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
@@ -289,8 +290,8 @@ def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
     each = ratings.frame.groupby("judge", sort=False)["value"].agg(["size", "nunique"])
     single = each.index[each["size"] == 1]
     if len(single):
-        notes.append(f"{listed(single, 6)}: one rating each.")
+        notes.append(Note.of("{judges:6}: one rating each.", judges=list(single)))
     constant = each.index[(each["size"] > 1) & (each["nunique"] == 1)]
     if len(constant):
-        notes.append(f"{listed(constant, 6)}: the same rating for every item.")
+        notes.append(Note.of("{judges:6}: the same rating for every item.", judges=list(constant)))
     return notes

@@ -15,6 +15,7 @@ from conjury.inference.tables.columns import as_text, describe_rows, in_table, r
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
+from ..frames.notes import Note
 from ..numerics.types import Codes, Floats
 
 SOURCE = "judgments"
@@ -163,22 +164,41 @@ def _notes_on_ranges(frame: pd.DataFrame) -> list[str]:
     ends = ends[ends["size"] > 1].sort_values("min", kind="stable")
     part = (ends["min"] > ends["max"].cummax().shift()).cumsum()
     parts = [
-        f"{listed(group.index, 6)} ({group['min'].min():g} to {group['max'].max():g})"
+        Note.of(
+            "{judges:6} ({low:g} to {high:g})",
+            judges=list(group.index),
+            low=group["min"].min(),
+            high=group["max"].max(),
+        )
         for _, group in ends.groupby(part)
     ]
     if len(parts) > 1:
-        return [f"Ratings do not overlap at all: {'; '.join(parts)}: {ADVICE}."]
+        places = "; ".join(f"{{part{n}}}" for n in range(len(parts)))
+        named = {f"part{n}": text for n, text in enumerate(parts)}
+        return [Note.of(f"Ratings do not overlap at all: {places}: {{advice}}.", advice=ADVICE, **named)]
     width = ends["max"] - ends["min"]
     if len(ends) == 2 and width.max() > WIDER * width.min() > 0:
-        ranges = [f"{name} rates from {span['min']:g} to {span['max']:g}" for name, span in ends.iterrows()]
-        return [f"Of two raters, {' and '.join(ranges)}: {ADVICE}."]
+        first, second = (
+            Note.of("{judge} rates from {low:g} to {high:g}", judge=name, low=span["min"], high=span["max"])
+            for name, span in ends.iterrows()
+        )
+        text = "Of two raters, {first} and {second}: {advice}."
+        return [Note.of(text, first=first, second=second, advice=ADVICE)]
     usual, low, high = width.median(), ends["min"].median(), ends["max"].median()
     far = ends[(ends["max"] > high + WIDER * usual) | (ends["min"] < low - WIDER * usual)]
     if len(ends) > 2 and usual > 0 and len(far):
         name, row = far.index[0], far.iloc[0]
         return [
-            f"{name} rates from {row['min']:g} to {row['max']:g}, others mostly from {low:g} to {high:g}: "
-            f"{ADVICE}."
+            Note.of(
+                "{judge} rates from {lowest:g} to {highest:g}, others mostly from {low:g} to {high:g}: "
+                "{advice}.",
+                judge=name,
+                lowest=row["min"],
+                highest=row["max"],
+                low=low,
+                high=high,
+                advice=ADVICE,
+            )
         ]
     return []
 

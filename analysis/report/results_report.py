@@ -17,7 +17,7 @@ from conjury.inference.errors import ConjuryError, InputError
 
 from ..frames.kinds import Claims, claims_of, kind_of
 from ..frames.sentences import together
-from ..pipeline.manifest import FIT, RecordedResult
+from ..pipeline.manifest import FIT, RecordedResult, notes_of
 from ..results import Result
 from .blocks import captioned, picture, slug, table_blocks, table_references
 from .exhibits import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid
@@ -25,8 +25,9 @@ from .exhibits.conjoint_exhibits import outcome_of
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
 from .exhibits.people_exhibit import drawing
 from .method_sentences import code, note_list, plain
+from .note_labels import label_of, note_text
 from .report_data import CORRECTIONS, ReportData, describe, draw, has_figure
-from .table_format import any_table, in_words, starred, whole
+from .table_format import any_table, starred, whole
 from .versions_section import versions_blocks
 
 if TYPE_CHECKING:
@@ -129,30 +130,15 @@ class Report(ReportData):
 
     def notes(self) -> str:
         """All notes in Markdown, each once, with what it is about; empty without notes."""
-        about: dict[str, dict[str, list[str]]] = {
-            str(note): {} for run in self.runs.values() for note in run.get("notes") or []
-        }
-        of_runs = set(about)
+        of_runs = [note_text(note, self.labels) for run in self.runs.values() for note in notes_of(run)]
+        about: dict[str, dict[str, list[str]]] = {text: {} for text in of_runs}
         for record in self._own():
             for note in record.notes:
-                who, text = self._whose(record, str(note))
+                text, who = note_text(note, self.labels), note.about(label_of(self.labels))
                 titles = about.setdefault(text, {})
                 if text not in of_runs:
                     titles.setdefault(record.title.rstrip("."), []).extend([who] if who else [])
-        return note_list([self._note(note, titles) for note, titles in about.items()])
-
-    def _whose(self, record: RecordedResult, note: str) -> tuple[str, str]:
-        """The judge that a note of an analysis is about, with its prompt, and the rest of the note."""
-        start, gap, remainder = note.removeprefix(f"{record.name}, ").partition(": ")
-        if not note.startswith(f"{record.name}, ") or not gap:
-            return "", note
-        for group in record.settings.get("groups") or []:
-            named = [str(group.get(part) or "") for part in ("judge", "prompt", "variant")]
-            if start == " ".join(filter(None, named)):
-                judge, prompt, variant = named
-                labels = [self.label("judges", judge), prompt and self.label("prompts", prompt), variant]
-                return ", ".join(filter(None, labels)), remainder
-        return "", note.removeprefix(f"{record.name}, ")
+        return note_list([_with_titles(text, titles) for text, titles in about.items()])
 
     def versions(self) -> None:
         """Print the tables of data files, software and commands."""
@@ -218,11 +204,6 @@ class Report(ReportData):
         if builder is not None and not text:
             return ""
         return " ".join(filter(None, [text, settings_text(record.settings)]))
-
-    def _note(self, note: str, titles: Mapping[str, Sequence[str]]) -> str:
-        text = in_words(note, self.labels)
-        about = [f"{title}: {_first_titles(whose)}" if whose else title for title, whose in titles.items()]
-        return f"{text} ({_first_titles(about)})" if about else text
 
     def _print(self, text: Callable[[], str]) -> None:
         """Print Markdown, or a sentence with the reason why there is none."""
@@ -312,6 +293,12 @@ def _first_titles(titles: Sequence[str]) -> str:
     unique_titles = dict.fromkeys(titles if len(titles) <= MOST_TITLES + 1 else titles[:MOST_TITLES])
     more = f"; and {len(titles) - len(unique_titles)} more" if len(titles) > len(unique_titles) else ""
     return f"{'; '.join(unique_titles)}{more}"
+
+
+def _with_titles(text: str, titles: Mapping[str, Sequence[str]]) -> str:
+    """A note with the results that it is about, and whose answers in each."""
+    about = [f"{title}: {_first_titles(whose)}" if whose else title for title, whose in titles.items()]
+    return f"{text} ({_first_titles(about)})" if about else text
 
 
 class MissingReport:

@@ -48,6 +48,7 @@ class Settings(TypedDict, total=False):
     by: list[str] | None
     draws: int | None
     exclude: dict[str, Any] | None
+    h0: float | None
     interval: str | None
     n_clusters: int | None
     n_rows: int | None
@@ -77,6 +78,20 @@ class ManifestGroup(TypedDict, total=False):
     pairs: dict[str, Any] | None
 
 
+class ManifestNote(TypedDict, total=False):
+    """A note as text, and the parts that it was put together from."""
+
+    __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
+
+    text: Required[str]
+    template: str
+    values: dict[str, Any]
+    result: str
+    judge: str
+    prompt: str
+    condition: str
+
+
 class Entry(TypedDict, total=False):
     """A result in the list of a manifest."""
 
@@ -87,7 +102,7 @@ class Entry(TypedDict, total=False):
     title: str | None
     settings: Settings | None
     groups: list[ManifestGroup] | None
-    notes: list[str] | None
+    notes: list[str | ManifestNote] | None
     extra: list[str] | None
     seconds: float
     part: str
@@ -106,7 +121,7 @@ class Run(TypedDict, total=False):
     packages: dict[str, str]
     r: dict[str, str] | None
     data: list[DataFile] | None
-    notes: list[str] | None
+    notes: list[str | ManifestNote] | None
     files: list[str] | None
     simulated: bool | None
     real_judges: list[str] | None

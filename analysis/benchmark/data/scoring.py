@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 from conjury.inference.tables.schema import KEYS, require_columns
 
+from ...frames.notes import note_under
 from ...numerics.types import Codes
 from ..parse_status import NO_ANSWER, check_policy
 from .units import (
@@ -261,7 +262,8 @@ def note_on_other_labels(task: str, labels: pd.Series[str]) -> list[str]:
         return []
     counts = labels.fillna("(none)").value_counts()
     named = listed([f"'{label}' ({n:,})" for label, n in counts.items()])
-    return [f"{task}: {len(labels):,} gold labels are not among the classes and are excluded: {named}."]
+    text = f"{len(labels):,} gold labels are not among the classes and are excluded: {named}."
+    return [note_under({"task": task}, text)]
 
 
 def _coded(

@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import UNPERTURBED
 from conjury.inference.tables.parquet import read_parquet
 
+from ...frames.notes import note_under
 from ...frames.stored import NEEDS_MEMORY, StoredTable, fetched, is_stored, null_for_nan, open_stored
 from ..parse_status import NO_ANSWER, check_policy
 from .scoring import Scored, classes_of, covered_labels, levels_of, note_on_other_labels, tasks_with_labels
@@ -91,7 +92,8 @@ def score_stored(
         notes += note_on_other_labels(task, labels_of_task[~labels_of_task.isin(levels)])
         unknown = int(values["n"].sum() - labelled.loc[labelled["label"].isin(levels), "n"].sum())
         if unknown:
-            notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are excluded.")
+            text = f"{unknown:,} judgments are of units without a gold label and are excluded."
+            notes.append(note_under({"task": task}, text))
         all_classes[task], all_levels[task] = names, levels
     scored = _coded(beside, all_classes, all_levels)
     if not scored.count().to_pyarrow().as_py():

@@ -14,7 +14,10 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import UNPERTURBED, as_text, refuse
 from conjury.inference.tables.schema import require_columns
 
+from ...frames.notes import note_under
+
 CONDITION, BASE = "condition", "base_item_id"
+
 ORIGINS = (CONDITION, BASE)  # of items that may be copies of others
 LINE = "line"  # task of the dimensions line_1, line_2, ...
 _LINE = re.compile(r"^line_(\d+)$")
@@ -198,13 +201,15 @@ def join_gold(answers: pd.DataFrame, units: pd.DataFrame, notes: list[str], task
     unit = ["item_id", "line"]
     has_gold = pd.MultiIndex.from_frame(answers[unit]).isin(pd.MultiIndex.from_frame(units[unit]))
     beyond = is_surplus(answers) & ~has_gold
+    texts = []
     if surplus := int(beyond.sum()):
-        notes.append(f"{task}: {surplus:,} labels are of lines beyond those shown and are excluded.")
+        texts.append(f"{surplus:,} labels are of lines beyond those shown and are excluded.")
     if unknown := int((~has_gold & ~beyond).sum()):
-        notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are excluded.")
+        texts.append(f"{unknown:,} judgments are of units without a gold label and are excluded.")
     lacking = frame["status"].isna()
     if lacking.any():
-        notes.append(
-            f"{task}: {int(lacking.sum()):,} units have a gold label and no judgment; they count as missing."
+        texts.append(
+            f"{int(lacking.sum()):,} units have a gold label and no judgment; they count as missing."
         )
+    notes += [note_under({"task": task}, text) for text in texts]
     return frame.assign(status=frame["status"].fillna(frame["unread"])).drop(columns="unread")

@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.notes import note_under
 from ...numerics.bootstrap import ItemWeightings
 from ...numerics.intervals import SAME, wilson
 from ...numerics.metrics.probability_metrics import CALIBRATION_METRICS
@@ -135,19 +136,22 @@ def calibration(
     covered: list[str] = []
     refused: list[InputError] = []
     for cell in scored.cells(by):
-        who = ", ".join(value for name, value in cell.keys.items() if name != "judge_kind" and value)
+        about = {name: value for name, value in cell.keys.items() if name != "judge_kind"}
         try:
             event, p, y = events(cell)
         except NoProbabilities as error:
             refused.append(error)
-            notes.append(f"{who}: excluded, since no answer has a probability.")
+            notes.append(note_under(about, "excluded, since no answer has a probability."))
             continue
         mask = np.isfinite(p)
         if not mask.all():
-            notes.append(f"{who}: {int((~mask).sum()):,} of {len(p):,} answers have no probability.")
+            without = f"{int((~mask).sum()):,} of {len(p):,} answers have no probability."
+            notes.append(note_under(about, without))
         p, y, frame, keys = p[mask], y[mask], cell.frame.loc[mask], {**cell.keys, "event": event}
         rows += _rows(keys, p, y, frame, bins, plan)
-        notes += _notes_on_judge(who, p, y, rows[-len(CALIBRATION_METRICS) :])
+        notes += [
+            note_under(about, text) for text in _notes_on_judge(p, y, rows[-len(CALIBRATION_METRICS) :])
+        ]
         events_of = np.array([(y == 0).sum(), (y == 1).sum()], dtype=float)
         covered += measured_notes("calibration", CALIBRATION_METRICS, events_of, frame, plan)
         for name, table in _tables(p, y, frame, bins, plan).items():
@@ -242,12 +246,12 @@ def _rows(
         yield as_row(keys, MISSING, metric.name, bounds, counts)
 
 
-def _notes_on_judge(who: str, p: Floats, y: Floats, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _notes_on_judge(p: Floats, y: Floats, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What restricts the numbers of a judge."""
     extreme = int(((p < SMALLEST) | (p > 1 - SMALLEST)).sum())
     if extreme:
         yield (
-            f"{who}: {extreme:,} of {len(p):,} probabilities are closer to 0 or 1 than {SMALLEST:g} and "
+            f"{extreme:,} of {len(p):,} probabilities are closer to 0 or 1 than {SMALLEST:g} and "
             "are set to this distance in calibration slope and intercept."
         )
     if any(row["metric"] == "calibration_slope" and np.isnan(row["estimate"]) for row in rows):
@@ -256,7 +260,7 @@ def _notes_on_judge(who: str, p: Floats, y: Floats, rows: Sequence[Mapping[str, 
             if len(set(y)) < 2
             else "the probabilities separate outcomes, or are equal"
         )
-        yield f"{who}: no calibration slope, since {why}."
+        yield f"no calibration slope, since {why}."
 
 
 def _tables(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, listed
 
+from ...frames.notes import note_under
 from ...frames.passport import coverage_notes, situation_of
 from ...frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ...numerics.bootstrap import ItemWeightings
@@ -93,18 +94,18 @@ def probabilities(
     refused: list[InputError] = []
     covered: list[str] = []
     for cell in scored.cells(by):
-        who = ", ".join(value for name, value in cell.keys.items() if name != "judge_kind" and value)
+        about = {name: value for name, value in cell.keys.items() if name != "judge_kind"}
         try:
             probability = class_probabilities(cell)
             mask = np.asarray(np.isfinite(probability).all(axis=1))
             _refuse_none(mask, cell.keys["task"])
         except NoProbabilities as error:
             refused.append(error)
-            notes.append(f"{who}: excluded, since no answer has probabilities of all classes.")
+            notes.append(note_under(about, "excluded, since no answer has probabilities of all classes."))
             continue
         if not mask.all():
             without = f"{int((~mask).sum()):,} of {len(probability):,} answers have no probabilities"
-            notes.append(f"{who}: {without} and are excluded.")
+            notes.append(note_under(about, f"{without} and are excluded."))
         rows += _rows(cell.keys, probability[mask], cell.frame.loc[mask], plan)
         gold = np.bincount(cell.codes("gold")[mask], minlength=len(cell.classes)).astype(float)
         covered += measured_notes("probabilities", (LOG_LOSS, AUC), gold, cell.frame.loc[mask], plan)

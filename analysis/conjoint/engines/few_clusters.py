@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ...frames.cells import AttributeCells
+from ...frames.notes import Note
 from ...frames.variables import warn_caller
 from ...numerics.rating_panel import RowClusters, effective_number
 from ..estimation_plan import EstimationPlan, RegressionBlock
@@ -73,16 +74,21 @@ def warn_of_levels(request: EstimateRequest, name: str, levels: Collection[FewCl
 def _note_on_few(request: EstimateRequest, name: str, levels: Sequence[FewClusterLevel], enough: int) -> str:
     """A sentence about levels in few clusters."""
     least = min(levels, key=lambda level: (level.clusters, level.feature, level.level))
-    subject = f"{least.feature}={least.level} has"
     if least.clusters == 1:
-        what = f"{subject} one, so its effect cannot be separated from that of this cluster"
+        what = "one, so its effect cannot be separated from that of this cluster"
         remedy = "exclude the level"
     else:
         unequal = "" if least.effective > least.clusters / 2 else f" (as {least.effective:.1f} equal ones)"
-        what = f"{subject} {least.clusters}{unequal}, {len(levels)} of the levels have fewer than {enough}"
+        what = f"{least.clusters}{unequal}, {len(levels)} of the levels have fewer than {enough}"
         what += "; their standard errors may be too small"
         remedy = f"so {_remedy(request)}"
-    return f"Few clusters of {name!r}: {what}; {remedy}, or use more values of {name!r}."
+    return Note.of(
+        "Few clusters of {name!r}: {level} has {what}; {remedy}, or use more values of {name!r}.",
+        name=name,
+        level=(least.feature, least.level),
+        what=what,
+        remedy=remedy,
+    )
 
 
 def _note_on_unequal(
@@ -90,11 +96,18 @@ def _note_on_unequal(
 ) -> str:
     """A sentence about levels in many clusters of which few have most rows."""
     least = min(levels)
-    return (
-        f"Unequal clusters of {name!r}: the {least.clusters:,} of {least.feature}={least.level} weigh as "
-        f"{least.effective:.1f} equal ones, since the largest has {least.largest:.0%} of the rows; "
-        f"{len(levels)} of the levels have effectively fewer than {enough}, so their standard errors may be "
-        f"far too small; {_remedy_of_unequal(request)}."
+    return Note.of(
+        "Unequal clusters of {name!r}: the {clusters:,} of {level} weigh as {effective:.1f} equal ones, "
+        "since the largest has {largest:.0%} of the rows; {n} of the levels have effectively fewer than "
+        "{enough}, so their standard errors may be far too small; {remedy}.",
+        name=name,
+        clusters=least.clusters,
+        level=(least.feature, least.level),
+        effective=least.effective,
+        largest=least.largest,
+        n=len(levels),
+        enough=enough,
+        remedy=_remedy_of_unequal(request),
     )
 
 

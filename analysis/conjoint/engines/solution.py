@@ -12,6 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, require_installed
 
+from ...frames.notes import Note
 from ...frames.variables import warn_caller
 from ...numerics.linear import independent_columns
 from ...numerics.sandwich import small_sample_scale
@@ -288,8 +289,8 @@ def warn(plan: EstimationPlan | CountPlan, rows: np.ndarray, what: str, reason: 
     if rows.any():
         keys = plan.keys.drop(columns=["outcome", "statistic"], errors="ignore")
         keys = keys[["feature", "level"]] if "feature" in keys else keys
-        named = keys.loc[rows].astype(str).agg("=".join, axis=1)
-        warn_caller(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}")
+        levels = list(keys.loc[rows].astype(str).drop_duplicates().itertuples(index=False, name=None))
+        warn_caller(Note.of("No {what} for {levels:99}: {reason}", what=what, levels=levels, reason=reason))
 
 
 def _has_variance(plan: EstimationPlan, vcov: np.ndarray) -> np.ndarray:

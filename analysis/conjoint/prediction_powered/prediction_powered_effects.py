@@ -29,6 +29,7 @@ from ...correction.debias import (
     units_of,
 )
 from ...correction.sources import AT_MOST_HALF, low_correlation, people_and_models, weight_columns
+from ...frames.notes import Note
 from ...frames.variables import listed
 from ...numerics.linear import Regression, one_thread
 from ...numerics.sandwich import variances
@@ -315,7 +316,11 @@ def _notes(
     adjusted: Adjustment | None,
 ) -> tuple[str, ...]:
     unanswered = [
-        f"{name} gave no usable answer in {count:,} rows; these are kept and count as its mean answer."
+        Note.of(
+            "{judge} gave no usable answer in {n:,} rows; these are kept and count as its mean answer.",
+            judge=name,
+            n=count,
+        )
         for name, count in tasks.unanswered.items()
     ]
     if adjusted is not None:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.notes import Note
 from ...frames.variables import listed
 from ...numerics.intervals import check_alpha
 from ...results import Result
@@ -96,8 +97,13 @@ def substitution(fit: Estimates, feature: str, values: Mapping[str, float], *, a
     unclear = int((frame["shape"] != "bounded").sum())
     notes = (
         (
-            f"The slope of {feature} is not significantly different from zero, so {unclear} of {len(frame)} "
-            "intervals have no finite limits.",
+            Note.of(
+                "The slope of {feature} is not significantly different from zero, so {n} of {total} "
+                "intervals have no finite limits.",
+                feature=feature,
+                n=unclear,
+                total=len(frame),
+            ),
         )
         if unclear
         else ()

@@ -21,6 +21,7 @@ from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
 
 from ...frames.cells import is_repeat
+from ...frames.notes import Note
 from ...frames.variables import listed, require_column
 
 SWAPPED, SAME = "swapped", "same"
@@ -106,13 +107,14 @@ def find_repeats(
 
 def unmatched_notes(unmatched: pd.DataFrame) -> list[str]:
     """State how many repeats of each judge are compared with no earlier answer, and why."""
-    notes = []
+    notes: list[str] = []
     for (judge, prompt), rows in unmatched.groupby(["judge", "prompt"], sort=False):
         counts = rows["reason"].value_counts()
         parts = [
             counted(int(counts[reason]), *words) for reason, words in REASONS.items() if reason in counts
         ]
-        notes.append(f"{' '.join(filter(None, (str(judge), str(prompt))))}: {'; '.join(parts)}.")
+        group = Note("", judge=str(judge), prompt=str(prompt))
+        notes.append(Note.of("{group}: {parts}.", group=group, parts="; ".join(parts)))
     return notes
 
 

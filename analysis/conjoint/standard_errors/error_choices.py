@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
+from ...frames.notes import note_under, noted_warnings
 from ...frames.variables import Formula
 from ...numerics.intervals import check_alpha
 from ...results import Result
@@ -122,21 +123,17 @@ def errors_under_choices(
     for choice in _choices(choices, formula, pair, columns, slopes, draws, seed, alpha):
         if progress is not None:
             progress(choice.words)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with noted_warnings() as warned:
+            warnings.simplefilter("ignore", FewClusters)
             try:
                 fit = choice.fit()
                 frames.append(_tidy(choice, fit))
-                notes += [f"{choice.words}: {note}" for note in fit.notes]
+                notes += [note_under({"choice": choice.words}, note) for note in fit.notes]
             except (InputError, MissingDependency) as error:
                 if not frames:
                     raise
                 notes.append(f"{choice.words} was excluded: {error}")
-        notes += [
-            f"{choice.words}: {warning.message}"
-            for warning in caught
-            if issubclass(warning.category, UserWarning) and not issubclass(warning.category, FewClusters)
-        ]
+        notes += [note_under({"choice": choice.words}, note) for note in warned]
     settings = {"formula": str(formula), "pair": pair, "stimuli": columns, "slopes": slopes}
     return Result(
         _stacked(frames),

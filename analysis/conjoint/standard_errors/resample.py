@@ -15,6 +15,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.notes import Note
 from ...frames.stored import is_stored, open_stored
 from ...frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ...numerics import intervals
@@ -329,11 +330,16 @@ def _warn_of_separated_draws(plan: EstimationPlan, missing: np.ndarray) -> None:
     """Warn of logits that are missing in some draws, flags of shape (draws, m)."""
     counts = missing.sum(axis=0)
     if plan.request.family == "quasibinomial" and counts.any():
-        named = plan.keys.loc[counts > 0, ["feature", "level"]].astype(str).agg("=".join, axis=1)
+        levels = plan.keys.loc[counts > 0, ["feature", "level"]].astype(str).drop_duplicates()
         warn_caller(
-            f"In {counts.max():,} of {len(missing):,} draws there is no finite logit for "
-            f"{', '.join(dict.fromkeys(named))}. These draws are excluded, so that standard errors and "
-            "intervals are too small; merge rare levels, or omit family='quasibinomial'.",
+            Note.of(
+                "In {n:,} of {total:,} draws there is no finite logit for {levels:99}. These draws are "
+                "excluded, so that standard errors and intervals are too small; merge rare levels, or omit "
+                "family='quasibinomial'.",
+                n=counts.max(),
+                total=len(missing),
+                levels=list(levels.itertuples(index=False, name=None)),
+            )
         )
 
 

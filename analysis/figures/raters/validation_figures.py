@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...frames.agreement_measures import ALPHA, KAPPA, measure_of
+from ...numerics.metrics.agreement_measures import ALPHA, KAPPA, measure_of
 from ..benchmark.confusion_figures import Confusions
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure

@@ -13,20 +13,13 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.notes import Note, note_under
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
 from .chance_corrected import OWN, canonical_weighting, custom_weights, weight_matrix
-from .coefficient_rows import (
-    AgreementRequest,
-    ResultRows,
-    Weights,
-    coefficients_named,
-    compare,
-    pair_tables,
-    prefix_of,
-)
+from .coefficient_rows import AgreementRequest, ResultRows, Weights, coefficients_named, compare, pair_tables
 from .comparisons import CATEGORICAL, Weighting, comparisons_of
 
 if TYPE_CHECKING:
@@ -157,7 +150,8 @@ def agreement(
     for ratings in coded:
         gathered.notes += [ratings.note(note) for note in ratings.notes]
         if len(ratings.judges) == 1:
-            gathered.notes.append(ratings.note(f"there is one judge, {ratings.judges[0]}."))
+            text = Note.of("there is one judge, {judge}.", judge=ratings.judges[0])
+            gathered.notes.append(ratings.note(text))
         for stratum, part in _strata(ratings, request.by):
             _gather(part, {**stratum, "dimension": ratings.dimension}, request, gathered)
     return _result(gathered, request)
@@ -203,15 +197,14 @@ def _gather(ratings: Ratings, keys: dict[str, str], request: AgreementRequest, i
     if request.judges is not None:
         present = [name for name in ratings.judges if name in set(request.judges)]
         if len(present) < 2:
-            into.notes.append(
-                prefix_of(keys) + f"{len(present)} of the requested judges rated items of this dimension."
-            )
+            text = f"{len(present)} of the requested judges rated items of this dimension."
+            into.notes.append(note_under(keys, text))
             return
         ratings = ratings.of(present)
     cluster = ratings.clusters(request.cluster)
     weightings = _weightings(request.weights, ratings)
     compared, notes = comparisons_of(ratings, request.groups, request.between, cluster)
-    into.notes += [prefix_of(keys) + note for note in notes]
+    into.notes += [note_under(keys, note) for note in notes]
     for comparison in compared:
         compare(comparison, weightings, keys, request, into)
     into.pairs += pair_tables(ratings, cluster, weightings, keys, request, into)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ...frames.notes import Note, note_under
 from ...frames.passport import coverage_notes, situation_of
 from ...frames.rounding import percentage
 from ...numerics.bootstrap import Samples, percentile_limits, unequal_clusters
@@ -54,12 +55,6 @@ class ResultRows:
     notes: list[str] = field(default_factory=list)
 
 
-def prefix_of(keys: Mapping[str, str]) -> str:
-    """The dimension and stratum in front of a note."""
-    label = ", ".join(value for value in keys.values() if value)
-    return f"{label}: " if label else ""
-
-
 def compare(
     compared: RaterComparison,
     weightings: Sequence[Weighting],
@@ -69,8 +64,7 @@ def compare(
 ) -> None:
     """Add the rows of one comparison."""
     named = {**keys, "among": compared.among, "against": compared.against}
-    prefix = prefix_of(keys) + compared.name + ": "
-    into.notes += [prefix + note for note in _cautions(compared, request)]
+    texts: list[str] = [*_cautions(compared, request)]
     undefined: set[str] = set()
     unlimited: dict[str, str] = {}
     samples = Samples(compared.panel.cluster, request.draws, request.seed)
@@ -93,9 +87,8 @@ def compare(
                 undefined.add(name)
             elif len(replicates) and np.isnan(replicates[:, at]).mean() > UNDEFINED:
                 share = np.isnan(replicates[:, at]).mean()
-                into.notes.append(
-                    f"{prefix}{name} has no value in {percentage(share)} of the bootstrap samples."
-                )
+                text = "{metric} has no value in {share} of the bootstrap samples."
+                texts.append(Note.of(text, metric=name, share=percentage(share)))
             elif np.isnan(numbers["lower"]):
                 unlimited[name] = _why_unlimited(is_analytical, compared, request)
             row |= {"coefficient": name, "weights": weights, "raters": raters, **_counts(compared, name)}
@@ -104,13 +97,15 @@ def compare(
             into.plans += _plans(estimate, replicates, named, request.alpha)
     into.rows += rows
     for why in dict.fromkeys(unlimited.values()):
-        names = listed([name for name in EVERY if unlimited.get(name) == why], 20)
-        into.notes.append(f"{prefix}no interval of {names}: {why}.")
-    into.notes += [prefix + note for note in _coverage(compared, rows, request.alpha)]
+        names = [name for name in EVERY if unlimited.get(name) == why]
+        texts.append(Note.of("no interval of {metrics:20}: {why}.", metrics=names, why=why))
+    texts += _coverage(compared, rows, request.alpha)
     if not compared.panel.is_complete:
         undefined.discard("kendall_w")  # said already
     if undefined:
-        into.notes.append(prefix + _why_undefined(compared, [name for name in EVERY if name in undefined]))
+        texts.append(_why_undefined(compared, [name for name in EVERY if name in undefined]))
+    of_raters = [Note.of("{raters}: {note}", raters=compared.name, note=text) for text in texts]
+    into.notes += [note_under(keys, note) for note in of_raters]
 
 
 def _coverage(compared: RaterComparison, rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
@@ -178,7 +173,8 @@ def _why_undefined(compared: RaterComparison, names: Sequence[str]) -> str:
     same = "all ratings are the same" if len(set(panel.category.tolist())) == 1 else ""
     if compared.other is None and not panel.pairable.any():
         same = "no item has two ratings"
-    return f"no value of {listed(names, 20)}" + (f", for {same}." if same else ".")
+    text = "no value of {metrics:20}, for {same}." if same else "no value of {metrics:20}."
+    return Note.of(text, metrics=names, same=same)
 
 
 def _analytical_columns(family: CoefficientFamily, estimate: Floats) -> dict[str, Floats]:
@@ -239,9 +235,8 @@ def pair_tables(
     if not kinds or len(ratings.judges) < 2:
         return
     if len(ratings.judges) > MOST_PAIRED:
-        into.notes.append(
-            prefix_of(keys) + f"the table of pairs is not written for {len(ratings.judges)} judges."
-        )
+        text = f"the table of pairs is not written for {len(ratings.judges)} judges."
+        into.notes.append(note_under(keys, text))
         return
     panel = panel_of(ratings, cluster).rows(ratings.first_samples)
     pairs = pairs_of(panel)

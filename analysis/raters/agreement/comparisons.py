@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 
-from ...frames.agreement_measures import coefficients_of
+from ...frames.notes import Note, note_under
 from ...frames.vocabulary import AGAIN, HUMAN
 from ...numerics.intervals.bounded import BoundedEstimate
+from ...numerics.metrics.agreement_measures import coefficients_of
 from ...numerics.rating_panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
@@ -59,9 +60,16 @@ class RaterComparison:
         return SideShares(self.panel.shares(), self.other.shares())
 
     @property
-    def name(self) -> str:
-        """The comparison in words."""
-        return self.among if self.against is None else f"{self.among} with {self.against}"
+    def name(self) -> Note:
+        """Whose ratings are compared, as a part of a note."""
+        return name_raters(self.among, self.against)
+
+
+def name_raters(among: str, against: str | None) -> Note:
+    """A group, or two sides, as a part of a note."""
+    if against is None:
+        return Note.of("{judge}", judge=among)
+    return Note.of("{judge} with {judge2}", judge=among, judge2=against)
 
 
 def default_groups(ratings: Ratings) -> dict[str, list[str]]:
@@ -106,7 +114,8 @@ def comparisons_of(
         present = _positions(judges, ratings)
         if len(present) < 2:
             if name != MODELS or groups is not None:
-                notes.append(f"{name}: {len(present)} rater, so there is no agreement among them.")
+                text = f"{len(present)} rater, so there is no agreement among them."
+                notes.append(note_under({"judge": name}, text))
             continue
         result.append(RaterComparison(name, None, panel.rows(first & np.isin(ratings.judge, present))))
     for among, against in pairs:
@@ -115,7 +124,8 @@ def comparisons_of(
             among, against, panel, [first & np.isin(ratings.judge, side) for side in sides]
         )
         if compared is None:
-            notes.append(f"{among} with {against}: no item was rated by both.")
+            text = "{raters}: no item was rated by both."
+            notes.append(Note.of(text, raters=name_raters(among, against)))
         else:
             result.append(compared)
     if groups is None and between is None:

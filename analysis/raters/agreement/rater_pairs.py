@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ...frames.agreement_measures import AGREEMENT_COEFFICIENTS
+from ...numerics.metrics.agreement_measures import AGREEMENT_COEFFICIENTS
 from ...numerics.rating_panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK, TINY, corrected

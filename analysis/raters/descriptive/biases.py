@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.notes import Note
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.rounding import percentage
 from ...frames.vocabulary import HUMAN
@@ -247,9 +248,10 @@ def _ceilings(scores: MeanRatings) -> list[str]:
             ends = (float(min(ratings.categories)), float(max(ratings.categories)))
             share = max(float(np.mean(values[np.isfinite(values)] == end)) for end in ends)
             if share > CEILING:
-                bent.append(f"{judge}{f' on {dimension}' if dimension else ''} ({percentage(share)})")
+                text = "{judge} on {dimension} ({share})" if dimension else "{judge} ({share})"
+                bent.append(Note.of(text, judge=judge, dimension=dimension, share=percentage(share)))
     line = "Comparisons at equal human quality assume a straight line, but the relation is curved for"
-    return [f"{line} bend: {listed(bent)}."] if bent else []
+    return [Note.of("{line} bend: {models}.", line=line, models=bent)] if bent else []
 
 
 def _undefined(detail: Sequence[ScoreRow]) -> list[str]:

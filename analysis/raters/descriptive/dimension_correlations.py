@@ -13,6 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN, OVERALL
@@ -241,8 +242,15 @@ def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
         for share in first["probability"]
     ]
     return [
-        f"{row.group}: {row.other} is most strongly correlated with {row.dimension}, by absolute value "
-        f"({row.estimate:.2f}{share})."
+        Note.of(
+            "{judge}: {dimension2} is most strongly correlated with {dimension}, by absolute value "
+            "({estimate:.2f}{share}).",
+            judge=row.group,
+            dimension2=row.other,
+            dimension=row.dimension,
+            estimate=row.estimate,
+            share=share,
+        )
         for row, share in zip(first.itertuples(), shares, strict=True)
     ]
 

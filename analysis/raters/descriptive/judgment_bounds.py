@@ -21,6 +21,7 @@ from ...correction.bounds import (
     only_missing,
     result_of_bounds,
 )
+from ...frames.notes import note_under
 from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import SHARE
 from ...results import AnalysisStep, Result, analysis
@@ -233,7 +234,11 @@ def _answer_counts(coded: Sequence[Ratings]) -> pd.DataFrame:
 
 def _note_on_silence(row: Mapping[Any, Any]) -> str:
     about = f" of '{row['dimension']}'" if row["dimension"] else ""
-    return f"{row['group']}: none of {row['n_asked']:,} judgments{about} was answered, so their mean"
+    text = (
+        f"none of {row['n_asked']:,} judgments{about} was answered, so their mean cannot be estimated. "
+        "It was excluded."
+    )
+    return note_under({"judge": row["group"]}, text)
 
 
 @analysis(

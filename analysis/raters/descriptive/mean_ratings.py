@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note
 from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import cluster_weights
 from ...numerics.intervals import BootstrapInterval, check_alpha, check_draws
@@ -254,8 +255,11 @@ def with_ties(values: Floats) -> Floats:
 def _notes_on_missing_ratings(mean: Floats, groups: Sequence[str]) -> list[str]:
     """State how many items some group has not rated on every dimension."""
     lacking = np.isnan(mean).any(axis=0).sum(axis=1)
-    counts = [f"{name} ({n:,})" for name, n in zip(groups, lacking, strict=True) if n]
-    return [f"Items without a rating on some dimension, by group: {listed(counts)}."] if counts else []
+    counts = [
+        Note.of("{judge} ({n:,})", judge=name, n=n) for name, n in zip(groups, lacking, strict=True) if n
+    ]
+    text = "Items without a rating on some dimension, by group: {counts}."
+    return [Note.of(text, counts=counts)] if counts else []
 
 
 def stratum_names(by: Sequence[str], level: Sequence[str]) -> dict[str, str]:

@@ -30,6 +30,7 @@ from ...correction.item_corrections import (
     weighted_mean,
 )
 from ...correction.sources import CLUSTERS, low_correlation
+from ...frames.notes import Note, name_keys
 from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha
@@ -273,18 +274,21 @@ def _dimension_tables(
     data: DimensionAnswers, by: Sequence[str], overall: bool, target: _Target, options: _Options
 ) -> tuple[list[pd.DataFrame], list[str]]:
     """Tables of all strata, and what readers should know."""
-    tables, notes, clusters, moved = [], [], [], 0
+    notes: list[str] = []
+    tables, clusters, moved = [], [], 0
     strata = [*data.cells(()), *(data.cells(by) if by else ())] if overall else list(data.cells(by))
     if not strata:
-        notes.append(f"No estimate: no item has a value of {listed(by)}.")
+        notes.append(Note.of("No estimate: no item has a value of {columns}.", columns=by))
     estimate = _quantiles if target.statistic == "quantile" else _moments
     for level, inside in strata:
         names = stratum_names(by, level)
         if not data.is_enough(inside):
-            where = f" for {listed(names.values())}" if names else ""
             notes.append(
-                f"No estimate{where}: a correction needs two clusters of labelled items, two of others, and "
-                "every model's answers in both."
+                Note.of(
+                    "No estimate{where}: a correction needs two clusters of labelled items, two of others, "
+                    "and every model's answers in both.",
+                    where=Note.of(" for {keys}", keys=name_keys(names)) if names else "",
+                )
             )
             continue
         sources, gains = estimate(data, inside, target, options)
@@ -314,7 +318,8 @@ def _dimension_tables(
         instead = (
             "have a category of their own" if target.statistic == "share" else "count as its mean answer"
         )
-        notes.append(f"{name} gave no usable answer to {count:,} items; these are kept and {instead}.")
+        text = "{judge} gave no usable answer to {n:,} items; these are kept and {instead}."
+        notes.append(Note.of(text, judge=name, n=count, instead=instead))
     return tables, notes
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from conjury.inference.errors import InputError, listed, not_percent
+from conjury.inference.errors import InputError, not_percent
 
+from ...frames.notes import Note
 from ...frames.vocabulary import HUMAN, PASSING
 from ...numerics.bootstrap import drawn_counts
 from ...numerics.intervals import check_alpha, check_draws, draw_limits, vary, varying_limits
@@ -133,10 +134,11 @@ def notes_on_weak_tests(
     panel: AnnotatorPanel, estimates: Evidence, mask: Mask, min_instances: int
 ) -> list[str]:
     """State what makes these tests weak: few annotators, few items, people excluded, no spread."""
-    notes = []
+    notes: list[str] = []
     missed = [name for name, row in zip(panel.models, mask, strict=True) if not row.any()]
     if missed:
-        notes.append(f"{listed(missed, 6)}: no annotator has {min_instances} items with it, so no test.")
+        text = "{judges:6}: no annotator has {n} items with it, so no test."
+        notes.append(Note.of(text, judges=missed, n=min_instances))
     for ever in np.unique(mask[mask.any(axis=1)].sum(axis=1)):
         if ever < FEW_ANNOTATORS:
             notes.append(
@@ -147,8 +149,14 @@ def notes_on_weak_tests(
     out = [name for at, name in enumerate(panel.people) if is_excluded[:, at].any()]
     if out:
         notes.append(
-            f"{len(out)} of {len(panel.people)} annotators have fewer than {min_instances} items with "
-            f"some model and are excluded there ({listed(out, 6)}); others are still compared with them."
+            Note.of(
+                "{n} of {total} annotators have fewer than {few} items with some model and are excluded "
+                "there ({judges:6}); others are still compared with them.",
+                n=len(out),
+                total=len(panel.people),
+                few=min_instances,
+                judges=out,
+            )
         )
     if (estimates.clusters[mask] < FEW_INSTANCES).any():
         what = "items" if len(panel.cluster) == panel.n_clusters else "clusters of items"
@@ -178,7 +186,7 @@ def notes_on_unequal_items(frame: pd.DataFrame) -> list[str]:
 def notes_on_missing_models(ratings: Ratings) -> list[str]:
     """Name the models without a usable rating."""
     names = [name for name, kind in ratings.unused.items() if kind != HUMAN]
-    return [f"{listed(names, 6)}: no rating that can be used, so no test."] if names else []
+    return [Note.of("{judges:6}: no rating that can be used, so no test.", judges=names)] if names else []
 
 
 def notes_on_repeats(panel: AnnotatorPanel, samples: str) -> list[str]:

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, did_you_mean, listed, not_percent
 
 from ...figures.labels import true_minus
-from ...frames.agreement_measures import measure_of
+from ...numerics.metrics.agreement_measures import measure_of
 from ...results import Result
 
 LIMITS = (

@@ -17,20 +17,22 @@ from conjury.inference.errors import ConjuryError, InputError
 
 from ...figures.labels import LabelKey, words
 from ...frames.kinds import kind_of
+from ...frames.notes import note_of
 from ...pipeline.manifest import RecordedResult
 from ...results import Result
 from ..exhibits import EXHIBITS, Exhibit
 from ..exhibits.exhibit_registry import EVERY_STUDY
+from ..note_labels import note_text
 from ..report_data import ReportData
 from ..results_report import GENERAL
-from ..table_format import capitalised, in_words, starred
+from ..table_format import capitalised, starred
 
 if TYPE_CHECKING:
     from great_tables import GT
 
 MOST_NOTES = 4  # notes of a result that its first table repeats
 ESCAPED = re.compile(r"\\([^\w\s])")
-MARKED = re.compile(r"(?<!\\)[*`]|\{(?:figure|table)\}|\[@[^\]]*\]")
+MARKED = re.compile(r"(?<!\\)[*`]|\{(?:figure|table)[^}]*\}|\[@[^\]]*\]")
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,9 @@ def tables_of_result(
     ['amce']
     """
     named = title or kind_of(result.kind).quantity or words(result.kind)
-    record = RecordedResult(result.kind, result.kind, named, dict(result.settings), notes=result.notes)
+    record = RecordedResult(
+        result.kind, result.kind, named, dict(result.settings), notes=tuple(map(note_of, result.notes))
+    )
     data = _SingleResult(result, record, labels or {})
     with starred(stars):
         tables = list(_paper_tables(result, record, data))
@@ -202,8 +206,9 @@ def _add_notes(gt: GT, record: RecordedResult, data: ReportData) -> GT:
     from great_tables import html as markup
 
     simulated = ["The data are simulated."] if data.simulated else []
-    for note in [*simulated, *record.notes[:MOST_NOTES]]:
-        gt = gt.tab_source_note(markup(html.escape(in_words(note, data.labels), quote=False)))
+    notes = [note_text(note, data.labels) for note in record.notes[:MOST_NOTES]]
+    for text in [*simulated, *notes]:
+        gt = gt.tab_source_note(markup(html.escape(text, quote=False)))
     more = len(record.notes) - MOST_NOTES
     return gt.tab_source_note(f"{more} more notes are in the record of the result.") if more > 0 else gt
 

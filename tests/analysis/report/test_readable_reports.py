@@ -12,6 +12,7 @@ from made_up.rating_results import means
 from made_up.results import amce_frame, record, write_items
 
 from conjury.analysis.figures import alt
+from conjury.analysis.frames.notes import Note
 from conjury.analysis.report import Report
 from conjury.analysis.report.method_sentences import describe_analysis
 from conjury.analysis.report.table_format import in_words, side_by_side, with_gaps
@@ -35,10 +36,10 @@ def test_judges_prompts_levels_and_metrics_have_their_labels_in_sentences(text: 
 
 
 def test_a_note_about_several_prompts_of_an_analysis_is_listed_once(tmp_path: Path) -> None:
-    groups = [{"judge": "model_x", "prompt": prompt} for prompt in ("baseline", "context")]
     few = "Few clusters of 'pair_id'."
-    notes = [f"amce, model_x {prompt}: {few}" for prompt in ("baseline", "context")]
-    result = Result(means().frame, "x", (*notes, "amce, corrected: Rare."), {"groups": groups})
+    notes = [Note(few, result="amce", judge="model_x", prompt=prompt) for prompt in ("baseline", "context")]
+    assert notes[0] == f"amce, model_x baseline: {few}"
+    result = Result(means().frame, "x", (*notes, Note("corrected: Rare.", result="amce")))
     named = {"judges": {"model_x": "Model X"}, "prompts": {"context": "Context matters"}}
     found = Report(write_items(tmp_path, {"amce": result}, labels=named)).notes().splitlines()
     assert found == [

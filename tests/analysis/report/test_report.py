@@ -18,6 +18,7 @@ from made_up.results import (
 from snapshots import shown
 from typer.main import get_command
 
+from conjury.analysis.frames.notes import Note
 from conjury.analysis.pipeline.manifest import describe_run, with_folders
 from conjury.analysis.report import Report, load, markup
 from conjury.analysis.report.markup import new_mark, to_html
@@ -191,7 +192,7 @@ def test_a_kind_without_an_exhibit_is_shown_as_a_table(tmp_path) -> None:
 
 
 def test_notes_that_several_results_share_are_listed_once_with_labels(tmp_path) -> None:
-    shared, alone = "Intervals resample items; gpt_4_1 too.", "Alone."
+    shared, alone = Note.of("Intervals resample items; {judge} too.", judge="gpt_4_1"), "Alone."
     results = {name: Result(means().frame, "x", notes=(shared,)) for name in "bcde"}
     results = {"a": Result(means().frame, "x", notes=(shared, alone)), **results}
     notes = Report(write_items(tmp_path, results, notes=["Of the run."])).notes().splitlines()

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.analysis.audit.recovery import effect_recovery
+from conjury.analysis.frames.notes import record_notes
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.runner import NamedResult, tables_of
 from conjury.analysis.results import Result
@@ -349,5 +350,5 @@ def write_items(folder: Path, results: Mapping[str, Result], **given: Any) -> Pa
         "labels": {"judges": {"gpt_4_1": "GPT-4.1"}, "levels": {"dimension": {"fun": "Overall fun"}}},
         **given,
     }  # fmt: skip
-    (folder / "manifest.json").write_text(json.dumps(whole), encoding="utf-8")
+    (folder / "manifest.json").write_text(json.dumps(record_notes(whole)), encoding="utf-8")
     return folder

@@ -13,6 +13,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import refuse_two_values
 from conjury.inference.tables.schema import require_columns
 
+from ....frames.notes import note_under
 from ....frames.vocabulary import HUMAN
 from ....numerics.types import Codes, Floats
 from ...ratings import Ratings
@@ -99,7 +100,7 @@ def dimension_data(
     for name, ratings in read.items():
         if not ratings.numeric:
             raise InputError(f"Ratings of '{name}' are labels ({listed(ratings.categories)}), not numbers.")
-    notes = list(dict.fromkeys(f"{n}: {note}" for n, r in read.items() for note in r.notes))
+    notes: list[str] = list(dict.fromkeys(r.note(note) for r in read.values() for note in r.notes))
     wide, about = _wide_tables(read)
     wide, about = _first_samples_of_people(wide, about, notes)
     order = _groups_in_order(about)
@@ -112,7 +113,10 @@ def dimension_data(
         if group is not None:
             groups.append(group)
     left_out = pd.DataFrame(exclusions, columns=["group", "dimension", "reason"])
-    notes += [f"{row.group}, {row.dimension}: {row.reason}" for row in left_out.itertuples()]
+    notes += [
+        note_under({"judge": row.group, "dimension": row.dimension}, str(row.reason))
+        for row in left_out.itertuples()
+    ]
     if not groups:
         raise InputError(
             "No group of judges has ratings that differ on two dimensions, so no correlations can be "

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.frames import any_frame
 
+from ....frames.notes import Note, note_under
 from ....numerics.intervals import check_alpha
 from ...scales import with_items
 from ..model_checks import SamplerState, sentence_on_fit, verdict
@@ -284,26 +285,27 @@ def _checks(
 
 def _notes(data: DimensionData, main: str | None) -> list[str]:
     """State what the ratings of each group identify, and what may be compared."""
-    notes = []
+    notes: list[str] = []
     for group in data.groups:
         if main is not None and main not in group.dimensions:
-            notes.append(
-                f"{group.group}: '{main}' is not among the dimensions that vary, so it has no correlates."
-            )
+            text = f"'{main}' is not among the dimensions that vary, so it has no correlates."
+            notes.append(note_under({"judge": group.group}, text))
         if group.has_items:
-            notes.append(
-                f"{group.group}: {group.n_repeated:,} of {group.n_items:,} items have two or more ratings, "
-                "which separate correlations between items from those within a rating."
+            text = (
+                f"{group.n_repeated:,} of {group.n_items:,} items have two or more ratings, which separate "
+                "correlations between items from those within a rating."
             )
+            notes.append(note_under({"judge": group.group}, text))
         else:
             several = (
                 f"{group.n_repeated:,} of {group.n_items:,} items have" if group.n_repeated else "no item has"
             )
-            notes.append(
-                f"{group.group}: {several} two or more ratings (it takes {REPEATED}), so only total "
-                "correlations are identified."
+            text = (
+                f"{several} two or more ratings (it takes {REPEATED}), so only total correlations are "
+                "identified."
             )
+            notes.append(note_under({"judge": group.group}, text))
     terms = data.groups[0].terms
     if terms:
-        notes.append(f"All correlations are net of {listed(terms)}.")
+        notes.append(Note.of("All correlations are net of {columns}.", columns=terms))
     return [*notes, FAIR, INDEPENDENT] if len(data.groups) > 1 else notes

@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import refuse_two_values
 
+from ....frames.notes import Note
 from ....frames.vocabulary import HUMAN
 from ....numerics.types import Codes, Floats
 from ...ratings import Ratings
@@ -291,8 +292,13 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
         if 0 < repeated[number] < REPEATED:
             keep &= first | (unit["group"] != number).to_numpy(dtype=bool)
             notes.append(
-                f"{name} rated {repeated[number]:,} items more than once, too few (under {REPEATED}) to "
-                "estimate individual effects of items; only the first rating of each is used."
+                Note.of(
+                    "{judge} rated {n:,} items more than once, too few (under {few}) to estimate individual "
+                    "effects of items; only the first rating of each is used.",
+                    judge=name,
+                    n=repeated[number],
+                    few=REPEATED,
+                )
             )
     single = [
         name
@@ -301,8 +307,11 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
     ]
     if single:
         notes.append(
-            f"{listed(single)}: one rating per item, so its stable judgment of the item and the noise of "
-            "single answers cannot be separated; the latent correlation is that of a single rating."
+            Note.of(
+                "{judges}: one rating per item, so its stable judgment of the item and the noise of single "
+                "answers cannot be separated; the latent correlation is that of a single rating.",
+                judges=single,
+            )
         )
     for number in range(data.n_panels):
         if data.size[number] == 1:
@@ -315,8 +324,11 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
     constant = [data.judges[j] for j in data.people if kinds.get(j, 0) == 1]
     if constant:
         notes.append(
-            f"{listed(constant, 6)} gave the same rating to every item; estimates of their severity and "
-            "discrimination depend on those of the panel."
+            Note.of(
+                "{judges:6} gave the same rating to every item; estimates of their severity and "
+                "discrimination depend on those of the panel.",
+                judges=constant,
+            )
         )
     human = np.isin(data.judge, data.people)
     lonely = int((np.bincount(data.item[human], minlength=len(data.items)) < 2).sum())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ....frames.notes import Note
 from ....frames.rounding import percentage
 from ....numerics.intervals import draw_limits
 from ....numerics.linear import is_constant
@@ -256,10 +257,15 @@ def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> lis
     """State where latent correlations are not identified, and what to look at."""
     advice = "" if data.levels else ", and name covariates that explain qualities, such as types of items"
     return [
-        f"{name} gave {value:g} in {percentage(share)} of its ratings, so most of its latent judgments lie "
-        "beyond "
-        "the last threshold, where ratings do not distinguish them: its latent correlations depend on the "
-        f"assumed slope and link there. Use the correlation of ratings (`correlation`){advice}."
+        Note.of(
+            "{judge} gave {value:g} in {share} of its ratings, so most of its latent judgments lie beyond "
+            "the last threshold, where ratings do not distinguish them: its latent correlations depend on "
+            "the assumed slope and link there. Use the correlation of ratings (`correlation`){advice}.",
+            judge=name,
+            value=value,
+            share=percentage(share),
+            advice=advice,
+        )
         for name, (value, share) in ends.items()
     ]
 

@@ -14,8 +14,8 @@ import pandas as pd
 from conjury.inference.tables.columns import json_value
 
 from ....figures.labels import p_text
-from ....frames.agreement_measures import measure_of
 from ....frames.word_table import WordTable
+from ....numerics.metrics.agreement_measures import measure_of
 from ..gates import GateOutcome
 from ..judging import Validation
 from ..validation_rows import AGREEMENT, CHANGES, CORRECTED, ERRORS, PEOPLE, RATES, REPLACEMENT, SUBGROUPS

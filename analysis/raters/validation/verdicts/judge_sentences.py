@@ -11,8 +11,8 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text, true_minus
-from ....frames.agreement_measures import measure_of
 from ....numerics.intervals import SAME
+from ....numerics.metrics.agreement_measures import measure_of
 from ..gates import range_of
 from ..validation_rows import ERRORS, RATES, SUBGROUPS, row_of
 from .notable_rows import Replacement, Row, TestedDifference, notable

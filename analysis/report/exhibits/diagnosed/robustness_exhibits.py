@@ -13,8 +13,10 @@ from conjury.inference.study.load import list_studies
 
 from ....figures.conjoint.error_choices_figure import ratio_ranges
 from ....figures.labels import LevelLabels, display_order
+from ....pipeline.manifest import notes_of
 from ....results import Result
 from ...method_sentences import code, plain
+from ...note_labels import note_text
 from ...report_data import ReportData
 from ...sentences.diagnostic_sentences import (
     RepeatVerdict,
@@ -63,8 +65,12 @@ def _absent(report: ReportData, what: str = "") -> str:
     if not diagnosed:
         run = code(f"conjury diagnose {report.study_argument} --results FOLDER")
         return f"To compute this, run {run} with the folder of these results."
-    notes = [str(note) for note in diagnosed.get("notes") or [] if what.lower() in str(note).lower()]
-    return plain(notes[0]) if notes else "The last diagnosis did not compute this; its notes give the reason."
+    notes = [note for note in notes_of(diagnosed) if what.lower() in note.lower()]
+    return (
+        plain(note_text(notes[0], report.labels))
+        if notes
+        else "The last diagnosis did not compute this; its notes give the reason."
+    )
 
 
 def _by_judge(

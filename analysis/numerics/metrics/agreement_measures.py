@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ..numerics.metrics.label_metrics import OF_A_CLASS
+from .label_metrics import OF_A_CLASS
 
 KAPPA, ALPHA = "\N{GREEK SMALL LETTER KAPPA}", "\N{GREEK SMALL LETTER ALPHA}"
 

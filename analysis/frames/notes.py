@@ -1,0 +1,195 @@
+"""Notes on results: sentences whose ids stay ids, so that reports can print labels in their places."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from conjury.inference.errors import listed
+
+__all__ = ["Note"]
+
+# Names of values that are ids: in the plural where there are several; a number may follow, as in judge2. A
+# level is a pair of attribute and level; a side is either of two that are compared, whatever they are.
+IDS = (
+    "judge",
+    "prompt",
+    "condition",
+    "dimension",
+    "task",
+    "metric",
+    "feature",
+    "level",
+    "column",
+    "result",
+    "side",
+)
+# The formats are few: a template may come from a file of others.
+PLACE = re.compile(r"\{(?P<name>\w+)(?P<quoted>!r)?(?::(?P<format>,|g|\.\df|\.\d%|\d{1,2}))?\}")
+SIDES = {"left": "side", "right": "side2"}
+ABOUT = ("judge", "prompt", "condition")
+Label = Callable[[str, str, str], str]  # of what an id is, the id, and the attribute of a level
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Note(str):
+    """A sentence about a result: as a string it has ids as they are, and its parts are known beside it.
+
+    Parameters
+    ----------
+    template : str
+        The sentence; where there are values, their names in braces are their places.
+    values : dict
+        Values by name: numbers, text, notes as parts of a sentence, and ids, which are called by what they
+        are of (``judge``, ``dimension`` and so on, as `IDS` lists them); names in the plural have lists.
+    result : str
+        Name of the result that the note is about.
+    judge, prompt, condition : str
+        Whose answers it is about.
+
+    Examples
+    --------
+    >>> note = Note("{n} answers of {judges} are missing.", {"n": 2, "judges": ["gpt", "human"]}, "amce")
+    >>> print(note)
+    amce: 2 answers of gpt, human are missing.
+    """
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    result: str = ""
+    judge: str = ""
+    prompt: str = ""
+    condition: str = ""
+
+    def __new__(
+        cls,
+        template: str,
+        values: Mapping[str, Any] | None = None,
+        result: str = "",
+        judge: str = "",
+        prompt: str = "",
+        condition: str = "",
+    ) -> Note:
+        """A string of what the note is about and its sentence, with ids as they are."""
+        who = " ".join(filter(None, (judge, prompt, condition)))
+        about = ", ".join(filter(None, (result, who)))
+        return super().__new__(cls, ": ".join(filter(None, (about, _fill(template, values or {})))))
+
+    @classmethod
+    def of(cls, template: str, **values: Any) -> Note:
+        """A note that is about no single judge; values by their names in the template."""
+        return cls(template, {name: _plain(value) for name, value in values.items()})
+
+    def sentence(self, label: Label | None = None) -> str:
+        """The sentence with labels for ids, or ids; a note without one is whom it is about."""
+        return _fill(self.template, self.values, label) or self.about(label)
+
+    def about(self, label: Label | None = None) -> str:
+        """Whose answers the note is about."""
+        ids = {name: id for name in ABOUT if (id := getattr(self, name))}
+        if label is None:
+            return " ".join(ids.values())
+        return ", ".join(label(name, id, "") for name, id in ids.items())
+
+
+def note_of(text: str) -> Note:
+    """A sentence as a note, which it may be."""
+    return text if isinstance(text, Note) else Note(text)
+
+
+def name_keys(keys: Mapping[str, object]) -> Note:
+    """Ids by what they are of, as a part of a note: those of a row of a table, such as its judge and task."""
+    names = [SIDES.get(name, name if name.isidentifier() else f"key{n}") for n, name in enumerate(keys)]
+    named = {name: str(id) for name, id in zip(names, keys.values(), strict=True) if id}
+    return Note(", ".join(f"{{{name}}}" for name in named), named)
+
+
+def note_under(keys: Mapping[str, object], text: str) -> Note:
+    """A note with the ids in front that it is about."""
+    about = name_keys(keys)
+    return Note.of("{keys}: {note}", keys=about, note=text) if about else note_of(text)
+
+
+@contextmanager
+def noted_warnings() -> Iterator[list[Note]]:
+    """Collect the warnings of the block as notes."""
+    notes: list[Note] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    messages = [warning.message for warning in caught if issubclass(warning.category, UserWarning)]
+    notes += [note_of(text) for message in messages for text in getattr(message, "args", ())[:1]]
+
+
+def _fill(template: str, values: Mapping[str, Any], label: Label | None = None) -> str:
+    """A template with all values in their places; other braces are text."""
+
+    def put(place: re.Match[str]) -> str:
+        if place["name"] not in values:
+            return place[0]
+        value = _worded(place["name"], values[place["name"]], label)
+        return repr(value) if place["quoted"] else format(value, place["format"] or "")
+
+    return PLACE.sub(put, template)
+
+
+class _Several(list[str]):
+    """Several values in a sentence; the format of their place is how many are listed."""
+
+    def __format__(self, limit: str) -> str:
+        return listed(self, int(limit)) if limit else listed(self)
+
+
+def _worded(name: str, value: Any, label: Label | None) -> Any:
+    """A value as its place in a template has it."""
+    of = name.rstrip("0123456789")
+    if isinstance(value, Note):
+        return value.sentence(label)
+    if of == "level":
+        feature, level = value
+        return label(of, level, feature) if label else f"{feature}={level}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _Several(str(_worded(of.removesuffix("s"), each, label)) for each in value)
+    return label(of, value, "") if label and of in IDS else value
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can have it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def record_notes(value: Any) -> Any:
+    """Anything with notes as JSON has it: a note with parts is a mapping that begins with its text."""
+    if isinstance(value, Note):
+        parts = {entry.name: getattr(value, entry.name) for entry in fields(value)}
+        parts = {name: record_notes(part) for name, part in parts.items() if part}
+        return str(value) if parts == {"template": value} else {"text": str(value), **parts}
+    if isinstance(value, Mapping):
+        return {name: record_notes(part) for name, part in value.items()}
+    return [record_notes(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def read_note(entry: Any) -> Note:
+    """A note as `record_notes` wrote it; where its parts do not fit it is text, as in earlier versions."""
+    if not isinstance(entry, Mapping):
+        return Note(str(entry))
+    values = {name: _read_value(value) for name, value in (entry.get("values") or {}).items()}
+    about = {name: str(entry[name]) for name in ("result", *ABOUT) if name in entry}
+    try:
+        return Note(str(entry.get("template", "")), values, **about)
+    except (ValueError, TypeError, IndexError):
+        return Note(str(entry.get("text", "")))
+
+
+def _read_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_read_value(part) for part in value]
+    return read_note(value) if isinstance(value, Mapping) else value
