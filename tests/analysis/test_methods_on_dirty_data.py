@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.corrections import CORRECTIONS
 
 from conjury.analysis import benchmark, conjoint, raters
 from conjury.analysis.benchmark import score
@@ -149,6 +150,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "mixed logit by": lambda: benchmark.mixed_logit(scored(), by=["topic"], errors="model", reference="weak"),
     "components anova": lambda: variance_components(decisions(True), draws=200),
     "components reml": lambda: variance_components(decisions(False), draws=200),
+    **CORRECTIONS,
 }  # fmt: skip
 
 

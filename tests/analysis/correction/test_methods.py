@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pytest
+from made_up.corrections import BY_RECORD, CORRECTIONS
 
 from conjury.analysis.correction import CovariateAdjustment, DesignBased, PredictThenDebias, SwappingErrors
 from conjury.analysis.correction.correction_methods import ALL_METHODS, correction_of
@@ -57,3 +59,11 @@ def test_what_means_no_method_is_refused(correct: Any, options: dict[str, Any], 
 def test_a_verb_takes_what_it_offers(correct: Any) -> None:
     with pytest.raises(InputError, match="give 'ppi', or omit it"):
         correction_of(correct, {})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BY_RECORD)
+def test_a_record_gives_the_numbers_of_its_string(name: str) -> None:
+    by_record, by_string = BY_RECORD[name](), CORRECTIONS[name]()
+    pd.testing.assert_frame_equal(by_record.frame, by_string.frame)
+    assert by_record.settings == by_string.settings
