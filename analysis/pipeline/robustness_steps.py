@@ -18,6 +18,7 @@ from ..conjoint.reliability.correction import SwapCorrectedEstimates
 from ..conjoint.reliability.reliability_estimate import reliability
 from ..conjoint.standard_errors.error_choices import errors_under_choices
 from ..conjoint.verbs.amce import amce
+from ..correction.correction_methods import SwappingErrors
 from ..frames.notes import Note
 from ..frames.passport import is_of_coverage
 from ..numerics.intervals import check_alpha
@@ -248,7 +249,8 @@ def _tables_of_repeats(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                fitted = amce(group.choices, analysis.formula, id=id, alpha=sampling.alpha, correct=result)
+                method = SwappingErrors(result)
+                fitted = amce(group.choices, analysis.formula, id=id, alpha=sampling.alpha, correct=method)
         except InputError as error:
             text = "{group}, effects were not corrected: {error}"
             notes.append(Note.of(text, group=group.who, error=str(error)))
