@@ -321,10 +321,9 @@ def _remainders(answers: _Answers, missing_rows: np.ndarray) -> tuple[Floats, np
     """What the missing rows of each choice add up to, and whether its rows are all here, shape (missing,)."""
     assert answers.choice is not None
     totals = np.bincount(answers.choice, np.where(answers.missing, 0.0, answers.outcome))
-    size = np.bincount(answers.choice)
-    return np.clip(1 - totals, 0.0, 1.0)[answers.choice[missing_rows]], (size == answers.n_profiles)[
-        answers.choice[missing_rows]
-    ]
+    is_complete = np.bincount(answers.choice) == answers.n_profiles
+    choice = answers.choice[missing_rows]
+    return np.clip(1 - totals, 0.0, 1.0)[choice], is_complete[choice]
 
 
 def _counts(plan: EstimationPlan, answers: _Answers) -> dict[str, np.ndarray]:

@@ -47,7 +47,7 @@ def choices() -> pd.DataFrame:
 def outcomes() -> pd.DataFrame:
     """Single ratings of profiles, 1 to 5, with gaps: no forced choice."""
     table, rng = choices(), np.random.default_rng(3)
-    value = rng.integers(1, 6, len(table)).astype(float) + (table["tone"] == "kind")
+    value = pd.Series(rng.integers(1, 6, len(table)) + (table["tone"] == "kind").to_numpy(float))
     value = value.clip(1, 5).where(rng.random(len(table)) > 0.08)
     return table.drop(columns=["chosen", "pair_id", "position"]).assign(rating=value)
 
