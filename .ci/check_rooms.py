@@ -1,5 +1,6 @@
 """The contract of the rooms: which may import which, no circles, and folders that can be read at a glance.
 
+Wings are folders without which all else works: nothing imports them, a `Registry` finds them by name.
 Imports inside functions and for types alone count like all others, and so do names given to `import_module`.
 Run from the root of a checkout.
 """
@@ -41,6 +42,8 @@ ROOMS = {
         "study",
         "ledger",
         "tables",
+        "inference_wings",
+        "entry_registry",
         "errors",
     ),
     "cli": ("main", "commands"),
@@ -50,7 +53,43 @@ ROOT = "cli.package"  # `import conjury`, above all rooms of all layers
 # What the analysis layer may know of the inference layer: tables, study files, designs and simulated truth,
 # but nothing that asks a model.
 NOT_FOR_ANALYSIS = ("collecting", "backends", "vignettes", "requests", "ledger", "humans", "perturb")
-NAMES = 15
+# Each wing and what goes with it: its analyses, exhibits and commands.
+WINGS = {
+    "analysis.audit": (
+        "analysis.pipeline.wings.published",
+        "analysis.report.exhibits.published",
+        "cli.checking_tables",
+    ),
+    "analysis.checks": (
+        "analysis.pipeline.wings.checks_in_folder",
+        "cli.commands.check",
+        "cli.commands.diagnose",
+    ),
+    "analysis.conjoint.engines.bayes": (),
+    "analysis.instrument": ("analysis.pipeline.wings.instrument_steps",),
+    "analysis.raters.models": ("cli.commands.judges.raters",),
+    "analysis.report.paper": (
+        "cli.commands.papers.checklist",
+        "cli.commands.papers.paper_inputs",
+        "cli.commands.papers.metadata",
+        "cli.commands.papers.methods",
+        "cli.commands.papers.preregister",
+        "cli.commands.papers.tables",
+    ),
+    "analysis.trial": ("cli.commands.trial",),
+    "inference.backends.cluster": (),
+    "inference.humans": ("cli.import_command", "cli.import_options"),
+    "inference.panel": ("cli.commands.people", "cli.commands.view"),
+    "inference.perturb": ("cli.perturbing",),
+    "inference.vignettes": ("cli.gallery", "cli.rendering"),
+}
+NEEDS = {  # wings that import another one
+    ("analysis.conjoint.engines.bayes", "analysis.raters.models"),
+    ("analysis.trial", "analysis.instrument"),
+    ("inference.humans", "inference.panel"),
+    ("inference.panel", "inference.humans"),
+}
+NAMES = 15  # of a folder, wings aside
 MANY = ("analysis/figures",)  # one module per kind of figure
 
 
@@ -158,23 +197,55 @@ def fault(importer: str, imported: str) -> str | None:
     return f"{own[0]} may not import {theirs[0]}"
 
 
+def wing_of(module: str) -> str:
+    """Return the wing that a module belongs to, or "" for one that is always there."""
+    for wing, further in WINGS.items():
+        if any(f"{module}.".startswith(f"{part}.") for part in (wing, *further)):
+            return wing
+    return ""
+
+
+def types_alone(path: Path) -> set[int]:
+    """Lines of an `__init__.py` that import for types alone: it imports these names when they are used."""
+    if path.name != "__init__.py":
+        return set()
+    return {
+        line
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    }
+
+
 def problems(root: Path) -> Iterator[str]:
     """Yield a sentence for each breach of the contract."""
     known = modules(root)
     graph: dict[str, set[str]] = {name: set() for name in known}
     for name, path in known.items():
+        own, lines_of_types = wing_of(name), types_alone(path)
         for target, line in imports(name, path, known):
             graph[name].add(target)
             reason = fault(name, target)
             if reason is not None:
                 yield f"{path.relative_to(root)}:{line}: imports {target}; {reason}."
+            wing = wing_of(target)
+            if wing and wing != own and (own, wing) not in NEEDS and line not in lines_of_types:
+                yield (
+                    f"{path.relative_to(root)}:{line}: imports {target} of the wing {wing}; reach it by a "
+                    "Registry."
+                )
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         yield f"Circular import: {' <- '.join(error.args[1])}."
     for folder in sorted({path.parent for path in known.values()}):
         place = folder.relative_to(root).as_posix()
-        names = [part for part in folder.iterdir() if part.name not in ("__pycache__", "__init__.py")]
+        names = [
+            part
+            for part in folder.iterdir()
+            if part.name not in ("__pycache__", "__init__.py")
+            and f"{place}/{part.name}".replace("/", ".") not in WINGS
+        ]
         if len(names) > NAMES and not place.startswith(MANY):
             yield f"{place} has {len(names)} names; {NAMES} can be read at a glance, so group them."
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from conjury.inference.entry_registry import Registry
 from conjury.inference.errors import InputError
 
-from .frames.kinds import Claims, claims_of
-from .frames.layout_entry import layouts
+from .frames.analysis_wings import WINGS
 from .numerics.intervals import UNBOUNDED, Support, inference
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import ModuleType
 
     from great_tables import GT
     from matplotlib.figure import Figure
+
+    from .frames.kinds import Claims
 
 __all__ = ["Result"]
 
@@ -136,20 +135,20 @@ class Result:
         -------
         great_tables.GT
         """
-        laid_out: GT = layouts().table(self, part, **options)
+        laid_out: GT = WINGS.find("layouts").table(self, part, **options)
         return laid_out
 
     def to_latex(self, **options: Any) -> str:
         """All tables of the result in LaTeX (package booktabs); options as in `table`."""
-        return str(layouts().text(self, "latex", **options))
+        return str(WINGS.find("layouts").text(self, "latex", **options))
 
     def to_markdown(self, **options: Any) -> str:
         """All tables of the result in Markdown; options as in `table`."""
-        return str(layouts().text(self, "markdown", **options))
+        return str(WINGS.find("layouts").text(self, "markdown", **options))
 
     def to_html(self, **options: Any) -> str:
         """All tables of the result as HTML; options as in `table`."""
-        return str(layouts().text(self, "html", **options))
+        return str(WINGS.find("layouts").text(self, "html", **options))
 
     def to_word(self, path: str | Path, **options: Any) -> Path:
         """Write all tables of the result as a Word document; options as in `table`.
@@ -159,7 +158,7 @@ class Result:
         MissingDependency
             Without pandoc's wheel, which the extra ``pdf`` installs.
         """
-        written: Path = layouts().word(self, path, **options)
+        written: Path = WINGS.find("layouts").word(self, path, **options)
         return written
 
     def _repr_html_(self) -> str:
@@ -173,6 +172,8 @@ class Result:
         InputError
             For checks and descriptions of data, which claim nothing beyond themselves.
         """
+        from .frames.kinds import claims_of
+
         claims_of_kind = claims_of(self.kind, self.settings)
         if claims_of_kind is None:
             raise InputError(f"Results of the kind {self.kind} describe data; they claim nothing further.")
@@ -206,28 +207,32 @@ class RegisteredPlanner:
     when: Callable[[Any], bool]
 
 
-_REGISTERED: dict[str, list[RegisteredPlanner]] = {}
+FOLDERS = {  # by kind of data: answers with gold labels, rated studies, or a study and its data with facets
+    "benchmark": ("benchmark", "pipeline.wings"),
+    "raters": ("raters.agreement", "raters.descriptive", "raters.replacement"),
+    "facets": ("pipeline.wings",),
+}
+ANALYSES: dict[str, Registry[RegisteredPlanner]] = {
+    kind: Registry("conjury.analyses", [f"{__package__}.{folder}" for folder in folders])
+    for kind, folders in FOLDERS.items()
+}
 
 
 def analysis(
-    room: str, order: int, when: Callable[[Any], bool] = lambda data: True
+    kind: str, order: int, when: Callable[[Any], bool] = lambda data: True
 ) -> Callable[[Planner], Planner]:
-    """Register the planner of an analysis, in the module of the analysis; ``room`` is its kind of data."""
+    """Register the planner of an analysis of a kind of data, in the module of the analysis."""
 
     def register(planner: Planner) -> Planner:
-        _REGISTERED.setdefault(room, []).append(RegisteredPlanner(planner, order, when))
+        name = f"{planner.__module__}.{planner.__qualname__}"
+        ANALYSES[kind].registered[name] = RegisteredPlanner(planner, order, when)
         return planner
 
     return register
 
 
-def steps_of(
-    room: str, packages: Iterable[ModuleType], data: Any, draw_options: Mapping[str, Any]
-) -> Iterator[AnalysisStep]:
-    """Steps of all analyses of a room, in modules of its packages, that the data allow, in their order."""
-    for package in packages:
-        for module in iter_modules(package.__path__, f"{package.__name__}."):
-            import_module(module.name)
-    for registration in sorted(_REGISTERED.get(room, []), key=lambda entry: entry.order):
+def steps_of(kind: str, data: Any, draw_options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
+    """Steps of all analyses of a kind of data that the data allow, in the order of a report."""
+    for registration in sorted(ANALYSES[kind].values(), key=lambda entry: entry.order):
         if registration.when(data):
             yield from registration.planner(data, draw_options)

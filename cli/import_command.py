@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError
-from conjury.inference.humans.formats import CHOICES, JOINED, PROGRAMS, Format, find_format, readers_of
+from conjury.inference.readers.formats import CHOICES, JOINED, PROGRAMS, Format, find_format, readers_of
 
 from .automation import record
 from .import_options import CompletionOptions, ExportOptions

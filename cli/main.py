@@ -8,11 +8,12 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
+
+from conjury.inference.entry_registry import Registry
 
 from .automation import (
     CRASHED,
@@ -27,7 +28,7 @@ from .automation import (
 )
 from .printing import one_line
 
-COMMANDS = {  # in the order of the help: module and function of each
+PLACES = {  # in the order of the help: module and function of each
     "demo": "commands.starting.beginning:demo",
     "init": "commands.starting.beginning:init",
     "validate": "commands.starting.validate:validate",
@@ -70,6 +71,11 @@ COMMANDS = {  # in the order of the help: module and function of each
 }
 
 
+COMMANDS: Registry[Any] = Registry(
+    "conjury.commands", places={name: f"{__package__}.{place}" for name, place in PLACES.items()}
+)
+
+
 class LazyCommands(Mapping[str, Any]):
     """Commands by name, each imported when it is first used, so that one does not wait for the others."""
 
@@ -85,8 +91,7 @@ class LazyCommands(Mapping[str, Any]):
 
 @lru_cache
 def _command(name: str) -> Any:
-    module, function = COMMANDS[name].split(":")
-    loaded = getattr(import_module(f".{module}", __package__), function)
+    loaded = COMMANDS[name]
     if isinstance(loaded, typer.Typer):
         command: Any = typer.main.get_group(loaded)
     else:

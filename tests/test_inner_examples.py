@@ -14,7 +14,6 @@ import pytest
 
 from conjury.analysis.audit.arithmetic.matrix_arithmetic import is_semidefinite
 from conjury.analysis.audit.published.cell_text import parts_of
-from conjury.analysis.audit.recovery import compare_with_truth
 from conjury.analysis.checks.answers.heaped_ratings import gaps
 from conjury.analysis.checks.answers.texts.other_language import language_of
 from conjury.analysis.checks.design.items_in_strata import twins
@@ -31,6 +30,7 @@ from conjury.analysis.frames.sentences import (
     sentence,
     ties,
 )
+from conjury.analysis.pipeline.recovery import compare_with_truth
 from conjury.analysis.report.paper.deviations import AS, DEVIATES
 from conjury.analysis.report.paper.deviations import sentence as sentence_on_deviations
 from conjury.analysis.report.paper.document_writing import latex_escaped

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from lints import lint
+from shared_folder import REPOSITORY
 
 ABOVE = "numerics may not import report"
 TOP = "lies above all rooms"
@@ -60,3 +61,38 @@ def test_every_form_of_an_import_of_a_higher_room_is_seen(
 def test_a_room_may_import_from_below_in_every_form(tmp_path: Path) -> None:
     for line in ("import conjury.analysis.numerics.sums", "from ..numerics import sums"):
         assert breaches(tmp_path, line, "analysis/report/pages.py") == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "is_refused"),
+    [
+        ("analysis/pipeline/runner.py", "from ..audit import compare", True),
+        ("analysis/pipeline/runner.py", "def late():\n    from ..audit import compare", True),
+        ("analysis/pipeline/__init__.py", "from ..audit import compare", True),
+        (
+            "analysis/pipeline/__init__.py",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..audit import compare",
+            False,
+        ),
+        ("analysis/pipeline/wings/published.py", "from ...audit import compare", False),
+        ("cli/checking_tables.py", "from conjury.analysis.audit import compare", False),
+        ("analysis/pipeline/runner.py", "COMPARED = 'conjury.analysis.audit:compare'", False),
+    ],
+)
+def test_a_wing_is_imported_by_its_own_parts_alone(
+    tmp_path: Path, module: str, line: str, is_refused: bool
+) -> None:
+    for part in ("analysis/audit/paper_comparison.py", "analysis/pipeline/wings/made.py"):
+        (tmp_path / part).parent.mkdir(parents=True)
+        for folder in {(tmp_path / part).parent, *(tmp_path / part).parent.parents} - {*tmp_path.parents}:
+            (folder / "__init__.py").touch()
+        (tmp_path / part).touch()
+    refused = [one for one in breaches(tmp_path, line, module) if "of the wing analysis.audit" in one]
+    assert len(refused) == is_refused
+
+
+def test_each_part_of_a_wing_is_a_module() -> None:
+    rooms = lint("check_rooms")
+    assert {part for wing, parts in rooms.WINGS.items() for part in (wing, *parts)} <= set(
+        rooms.modules(REPOSITORY)
+    )

@@ -6,10 +6,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
-from pkgutil import walk_packages
 from runpy import run_path
 from typing import Any
 
@@ -24,11 +22,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ..numerics.intervals import check_alpha
 from .judged import JudgedChoices, split
-from .registry import ALARMING, CHECKS, KINDS, SEVERITY, Check, Question, Run, adjusted, show_p
-
-for _module in walk_packages([str(Path(__file__).parent)], f"{__package__}."):
-    if _module.name.removeprefix(f"{__package__}.").partition(".")[0] in KINDS.values():
-        import_module(_module.name)  # checks register themselves
+from .registry import ALARMING, CHECKS, SEVERITY, Check, Question, Run, adjusted, show_p
 
 ORDERED = sorted(CHECKS.values(), key=lambda registered: registered[0].code)
 NAMES = tuple(question.name for question, _ in ORDERED)

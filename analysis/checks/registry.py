@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
+from conjury.inference.entry_registry import Registry
 from conjury.inference.errors import InputError, counted
 
 from ..figures import has_figure
@@ -207,7 +208,9 @@ def _can_be_drawn(name: str, table: pd.DataFrame) -> bool:
 
 
 Run = Callable[..., Check]
-CHECKS: dict[str, tuple[Question, Run]] = {}
+CHECKS: Registry[tuple[Question, Run]] = Registry(
+    "conjury.checks", [f"{__package__}.{kind}" for kind in KINDS.values()]
+)
 
 
 def check(question: Question) -> Callable[[Run], Run]:
@@ -222,10 +225,10 @@ def check(question: Question) -> Callable[[Run], Run]:
             except NotApplicableError as reason:
                 return question.not_applicable(str(reason))
 
-        for entry, _ in CHECKS.values():
+        for entry, _ in CHECKS.registered.values():
             if entry.code == question.code and entry.name != question.name:
                 raise ValueError(f"{entry.name} and {question.name} have the same code, {question.code}.")
-        CHECKS[question.name] = (question, answered)
+        CHECKS.registered[question.name] = (question, answered)
         return answered
 
     return register

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..correction.correction_methods import ALL_METHODS, Correct, SwappingErrors, correction_of
+from ..frames.analysis_wings import WINGS
 from ..frames.stored import is_stored, open_stored
 from .engines.coverage import with_coverage
 from .engines.few_clusters import warn_of_few_clusters
@@ -49,9 +50,9 @@ def estimate(request: EstimateRequest, data: Data) -> Estimates:
             warn_of_few_clusters(plan_of(request, frame))
         return estimates
     if request.engine == "bayes":
-        from .engines.bayes.engine import estimate_with_bayes
-
-        return estimate_with_bayes(request, frame_of(request, data, full=True))
+        estimates = WINGS.find("bayes")(request, frame_of(request, data, full=True))
+        assert isinstance(estimates, Estimates)
+        return estimates
     if is_stored(data):
         from .engines.queries import estimate_stored
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from conjury.inference.entry_registry import Registry
 from conjury.inference.errors import InputError
 
 from .journal import fit_to_width
@@ -92,9 +90,8 @@ class FigureKind:
     when: Callable[[Drawable], bool]
 
 
-_KINDS: dict[
-    str, dict[str, list[FigureKind]]
-] = {}  # kind of result -> part ("" for the main figure) -> figures
+# By kind of result: part ("" for the main figure) -> figures; their modules do not import matplotlib.
+FIGURES: Registry[dict[str, list[FigureKind]]] = Registry("conjury.figures", [__package__])
 
 
 def figure(
@@ -109,7 +106,8 @@ def figure(
 
     def register(function: Function) -> Function:
         for kind in kinds:
-            _KINDS.setdefault(kind, {}).setdefault(part, []).append(FigureKind(function, alt, when))
+            by_part = FIGURES.registered.setdefault(kind, {})
+            by_part.setdefault(part, []).append(FigureKind(function, alt, when))
         return function
 
     return register
@@ -230,7 +228,7 @@ def parts(result: Drawable) -> list[str]:
     >>> parts(Result(pd.DataFrame(), "amce"))
     []
     """
-    kinds_by_part = _kinds().get(result.kind, {})
+    kinds_by_part = FIGURES.get(result.kind, {})
     return [
         part for part, kinds in kinds_by_part.items() if part and any(kind.when(result) for kind in kinds)
     ]
@@ -256,20 +254,11 @@ def has_figure(result: Drawable) -> bool:
     >>> has_figure(Result(pd.DataFrame(), "amce")), has_figure(Result(pd.DataFrame(), "manifest"))
     (True, False)
     """
-    return "" in _kinds().get(result.kind, {})
-
-
-@cache
-def _kinds() -> Mapping[str, Mapping[str, list[FigureKind]]]:
-    """All figures: the modules of this room register them when they are imported, without matplotlib."""
-    package = __name__.rpartition(".")[0]
-    for module in walk_packages(import_module(package).__path__, f"{package}."):
-        import_module(module.name)
-    return _KINDS
+    return "" in FIGURES.get(result.kind, {})
 
 
 def _find_kind(result: Drawable, requested_part: str | None) -> FigureKind:
-    part, kinds_by_part = requested_part or "", _kinds().get(result.kind, {})
+    part, kinds_by_part = requested_part or "", FIGURES.get(result.kind, {})
     if "" not in kinds_by_part:
         raise InputError(f"Results of kind {result.kind!r} have no figure; print their table with .frame.")
     if part not in kinds_by_part:

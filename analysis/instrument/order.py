@@ -11,8 +11,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ..checks.group_effects import GroupEffects, errors_of, group_effects
 from ..conjoint import amce
+from ..conjoint.comparisons.effects_by_group import GroupEffects, errors_of, group_effects
 from ..conjoint.reliability.agreeing_repeats import sign_test
 from ..frames.cells import is_repeat
 from ..frames.notes import note_under

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.frames import any_frame
 
-from ..checks.group_effects import GroupEffects, group_effects, hotelling_test
+from ..conjoint.comparisons.effects_by_group import GroupEffects, group_effects, hotelling_test
 from ..conjoint.comparisons.multiplicity import normal_ratios, romano_wolf
 from ..figures.labels import display_order
 from ..frames.cells import is_repeat

@@ -14,23 +14,18 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.readers.prepare import judges_by_origin
 from conjury.inference.study.models import ItemStudy, Study
-from conjury.inference.tables.columns import as_text
-from conjury.inference.tables.files import PUBLISHED
 from conjury.inference.tables.schema import PAIR_KIND
 
-from ..audit import compare_moderation, compare_oogiri
-from ..audit.recovery import effect_recovery, label_recovery, rating_recovery
 from ..benchmark.data.label_answers import LabelAnswers
+from ..frames.analysis_wings import WINGS
 from ..frames.participation import people_flow
-from ..frames.reported_intervals import reported
-from ..frames.vocabulary import HUMAN
-from ..results import AnalysisStep, Result
+from ..results import AnalysisStep, Result, steps_of
 from .conjoint_steps import answers, groups, plan_conjoint
-from .item_steps import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
+from .item_steps import LABEL_DRAWS, RATING_DRAWS, plan_labels, plan_ratings, with_gold
 from .loading import CHOICES, JUDGMENTS, LoadedStudy
 from .manifest import FIT, SAMPLERS, describe_labels, describe_run, describe_study, entries_of, results_of
+from .recovery import effect_recovery, label_recovery, rating_recovery
 from .results_folder import FORMAT, ResultsFolder
 from .runner import FitOptions, FittedResults, JudgeGroup, StudySteps, fit
 
@@ -81,7 +76,7 @@ def _work_of(
         plan = plan_conjoint(study, split, options)
         instrument_data = loaded.variants[""] if loaded.asked is None else loaded.asked
         plan = replace(plan, steps=(*plan.steps, *_steps_of_facets(study, instrument_data, options)))
-        follow = partial(_tables_of_choices, study, loaded)
+        follow = partial(_tables_of_choices, loaded)
         return PlannedFit(loaded, plan, options.draws or 0, follow, describe_study(study), split)
     assert isinstance(study, ItemStudy)
     if has_gold(study, gold):
@@ -109,9 +104,7 @@ def _steps_of_facets(
 ) -> Iterator[AnalysisStep]:
     """Analyses of judges as instruments; none, and nothing loaded, where the data have no facets."""
     if has_facets(data):
-        from .instrument_steps import instrument_steps
-
-        yield from instrument_steps(study, data, options)
+        yield from steps_of("facets", (study, data), options.drawn)
 
 
 def has_gold(study: ItemStudy, gold: Path | None) -> bool:
@@ -119,31 +112,24 @@ def has_gold(study: ItemStudy, gold: Path | None) -> bool:
     return bool(study.label_sets) and (gold is not None or study.gold is not None)
 
 
-def _tables_of_choices(study: Study, loaded: LoadedStudy, fitted: FittedResults) -> Tables:
+def _published(loaded: LoadedStudy, fitted: FittedResults, answered: LabelAnswers | None = None) -> Tables:
+    """Published numbers with ours, of judges that are real; those of labels are added to the results."""
+    tables: Tables = WINGS["published"](loaded, fitted, answered) if "published" in WINGS else {}
+    return tables
+
+
+def _tables_of_choices(loaded: LoadedStudy, fitted: FittedResults) -> Tables:
     """Counts of answers, true values with estimates, and published numbers of judges that are real."""
     tables: Tables = {"answers": answers(loaded.variants[""])}
     if loaded.truth is not None:
         recovered = effect_recovery(loaded.truth, fitted.tables)
         tables |= {"truth": loaded.truth} | ({} if recovered.empty else {"recovery": recovered})
-    file, effects = PUBLISHED / f"{study.name}.csv", fitted.by_name.get("amce")
-    source = loaded.source()
-    if not file.is_file() or effects is None or not source["real_judges"]:
-        return tables
-    printed = pd.read_csv(file).assign(source="printed")
-    ours = reported(effects.frame, effects.settings)
-    ours = ours[ours["judge"].isin(source["real_judges"])]
-    if set(ours["judge"]) & set(printed["judge"]):
-        return tables | {"published": printed, "published_difference": compare_moderation(printed, ours)}
-    return tables if source["simulated"] else tables | {"published": printed}
+    return tables | _published(loaded, fitted)
 
 
 def _tables_of_ratings(study: ItemStudy, loaded: LoadedStudy, fitted: FittedResults) -> Tables:
     """Published numbers with ours, of raters that are real, and true values with estimates."""
-    simulated, real = judges_by_origin(loaded.judgments)
-    people = loaded.judgments.loc[as_text(loaded.judgments["judge_kind"]).eq(HUMAN), "judge_id"]
-    all_real = len(people) > 0 and set(as_text(people)) <= set(real)
-    groups_of_raters = {*map(str, real), *([HUMAN] if all_real else [])}
-    tables = compare_oogiri(study.name, fitted.by_name, groups_of_raters if simulated else None)
+    tables = _published(loaded, fitted)
     if loaded.truth is None:
         return tables
     types = study.assignment.across if study.assignment is not None else "response_type"
@@ -153,7 +139,7 @@ def _tables_of_ratings(study: ItemStudy, loaded: LoadedStudy, fitted: FittedResu
 
 def _tables_of_labels(answered: LabelAnswers, loaded: LoadedStudy, fitted: FittedResults) -> Tables:
     """Adds published numbers to the results; returns true values with estimates."""
-    add_printed_numbers(answered, fitted, loaded.source())
+    _published(loaded, fitted, answered)
     if loaded.truth is None:
         return {}
     recovered = label_recovery(fitted.by_name, loaded.truth)

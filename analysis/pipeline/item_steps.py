@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -21,19 +20,13 @@ from conjury.inference.study.models import LINE, ItemStudy
 from conjury.inference.tables.columns import as_text, companion, responses_beside
 from conjury.inference.tables.files import read_table
 
-from .. import benchmark
-from ..audit.harm_or_humor import compare_harm
-from ..audit.multiturn import READ_BY, compare_multiturn
-from ..audit.paper_comparison import HARM, JOKES, KIND
 from ..benchmark.data.label_answers import LabelAnswers, in_order, missing_in_words
-from ..benchmark.data.units import conditions_of
 from ..frames.notes import Note
-from ..raters import descriptive, replacement
 from ..raters.rated_study import RatedStudy
 from ..results import AnalysisStep, Result, steps_of
 from .correction_steps import label_steps, means_steps
 from .loading import LoadedStudy, SourceFile, read_judgments_of
-from .runner import FitOptions, FittedResults, StudySteps
+from .runner import FitOptions, StudySteps
 
 RATING_DRAWS = 1_000  # of the bootstrap, where no number is given
 
@@ -51,7 +44,7 @@ def plan_ratings(
     else:
         corrected = label_steps(study, judgments, items, None, options)
     # `raters` itself imports the agreement
-    return StudySteps((*corrected, *steps_of("raters", (descriptive, replacement), rated, draw_options)))
+    return StudySteps((*corrected, *steps_of("raters", rated, draw_options)))
 
 
 FEWEST_VOTES = 3
@@ -189,11 +182,7 @@ def plan_labels(answered: LabelAnswers, options: FitOptions) -> StudySteps:
     draw_options = options.with_draws(LABEL_DRAWS).drawn
     if answered.items is not None and answered.study.cluster in answered.items:
         draw_options |= {"cluster": answered.study.cluster}
-    steps = list(steps_of("benchmark", (benchmark,), answered, draw_options))
-    published = by_published_rules(answered)
-    if published and answered.study.name == JOKES:
-        call = partial(compare_multiturn, published, answered.labels, answered.items)
-        steps.append(AnalysisStep(KIND, "Published and recomputed numbers", call))
+    steps = steps_of("benchmark", answered, draw_options)
     ordered = [replace(step, call=partial(_ordered, step, answered)) for step in steps]
     return StudySteps((*corrected, *ordered), tuple(_notes(answered)))
 
@@ -211,36 +200,3 @@ def _notes(answered: LabelAnswers) -> list[str]:
     if unused := answered.other_rules[1:]:
         notes.append(Note.of("Answers parsed by {columns} are not compared.", columns=unused))
     return notes + list(answered.scored.notes) if answered.is_scored else notes
-
-
-def by_published_rules(answered: LabelAnswers) -> dict[str, pd.DataFrame]:
-    """Judgments that are the strings of a published evaluation, by its rules, with their condition."""
-    rules = {rule: name for name, rule in READ_BY.items()}
-    return {
-        rules[rule]: table.assign(condition=conditions_of(table, answered.items))
-        for rule, table in answered.by_rule.items()
-        if rule in rules
-    }
-
-
-def add_printed_numbers(answered: LabelAnswers, fitted: FittedResults, source: Mapping[str, Any]) -> None:
-    """Add the printed numbers of the harm paper on judges and people that are not simulated."""
-    # Notes on printed numbers are about the whole fit.
-    study = answered.study
-    fitted.notes += [n for entry in fitted.results if entry.name == KIND for n in entry.result.notes]
-    if study.name != HARM:
-        return
-    judges = answered.judgments.drop_duplicates("judge_id")
-    person = dict(zip(as_text(judges["judge_id"]), as_text(judges["judge_kind"]).eq("human"), strict=True))
-    real = [str(name) for name in (source["real_judges"] if source["simulated"] else person)]
-    if not real:
-        return
-    people = any(person.get(name) for name in real)
-    results = {name: result for name, result in fitted.by_name.items() if people or name != "annotators"}
-    labels = {name: study.judge_labels[name] for name in real if name in study.judge_labels}
-    try:
-        printed = compare_harm(results, labels)
-    except InputError as error:
-        fitted.notes.append(f"Published numbers: not compared. {error}")
-        return
-    fitted.add(KIND, "Published and recomputed numbers", printed)

@@ -30,9 +30,9 @@ from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
 from conjury.inference.tables.schema import PROBABILITY
 
-from ..audit.recovery import EFFECT_KEYS
 from ..frames.notes import Note
 from .manifest import describe_file, with_folders
+from .recovery import EFFECT_KEYS
 from .results_folder import ResultsFolder
 
 CHOICES, JUDGMENTS, ITEMS = "choices", "judgments", "items"

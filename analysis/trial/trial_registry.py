@@ -9,17 +9,19 @@ from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, TypeVar
 
 import pandas as pd
 
+from conjury.inference.entry_registry import Registry
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-KINDS = ("process", "method", "measure")
-_PARTS: dict[str, dict[str, Callable[..., Any]]] = {kind: {} for kind in KINDS}
+FOLDERS = [f"{__package__}.{folder}" for folder in ("processes", "methods", "passport")]
+PARTS: dict[str, Registry[Callable[..., Any]]] = {
+    kind: Registry("conjury.trials", FOLDERS) for kind in ("process", "method", "measure")
+}
 
 
 @dataclass(frozen=True)
@@ -148,26 +150,17 @@ def measure(name: str) -> Callable[[Function], Function]:
 
 def _register(kind: str, name: str) -> Callable[[Function], Function]:
     def register(function: Function) -> Function:
-        _PARTS[kind][name] = function
+        PARTS[kind].registered[name] = function
         return function
 
     return register
-
-
-def shipped(kind: str) -> dict[str, Callable[..., Any]]:
-    """Registered functions of a kind by name, those that ship with the project included."""
-    for room in ("processes", "methods", "passport"):
-        package = import_module(f"{__package__}.{room}")
-        for module in iter_modules(package.__path__, f"{package.__name__}."):
-            import_module(module.name)
-    return _PARTS[kind]
 
 
 def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]:
     """The function of a registered name, or of ``module:function``, also of a module in ``folder``."""
     module, colon, function = name.partition(":")
     if not colon:
-        functions = shipped(kind)
+        functions = PARTS[kind]
         if name not in functions:
             raise InputError(
                 f"{kind} '{name}' is unknown{did_you_mean(name, functions)}; name one of "

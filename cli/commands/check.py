@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.humans.formats import PROGRAMS
+from conjury.inference.readers.formats import PROGRAMS
 
 from ..options import grouped, read_pairs, refuse_typed
 from ..printing import console, draw_figures, print_blocks, save_figures, show_steps
@@ -160,11 +160,11 @@ def _read(what: list[str], reading: ReadingOptions) -> CollectedData:
         return read_collected(what, reading.study)
     if len(what) > 1:
         raise InputError("--format takes one export; name one file.")
-    from conjury.inference.humans.collected_export import read_export
+    from conjury.inference.inference_wings import WINGS
     from conjury.inference.study.load import load_any_study
 
     value = read_pairs("--value", [v if "=" in v else f"{v}={v}" for v in reading.value or ()])
-    return read_export(
+    exported: CollectedData = WINGS.find("exports")(
         what[0],
         reading.form,
         None if reading.study is None else load_any_study(reading.study),
@@ -175,6 +175,7 @@ def _read(what: list[str], reading: ReadingOptions) -> CollectedData:
         judge=reading.judge,
         people=reading.people,
     )
+    return exported
 
 
 def _refuse_filters(collected: CollectedData, choosing: CheckSelection) -> None:
@@ -240,8 +241,8 @@ def _write_page(path: Path, findings: Findings, collected: CollectedData) -> Non
 
 
 def _add(out: Path, findings: Findings, collected: CollectedData) -> None:
-    from conjury.analysis.pipeline.checks_in_folder import add_checks
     from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.pipeline.wings.checks_in_folder import add_checks
 
     add_checks(ResultsFolder(out), findings, collected, partial(_draw, findings, collected))
 
@@ -249,7 +250,7 @@ def _add(out: Path, findings: Findings, collected: CollectedData) -> None:
 def _draw(findings: Findings, collected: CollectedData, folder: Path, part: str) -> list[str]:
     from conjury.analysis.checks.output.check_results import drawings
     from conjury.analysis.figures.labels import resolve_labels
-    from conjury.analysis.pipeline.checks_in_folder import PREFIX
+    from conjury.analysis.pipeline.wings.checks_in_folder import PREFIX
 
     of_checks = drawings(findings.checks, resolve_labels(collected.study), PREFIX)
     return [*save_figures(folder, of_checks, quiet=True), *draw_figures(folder, part, quiet=True)]

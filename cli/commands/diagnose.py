@@ -58,9 +58,9 @@ def diagnose(study: StudyName, choices: CheckedChoices, checking: CheckingOption
     from conjury.analysis.checks.output.check_results import summary
     from conjury.analysis.checks.output.checks_text import lines
     from conjury.analysis.numerics.intervals import check_alpha
-    from conjury.analysis.pipeline.checks_in_folder import tables_of
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.pipeline.wings.checks_in_folder import tables_of
     from conjury.inference.study import load_study
 
     check_alpha(checking.alpha)

@@ -19,10 +19,10 @@ def record_recheck(done: Collected) -> Result | None:
     recheck = done.rechecked
     if recheck is None or recheck.pairs.empty:
         return None
-    from conjury.analysis.instrument import determinism
+    from conjury.analysis.frames.analysis_wings import WINGS
     from conjury.inference.tables.files import write_table
 
-    result = determinism(recheck.pairs)
+    result: Result = WINGS.find("determinism")(recheck.pairs)
     path = done.prepared.folder.path / FILE
     write_table(result.frame, path)
     invariance = {"first": recheck.first, "second": recheck.second}

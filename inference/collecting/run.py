@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..backends.base import Backend
 from ..backends.endpoints import EndpointChoice
 from ..design.run_design import check_posts
 from ..errors import ConjuryError, InputError
+from ..inference_wings import WINGS
 from ..ledger import Ledger
 from ..parsing.rules import full_rules
+from ..requests.profile_pictures import Pictures, find_pictures
 from ..study.asking import MAX_TOKENS, PAID
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
@@ -36,9 +37,6 @@ from .run_content import RunContent
 from .run_folder import RunFolder, begun_facts, merged_facts, run_facts
 from .run_options import Asking, Running
 from .stopping import Rule, StoppingCheck
-
-if TYPE_CHECKING:
-    from ..vignettes.pictures import Pictures
 
 
 def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger) -> Backend:
@@ -65,12 +63,11 @@ def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger
 
         return VLLMBackend(ask.model, weights, ask.engine)
     if ask.backend == "ray":
-        from ..backends.cluster.exchange import Exchange
-        from ..backends.cluster.ray_backend import RayBackend
-        from ..backends.cluster.ray_engines import Engine
-
-        place = Exchange.of_run(running.cluster_dir or str(folder.cluster), ledger, job.judge_id)
-        return RayBackend(ledger, place, Engine.of(ask.model, weights, ask.engine))
+        address = running.cluster_dir or str(folder.cluster)
+        cluster: Backend = WINGS.find("cluster")(
+            address, ledger, job.judge_id, ask.model, weights, ask.engine
+        )
+        return cluster
     if ask.backend == "replay":
         from ..backends.lookup import ReplayBackend, shipped_recording
 
@@ -400,8 +397,6 @@ def _pictures(
     folder.check_people(study, running.tasks)
     design = folder.design or folder.draw(study, None, None, None, keep=keep)
     usual = folder.path == run_folder(study, None).path
-    from ..vignettes.pictures import find_pictures
-
     return find_pictures(
         *(study, design, prompts, running.pictures),
         pairs=running.pairs,

@@ -21,7 +21,7 @@ from ..tables.files import file_hash, read_table
 from ..tables.schema import PAIR_KIND
 
 if TYPE_CHECKING:
-    from ..vignettes.pictures import Pictures
+    from ..requests.profile_pictures import Pictures
 
 PROFILE = "profile_"
 

@@ -33,7 +33,7 @@ from ..tables.files import read_table
 from .run_content import RunContent, item_content, profile_content
 
 if TYPE_CHECKING:
-    from ..vignettes.pictures import Pictures
+    from ..requests.profile_pictures import Pictures
 
 ROUTE = {"base_url", "key_variable", "samples"}  # where and how often a model is asked changes no answer
 OPEN = ("prompts", "judges")  # to these a later run may add

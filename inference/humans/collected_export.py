@@ -8,10 +8,10 @@ from typing import Any
 
 from ..errors import InputError
 from ..readers.collected import CollectedData, with_study
+from ..readers.formats import CHOICES, JOINED, find_format
 from ..readers.prepare import as_of_study
 from ..study.models import ItemStudy, Study
 from .exclusion_rules import Rules
-from .formats import CHOICES, JOINED, find_format
 from .rating_columns import Layout
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError, MissingDependency, listed
+from ..errors import InputError, listed
+from ..readers.judged.inspect_samples import samples_of
 from .exclusion_rules import Rules
 from .imported_ratings import Imported, finish_log_import
 from .rating_columns import Layout
@@ -75,47 +76,11 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
     return finish_log_import(pd.DataFrame(rows), layout, rules, source, notes, "name a single log")
 
 
-def read_samples(path: Path) -> pd.DataFrame:
-    """Read a row per sample, as Inspect lays them out: id, epoch, target, ``metadata_*`` and ``score_*``."""
-    source = str(path)
-    if not path.exists():
-        raise InputError(f"{source}: there is no such log or folder; check the path.")
-    frame = _frame(path, source, None)
-    return pd.DataFrame({str(name): frame[name] for name in frame if not str(name).endswith("_id")})
-
-
-def _frame(path: Path, source: str, columns: Any) -> pd.DataFrame:
-    """The samples of logs as a table, with these columns or the usual ones."""
-    try:
-        from inspect_ai.analysis import samples_df
-    except ImportError:
-        raise MissingDependency(
-            "Reading logs of Inspect needs inspect-ai, which is not installed; run pip install "
-            "'conjury[inspect]'."
-        ) from None
-    chosen = {} if columns is None else {"columns": columns()}
-    try:
-        frame = samples_df(str(path), quiet=True, **chosen)
-    except Exception as error:  # the reader passes on whatever a damaged file makes its parsers raise
-        reason = str(error).strip().splitlines()
-        raise InputError(
-            f"{source}: Inspect cannot read it ({reason[0] if reason else type(error).__name__}); name an "
-            ".eval or .json log, or a folder of them."
-        ) from None
-    if not len(frame):
-        raise InputError(
-            f"{source}: the file contains no samples of an evaluation; give an .eval or .json log of "
-            "Inspect, or a folder of them."
-        )
-    table: pd.DataFrame = frame.astype(object).where(frame.notna(), None).reset_index(drop=True)
-    return table
-
-
 def _samples(path: Path, source: str) -> pd.DataFrame:
     """One row per sample, with the scorers and models of its evaluation."""
     if not path.exists():
         raise InputError(f"{source}: there is no such log or folder; check the path.")
-    return _frame(path, source, _columns)
+    return samples_of(path, source, _columns)
 
 
 def _columns() -> list[Any]:

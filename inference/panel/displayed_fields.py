@@ -19,9 +19,9 @@ from ..design.run_design import DrawnDesign
 from ..design.stimuli import load_posts, profile_values
 from ..design.subjects import UNSHOWN, label_fields
 from ..errors import InputError
+from ..requests.profile_pictures import find_pictures
 from ..study.models import ItemStudy, Study
 from ..study.study_fields import Prompt
-from ..vignettes.pictures import find_pictures
 
 IMAGES = {
     ".png": "image/png",

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..requests.profile_pictures import Pictures, find_pictures
     from .contact_sheet import choose_profiles
     from .faces import Faces, load_faces
     from .fonts import Fonts
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from .jobs.uploading import upload
     from .layouts import load_layout
     from .painting import Painter
-    from .pictures import Pictures, find_pictures, provider_notes
+    from .pictures import provider_notes
     from .typesetting import TextStyle, Typesetter
 
 __all__ = [
@@ -48,7 +49,8 @@ MODULES = {
     "jobs.uploading": ("upload",),
     "layouts": ("load_layout",),
     "painting": ("Painter",),
-    "pictures": ("Pictures", "find_pictures", "provider_notes"),
+    "pictures": ("provider_notes",),
+    ".requests.profile_pictures": ("Pictures", "find_pictures"),
     "fonts": ("Fonts",),
     "typesetting": ("TextStyle", "Typesetter"),
 }

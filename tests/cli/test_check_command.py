@@ -152,8 +152,8 @@ def mine(judged):
     try:
         code, out, err = conjury(f"{CHECK} --checks mine.py --select MY301 --fail-on warning", cwd=place)
     finally:
-        CHECKS.clear()
-        CHECKS.update(before)
+        CHECKS.registered.clear()
+        CHECKS.registered.update(before)
     assert (code, err) == (1, "")
     assert "WARNING  MY301 Mine" in out
     assert conjury(f"{CHECK} --checks none.py", cwd=place)[0] == 2

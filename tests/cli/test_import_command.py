@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from conjury.cli.import_options import ExportOptions
 from conjury.cli.options import grouped, typed_options
-from conjury.inference.humans.formats import FORMATS, JOINED
+from conjury.inference.readers.formats import FORMATS, JOINED
 from conjury.inference.tables import read_table
 
 Told = Callable[..., str]

@@ -11,9 +11,10 @@ import pytest
 
 from conjury.analysis.benchmark import scores
 from conjury.analysis.benchmark.data.label_answers import score_study
-from conjury.analysis.pipeline.item_steps import add_printed_numbers, find_gold, with_gold
+from conjury.analysis.pipeline.item_steps import find_gold, with_gold
 from conjury.analysis.pipeline.loading import read_judgments_of
 from conjury.analysis.pipeline.runner import FittedResults
+from conjury.analysis.pipeline.wings.published import add_printed_numbers
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, validate
 

@@ -1,4 +1,4 @@
-"""Whole folders can be absent: the main commands import none of the wings."""
+"""Whole folders can be deleted: everyday commands, the help and tests of neighbours work without a wing."""
 
 from __future__ import annotations
 
@@ -6,28 +6,33 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from absent import run_commands_without
+from absent import copy_without, run_commands, run_tests
+from lints import lint
 
 pytestmark = pytest.mark.long
 
-WINGS = (
-    "analysis.checks",
-    "analysis.conjoint.engines.bayes",
-    "analysis.instrument",
-    "analysis.raters.models",
-    "analysis.report.paper",
-    "analysis.trial",
-    "inference.backends.cluster",
-    "inference.panel",
-    "inference.perturb",
-    "inference.vignettes",
-)
+WINGS = lint("check_rooms").WINGS
 COMMANDS = (
+    "--help",
     "fit study/study.yaml --data choices.parquet --out effects --draws 0",
     "agreement judgments.csv --where task=stars",
     "judge comments.csv --human ann,ben,eva",
     "collect study/study.yaml --judge mini --backend simulated --pairs 10 --out run",
 )
+NEIGHBOURS = {  # files of tests of what is next to a wing
+    "analysis.audit": ("analysis/pipeline/test_recovery.py", "analysis/pipeline/test_manifest.py"),
+    "analysis.checks": ("analysis/pipeline/test_instrument_steps.py",),
+    "analysis.conjoint.engines.bayes": ("analysis/conjoint/test_outcome.py",),
+    "analysis.instrument": ("analysis/checks/test_joint_differences.py",),
+    "analysis.raters.models": ("analysis/raters/test_agreement_properties.py",),
+    "analysis.report.paper": ("analysis/report/test_contrasts.py",),
+    "analysis.trial": ("analysis/numerics/test_performance.py",),
+    "inference.backends.cluster": ("inference/backends/test_masking.py",),
+    "inference.humans": ("inference/readers/test_judged_files.py",),
+    "inference.panel": ("inference/collecting/test_stopping.py",),
+    "inference.perturb": ("inference/readers/test_judgments.py",),
+    "inference.vignettes": ("inference/requests/test_building.py",),
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +46,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory, done: Callable[..., str]) -
 
 
 @pytest.mark.parametrize("wing", WINGS)
-def test_the_main_commands_work_without_a_wing(wing: str, folder: Path, tmp_path: Path) -> None:
+def test_everyday_commands_and_neighbours_work_without_a_wing(
+    wing: str, folder: Path, tmp_path: Path
+) -> None:
+    package = copy_without((wing, *WINGS[wing]), tmp_path / "package")
+    work = tmp_path / "work"
+    work.mkdir()
     for path in folder.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    ended = run_commands_without([f"conjury.{wing}"], tmp_path, *COMMANDS)
+        (work / path.name).symlink_to(path)
+    ended = run_commands(package, work, *COMMANDS)
     assert ended.returncode == 0, ended.stderr[-2000:]
-    assert (tmp_path / "effects" / "tables" / "amce.csv").is_file()
-    assert (tmp_path / "run" / "choices.parquet").is_file()
+    assert (work / "effects" / "tables" / "amce.csv").is_file()
+    assert (work / "run" / "choices.parquet").is_file()
+    tested = run_tests(package, *NEIGHBOURS[wing])
+    assert tested.returncode == 0, tested.stdout[-2000:]

@@ -1,16 +1,5 @@
 """Exact arithmetic on published numbers: whether they can be true together."""
 
-from . import (  # noqa: F401  (each registers its checks)
-    agreement_arithmetic,
-    correlation_arithmetic,
-    difference_arithmetic,
-    effect_arithmetic,
-    matrix_arithmetic,
-    mean_arithmetic,
-    scores,
-    totals,
-    weights,
-)
 from .agreement_arithmetic import agreement_is_possible
 from .correlation_arithmetic import p_interval, third_correlation
 from .findings import Finding, Group, arithmetic, decide

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from conjury.inference.entry_registry import Registry
+
 from .numbers import Printed
 
 Verdict = Literal["consistent", "conditional", "inconsistent", "untested"]
@@ -104,7 +106,7 @@ class RegisteredCheck:
     settings: tuple[str, ...]
 
 
-REGISTERED: dict[str, RegisteredCheck] = {}
+REGISTERED: Registry[RegisteredCheck] = Registry("conjury.arithmetic", [__package__])
 
 
 def arithmetic(
@@ -142,12 +144,14 @@ def arithmetic(
     ...     half, total = (group.numbers[role].exact for role in ("half", "total"))
     ...     definitions = {"as stated": lambda: 2 * half == total}
     ...     yield decide("halves", ("half", "total"), definitions, "Twice the half is the total.")
-    >>> REGISTERED.pop("halves").needs
+    >>> REGISTERED.registered.pop("halves").needs
     ('half', 'total')
     """
 
     def register(run: Check) -> Check:
-        REGISTERED[name] = RegisteredCheck(name, title, run, tuple(needs), tuple(uses), tuple(settings))
+        REGISTERED.registered[name] = RegisteredCheck(
+            name, title, run, tuple(needs), tuple(uses), tuple(settings)
+        )
         return run
 
     return register

@@ -10,8 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...conjoint.comparisons.effects_by_group import group_effects
 from ...frames.rounding import percentage
-from ..group_effects import difference_frame, group_effects, judge_differences
+from ..group_effects import difference_frame, judge_differences
 from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, highest
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from conjury.inference.entry_registry import Registry
+
 from ...figures.labels import level_of
 from ...figures.raters.replacement_figures import SCORINGS
 from ...results import Result
@@ -148,7 +150,7 @@ class ExhibitBuilder:
     absent: Callable[[ReportData], str] | None = None
 
 
-EXHIBITS: dict[str, ExhibitBuilder] = {}
+EXHIBITS: Registry[ExhibitBuilder] = Registry("conjury.exhibits", [__package__])
 ADJUSTMENTS = {"by": "Benjamini-Yekutieli", "bh": "Benjamini-Hochberg", "holm": "Holm"}
 SETTINGS = (
     ("cluster", "clusters of items: {}"),
@@ -190,13 +192,13 @@ def exhibit(*kinds: str, **options: Any) -> Callable[[Any], Any]:
     >>> @exhibit("my_kind", method="Counts of rows.")
     ... def my_exhibit(result, record, data):
     ...     return Exhibit(f"{len(result.frame)} rows.")
-    >>> EXHIBITS.pop("my_kind").method
+    >>> EXHIBITS.registered.pop("my_kind").method
     'Counts of rows.'
     """
 
     def register(build: Any) -> Any:
         for kind in kinds:
-            EXHIBITS[kind] = ExhibitBuilder(build, **options)
+            EXHIBITS.registered[kind] = ExhibitBuilder(build, **options)
         return build
 
     return register

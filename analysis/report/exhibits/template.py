@@ -12,12 +12,12 @@ import pandas as pd
 
 from ...figures.conjoint.preference_figures import GROUPS
 from ...figures.labels import ColumnNames
-from ...frames.kinds import kind_of
+from ...frames.kinds import kind_of, kinds
 from ...results import Result
 from ..method_sentences import plain
 from ..report_data import ReportData, parts
 from ..table_format import any_table, resampled
-from .exhibit_registry import Drawn, Exhibit, Laid, ended, exhibit, level
+from .exhibit_registry import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid, ended, exhibit, level
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -149,3 +149,8 @@ def _by_group(
             )
         )
     return replace(exhibits[0], further=exhibits[1:])
+
+
+for _kind in kinds().values():  # texts suffice for most kinds; what registers code for one replaces this
+    if _kind.lead:
+        EXHIBITS.registered.setdefault(_kind.name, ExhibitBuilder(partial(from_texts, TemplateCode())))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.files import file_hash
+from conjury.inference.study import list_studies
+from conjury.inference.tables.files import STUDIES, file_hash
 
 from ...pipeline.fitting import command
 from ...pipeline.manifest import RecordedResult, describe_run, entries_of
@@ -18,12 +20,14 @@ from ...pipeline.runner import NamedResult
 from ...results import Result
 from ..report_data import ReportData
 from ..table_format import whole
+from .preregistration import read_registration
 
 AS, DEVIATES, ABSENT, ADDED = "as registered", "deviates", "not in the results", "not registered"
 UNSEEN = "not compared"
 COMPARED = ("verb", "formula", "by", "exclude", "h0")
 Row = tuple[str, str, str, str]
 PART, KIND = "registered", "registration"
+FILE = "preregistration.json"  # what `conjury preregister` writes by default
 
 
 def compare(
@@ -69,6 +73,36 @@ def compare(
         "template": registered["template"],
     }
     return Result(frame, KIND, settings=settings)
+
+
+@dataclass(frozen=True)
+class RegistrationComparison:
+    """A comparison of results with the registration of a file, and a sentence on its verdicts."""
+
+    path: Path
+    result: Result
+    sentence: str
+
+
+def compare_with_registration(
+    results: Path, registered: Path | None, run: Path | None
+) -> RegistrationComparison | None:
+    """Add a comparison with a registration to a results folder; None where there is no registration."""
+    # Without a name, it is the file in the folder or next to the study that `conjury preregister` writes.
+    data = ReportData(results)
+    argument = str(data.manifest.get("study_argument") or "")
+    is_shipped = argument in list_studies()
+    beside = Path(argument).parent if argument and not is_shipped else None
+    candidates = [place / FILE for place in (results, beside) if place is not None]
+    path = registered or next((file for file in candidates if file.is_file()), None)
+    if path is None:
+        return None
+    registration = read_registration(path)
+    places = [STUDIES / argument] if is_shipped else [path.parent, Path()]
+    places += [run] if run is not None else [Path("runs") / str(registration["study"])]
+    comparison = compare(registration, data, hashes_now(registration, places))
+    add_to_results(results, comparison)
+    return RegistrationComparison(path, comparison, sentence(list(comparison.frame["verdict"])))
 
 
 def _row(aspect: str, registered: object, value: object) -> Row:

@@ -130,8 +130,8 @@ def add_to_folder(
     """Add titles and results by name to a folder, as one part of it with the name of the first."""
     import pandas as pd
 
-    from conjury.analysis.audit.recovery import rating_recovery
     from conjury.analysis.pipeline.fitting import Addition, add_results
+    from conjury.analysis.pipeline.recovery import rating_recovery
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.runner import FittedResults, NamedResult
     from conjury.inference.tables.files import read_table

@@ -57,8 +57,8 @@ def compare_runs(
     """
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
     from conjury.analysis.raters.validation.run_comparison import compare_runs as compute
-    from conjury.inference.humans.judged import read_judged
-    from conjury.inference.humans.judged.judged_columns import columns_of, guessed_people
+    from conjury.inference.readers.judged import read_judged
+    from conjury.inference.readers.judged.judged_columns import columns_of, guessed_people
     from conjury.inference.tables.items import item_column
 
     gates = output.gates

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conjury.analysis.raters.validation.gates import Gate
     from conjury.analysis.raters.validation.judging import Validation
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
-    from conjury.inference.humans.judged.judged_table import Judged
+    from conjury.inference.readers.judged.judged_table import Judged
 
 Human = Annotated[
     list[str] | None,
@@ -140,8 +140,8 @@ def judge(
     """
     from conjury.analysis.raters.validation.judging import judge as compute
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
-    from conjury.inference.humans.judged import read_judged
-    from conjury.inference.humans.judged.judged_columns import columns_of
+    from conjury.inference.readers.judged import read_judged
+    from conjury.inference.readers.judged.judged_columns import columns_of
 
     gates = output.gates
     judged_file = read_judged(file)

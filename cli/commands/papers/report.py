@@ -23,8 +23,6 @@ Name = Annotated[
     ),
 ]
 
-FILE = "preregistration.json"  # what `conjury preregister` writes by default
-
 
 @dataclass(frozen=True)
 class ReportPage:
@@ -69,23 +67,11 @@ def report(name: Name, page: ReportPage) -> None:
 
 def _compare(results: Path, registered: Path | None, run: Path | None) -> None:
     """Add a comparison with a registration to the results, where there is one."""
-    from conjury.analysis.report.paper.deviations import add_to_results, compare, hashes_now, sentence
-    from conjury.analysis.report.paper.preregistration import read_registration
-    from conjury.analysis.report.report_data import ReportData
-    from conjury.inference.study import list_studies
-    from conjury.inference.tables.files import STUDIES
+    from conjury.analysis.frames.analysis_wings import WINGS
 
-    data = ReportData(results)
-    argument = str(data.manifest.get("study_argument") or "")
-    beside = Path(argument).parent if argument and argument not in list_studies() else None
-    candidates = [place / FILE for place in (results, beside) if place is not None]
-    path = registered or next((file for file in candidates if file.is_file()), None)
-    if path is None:
-        return
-    registration = read_registration(path)
-    places = [STUDIES / argument] if argument in list_studies() else [path.parent, Path()]
-    places += [run] if run is not None else [Path("runs") / str(registration["study"])]
-    comparison = compare(registration, data, hashes_now(registration, places))
-    add_to_results(results, comparison)
-    record(registered=path, verdicts=comparison.frame["verdict"].value_counts().to_dict())
-    console.print(f"Compared with {path}: {sentence(list(comparison.frame['verdict']))}")
+    compare = WINGS.get("deviations") if registered is None else WINGS.find("deviations")
+    comparison = None if compare is None else compare(results, registered, run)
+    if comparison is not None:
+        verdicts = comparison.result.frame["verdict"].value_counts().to_dict()
+        record(registered=comparison.path, verdicts=verdicts)
+        console.print(f"Compared with {comparison.path}: {comparison.sentence}")

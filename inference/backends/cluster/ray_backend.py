@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from itertools import chain, islice
 from typing import Any
@@ -34,6 +34,18 @@ MISSING = (
 )
 RAISED = re.compile(r"^([A-Za-z_][\w.]*): (.*)$", re.MULTILINE)  # an exception in a traceback
 READ = "cluster wave {}"  # fact of a run: files of answers of a wave that are in the ledger
+
+
+def backend_of_run(
+    address: str,
+    ledger: Ledger,
+    judge_id: str,
+    model: str,
+    weights: str | None,
+    settings: Mapping[str, Any] | None,
+) -> RayBackend:
+    """The backend of a judge of a run, whose files are below an address; settings as the study has them."""
+    return RayBackend(ledger, Exchange.of_run(address, ledger, judge_id), Engine.of(model, weights, settings))
 
 
 class RayBackend:

@@ -14,15 +14,16 @@ import pytest
 from fits import fit_labels
 from made_up.labels import answers_to, gold_of
 
-from conjury.analysis.audit.recovery import label_recovery
 from conjury.analysis.benchmark import passes, score, scores
 from conjury.analysis.benchmark.annotators import annotators, distinctions
 from conjury.analysis.benchmark.cards import cards, length_effects
 from conjury.analysis.benchmark.data.label_answers import LabelAnswers, missing_in_words, score_study
 from conjury.analysis.benchmark.data.scoring import rule_of
 from conjury.analysis.figures import alt as alt_of
-from conjury.analysis.pipeline.item_steps import by_published_rules, plan_labels
+from conjury.analysis.pipeline.item_steps import plan_labels
+from conjury.analysis.pipeline.recovery import label_recovery
 from conjury.analysis.pipeline.runner import FitOptions
+from conjury.analysis.pipeline.wings.published import by_published_rules
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import read_labels

@@ -18,7 +18,6 @@ from conjury.analysis.checks.answers.order.position_share import position_share
 from conjury.analysis.checks.answers.order.profile_order import profile_order
 from conjury.analysis.checks.answers.order.task_order import task_order
 from conjury.analysis.checks.check_runner import OF_CONJOINTS
-from conjury.analysis.checks.group_effects import hotelling_test
 from conjury.analysis.checks.judged import NotApplicableError, split
 from conjury.analysis.checks.people.attention_filters import attention_filters
 from conjury.analysis.checks.people.repeat_agreement import p_of_low_agreement, repeat_agreement
@@ -26,6 +25,7 @@ from conjury.analysis.checks.people.response_times import response_times
 from conjury.analysis.checks.people.straight_lining import longest_run_distribution, straight_lining
 from conjury.analysis.checks.registry import Question, highest, lowest
 from conjury.analysis.conjoint import reliability
+from conjury.analysis.conjoint.comparisons.effects_by_group import hotelling_test
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study

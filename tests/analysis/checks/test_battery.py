@@ -194,8 +194,8 @@ def own_checks() -> Iterator[None]:
     """Checks that a test registers are gone after it."""
     before = dict(CHECKS)
     yield
-    CHECKS.clear()
-    CHECKS.update(before)
+    CHECKS.registered.clear()
+    CHECKS.registered.update(before)
 
 
 def test_a_check_of_a_users_file_is_run_selected_and_suppressed_like_others(

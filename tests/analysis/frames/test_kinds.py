@@ -49,7 +49,7 @@ def test_every_exhibit_has_a_row_and_one_text_of_its_method_at_most() -> None:
 
 
 def test_figures_that_rows_have_texts_of_are_drawn() -> None:
-    drawn = figure_registry._kinds()
+    drawn = figure_registry.FIGURES
     for name, kind in kinds().items():
         assert not kind.figure or "" in drawn[name], name
         assert set(kind.further) <= set(drawn.get(name, {})), name

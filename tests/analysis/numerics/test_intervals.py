@@ -13,13 +13,13 @@ from made_up.ratings import by_judge
 from scipy.stats import nct, t
 from shared_folder import REPOSITORY
 
-from conjury.analysis.audit.recovery import rating_recovery as recovery
-from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics.intervals import CORRELATION, SHARE, cut, inference, interval_limits, wilson
 from conjury.analysis.numerics.intervals.bounded import bounded, detectable_differences
 from conjury.analysis.numerics.intervals.interval_limits import _quantiles
+from conjury.analysis.pipeline.recovery import rating_recovery as recovery
+from conjury.analysis.pipeline.recovery import recovery_summary
 from conjury.analysis.raters import (
     agreement,
     alt_test,

@@ -11,8 +11,8 @@ from made_up.ratings import crossed_ratings
 
 from conjury.analysis.instrument import variance_components
 from conjury.analysis.pipeline.fitting import has_facets
-from conjury.analysis.pipeline.instrument_steps import instrument_steps
 from conjury.analysis.pipeline.runner import FitOptions
+from conjury.analysis.pipeline.wings.instrument_steps import instrument_steps
 from conjury.analysis.results import Result
 from conjury.inference.study import Study, load_any_study
 
@@ -20,7 +20,7 @@ OPTIONS = FitOptions(draws=0)
 
 
 def test_choices_with_facets_have_steps_that_run(study: Study) -> None:
-    steps = {step.name: step for step in instrument_steps(study, in_both_orders(), OPTIONS)}
+    steps = {step.name: step for step in instrument_steps((study, in_both_orders()), OPTIONS.drawn)}
     assert list(steps) == [
         "order_effects",
         "specifications",
@@ -44,8 +44,8 @@ def test_components_are_computed_once_for_both_of_their_steps(
         calls.append(1)
         return variance_components(*arguments, **options)
 
-    monkeypatch.setattr("conjury.analysis.pipeline.instrument_steps.variance_components", counting)
-    steps = {step.name: step for step in instrument_steps(study, in_both_orders(), OPTIONS)}
+    monkeypatch.setattr("conjury.analysis.pipeline.wings.instrument_steps.variance_components", counting)
+    steps = {step.name: step for step in instrument_steps((study, in_both_orders()), OPTIONS.drawn)}
     for name in ("variance_components", "decision_study"):
         assert len(steps[name].call().frame)
     assert len(calls) == 1
@@ -63,7 +63,7 @@ def test_ratings_have_the_steps_of_their_main_dimension() -> None:
     both = pd.concat([ratings.assign(occasion=1), later], ignore_index=True)
     other = both.assign(dimension="novelty", value=0.0)
     main = both.assign(dimension=study.main)
-    steps = {step.name: step for step in instrument_steps(study, pd.concat([other, main]), OPTIONS)}
+    steps = {step.name: step for step in instrument_steps((study, pd.concat([other, main])), OPTIONS.drawn)}
     assert list(steps) == ["flips", "variance_components", "decision_study", "drift"]
     assert steps["variance_components"].call().frame["estimate"].max() > 0.1
     assert steps["drift"].call().frame["estimate"].abs().max() == pytest.approx(0, abs=1e-9)

@@ -9,13 +9,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from conjury.analysis import benchmark
-from conjury.analysis import results as steps
 from conjury.analysis.benchmark.data.label_answers import LabelAnswers
 from conjury.analysis.pipeline.item_steps import plan_labels
 from conjury.analysis.pipeline.manifest import RecordedResult, entry_of, results_of, runs_of
 from conjury.analysis.pipeline.runner import FitOptions, NamedResult, run
-from conjury.analysis.results import AnalysisStep, Result, analysis, steps_of
+from conjury.analysis.results import ANALYSES, AnalysisStep, Result, analysis, steps_of
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy, load_any_study
 
@@ -81,7 +79,7 @@ def test_an_analysis_runs_where_its_module_says_so_and_nothing_else_changes(
     answered: LabelAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = [step.name for step in plan_labels(answered, FitOptions(draws=0)).steps]
-    monkeypatch.setitem(steps._REGISTERED, "benchmark", list(steps._REGISTERED["benchmark"]))
+    monkeypatch.setattr(ANALYSES["benchmark"], "registered", dict(ANALYSES["benchmark"]))
 
     @analysis("benchmark", order=15, when=lambda data: data.is_scored)
     def added(data: LabelAnswers, drawn: Mapping[str, object]) -> Iterator[AnalysisStep]:
@@ -91,8 +89,7 @@ def test_an_analysis_runs_where_its_module_says_so_and_nothing_else_changes(
     assert [step.name for step in plan.steps] == [before[0], "vocabulary", *before[1:]]
     assert run([plan.steps[1]]).by_name["vocabulary"].kind == "made_up"
     names = {
-        step.name.partition("_")[0]
-        for step in steps_of("benchmark", (benchmark,), answered, {"alpha": 0.05, "draws": 0})
+        step.name.partition("_")[0] for step in steps_of("benchmark", answered, {"alpha": 0.05, "draws": 0})
     }
     assert {"readings", "scores", "confusion", "by"} <= names
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from fits import fit_study
 
-from conjury.analysis.audit.recovery import compare_with_truth
-from conjury.analysis.audit.recovery import effect_recovery as recovery
+from conjury.analysis.pipeline.recovery import compare_with_truth
+from conjury.analysis.pipeline.recovery import effect_recovery as recovery
 from conjury.analysis.pipeline.runner import FitOptions
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from made_up.ratings import by_judge
 
-from conjury.analysis.checks.group_effects import hotelling_test
 from conjury.analysis.checks.judged import first_chosen
+from conjury.analysis.conjoint.comparisons.effects_by_group import hotelling_test
 from conjury.analysis.numerics.linear import is_constant
 from conjury.analysis.raters.descriptive.means import rating_lines
 from conjury.inference.errors import InputError

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from made_up.rating_results import biases, means
 
-from conjury.analysis.audit.recovery import rating_recovery as recovery
-from conjury.analysis.audit.recovery import recovery_summary
+from conjury.analysis.pipeline.recovery import rating_recovery as recovery
+from conjury.analysis.pipeline.recovery import recovery_summary
 from conjury.analysis.raters import Result, rater_model
 from conjury.inference.simulation import simulate_ratings
 from conjury.inference.study import ItemStudy, load_any_study

@@ -17,7 +17,7 @@ from scipy.stats import t as student
 from conjury.analysis.conjoint import amce
 from conjury.analysis.trial import load_trial, run_trial
 from conjury.analysis.trial.processes.profile_pairs import all_profiles, effects
-from conjury.analysis.trial.trial_registry import Drawn, find, shipped
+from conjury.analysis.trial.trial_registry import PARTS, Drawn, find
 from conjury.inference.errors import MissingDependency
 
 FORMULA = "chosen ~ tone + topic + author"
@@ -251,7 +251,7 @@ def test_looks_stop_at_the_first_significant_one_or_the_last(alpha: float, seen:
 def test_intervals_of_methods_are_those_of_95_percent_by_default() -> None:
     defaults = {
         name: signature(function).parameters["alpha"].default
-        for name, function in shipped("method").items()
+        for name, function in PARTS["method"].items()
         if "alpha" in signature(function).parameters
     }
     assert len(defaults) > 20

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.analysis.audit.recovery import effect_recovery
 from conjury.analysis.frames.notes import record_notes
 from conjury.analysis.pipeline.manifest import entry_of
+from conjury.analysis.pipeline.recovery import effect_recovery
 from conjury.analysis.pipeline.runner import NamedResult, tables_of
 from conjury.analysis.results import Result
 from conjury.inference.tables import write_table

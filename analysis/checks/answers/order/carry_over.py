@@ -10,13 +10,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ....conjoint import amce
+from ....conjoint.comparisons.effects_by_group import cluster_count, errors_of
 from ....numerics.rating_panel import RowClusters
-from ...group_effects import (
-    cluster_count,
-    difference_frame,
-    errors_of,
-    judge_differences,
-)
+from ...group_effects import difference_frame, judge_differences
 from ...judged import JudgedChoices, attempt, codes
 from ...registry import Check, Question, check
 from .task_order import NO_ORDER, has_tasks

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ...group_effects import (
-    difference_frame,
-    group_effects,
-    judge_differences,
-)
+from ....conjoint.comparisons.effects_by_group import group_effects
+from ...group_effects import difference_frame, judge_differences
 from ...judged import JudgedChoices, attempt
 from ...registry import Check, Question, check
 

@@ -10,12 +10,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...group_effects import (
-    GroupEffects,
-    difference_frame,
-    group_effects,
-    judge_differences,
-)
+from ....conjoint.comparisons.effects_by_group import GroupEffects, group_effects
+from ...group_effects import difference_frame, judge_differences
 from ...judged import JudgedChoices, attempt
 from ...registry import Check, Question, check
 

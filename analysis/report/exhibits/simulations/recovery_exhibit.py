@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....audit.recovery import effects_with_truth, recovery_summary
 from ....figures.labels import TRUTHS, rows_of_one_prompt, words
 from ....frames.reported_intervals import reported
 from ....frames.rounding import percentage
+from ....pipeline.recovery import effects_with_truth, recovery_summary
 from ....results import Result
 from ...blocks import slug
 from ...method_sentences import bounds_name, plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -10,8 +10,8 @@ import pandas as pd
 
 from conjury.inference.study.models import ItemStudy, Study
 
-from ..frames.notes import noted_warnings
-from ..instrument import (
+from ...frames.notes import noted_warnings
+from ...instrument import (
     decision_study,
     drift,
     flips,
@@ -19,19 +19,22 @@ from ..instrument import (
     specifications,
     variance_components,
 )
-from ..instrument.decisions import FACETS
-from ..results import AnalysisStep, Result
-from .robustness_steps import analysis_of_effects
-from .runner import FitOptions, unused_name
+from ...instrument.decisions import FACETS
+from ...results import AnalysisStep, Result, analysis
+from ..robustness_steps import analysis_of_effects
+from ..runner import unused_name
 
 OCCASION = "occasion"
 
 
+@analysis("facets", order=10)
 def instrument_steps(
-    study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions
+    facet_data: tuple[Study | ItemStudy, pd.DataFrame], options: Mapping[str, Any]
 ) -> Iterator[AnalysisStep]:
     """Plan the analyses of facets of choices or ratings."""
-    draw_options: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
+    study, data = facet_data
+    alpha = options["alpha"]
+    draw_options: dict[str, Any] = {"alpha": alpha, "seed": options["seed"]}
 
     def step(
         name: str, title: str, call: Callable[..., Result], *arguments: Any, **options: Any
@@ -42,7 +45,7 @@ def instrument_steps(
     if isinstance(study, Study):
         formula = analysis_of_effects(study).formula
         features = None if data["profile_id"].notna().all() else [part.id for part in study.attributes]
-        position_options = {"features": features, "alpha": options.alpha}
+        position_options = {"features": features, "alpha": alpha}
         yield step("order_effects", "Choices by position", order_effects, data, formula, **position_options)
         title = "Effects under every combination of facets"
         yield step("specifications", title, specifications, data, formula, features=features, **draw_options)
@@ -50,7 +53,7 @@ def instrument_steps(
         data = _one_dimension(study, data)
     facets = [name for name in FACETS if name in data and data[name].nunique() > 1]
     if facets:
-        yield step("flips", "Decisions that flip between levels of facets", flips, data, alpha=options.alpha)
+        yield step("flips", "Decisions that flip between levels of facets", flips, data, alpha=alpha)
     if facets and pd.api.types.is_numeric_dtype(data["chosen" if "chosen" in data else "value"]):
         title = "Sources of variance in answers"
         components = cache(partial(_call_with_notes, variance_components, data, **draw_options))
@@ -59,7 +62,7 @@ def instrument_steps(
             "decision_study", "How many prompts, orders and repeats", lambda: decision_study(components())
         )
     if OCCASION in facets:
-        yield step("drift", "Change between occasions", drift, data, alpha=options.alpha)
+        yield step("drift", "Change between occasions", drift, data, alpha=alpha)
 
 
 def _call_with_notes(call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from conjury.inference.readers.collected import ROLES, CollectedData
 
-from ..checks.output.check_findings import Findings
-from ..checks.output.check_results import summary
-from ..checks.registry import Check
-from .fitting import Addition, Draw, add_results
-from .loading import CHOICES, JUDGMENTS, LoadedStudy, SourceFile
-from .results_folder import ResultsFolder
-from .runner import FittedResults
+from ..fitting import Addition, Draw, add_results
+from ..loading import CHOICES, JUDGMENTS, LoadedStudy, SourceFile
+from ..results_folder import ResultsFolder
+from ..runner import FittedResults
+
+if TYPE_CHECKING:
+    from ...checks.output.check_findings import Findings
+    from ...checks.registry import Check
 
 PART, PREFIX = "checked", "checked_"  # of `conjury check`
 MOST_ROWS = 1_000  # rows of evidence that are kept
@@ -34,6 +35,10 @@ def tables_of(checks: Sequence[Check], prefix: str) -> dict[str, pd.DataFrame]:
 
 def add_checks(folder: ResultsFolder, findings: Findings, collected: CollectedData, draw_all: Draw) -> None:
     """Add the checks to a results folder as its part "checked"."""
+    from ...checks.output.check_results import (
+        summary,  # here, since a fit loads this module with its neighbours
+    )
+
     settings = {"alpha": findings.alpha, "seed": findings.seed}
     fitted = FittedResults()
     fitted.add("battery", "Checks", summary(findings.checks, settings))

@@ -12,8 +12,8 @@ import pytest
 from cases import cases
 
 from conjury.inference.errors import InputError
-from conjury.inference.humans.judged import Judged, read_judged
-from conjury.inference.humans.judged.judged_columns import columns_of
+from conjury.inference.readers.judged import Judged, read_judged
+from conjury.inference.readers.judged.judged_columns import columns_of
 from conjury.inference.tables.items import item_column
 
 SAMPLE, RESULT = cases(__file__, "examples")

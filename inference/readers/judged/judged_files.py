@@ -12,6 +12,7 @@ from ...errors import InputError, counted
 from ...tables.files import load_text
 from ...tables.limits import parse_json, read_json, read_text, require_file
 from . import lm_eval, promptfoo
+from .inspect_samples import read_samples
 from .judged_table import Judged, flat
 
 LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
@@ -105,8 +106,6 @@ def _read_rows(path: Path) -> Any:
 
 def _inspect(path: Path) -> Judged:
     """A row per sample of the logs of Inspect, with a column for each of its scores."""
-    from ..inspect_logs import read_samples
-
     frame = read_samples(path)
     scores = [name for name in frame if str(name).startswith("score_")]
     graded = [name for name in scores if str(name).startswith("score_model_graded")] or scores

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
+from ..entry_registry import Registry
 from ..errors import InputError
 
 CHOICES, RATINGS, JOINED = "choices", "ratings", "demographics"
@@ -19,7 +19,7 @@ CHOICES, RATINGS, JOINED = "choices", "ratings", "demographics"
 class Format:
     """One kind of export: what ``--format`` calls it, what the program is, and what it contains."""
 
-    # `reader` is `module:function` of this folder: `reader(path, **options)` for choices, `reader(path,
+    # `reader` is `module:function` of `humans/`: `reader(path, **options)` for choices, `reader(path,
     # layout=, rules=, **fixed)` for ratings, `reader(imported, path, column)` for demographics.
 
     name: str
@@ -31,9 +31,7 @@ class Format:
 
     def load(self) -> Callable[..., Any]:
         """The reader, imported on demand."""
-        module, _, function = self.reader.partition(":")
-        reader: Callable[..., Any] = getattr(import_module(f".{module}", __package__), function)
-        return reader
+        return READERS.find(self.reader)
 
 
 ANY = frozenset(("dimensions", "items", "judge", "anchors", "missing", "check_item", "again", "anonymise"))
@@ -73,6 +71,9 @@ FORMATS = (
         *("prolific", "demographics of people", JOINED, "crowd:join_prolific"),
         frozenset(("judgments", "prolific_id", "anonymise")),
     ),
+)
+READERS: Registry[Callable[..., Any]] = Registry(
+    "conjury.readers", places={row.reader: f"conjury.inference.humans.{row.reader}" for row in FORMATS}
 )
 PROGRAMS = {row.name: row.help for row in FORMATS}
 

@@ -1,0 +1,1 @@
+"""What a fit has of the wings: their analyses as steps, and tables that follow from results."""

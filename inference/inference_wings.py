@@ -1,0 +1,16 @@
+"""Where the rest of the layer reaches a wing: all else works where the folder of a wing is absent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .entry_registry import Registry
+
+WINGS: Registry[Any] = Registry(
+    "conjury.wings",
+    places={
+        "cluster": "conjury.inference.backends.cluster.ray_backend:backend_of_run",
+        "manifests_of_pictures": "conjury.inference.vignettes.jobs.picture_manifest",
+        "exports": "conjury.inference.humans.collected_export:read_export",
+    },
+)
