@@ -32,7 +32,11 @@ IDS = (
 )
 # The formats are few: a template may come from a file of others.
 PLACE = re.compile(r"\{(?P<name>\w+)(?P<quoted>!r)?(?::(?P<format>,|g|\.\df|\.\d%|\d{1,2}))?\}")
-SIDES = {"left": "side", "right": "side2"}
+# Columns of keys whose ids are of something else than they are called; levels without attribute are text.
+OF_COLUMNS = {
+    "left": "side", "right": "side", "group": "judge", "quantity": "metric", "statistic": "metric",
+    "level": "value",
+}  # fmt: skip
 ABOUT = ("judge", "prompt", "condition")
 Label = Callable[[str, str, str], str]  # of what an id is, the id, and the attribute of a level
 
@@ -103,11 +107,14 @@ def note_of(text: str) -> Note:
     return text if isinstance(text, Note) else Note(text)
 
 
-def name_keys(keys: Mapping[str, object]) -> Note:
+def name_keys(keys: Mapping[str, object], gap: str = ", ") -> Note:
     """Ids by what they are of, as a part of a note: those of a row of a table, such as its judge and task."""
-    names = [SIDES.get(name, name if name.isidentifier() else f"key{n}") for n, name in enumerate(keys)]
-    named = {name: str(id) for name, id in zip(names, keys.values(), strict=True) if id}
-    return Note(", ".join(f"{{{name}}}" for name in named), named)
+    named: dict[str, str] = {}
+    for n, (column, id) in enumerate(keys.items()):
+        of = OF_COLUMNS.get(column, column if column.isidentifier() else "key")
+        if id:
+            named[f"{of}{n}" if of in named else of] = str(id)
+    return Note(gap.join(f"{{{name}}}" for name in named), named)
 
 
 def note_under(keys: Mapping[str, object], text: str) -> Note:

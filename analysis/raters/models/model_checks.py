@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import bdtrc
 
-from conjury.inference.errors import listed
-
 from ...figures.labels import level_at
+from ...frames.notes import Note, name_keys
 from ...frames.rounding import rounded
 from ...numerics.intervals import draw_limits
 from ...numerics.types import Codes, Floats
@@ -42,7 +41,7 @@ class SamplerState:
     target_accept: float = float("nan")
 
 
-class FailedCheck(str):
+class FailedCheck(Note):
     """A sentence of a verdict that reports a failed check."""
 
 
@@ -115,7 +114,7 @@ def verdict(
 ) -> tuple[str, ...]:
     """State in plain sentences whether the draws can be used, and what to do where they cannot."""
     columns = [quantities.columns[0]] if name is None else [name] if isinstance(name, str) else list(name)
-    labels = quantities[columns].astype("string").fillna("").agg(" ".join, axis=1).str.strip()
+    labels = _names_of(quantities[columns])
     return (
         _note_on_rhat(quantities["rhat"], labels, state),
         _note_on_ess(quantities, labels),
@@ -123,22 +122,32 @@ def verdict(
     )
 
 
-def _note_on_rhat(rhat: pd.Series[Any], labels: pd.Series[Any], state: SamplerState) -> str:
+def _names_of(keys: pd.DataFrame) -> list[Note]:
+    """Names of quantities, as parts of notes, from the columns that name them."""
+    return [name_keys(row, " ") for row in keys.astype("string").fillna("").to_dict("records")]
+
+
+def _note_on_rhat(rhat: pd.Series[Any], labels: Sequence[Note], state: SamplerState) -> str:
     high = (rhat > RHAT).to_numpy(dtype=bool)
-    worst = labels.iloc[int(rhat.argmax())] if rhat.notna().any() else ""
+    worst = labels[int(rhat.argmax())] if rhat.notna().any() else Note("")
     if state.chains < 2:
         return FailedCheck("There is one chain, so convergence cannot be assessed; sample two or more.")
     if not high.any():
         most = rounded(rhat.max(), 3, RHAT)
         return f"{state.chains} chains of {state.draws:,} draws agree: R-hat is at most {most}."
-    return FailedCheck(
-        f"The chains do not agree yet on {int(high.sum()):,} of {len(rhat):,} quantities (R-hat up to "
-        f"{rounded(rhat.max(), 3, RHAT)}, at {worst}; it should be below {RHAT}): sample longer, with more "
-        "tuning (`--tune` and `--draws`, in Python `tune=` and `draws=`), before using any of these results."
+    return FailedCheck.of(
+        "The chains do not agree yet on {n:,} of {total:,} quantities (R-hat up to {most}, at {quantity}; it "
+        "should be below {limit}): sample longer, with more tuning (`--tune` and `--draws`, in Python "
+        "`tune=` and `draws=`), before using any of these results.",
+        n=high.sum(),
+        total=len(rhat),
+        most=rounded(rhat.max(), 3, RHAT),
+        quantity=worst,
+        limit=RHAT,
     )
 
 
-def _note_on_ess(quantities: pd.DataFrame, labels: pd.Series[Any]) -> str:
+def _note_on_ess(quantities: pd.DataFrame, labels: Sequence[Note]) -> str:
     bulk, tail = quantities["ess_bulk"], quantities["ess_tail"]
     if bulk.min() > ESS and tail.min() > ESS:
         return (
@@ -146,12 +155,18 @@ def _note_on_ess(quantities: pd.DataFrame, labels: pd.Series[Any]) -> str:
             f"{tail.min():,.0f} or more."
         )
     where, least = ("tails", tail) if tail.min() < bulk.min() else ("bulk", bulk)
-    lowest = labels.iloc[int(least.argmin())]
+    lowest = labels[int(least.argmin())]
     n_low = int(((bulk <= ESS) | (tail <= ESS)).sum())
-    return FailedCheck(
-        f"{n_low:,} of {len(bulk):,} quantities have fewer than {ESS:,.0f} effective draws (least "
-        f"{least.min():,.0f}, in the {where} of {lowest}): their intervals are imprecise; "
-        "increase the number of draws (`--draws`, in Python `draws=`)."
+    return FailedCheck.of(
+        "{n:,} of {total:,} quantities have fewer than {enough} effective draws (least {least}, in the "
+        "{where} of {quantity}): their intervals are imprecise; increase the number of draws (`--draws`, in "
+        "Python `draws=`).",
+        n=n_low,
+        total=len(bulk),
+        enough=f"{ESS:,.0f}",
+        least=f"{least.min():,.0f}",
+        where=where,
+        quantity=lowest,
     )
 
 
@@ -267,13 +282,18 @@ def sentence_on_fit(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     if not outside.any():
         return f"All {len(check):,} {what} are within {level_at(alpha)} of the replications."
     first = list(check.columns).index("observed")
-    labels = check.loc[outside, check.columns[:first]].astype("string").fillna("")
-    names = [" ".join(filter(None, row)) for row in labels.to_numpy(dtype=object)]
     count = int(outside.sum())
     unlikely = bdtrc(count - 1, len(check), alpha) < UNLIKELY
-    return (FailedCheck if unlikely else str)(
-        f"Of {len(check):,} {what}, {count:,} {'is' if count == 1 else 'are'} outside the "
-        f"{level_at(alpha)} of the replications (about {expected:,} expected): {listed(names, 4)}."
+    return (FailedCheck if unlikely else Note).of(
+        "Of {total:,} {what}, {n:,} {are} outside the {level_of_intervals} of the replications (about "
+        "{expected:,} expected): {names:4}.",
+        total=len(check),
+        what=what,
+        n=count,
+        are="is" if count == 1 else "are",
+        level_of_intervals=level_at(alpha),
+        expected=expected,
+        names=_names_of(check.loc[outside, check.columns[:first]]),
     )
 
 

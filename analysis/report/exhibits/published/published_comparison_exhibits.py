@@ -15,7 +15,7 @@ from ....audit.paper_comparison import HARM, STUDIES
 from ....audit.published import shipped_checks
 from ....figures.benchmark.answer_figures import printed_metric
 from ....figures.conjoint.comparison_figures import PRINTED, SOURCE_NAMES
-from ....figures.labels import CORRELATIONS, ColumnNames, LevelLabels, words
+from ....figures.labels import CORRELATIONS, ColumnNames, LevelLabels, true_minus, words
 from ....frames.reported_intervals import reported
 from ....frames.vocabulary import OVERALL
 from ....results import Result
@@ -29,7 +29,7 @@ from ...sentences.published_sentences import (
     exact_in_words,
     rerun_in_words,
 )
-from ...table_format import capitalised, dimension_of, in_words, number, spread, styled_table, whole
+from ...table_format import capitalised, dimension_of, number, spread, styled_table, whole
 from ..exhibit_registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
 from .published_numbers_exhibit import published_numbers
 
@@ -244,8 +244,7 @@ def checks(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     if study != STUDY:
         return numbers_exhibit
     listed = [
-        f"- **{plain(in_words(capitalised(row['check']), report.labels))}.** "
-        f"{plain(in_words(row['finding'], report.labels))}"
+        f"- **{plain(capitalised(row['check']))}.** {plain(true_minus(row['finding']))}"
         for row in published_checks().to_dict("records")
     ]
     lead = "Further comparisons of the published numbers with each other and with the text:"

@@ -16,8 +16,10 @@ from ....figures.raters.rater_model_figures import (
     panel_names,
     predicted_shares,
 )
+from ....frames.notes import read_note
 from ....results import Result
 from ...method_sentences import code, plain
+from ...note_labels import note_text
 from ...report_data import ReportData
 from ...sentences.rater_sentences import count_predicted_shares, predicted_in_words
 from ...table_format import (
@@ -25,7 +27,6 @@ from ...table_format import (
     capitalised,
     dimension_of,
     estimate_cell,
-    in_words,
     interval,
     number,
     side_by_side,
@@ -57,11 +58,12 @@ CHECK = "check"
 
 def verdict_box(result: Result, names: ColumnNames) -> str:
     """Whether the draws of a model can be used, in a box: a warning where a check failed."""
-    text = " ".join(result.settings.get("verdict") or [])
+    sentences = [note_text(read_note(entry), names.labels) for entry in result.settings.get("verdict") or []]
+    text = " ".join(sentences)
     if not text:
         return ""
     options = iter(re.findall("`([^`]+)`", text))  # set as code, as they are typed
-    plain_text = plain(in_words(re.sub("`[^`]+`", "\0", text), names.labels))
+    plain_text = plain(re.sub("`[^`]+`", "\0", text))
     plain_text = re.sub("\0", lambda _: code(next(options)), plain_text)
     box = 'note title="Can these draws be used?"'
     if not result.settings.get("passed", True):
