@@ -115,10 +115,6 @@ def _random_share(gold: Floats) -> float:
     return 1 / len(gold)
 
 
-def _random_specificity(gold: Floats) -> float:
-    return 1 - 1 / len(gold)
-
-
 def _random_mean_specificity(gold: Floats) -> float:
     return 1 - 1 / len(gold) if (gold > 0).sum() > 1 else np.nan
 
@@ -139,26 +135,6 @@ def _random_macro_f1(gold: Floats) -> float:
 
 def _random_weighted_f1(gold: Floats) -> float:
     return float((_random_f1(gold) * gold).sum() / gold.sum())
-
-
-def _zero(gold: Floats) -> float:
-    return 0.0
-
-
-def _right(answers: LabelledAnswers, place: int) -> Flags:
-    return np.equal(answers.gold, answers.predicted)
-
-
-def _with_class(answers: LabelledAnswers, place: int) -> Flags:
-    return np.equal(answers.predicted, place)
-
-
-def _with_other_class(answers: LabelledAnswers, place: int) -> Flags:
-    return np.asarray((answers.predicted != place) & (answers.predicted >= 0))
-
-
-def _missing(answers: LabelledAnswers, place: int) -> Flags:
-    return np.less(answers.predicted, 0)
 
 
 @dataclass(frozen=True)
@@ -185,8 +161,8 @@ class Metric(NamedMetric):
     # what it is one of: of a class or gold label X it is called NAME_X
     of: Literal["all", "class", "label"] = "all"
     denominator: Literal["units", "class", "label", "other classes", "answers"] = "units"
-    # of a share: which answers it counts, (n,), by the place of its class; of others None
-    counted: Callable[[LabelledAnswers, int], Flags] | None = None
+    # of a share: which answers it counts; of others None
+    counted: Literal["right", "class", "other class", "missing"] | None = None
     # whether it is F1, which rises with the share of right answers among units of a class or answers with it
     is_f1: bool = False
     # whether it is a sum of what each unit contributes, whatever the answers to others are
@@ -201,7 +177,7 @@ class Metric(NamedMetric):
 
 
 METRICS = (
-    Metric("accuracy", "Accuracy", accuracy, _random_share, counted=_right, is_linear=True),
+    Metric("accuracy", "Accuracy", accuracy, _random_share, counted="right", is_linear=True),
     Metric("balanced_accuracy", "Balanced accuracy", balanced_accuracy, _random_share, is_linear=True,
            is_fixed=True),
     Metric("macro_f1", "Macro-F1", macro_f1, _random_macro_f1),
@@ -209,18 +185,18 @@ METRICS = (
     Metric("weighted_f1", "Weighted F1", weighted_f1, _random_weighted_f1),
     Metric("specificity", "Specificity", specificity, _random_mean_specificity, is_linear=True,
            is_fixed=True),
-    Metric("mcc", "Matthews correlation", mcc, _zero, is_fixed=True, least=-1.0),
-    Metric("missing_rate", "No answer", missing_rate, _zero, counted=_missing, is_fixed=True),
-    Metric("recall", "Recall", level_recall, _random_share, "label", "label", _right, is_linear=True,
+    Metric("mcc", "Matthews correlation", mcc, lambda _: 0.0, is_fixed=True, least=-1.0),
+    Metric("missing_rate", "No answer", missing_rate, lambda _: 0.0, counted="missing", is_fixed=True),
+    Metric("recall", "Recall", level_recall, _random_share, "label", "label", "right", is_linear=True,
            is_fixed=True),
-    Metric("recall", "Recall", class_recall, _random_share, "class", "class", _right, is_linear=True,
+    Metric("recall", "Recall", class_recall, _random_share, "class", "class", "right", is_linear=True,
            is_fixed=True),
-    Metric("precision", "Precision", class_precision, _random_precision, "class", "answers", _right),
-    Metric("f1", "F1", class_f1, _random_f1, "class", "class", _right, is_f1=True),
-    Metric("specificity", "Specificity", class_specificity, _random_specificity, "class", "other classes",
-           _with_other_class, is_linear=True, is_fixed=True),
-    Metric("share", "Share of answers", class_share, _random_share, "class", "units", _with_class,
-           is_linear=True, is_fixed=True),
+    Metric("precision", "Precision", class_precision, _random_precision, "class", "answers", "right"),
+    Metric("f1", "F1", class_f1, _random_f1, "class", "class", "right", is_f1=True),
+    Metric("specificity", "Specificity", class_specificity, lambda gold: 1 - 1 / len(gold), "class",
+           "other classes", "other class", is_linear=True, is_fixed=True),
+    Metric("share", "Share of answers", class_share, _random_share, "class", "units", "class", is_linear=True,
+           is_fixed=True),
 )  # fmt: skip
 OVERALL, OF_A_CLASS, OF_A_LABEL = (
     {metric.name: metric for metric in METRICS if metric.of == of} for of in ("all", "class", "label")
@@ -279,11 +255,20 @@ def rests_on(name: str, answers: LabelledAnswers) -> Flags:
 def bounded_share(name: str, answers: LabelledAnswers, alpha: float) -> BoundedEstimate:
     """A share of units, or F1 of a class, with its interval."""
     metric, place = find_metric(name, answers.classes, answers.levels)
-    if metric.counted is None:
-        raise ValueError(f"{name} is no share of units.")
-    among, is_counted = rests_on(name, answers), metric.counted(answers, place)
+    predicted, among = answers.predicted, rests_on(name, answers)
     if metric.is_f1:
-        among = among | (answers.predicted == place)
+        among = among | (predicted == place)
+    match metric.counted:
+        case "right":
+            is_counted = answers.gold == predicted
+        case "class":
+            is_counted = predicted == place
+        case "other class":
+            is_counted = (predicted != place) & (predicted >= 0)
+        case "missing":
+            is_counted = predicted < 0
+        case None:
+            raise ValueError(f"{name} is no share of units.")
     result = share(is_counted[among].astype(float), answers.cluster[among], alpha)
     return f1(result) if metric.is_f1 else result
 
