@@ -34,7 +34,6 @@ from ..correction.sources import (
 )
 from ..frames.notes import Note
 from ..frames.passport import coverage_notes, quantities_of_metrics
-from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..numerics.bootstrap import unequal_clusters
 from ..numerics.intervals import CORRELATION, SHARE, cut
 from ..numerics.metrics.label_metrics import metric_of, metric_values
@@ -248,35 +247,24 @@ def _score_table(
     plan: IntervalPlan,
 ) -> tuple[pd.DataFrame, bool]:
     """Metrics by people, corrected and by each model; whether labelled units are unlike others."""
-    n = units.n
-    first, tail = slice(None, n), slice(n, None)
+    first, tail = slice(None, units.n), slice(units.n, None)
     human = _estimated(names, units, units.level, first)
     labelled = [_estimated(names, units, labels[first], first) for labels in units.of_models]
     tail_estimates = [_estimated(names, units, labels[tail], tail) for labels in units.of_models]
     clusters = RowClusters(units.cluster, int(units.cluster.max()) + 1)
-    result = correct(
-        EstimateRows(human, labelled, tail_estimates, {plan.cluster: clusters}),
-        method.tuning,
-        method.folds,
-        method.seed,
-    )
-    numbers = {PEOPLE_ONLY: result.human, CORRECTED_BY_MODELS: result.corrected}
-    rows = tail if units.whole else slice(None)
-    for name, labels in zip(models, units.of_models, strict=True):
-        numbers[f"{name}{ONLY}"] = clustered_numbers(
-            _estimated(names, units, labels[rows], rows, False), units.cluster[rows]
-        )
-    sources = {name: _bounded(values, names, plan.alpha) for name, values in numbers.items()}
-    table = stack_sources(
-        pd.DataFrame({**units.cell.keys, "missing": policy, "metric": list(names)}),
-        sources,
-        gains_of(result, models),
-        *units.counts,
-    )
-    unlike = not units.whole and answers_differ(
-        labelled, tail_estimates, units.cluster[:n], units.cluster[n:]
-    )
-    return table, unlike
+    rows = EstimateRows(human, labelled, tail_estimates, {plan.cluster: clusters})
+    result = correct(rows, method)
+    every = tail if units.whole else slice(None)
+    alone = {
+        name: clustered_numbers(_estimated(names, units, labels[every], every, False), units.cluster[every])
+        for name, labels in zip(models, units.of_models, strict=True)
+    }
+    sources = {
+        name: _bounded(numbers, names, plan.alpha) for name, numbers in result.by_source(alone).items()
+    }
+    keys = pd.DataFrame({**units.cell.keys, "missing": policy, "metric": list(names)})
+    table = stack_sources(keys, sources, gains_of(result, models), *units.counts)
+    return table, not units.whole and answers_differ(rows)
 
 
 def _coverage(units: _Units, names: Sequence[str], alpha: float) -> list[str]:

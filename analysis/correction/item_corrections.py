@@ -17,12 +17,13 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import SAMPLING
 
-from ..frames.vocabulary import CORRECTED_BY_MODELS
+from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..numerics.intervals import SAME, UNBOUNDED, Support, inference, wilson
 from ..numerics.rating_panel import RowClusters
 from ..numerics.sandwich import small_sample_scale
 from ..numerics.types import Floats
-from .debias import SourceEstimates, Tuning, correlation, debias, joint_df, units_of
+from .correction_methods import PredictThenDebias
+from .debias import SourceEstimates, correlation, debias, joint_df, units_of
 from .sources import weight_columns
 
 UNLIKE = 1e-6  # p value below which tasks or items are no random sample
@@ -97,6 +98,11 @@ class CorrectedEstimates:
     weights: Floats  # (m, J)
     gain: Floats  # (m,)
 
+    def by_source(self, alone: Mapping[str, EstimateVariances]) -> dict[str, EstimateVariances]:
+        """Estimates of people, corrected ones, and those of models alone, by the name of their rows."""
+        models = {f"{name}{ONLY}": numbers for name, numbers in alone.items()}
+        return {PEOPLE_ONLY: self.human, CORRECTED_BY_MODELS: self.corrected, **models}
+
 
 def weighted_mean(values: Floats, weight: Floats) -> InfluenceEstimates:
     """Weighted means of m columns of values (n, m); rows with a missing value or weight 0 have no part."""
@@ -127,7 +133,7 @@ def concatenate_numbers(parts: Sequence[EstimateVariances]) -> EstimateVariances
     )
 
 
-def correct(rows: EstimateRows, tuning: Tuning, folds: int, seed: int) -> CorrectedEstimates:
+def correct(rows: EstimateRows, method: PredictThenDebias) -> CorrectedEstimates:
     """Correct people's estimates by the models; estimates that some source lacks are NaN."""
     # The variance from G clusters has the factor G / (G - 1), so that people alone get the ordinary t
     # interval of a mean.
@@ -143,8 +149,8 @@ def correct(rows: EstimateRows, tuning: Tuning, folds: int, seed: int) -> Correc
         return CorrectedEstimates(
             nothing, nothing, empty, np.full((len(is_finite), len(rows.other)), np.nan), empty
         )
-    sources = _sources(subset, folds, seed)
-    result = debias(sources, tuning)
+    sources = _sources(subset, method.folds, method.seed)
+    result = debias(sources, method.tuning)
     human, total, part = (np.diag(vcov) for vcov in (result.vcov_human, result.vcov, result.vcov_labelled))
     gain = np.where((human > SAME**2) & (total > SAME**2), result.gain, np.nan)
     joint = joint_df(total, part, df, n_other - 1.0)
@@ -227,16 +233,12 @@ def doubt_of(probability: pd.Series[Any]) -> Floats:
     return np.asarray(np.sqrt(p * (1 - p)))
 
 
-def answers_differ(
-    labelled: Sequence[InfluenceEstimates],
-    pool: Sequence[InfluenceEstimates],
-    cluster: np.ndarray,
-    cluster_other: np.ndarray,
-) -> bool:
+def answers_differ(rows: EstimateRows) -> bool:
     """Whether some model answers labelled rows otherwise than other rows, by more than chance."""
+    code, n = next(iter(rows.clusterings.values())).code, len(rows.human.influence)
     return any(
-        bool((p_of_difference(first, second, cluster, cluster_other) < MOVED / len(first.estimate)).any())
-        for first, second in zip(labelled, pool, strict=True)
+        bool((p_of_difference(first, second, code[:n], code[n:]) < MOVED / len(first.estimate)).any())
+        for first, second in zip(rows.labelled, rows.other, strict=True)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -13,10 +13,9 @@ from conjury.inference.errors import InputError, listed, not_percent
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import SAMPLING
 
-from ...correction.correction_methods import PPI
+from ...correction.correction_methods import PPI, PredictThenDebias
 from ...correction.debias import FOLDS, Tuning
 from ...correction.item_corrections import (
-    CorrectedEstimates,
     EstimateVariances,
     answers_differ,
     clustered_numbers,
@@ -31,7 +30,7 @@ from ...correction.item_corrections import (
 )
 from ...correction.sources import CLUSTERS, low_correlation
 from ...frames.notes import Note, name_keys
-from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
+from ...frames.vocabulary import CORRECTED_BY_MODELS
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha
 from ...numerics.types import Floats
@@ -158,7 +157,10 @@ def prediction_powered(
     [['human only', 2.91, 0.13], ['corrected', 2.86, 0.09], ['gpt only', 3.91, 0.06]]
     """
     check_alpha(alpha)
-    target = _Target.of(statistic, at_least, q, tuning)
+    target, method = (
+        _Target.of(statistic, at_least, q, tuning),
+        PredictThenDebias(human, model, tuning, folds, seed),
+    )
     if not isinstance(judgments, pd.DataFrame):
         raise InputError(
             "correct='ppi' needs the table of judgments, which contains the answers that could not be used; "
@@ -179,7 +181,7 @@ def prediction_powered(
         numeric=None if statistic == "share" else True,
     )
     ends = (float(min(scale)), float(max(scale))) if scale is not None and len(scale) else UNBOUNDED
-    options = _Options(tuning, folds, seed, alpha, ends if statistic == "mean" else SHARE)
+    target = replace(target, alpha=alpha, support=ends if statistic == "mean" else SHARE)
     tables: list[pd.DataFrame] = []
     notes: list[str] = []
     people: list[str] = []
@@ -187,7 +189,7 @@ def prediction_powered(
     weighted = False
     for ratings in read:
         data = answers_of(ratings, human, model, item_columns, names)
-        dimension_tables, dimension_notes = _dimension_tables(data, by, overall, target, options)
+        dimension_tables, dimension_notes = _dimension_tables(data, by, overall, target, method)
         tables += dimension_tables
         notes += [
             ratings.note(note) if len(read) > 1 else note for note in [*ratings.notes, *dimension_notes]
@@ -221,6 +223,8 @@ class _Target:
 
     statistic: str
     levels: tuple[float, ...]  # thresholds or orders of quantiles
+    alpha: float = 0.05
+    support: Support = UNBOUNDED
 
     @staticmethod
     def of(
@@ -259,19 +263,8 @@ class _Target:
         return [f"{level:g}" for level in self.levels] or [""]
 
 
-@dataclass(frozen=True)
-class _Options:
-    """How estimates are corrected and bounded."""
-
-    tuning: Tuning
-    folds: int
-    seed: int
-    alpha: float
-    support: Support
-
-
 def _dimension_tables(
-    data: DimensionAnswers, by: Sequence[str], overall: bool, target: _Target, options: _Options
+    data: DimensionAnswers, by: Sequence[str], overall: bool, target: _Target, method: PredictThenDebias
 ) -> tuple[list[pd.DataFrame], list[str]]:
     """Tables of all strata, and what readers should know."""
     notes: list[str] = []
@@ -291,7 +284,7 @@ def _dimension_tables(
                 )
             )
             continue
-        sources, gains = estimate(data, inside, target, options)
+        sources, gains = estimate(data, inside, target, method)
         n_labelled, n_other = (int((flags & inside).sum()) for flags in (data.labelled, data.other))
         levels = target.names(data.ratings)
         keys = pd.DataFrame(
@@ -308,7 +301,7 @@ def _dimension_tables(
     rho = np.concatenate([table["rho"].to_numpy(dtype=float) for table in tables])
     notes += low_correlation(rho, np.concatenate(clusters), CLUSTERS)
     notes += moved_note(moved, len(tables))
-    if target.statistic == "share" and options.tuning != "scalar":
+    if target.statistic == "share" and method.tuning != "scalar":
         notes.append("Each share has its own weight, so corrected shares need not sum to 1.")
     if target.statistic == "quantile":
         notes.append(
@@ -324,9 +317,9 @@ def _dimension_tables(
 
 
 def _numbers(
-    data: DimensionAnswers, inside: Flags, values: Floats, target: _Target, options: _Options
-) -> tuple[CorrectedEstimates, dict[str, EstimateVariances]]:
-    """Weighted means of values of ratings (n, m) by people, corrected, and by each model alone."""
+    data: DimensionAnswers, inside: Flags, values: Floats, target: _Target, method: PredictThenDebias
+) -> tuple[dict[str, EstimateVariances], pd.DataFrame]:
+    """Weighted means of values of ratings (n, m) by source, and what the models add."""
     models = data.of_items(values, 0.0 if target.statistic == "share" else None)
     rows = data.rows(inside, data.of_pairs(values), models)
     by_model = {}
@@ -334,26 +327,26 @@ def _numbers(
         items = np.flatnonzero(is_asked & inside)
         codes = next(iter(data.clusterings.values()))
         mean = weighted_mean(item_means[items], np.ones(len(items)))
-        by_model[f"{name}{ONLY}"] = clustered_numbers(mean, codes[items])
-    return correct(rows, options.tuning, options.folds, options.seed), by_model
+        by_model[name] = clustered_numbers(mean, codes[items])
+    corrected = correct(rows, method)
+    return corrected.by_source(by_model), gains_of(corrected, data.models)
 
 
 def _moments(
-    data: DimensionAnswers, inside: Flags, target: _Target, options: _Options
+    data: DimensionAnswers, inside: Flags, target: _Target, method: PredictThenDebias
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Numbers of means and shares by source, and what the models add."""
-    correction, models = _numbers(data, inside, target.values(data.ratings), target, options)
-    sources = {PEOPLE_ONLY: correction.human, CORRECTED_BY_MODELS: correction.corrected, **models}
+    sources, gains = _numbers(data, inside, target.values(data.ratings), target, method)
     share = target.statistic != "mean"
     tables = {
-        name: interval_table(numbers, options.alpha, options.support, share=share)
+        name: interval_table(numbers, target.alpha, target.support, share=share)
         for name, numbers in sources.items()
     }
-    return tables, gains_of(correction, data.models)
+    return tables, gains
 
 
 def _quantiles(
-    data: DimensionAnswers, inside: Flags, target: _Target, options: _Options
+    data: DimensionAnswers, inside: Flags, target: _Target, method: PredictThenDebias
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Quantiles of ratings by source, and what the models add to the share of ratings up to them."""
     value = data.ratings.value
@@ -361,18 +354,14 @@ def _quantiles(
     if len(grid) > MOST:
         grid = grid[np.linspace(0, len(grid) - 1, MOST).round().astype(int)]
     blocks = [
-        _numbers(data, inside, np.asarray(value[:, None] <= part, dtype=float), target, options)
+        _numbers(data, inside, np.asarray(value[:, None] <= part, dtype=float), target, method)
         for part in np.split(grid, range(BLOCK, len(grid), BLOCK))
     ]
-    below = {
-        PEOPLE_ONLY: concatenate_numbers([correction.human for correction, _ in blocks]),
-        CORRECTED_BY_MODELS: concatenate_numbers([correction.corrected for correction, _ in blocks]),
-        **{name: concatenate_numbers([models[name] for _, models in blocks]) for name in blocks[0][1]},
-    }
-    gains = pd.concat([gains_of(correction, data.models) for correction, _ in blocks], ignore_index=True)
+    gains = pd.concat([gains for _, gains in blocks], ignore_index=True)
     tables, places = {}, {}
-    for name, numbers in below.items():
-        quantiles = [quantile(numbers, grid, q, options.alpha) for q in target.levels]
+    for name in blocks[0][0]:
+        numbers = concatenate_numbers([sources[name] for sources, _ in blocks])
+        quantiles = [quantile(numbers, grid, q, target.alpha) for q in target.levels]
         places[name] = [row[0] for row in quantiles]
         tables[name] = pd.DataFrame(
             {
@@ -394,5 +383,4 @@ def _is_moved(data: DimensionAnswers, inside: Flags) -> bool:
     mean = _Target("mean" if ratings.numeric else "share", ())
     values = mean.values(ratings)
     rows = data.rows(inside, data.of_pairs(values), data.of_items(values))
-    codes, n = next(iter(rows.clusterings.values())).code, len(rows.human.influence)
-    return answers_differ(rows.labelled, rows.other, codes[:n], codes[n:])
+    return answers_differ(rows)

@@ -131,6 +131,7 @@ def add_rating_subgroups(rows: TestRows, coded: CodedRows, weight: Floats | None
 
 def corrected_mean(coded: CodedRows, alpha: float, seed: int) -> dict[str, BoundedEstimate]:
     """The mean rating among people over all rows: by people, by the judge, and both (prediction-powered)."""
+    from ...correction.correction_methods import PredictThenDebias
     from ...correction.item_corrections import EstimateRows as Sources
     from ...correction.item_corrections import correct, interval_table, weighted_mean
 
@@ -151,7 +152,7 @@ def corrected_mean(coded: CodedRows, alpha: float, seed: int) -> dict[str, Bound
         [mean(judge[remainder])],  # type: ignore[list-item]
         {"item": clusters},
     )
-    correction = correct(sources, "coefficient", 5, seed)
+    correction = correct(sources, PredictThenDebias(seed=seed))
     tables = {
         "people_only": interval_table(correction.human, alpha),
         "corrected": interval_table(correction.corrected, alpha),

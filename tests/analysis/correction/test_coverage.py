@@ -16,7 +16,7 @@ from made_up.choices import FORMULA, panel_and_model
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.conjoint.prediction_powered import PredictionPowered
-from conjury.analysis.correction import label_plan
+from conjury.analysis.correction import PredictThenDebias, label_plan
 from conjury.analysis.correction.item_corrections import (
     CorrectedEstimates,
     EstimateRows,
@@ -55,7 +55,7 @@ def corrected_of(
         [weighted_mean(model[other], np.ones(len(other)))],
         {"item_id": RowClusters(np.concatenate([labelled, other]), len(model))},
     )
-    return correct(rows, "coefficient", 5, 1)
+    return correct(rows, PredictThenDebias())
 
 
 def means_of(people: np.ndarray, answers: np.ndarray) -> CorrectedEstimates:
