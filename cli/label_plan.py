@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,19 +13,15 @@ import typer
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 from .automation import record
-from .printing import money, print_blocks, wide_console
+from .printing import print_blocks, wide_console
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from conjury.analysis.conjoint.estimates import Estimates
-    from conjury.analysis.frames.word_table import WordTable
     from conjury.analysis.pipeline.loading import LoadedStudy
     from conjury.analysis.results import Result
     from conjury.inference.study.models import Study
     from conjury.inference.study.study_fields import Analysis
 
-MOST_STRATA = 30  # in a printed table
 SHOWN = (25, 50, 100, 200, 400, 800, 1600)  # numbers of people
 
 
@@ -54,12 +50,6 @@ class CorrectingModel:
         typer.Option(help="With --with: column of profiles; its levels define the strata of people's tasks."),
     ] = None
 
-    def check_absent(self) -> None:
-        """Refuse the other options where --with is missing."""
-        for name in ("data", "results", "budget", "strata"):
-            if getattr(self, name) is not None:
-                raise InputError(f"--{name} applies to --with; add a model, or omit it.")
-
 
 @dataclass(frozen=True)
 class PlanRequest:
@@ -80,6 +70,7 @@ class PlanRequest:
 def plan_with_model(study: Study, model: CorrectingModel, request: PlanRequest) -> None:
     """Measure how the model's answers go with people's, and print how many people are needed."""
     from conjury.analysis.correction import label_plan
+    from conjury.analysis.correction.labelling_plan_text import labelling_blocks, strata_blocks
     from conjury.analysis.pipeline.robustness_steps import analysis_of_effects
     from conjury.inference.tables.columns import companion
     from conjury.inference.tables.files import write_table
@@ -130,9 +121,10 @@ def plan_with_model(study: Study, model: CorrectingModel, request: PlanRequest) 
     noted = list(dict.fromkeys([*plan.notes, *notes]))
     record(alpha=request.alpha, power=request.power, people=people, levels=plan.frame, notes=noted, **tables)
     record(files=[] if request.figure is None else [request.figure])
-    print_blocks(_blocks(study, analysis, plan, request))
+    print_blocks(labelling_blocks(study, analysis.title, plan, request.effects, request.currency))
     if strata is not None:
-        print_blocks(_strata_blocks(study, str(model.strata), strata, request))
+        file = None if request.out is None else companion(request.out, "strata")
+        print_blocks(strata_blocks(study, str(model.strata), strata, file))
     console = wide_console()
     for note in noted:
         console.print(f"Note: {note}")
@@ -242,123 +234,3 @@ def _draw(study: Study, plan: Result, file: Path) -> None:
 
     judges = {("judges", name): label for name, label in study.judge_labels.items()}
     save(plan.plot(labels=judges), file.with_suffix(""), formats=(file.suffix[1:].lower(),))
-
-
-def _blocks(
-    study: Study, analysis: Analysis, plan: Result, request: PlanRequest
-) -> Iterator[str | WordTable]:
-    """What is printed of a plan: people that effects need, intervals, and the split of a budget."""
-    import pandas as pd
-
-    size, effect = plan.settings, request.effects[0]
-    names = " and ".join(study.judge_labels.get(name, name) for name in size["model"])
-    yield (
-        f"{study.title}\n{analysis.title}: {size['people']:,.0f} people with {size['tasks']:.3g} tasks each, "
-        f"corrected by {names} with answers to {size['other']:,.0f} other pairs\n"
-        f"Two-sided tests at alpha {request.alpha:.3g}"
-    )
-    tables = (plan.extra["rows"], plan.extra["needed"], plan.frame)
-    rows, needed, frame = (_labelled(table, study) for table in tables)
-    ranked_rows = rows.sort_values("sd", ascending=False, kind="stable").drop_duplicates("feature")
-    hardest, first = ranked_rows.sort_index(), ranked_rows["For"].iloc[0]
-    needed = needed[["For", "effect", "people_human", "people", "cost_human", "cost"]]
-    needed = pd.concat([hardest.merge(needed[needed["effect"] == value]) for value in request.effects])
-    yield f"\nPeople needed for power {request.power:g}, hardest level of each attribute"
-    yield _table(
-        ("Effect", _texts(needed["effect"], "g")),
-        ("Attribute", needed["Attribute"]),
-        ("rho", _texts(needed["rho"], ".2f")),
-        ("95%\ninterval", map("{:.2f}, {:.2f}".format, needed["rho_lower"], needed["rho_upper"])),
-        ("saving\nat most", _texts(1 - 1 / needed["saving_limit"], ".0%")),
-        ("people\nalone", _texts(needed["people_human"], endless="no number")),
-        ("with\nmodel", _texts(needed["people"], endless="no number")),
-        *_costs(needed),
-        words=2,
-    )
-    frame = frame[(frame["For"] == first) & (frame["effect"] == effect)]
-    yield f"\n{100 * (1 - request.alpha):g}% interval of {first}, and power for an effect of {effect:g}"
-    yield _table(
-        ("People", _texts(frame["people"])),
-        ("width\nalone", _texts(frame["width_human"], ".3f")),
-        ("with\nmodel", _texts(frame["width"], ".3f")),
-        ("power\nalone", _texts(frame["power_human"], ".2f")),
-        ("with\nmodel", _texts(frame["power"], ".2f")),
-        *_costs(frame),
-    )
-    if "split" in plan.extra:
-        budget = f"{request.currency} {money(size['budget'])}".strip()
-        split = plan.extra["split"].astype({"overall": bool})
-        n_people = f"{split['people_alone'].iloc[0]:,.0f}"
-        overall = split[split["overall"]].assign(For="All effects together")
-        split = pd.concat([overall, hardest[["For"]].merge(_labelled(split[~split["overall"]], study))])
-        yield (
-            f"\nBest split of {budget}, enough for {n_people} people without a model; the model also answers "
-            "their tasks"
-        )
-        yield _table(
-            ("For", split["For"]),
-            ("people", _texts(split["people"])),
-            ("other\npairs", _texts(split["other"], endless="unlimited")),
-            ("standard\nerror", _texts(split["std_error"], ".4f")),
-            ("people\nalone", _texts(split["std_error_human"], ".4f")),
-        )
-
-
-def _strata_blocks(
-    study: Study, column: str, strata: pd.DataFrame, request: PlanRequest
-) -> Iterator[str | WordTable]:
-    """How many tasks to give to people in each stratum, the largest shares first."""
-    from conjury.inference.design.sampling import BETWEEN
-    from conjury.inference.tables.columns import companion
-
-    people, labels = int(strata["people"].iloc[0]), study.level_labels.get(column, {})
-    ranked_strata = strata.sort_values("share", ascending=False, kind="stable")
-    first = ranked_strata.head(MOST_STRATA)
-    names = first["stratum"].astype(str).str.split(BETWEEN, regex=False)
-    yield f"\nTasks of {people:,} people by {study.feature_labels.get(column, column)} of both profiles"
-    yield _table(
-        ("Stratum", [" | ".join(labels.get(level, level) for level in levels) for levels in names]),
-        ("tasks of\nmodel", _texts(first["tasks_model"])),
-        ("of both", _texts(first["tasks_both"])),
-        ("residual\nsd", _texts(first["residual_sd"], ".3f")),
-        ("share", _texts(first["share"], ".1%")),
-        ("tasks for\npeople", _texts(first["tasks"])),
-    )
-    if len(ranked_strata) > MOST_STRATA:
-        yield f"and {len(ranked_strata) - MOST_STRATA:,} strata with smaller shares"
-    file = "FILE" if request.out is None else companion(request.out, "strata")
-    hint = "" if request.out is not None else " (--out writes FILE)"
-    yield (
-        f"Next: conjury design {study.here} --people {people} --sample strata --strata {column} --allocation "
-        f"{file} --out FOLDER{hint}"
-    )
-
-
-def _labelled(table: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """A table with the labels of its attributes, and of these with their levels."""
-    keys = table[["feature", "level"]].astype(str).to_numpy()
-    features = [study.feature_labels[feature] for feature, _ in keys]
-    levels = [study.level_labels[feature].get(level, level) for feature, level in keys]
-    return table.assign(Attribute=features, For=list(map("{}: {}".format, features, levels)))
-
-
-def _texts(values: Iterable[float], spec: str = ",.0f", endless: str = "inf") -> list[str]:
-    """Numbers as texts; nothing where one is missing."""
-    return [
-        "" if math.isnan(value) else endless if math.isinf(value) else format(value, spec) for value in values
-    ]
-
-
-def _costs(frame: pd.DataFrame) -> list[tuple[str, list[str]]]:
-    """Columns of costs, if they are known."""
-    if frame["cost"].isna().all():
-        return []
-    return [("cost\nalone", _texts(frame["cost_human"])), ("with\nmodel", _texts(frame["cost"]))]
-
-
-def _table(*columns: tuple[str, Iterable[str]], words: int = 1) -> WordTable:
-    """A table of columns with their headings; the first ``words`` are names."""
-    from conjury.analysis.frames.word_table import WordTable
-
-    heads, texts = zip(*columns, strict=True)
-    return WordTable("", heads, list(zip(*texts, strict=True)), words=range(words))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -60,9 +60,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def money(amount: float) -> str:
-    """An amount of money with two decimals."""
-    return "under 0.01" if 0 < amount < 0.01 else f"{amount:,.2f}"
+def print_facts(facts: Mapping[str, object]) -> None:
+    """Print values by name, each in a line."""
+    width = max(map(len, facts), default=0)
+    for name, value in facts.items():
+        console.print(f"  {name:<{width}}  {value}")
 
 
 def print_notes(notes: Sequence[str], out: Path) -> None:

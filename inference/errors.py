@@ -45,6 +45,11 @@ def counted(number: int, noun: str, several: str = "") -> str:
     return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
+def money(amount: float) -> str:
+    """An amount of money with two decimals."""
+    return "under 0.01" if 0 < amount < 0.01 else f"{amount:,.2f}"
+
+
 def did_you_mean(word: str, among: Iterable[object]) -> str:
     """Return " (did you mean 'x'?)" for the closest candidate, or an empty string."""
     candidates = {str(name).casefold(): str(name) for name in among}

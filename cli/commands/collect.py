@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conjury.inference.collecting.run_options import Asking, Running
-from conjury.inference.errors import ConjuryError, InputError, listed
+from conjury.inference.errors import ConjuryError, InputError, listed, money
 
 from ..automation import INTERRUPTED, event, record
 from ..options import RunFolderPath, StudyName, grouped
-from ..printing import console, duration, money, one_line, show_requests
+from ..printing import console, duration, one_line, print_facts, show_requests
 from .rechecks import record_recheck, show_recheck
 
 if TYPE_CHECKING:
@@ -182,8 +182,7 @@ def show_plan(run: Prepared, until: str | None = None) -> None:
     if until is not None:
         lines["Until"] = f"{until}; requests, price and time are upper bounds"
     console.print(job.study.title)
-    for name, text in lines.items():
-        console.print(f"  {name:<9} {text}")
+    print_facts(lines)
 
 
 def _sent_to(run: Prepared) -> dict[str, str]:

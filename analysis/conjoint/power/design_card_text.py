@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.design.run_design import DrawnDesign
 from conjury.inference.design.task_panels import TaskPanel, panel_summary
 from conjury.inference.design.testing_pairs import design_pairs
-from conjury.inference.errors import listed
+from conjury.inference.errors import listed, money
 from conjury.inference.study.asking import PAID
 from conjury.inference.study.instrument import Instrument
 from conjury.inference.study.models import Study
@@ -220,8 +220,8 @@ def _costs(
             row["shown"],
             f"{row['requests']:,}",
             f"{(row['prompt_tokens'] + row['completion_tokens']) / 1e6:,.1f}",
-            _money(row["cost"]),
-            _money(row["batch_cost"]),
+            _cost(row["cost"]),
+            _cost(row["batch_cost"]),
             row["as_of"] or "price not known",
         )
         for row in paid.to_dict("records")
@@ -256,10 +256,8 @@ def _costs(
     return WordTable("Expected cost, all prompts", header, rows, note)
 
 
-def _money(cost: float | None) -> str:
-    if cost is None or math.isnan(cost):
-        return ""
-    return "under 0.01" if 0 < cost < 0.01 else f"{cost:,.2f}"
+def _cost(amount: float | None) -> str:
+    return "" if amount is None or math.isnan(amount) else money(amount)
 
 
 FEW = 200  # effective profiles below which a contrast is warned of

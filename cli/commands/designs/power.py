@@ -13,7 +13,7 @@ from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 
 from ...automation import record
 from ...label_plan import CorrectingModel, PlanRequest, plan_with_model
-from ...options import StudyName, at_most, grouped
+from ...options import StudyName, at_most, grouped, refuse_typed
 from ...printing import print_blocks, wide_console
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: CorrectingModel, 
             loaded_study, model, _plan_request(loaded_study, str(model.with_model), sizes, tests, written)
         )
         return
-    model.check_absent()
+    refuse_typed("applies to --with; add a model, or omit it.", model)
     prices = find_prices(loaded_study, sizes.cost_per_pair, sizes.cost_per_respondent)
     groups = find_groups(loaded_study, sizes.judge, sizes.pairs, sizes.respondents, tests.assumed)
     effects = [*sizes.effect] if sizes.effect else [*EFFECTS]
@@ -137,14 +137,8 @@ def _plan_request(study: Study, model: str, sizes: Sizes, tests: Tests, written:
     """What a plan with a model takes of the other options; those that the choices answer are refused."""
     from conjury.analysis.conjoint.power.planned_study import find_prices
 
-    measured = {"--judge": sizes.judge, "--icc": tests.icc or None}
-    measured |= {"--reliability": tests.reliability, "--repeats": tests.repeats}
-    measured |= {"--stimulus-sd": tests.stimulus_sd}
-    stray = next((name for name, value in measured.items() if value is not None), None)
-    if stray is not None:
-        raise InputError(
-            f"{stray} cannot be combined with --with, which estimates the variation of answers; omit it."
-        )
+    reason = "cannot be combined with --with, which estimates the variation of answers; omit it."
+    refuse_typed(reason, sizes, tests, only=("judge", "icc", "reliability", "repeats", "stimulus_sd"))
     for name, size, least in (("--pairs", sizes.pairs, 1), ("--respondents", sizes.respondents, 2)):
         if size is not None and size < least:
             raise InputError(f"{name} is {size}; give a whole number of {least} or more.")
@@ -154,16 +148,16 @@ def _plan_request(study: Study, model: str, sizes: Sizes, tests: Tests, written:
         raise InputError(f"--tests is {tests.tests}; give a whole number above 0.")
     prices = find_prices(study, sizes.cost_per_pair, sizes.cost_per_respondent)
     return PlanRequest(
-        [*sizes.effect] if sizes.effect else [*EFFECTS],
-        sizes.respondents,
-        sizes.pairs,
-        prices.per_respondent,
-        prices.per_pair.get(model),
-        prices.currency,
-        tests.power,
-        tests.alpha / tests.tests,
-        written.out,
-        written.figure,
+        effects=[*sizes.effect] if sizes.effect else [*EFFECTS],
+        respondents=sizes.respondents,
+        pairs=sizes.pairs,
+        cost_person=prices.per_respondent,
+        cost_pair=prices.per_pair.get(model),
+        currency=prices.currency,
+        power=tests.power,
+        alpha=tests.alpha / tests.tests,
+        out=written.out,
+        figure=written.figure,
     )
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from conjury.inference.errors import InputError, counted, require_installed
+from conjury.inference.errors import InputError, counted, money, require_installed
 from conjury.inference.tables.limits import RESPONDENTS
 
 from ...automation import record
 from ...options import SERVER, RunFolderPath, StudyName, at_most, grouped
-from ...printing import console, money
+from ...printing import console, print_facts
 
 if TYPE_CHECKING:
     from conjury.inference.panel.panel_tables import PanelTables
@@ -260,33 +260,27 @@ def _write(plan: PanelPlan, tables: PanelTables, to: Path | None) -> None:
     folder = plan.folder / FOLDER if to is None else to
     rows = {f"{name}.parquet": len(table) for name, table in vars(tables).items() if table is not None}
     record(folder=folder, rows=rows, files=tables.write(folder))
-    width = max(map(len, rows))
     console.print(f"Tables in {folder}:")
-    for name, number in rows.items():
-        console.print(f"  {name:<{width}}  {counted(number, 'row')}")
+    print_facts({name: counted(number, "row") for name, number in rows.items()})
 
 
 def _print_figures(figures: PanelFigures) -> None:
     """Print the figures of a panel, one per line."""
     record(panel=figures)
-    lines = [
-        ("places", f"{figures.slots:,}"),
-        ("started", f"{figures.started:,}"),
-        ("finished", f"{figures.finished:,}"),
-        ("taking part now", f"{figures.active:,}"),
-        ("left", f"{figures.left:,}"),
-        *((ENDS[name], f"{n:,}") for name, n in figures.ended.items() if name != "finished"),
-    ]
+    facts = {
+        "places": f"{figures.slots:,}",
+        "started": f"{figures.started:,}",
+        "finished": f"{figures.finished:,}",
+        "taking part now": f"{figures.active:,}",
+        "left": f"{figures.left:,}",
+        **{ENDS[name]: f"{n:,}" for name, n in figures.ended.items() if name != "finished"},
+    }
     if figures.median_minutes is not None:
-        lines.append(("median time", f"{figures.median_minutes:.1f} minutes"))
+        facts["median time"] = f"{figures.median_minutes:.1f} minutes"
     if figures.checks_answered:
-        lines.append(("attention checks failed", f"{figures.checks_failed:,} of {figures.checks_answered:,}"))
-    lines += [
-        (f"quota {quota.question} = {quota.option}", f"{quota.people:,} of {quota.limit:,}")
-        for quota in figures.quotas
-    ]
+        facts["attention checks failed"] = f"{figures.checks_failed:,} of {figures.checks_answered:,}"
+    for quota in figures.quotas:
+        facts[f"quota {quota.question} = {quota.option}"] = f"{quota.people:,} of {quota.limit:,}"
     if figures.cost is not None:
-        lines.append(("cost of those who finished", f"{money(figures.cost)} {figures.currency}"))
-    width = max(len(name) for name, _ in lines)
-    for name, value in lines:
-        console.print(f"  {name:<{width}}  {value}")
+        facts["cost of those who finished"] = f"{money(figures.cost)} {figures.currency}"
+    print_facts(facts)

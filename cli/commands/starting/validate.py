@@ -11,7 +11,7 @@ import typer
 from conjury.inference.errors import InputError, counted, listed
 
 from ...automation import record
-from ...printing import console, one_line, warn
+from ...printing import console, one_line, print_facts, warn
 
 SHOWN = 20  # problems on the terminal
 
@@ -63,8 +63,7 @@ def validate(
     console.print(f"{validation.study.title}")
     facts = _facts(validation.study, validation)
     record(title=validation.study.title, facts={name.lower(): text for name, text in facts.items()})
-    for name, text in facts.items():
-        console.print(f"  {name:<10} {text}")
+    print_facts(facts)
     console.print(f"No problems in {validation.study.here}{_files_text(files or [])}.")
 
 
