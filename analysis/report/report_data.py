@@ -15,9 +15,6 @@ from conjury.inference.errors import InputError
 from conjury.inference.study import list_studies
 from conjury.inference.tables.files import read_table
 
-from .. import figures
-from ..figures import has_figure, parts
-from ..figures.diagnostics.verdict_figures import with_kind_of_figure
 from ..figures.labels import ColumnNames, LabelKey
 from ..pipeline.manifest import FIT, RecordedResult, results_of, runs_of
 from ..pipeline.results_folder import ResultsFolder
@@ -25,101 +22,8 @@ from ..pipeline.runner import PART
 from ..results import Result
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..figures.labels import LabelKey
     from ..results import Result
-
-__all__ = ["describe", "draw", "has_figure", "parts"]
-
-# Exhibits of these kinds put the options of the drawing into the settings of the result.
-WITH_OPTIONS = ("amce", "people", "mm", "amce_diffs", "truth", "engines")
-OPTIONS = {
-    "group",
-    "bounds",
-    "share_x",
-    "feature",
-    "by",
-    "panels",
-    "interval",
-    "baseline",
-    "reference_engine",
-}
-
-
-def draw(
-    result: Result, labels: Mapping[LabelKey, str], *, theme: str = "light", part: str | None = None
-) -> Figure:
-    """Draw a result, or a further figure of it.
-
-    Parameters
-    ----------
-    result : Result
-        A result read back from a results folder.
-    labels : mapping
-        Labels of columns and of their values, as in `conjury.analysis.figures.draw`.
-    theme : str
-        "light" or "dark".
-    part : str, optional
-        A further figure of the result, one of `parts`.
-
-    Returns
-    -------
-    Figure
-        The figure as reports show it.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"feature": "tone", "level": ["rude", "kind"], "estimate": [0.0, 0.1],
-    ...     "lower": [None, 0.05], "upper": [None, 0.15]})
-    >>> len(draw(Result(frame, "amce"), {}).axes)
-    1
-    """
-    return figures.draw(_drawable(result), theme=theme, labels=labels, part=part, **_options(result))
-
-
-def describe(result: Result, labels: Mapping[LabelKey, str], *, part: str | None = None) -> str:
-    """Describe what `draw` draws, from its numbers.
-
-    Parameters
-    ----------
-    result : Result
-        A result read back from a results folder.
-    labels : mapping
-        Labels of columns and of their values, as in `conjury.analysis.figures.draw`.
-    part : str, optional
-        A further figure of the result, one of `parts`.
-
-    Returns
-    -------
-    str
-        Sentences for readers who do not see the figure.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"feature": "tone", "level": ["rude", "kind"], "estimate": [0.0, 0.1],
-    ...     "lower": [None, 0.05], "upper": [None, 0.15]})
-    >>> "Kind 0.100 [0.050, 0.150]" in describe(Result(frame, "amce"), {})
-    True
-    """
-    if result.kind == "check":
-        return str(result.settings["finding"])
-    return figures.alt(_drawable(result), labels, part, **_options(result))
-
-
-def _drawable(result: Result) -> Result:
-    """The result under the kind of its figure, with the settings that are options of it."""
-    if result.kind == "check":
-        figure_result: Result = with_kind_of_figure(result)
-        return figure_result
-    return replace(result, settings={}) if result.kind in WITH_OPTIONS else result
-
-
-def _options(result: Result) -> dict[str, Any]:
-    if result.kind not in WITH_OPTIONS:
-        return {}
-    return {name: value for name, value in result.settings.items() if name in OPTIONS}
-
 
 OF_CONJOINTS, OF_ITEMS = "prediction_powered", "prediction_powered_items"
 CORRECTIONS = (OF_CONJOINTS, OF_ITEMS)  # estimates among people that models make more precise

@@ -15,6 +15,7 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError
 
+from ..figures import alt, draw, has_figure
 from ..frames.kinds import Claims, claims_of, kind_of
 from ..frames.sentences import together
 from ..pipeline.manifest import FIT, RecordedResult, notes_of
@@ -26,7 +27,7 @@ from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
 from .exhibits.people_exhibit import drawing
 from .method_sentences import code, note_list, plain
 from .note_labels import label_of, note_text
-from .report_data import CORRECTIONS, ReportData, describe, draw, has_figure
+from .report_data import CORRECTIONS, ReportData
 from .table_format import any_table, starred, whole
 from .versions_section import versions_blocks
 
@@ -168,7 +169,7 @@ class Report(ReportData):
                         yield _joined(record.name, figure.key), partial(self._drawn, figure)
 
     def _drawn(self, figure: Drawn) -> Figure:
-        return draw(figure.result, self.labels, part=figure.part)
+        return draw(figure.result, labels=self.labels, part=figure.part, **figure.options)
 
     def _own(self) -> list[RecordedResult]:
         """The results that the document is about: those of its runs, or of a kind."""
@@ -250,10 +251,9 @@ class Report(ReportData):
         for figure in figures:
             label = _joined(name, figure.key)
             try:
-                alt = describe(figure.result, self.labels, part=figure.part)
-                blocks[label] = captioned(
-                    f"fig-{slug(label)}", picture(label, self._drawn(figure), alt), figure.caption
-                )
+                text = figure.alt or alt(figure.result, self.labels, figure.part, **figure.options)
+                drawing = picture(label, self._drawn(figure), text)
+                blocks[label] = captioned(f"fig-{slug(label)}", drawing, figure.caption)
             except InputError as error:
                 reasons.append(self._reason(error))
         return blocks, reasons

@@ -8,49 +8,11 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.kinds import kind_of
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..interval_dots import LevelPanels, Texts, levels, table_of
 from ..labels import ColumnNames, level_at
-
-INTERVALS = "bars: {level} confidence intervals, not adjusted for their number"
-RANDOM = "bars: the middle 95% of designs drawn at random"
-SPREAD = "bars: from the lowest to the highest"
-
-CAPTIONS = {
-    "design_card": "Points: effective rows of each level's contrast with the reference, the median over "
-    f"judges and prompts; {SPREAD}.",
-    "position_balance": "Points: share of a level in position A minus its share in B, in standard deviations "
-    f"of the level; {INTERVALS}.",
-    "respondent_balance": "Points: variation of levels between respondents over that expected of random "
-    "assignment (1: as expected); bars: the middle 95% of random assignments.",
-    "design_probabilities": "Points: share of a level observed minus its share in the study file; "
-    f"{INTERVALS}.",
-    "attribute_independence": "Points: chi-square statistic of two attributes over that expected of "
-    f"independent ones (1: as expected); {RANDOM}.",
-    "impossible_profiles": "Points: profiles or pairs that break a rule of the design; equal profiles in a "
-    "pair occur by chance, too.",
-    "position_share": f"Points: share of pairs in which position A was chosen; {INTERVALS}.",
-    "profile_order": f"Points: AMCE in position B minus AMCE in position A; {INTERVALS}.",
-    "task_order": f"Points: change of an AMCE over tasks; {INTERVALS}.",
-    "carry_over": "Points: change in the probability of being chosen associated with the previous task; "
-    f"{INTERVALS}.",
-    "attention_filters": "Points: AMCE of respondents who passed minus AMCE of those who failed; "
-    f"{INTERVALS}.",
-    "repeat_agreement": f"Points: share of repeated pairs with the same choice; {INTERVALS}.",
-    "straight_lining": "Bars: respondents by their longest run of one position; points: respondents that "
-    "independent choices would give.",
-    "response_times": "Bars: respondents by their median response time; dashed: the median respondent.",
-    "answers": "Points: share of pairs without a single choice, by what was answered.",
-    "missing_choices": "Points: share of pairs without a choice that show a level minus the share expected "
-    f"of choices missing at random; {INTERVALS}. Where no choice is missing: the share of each judge.",
-    "shared_tasks": "Points: share of people's tasks in which the model made a choice.",
-    "stimuli": "Points: standard error clustered by stimulus over that clustered by unit, the median over "
-    f"judges and prompts; {SPREAD}.",
-    "clusters": f"Points: effective number of clusters of each level, the median over judges and prompts; "
-    f"{SPREAD}.",
-}
-
 
 ONCE = (
     "position_balance",
@@ -66,13 +28,13 @@ SAME = "Those counted as more were shown the same pairs and have the same number
 
 def caption(name: str, title: str, alpha: float, axis: str = "", table: pd.DataFrame | None = None) -> str:
     """Caption of the figure of a check: what points and bars are, and at which level."""
-    text = CAPTIONS.get(name)
-    if text is not None and table is not None and name in ONCE and has_same_numbers(table):
+    text = kind_of(name).figure
+    if text and table is not None and name in ONCE and has_same_numbers(table):
         text = f"{text} {SAME}"
-    if text is None:
+    if not text:
         points = axis[:1].lower() + axis[1:] or "estimates"
-        return f"{title}. Points: {points}; bars: {level_at(alpha)} intervals, where there are any."
-    return f"{title}. {text.format(level=level_at(alpha))}".rstrip()
+        text = f"{{title}} Points: {points}; bars: {{level}} intervals, where there are any."
+    return text.replace("{level}", level_at(alpha)).replace("{title}", f"{title}.")
 
 
 NUMBERS = ["estimate", "lower", "upper"]
@@ -153,7 +115,7 @@ def _plot(
     """Dots and intervals of a check."""
     if table.empty:
         raise InputError(f"The check {name!r} has no numbers to draw.")
-    what = CAPTIONS[name].partition("; bars:")[0].removesuffix(".")
+    what = kind_of(name).figure.removeprefix("{title} ").partition("; bars:")[0].removesuffix(".")
     return levels(
         table_of(table, panel, row, series),
         xlabel=xlabel,

@@ -152,8 +152,8 @@ def further_effects(result: Result, record: RecordedResult, report: ReportData) 
 
 
 def _coefficients(frame: pd.DataFrame, record: RecordedResult, caption: str) -> Drawn:
-    figure_result = Result(frame, "amce", settings={"bounds": lines_of(record, frame)})
-    return Drawn(figure_result, f"{caption} {_points(record, frame)} Hollow points are reference levels.")
+    caption = f"{caption} {_points(record, frame)} Hollow points are reference levels."
+    return Drawn(Result(frame, "amce"), caption, options={"bounds": lines_of(record, frame)})
 
 
 def _points(record: RecordedResult, frame: pd.DataFrame) -> str:
@@ -170,8 +170,9 @@ def prompts(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     for position, judge in enumerate(several[several].index, start=1):
         rows = frame[frame["judge"] == judge]
         caption = f"Effects on {outcome} under each prompt: {plain(judge)}. {_points(record, rows)}"
-        figure_result = Result(rows, "amce", settings={"group": "prompt", "bounds": lines_of(record, rows)})
-        figures.append(Drawn(figure_result, f"{caption} Hollow points are reference levels.", str(position)))
+        caption += " Hollow points are reference levels."
+        options = {"group": "prompt", "bounds": lines_of(record, rows)}
+        figures.append(Drawn(Result(rows, "amce"), caption, str(position), options=options))
     return Exhibit("Effects under each prompt are in {figure}." if figures else "", figures)
 
 
@@ -216,11 +217,11 @@ def differences(result: Result, record: RecordedResult, report: ReportData) -> E
         f"each row of {{table}} names the level that is compared"
         f"{_base(compared.frame, compared.by, labels)}."
     )
-    settings = {"feature": compared.feature, "by": compared.by, "bounds": lines_of(record, compared.frame)}
-    figure_result = Result(compared.frame, "amce_diffs", settings=settings)
+    options = {"feature": compared.feature, "by": compared.by, "bounds": lines_of(record, compared.frame)}
+    figure_caption = f"{caption} {_points(record, compared.frame)}"
     return Exhibit(
         lead,
-        [Drawn(figure_result, f"{caption} {_points(record, compared.frame)}")],
+        [Drawn(Result(compared.frame, "amce_diffs"), figure_caption, options=options)],
         [Laid(_tables(report, record, by_level(compared, labels), verbatim=True), caption)],
         _steps(report, record, compared.feature, groups) if what == "the effect" else "",
     )
@@ -275,14 +276,13 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
     null = record.settings.get("h0")
     line = HALF if null is None else float(null)
     frame = estimates(report, record)
-    settings: dict[str, Any] = {"bounds": lines_of(record, frame)}
-    settings |= {"baseline": float(null)} if null else {}
+    options: dict[str, Any] = {"bounds": lines_of(record, frame)}
+    options |= {"baseline": float(null)} if null else {}
     same = "the same choices" if outcome_of(report) == "the choice" else "means of the same probabilities"
     caption = f"{plain(record.title)}. The vertical line is at {line:g}{', indifference' * (line == HALF)}."
-    figure_result = Result(frame, "mm", settings=settings)
     return Exhibit(
         f"{{figure shows}} {same} without a reference level.",
-        [Drawn(figure_result, f"{caption} {_points(record, frame)}")],
+        [Drawn(Result(frame, "mm"), f"{caption} {_points(record, frame)}", options=options)],
     )
 
 

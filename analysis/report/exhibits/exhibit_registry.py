@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.entry_registry import Registry
@@ -37,6 +37,10 @@ class Drawn:
         What the name of the figure adds to that of the result.
     part : str, optional
         A further figure of the result, one of `conjury.analysis.figures.parts`.
+    options : mapping
+        Options of this kind of figure, as `conjury.analysis.figures.draw` takes them.
+    alt : str, optional
+        Describes the figure, where its own description is not used.
 
     Examples
     --------
@@ -49,6 +53,8 @@ class Drawn:
     caption: str
     key: str = ""
     part: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    alt: str = ""
 
 
 @dataclass(frozen=True)

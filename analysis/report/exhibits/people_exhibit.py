@@ -49,8 +49,8 @@ def drawing(record: RecordedResult, report: ReportData) -> Drawn:
     frame = estimates(report, record)
     frame = frame.assign(statistic=frame["statistic"].astype(str).str.replace("difference", "minus_people"))
     lines = f"Points are model minus people, lines their {plain(lines_of(record) or 'intervals')}."
-    settings = {"bounds": lines_of(record)}
-    return Drawn(Result(frame, "people", settings=settings), f"{plain(record.title)}. {lines}")
+    caption = f"{plain(record.title)}. {lines}"
+    return Drawn(Result(frame, "people"), caption, options={"bounds": lines_of(record)})
 
 
 @exhibit("people", method=method, headline=_headline)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...figures import parts
 from ...figures.conjoint.preference_figures import GROUPS
 from ...figures.labels import ColumnNames
 from ...frames.kinds import kind_of, kinds
 from ...results import Result
 from ..method_sentences import plain
-from ..report_data import ReportData, parts
+from ..report_data import ReportData
 from ..table_format import any_table, resampled
 from .exhibit_registry import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid, ended, exhibit, level
 

@@ -156,7 +156,7 @@ def test_an_exhibit_without_a_figure_keeps_its_table(results, monkeypatch) -> No
     def refuse(*_: object, **__: object) -> str:
         raise InputError("There is nothing to draw.")
 
-    monkeypatch.setattr(printing, "describe", refuse)
+    monkeypatch.setattr(printing, "alt", refuse)
     text = shown(Report(results), "amce")
     assert text.startswith("There is nothing to draw. The numbers are in @tbl-amce.")
     assert "{#fig-amce}" not in text

@@ -11,7 +11,7 @@ from conjury.inference.errors import counted
 
 from ....figures.conjoint.comparison_figures import reference_engine_of
 from ....figures.diagnostics.check_figures import caption, only_zeros
-from ....figures.diagnostics.verdict_figures import VERDICTS, verdicts
+from ....figures.diagnostics.verdict_figures import VERDICTS, verdicts, with_kind_of_figure
 from ....figures.labels import LabelKey, LevelLabels
 from ....results import Result
 from ...blocks import slug
@@ -102,10 +102,11 @@ def _check(check: dict[Any, Any], report: ReportData, alpha: float, prefix: str)
     if check["figure"] and not report.has(f"{prefix}{name}"):
         lead += "\n\n*The table of its figure is not in the results folder.*"
     elif check["figure"] and not only_zeros(name, table := report.table(f"{prefix}{name}")):
-        settings: dict[str, Any] = {"name": name, "finding": plain(finding), "axis": axis}
+        settings: dict[str, Any] = {"name": name, "axis": axis}
         settings["percent"] = bool(check.get("percent"))
         text = plain(caption(name, title, alpha, axis, table))
-        figures = [Drawn(Result(table, "check", settings=settings), text, slug(name))]
+        figure_result = with_kind_of_figure(Result(table, "check", settings=settings))
+        figures = [Drawn(figure_result, text, slug(name), alt=plain(finding))]
     code_of = f"{check['code']} " if check.get("code") else ""
     heading = f"### {code_of}{plain(title)} {{#sec-check-{slug(name)}}}"
     return Exhibit(lead, figures, heading=heading, further=_boxes(check, report, prefix))
@@ -190,7 +191,7 @@ def engines(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     )
     return Exhibit(
         lead,
-        [Drawn(Result(summary, "engines", settings={"reference_engine": reference_engine}), text)],
+        [Drawn(Result(summary, "engines"), text, options={"reference_engine": reference_engine})],
         [table],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -74,13 +74,18 @@ def _absent(report: ReportData, what: str = "") -> str:
 
 
 def _by_judge(
-    report: ReportData, frame: pd.DataFrame, caption: str, legend: str, of: Callable[[pd.DataFrame], Result]
+    kind: str, frame: pd.DataFrame, caption: str, legend: str, options: Mapping[str, Any] | None = None
 ) -> list[Drawn]:
     """A figure for each of the first judges; ``legend`` says what its points and lines are."""
     keys = frame["judge"].astype("string") + "|" + frame["prompt"].astype("string").fillna("")
     parts = [frame[keys == key].reset_index(drop=True) for key in list(dict.fromkeys(keys))[:MOST_FIGURES]]
     return [
-        Drawn(of(part), f"{caption}: {plain(judge_of(part.iloc[0]))}. {legend}", str(place))
+        Drawn(
+            Result(part, kind),
+            f"{caption}: {plain(judge_of(part.iloc[0]))}. {legend}",
+            str(place),
+            options=options or {},
+        )
         for place, part in enumerate(parts, start=1)
     ]
 
@@ -134,12 +139,9 @@ def corrected(result: Result, record: RecordedResult, report: ReportData) -> Exh
         "Unreliable answers bias all effects towards zero. The observed effects and effects corrected for "
         "this bias are in {figure}; intervals of corrected effects include the uncertainty of the correction."
     )
-    to_result = partial(Result, kind="amce", settings={"group": "source"})
-    what, legend = (
-        "Effects as observed and corrected for unreliable answers",
-        "Points: AMCEs; lines: intervals.",
-    )
-    return Exhibit(lead, _by_judge(report, frame, what, legend, to_result))
+    what = "Effects as observed and corrected for unreliable answers"
+    legend = "Points: AMCEs; lines: intervals."
+    return Exhibit(lead, _by_judge("amce", frame, what, legend, {"group": "source"}))
 
 
 @exhibit("standard_errors", absent=partial(_absent, what="Errors"))
@@ -154,12 +156,11 @@ def standard_errors(result: Result, record: RecordedResult, report: ReportData) 
     return Exhibit(
         STIMULI,
         _by_judge(
-            report,
+            "standard_errors",
             frame,
             "Effects under each assumption about what is random",
             "Points: estimates; lines: intervals, as distances from the estimate behind each level; cells: "
             "ratios of standard errors to those of independent rows.",
-            partial(Result, kind="standard_errors"),
         ),
         [Laid([errors_table(frame, labels)], caption)],
         f"{widest_in_words(find_largest_ratios(frame, names))}\n\n{methods}",
@@ -180,11 +181,10 @@ def detectable(result: Result, record: RecordedResult, report: ReportData) -> Ex
     return Exhibit(
         lead,
         _by_judge(
-            report,
+            "detectable",
             frame,
             "Effects and minimum detectable effects",
             "Points: sizes of effects, without their signs.",
-            partial(Result, kind="detectable"),
         ),
         [
             Laid(

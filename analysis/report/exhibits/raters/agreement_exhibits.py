@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ....figures import parts
 from ....figures.labels import COEFFICIENTS, WEIGHTS, ColumnNames, level_of, true_minus, words
 from ....figures.raters.agreement_figures import compared_in_words
 from ....figures.raters.replacement_power_figure import scenario_name
@@ -17,7 +18,7 @@ from ....raters.replacement import epsilon_curve
 from ....raters.replacement.decide import epsilons
 from ....results import Result
 from ...method_sentences import plain
-from ...report_data import ReportData, parts
+from ...report_data import ReportData
 from ...sentences.rater_sentences import (
     ahead_in_words,
     count_models_ahead,

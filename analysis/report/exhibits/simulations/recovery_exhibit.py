@@ -80,12 +80,16 @@ def _conjoint_recovery(result: Result, report: ReportData) -> Exhibit:
         )
     estimates = reported(report.table(main.name), main.settings)
     comparison = rows_of_one_prompt(effects_with_truth(report.table("truth"), {main.name: estimates}))
-    figure_result = Result(report.named(comparison), "truth", settings={"bounds": lines_of(main, comparison)})
+    figure = Drawn(
+        Result(report.named(comparison), "truth"),
+        "Estimates minus true values, with intervals, by attribute.",
+        options={"bounds": lines_of(main, comparison)},
+    )
     return Exhibit(
         f"{_simulated(report)} {{figure shows}} the errors of the estimates in @fig-{slug(main.name)}: where "
         "a line crosses zero, the interval contains the true value. {table counts} this for every analysis, "
         "judge and prompt.",
-        [Drawn(figure_result, "Estimates minus true values, with intervals, by attribute.")],
+        [figure],
         [Laid([table], CAPTION)],
         recovered_in_words(average_coverage(result.frame, bounds_name(main.settings, "normal"))),
     )
