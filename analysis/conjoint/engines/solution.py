@@ -288,9 +288,15 @@ def warn(plan: EstimationPlan | CountPlan, rows: np.ndarray, what: str, reason: 
     """Warn that the flagged rows, shape (m,), lack something, and why."""
     if rows.any():
         keys = plan.keys.drop(columns=["outcome", "statistic"], errors="ignore")
-        keys = keys[["feature", "level"]] if "feature" in keys else keys
-        levels = list(keys.loc[rows].astype(str).drop_duplicates().itertuples(index=False, name=None))
-        warn_caller(Note.of("No {what} for {levels:99}: {reason}", what=what, levels=levels, reason=reason))
+        # rows of proportions have a level of each attribute of their table, not an attribute and its level
+        place, keys = ("levels", keys[["feature", "level"]]) if "feature" in keys else ("rows", keys)
+        named = list(keys.loc[rows].astype(str).drop_duplicates().itertuples(index=False, name=None))
+        values: dict[str, Any] = {
+            "what": what,
+            place: named if place == "levels" else ["=".join(row) for row in named],
+            "reason": reason,
+        }
+        warn_caller(Note.of(f"No {{what}} for {{{place}:99}}: {{reason}}", **values))
 
 
 def _has_variance(plan: EstimationPlan, vcov: np.ndarray) -> np.ndarray:
