@@ -24,18 +24,19 @@ from ..frames.passport import is_of_coverage
 from ..numerics.intervals import check_alpha
 from ..results import Result
 from .conjoint_steps import groups
+from .manifest import ROBUSTNESS
 from .runner import FittedResults, JudgeGroup, NamedResult, resampled_unit
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
     from conjury.inference.study.study_fields import Analysis
 
-KINDS = {  # name of a table -> kind of result and title
-    "errors": ("standard_errors", "Standard errors for every choice of clusters"),
-    "reliability": ("reliability", "Reliability of answers"),
-    "position": ("position", "Effect of the position"),
-    "corrected": ("corrected", "Effects corrected for unreliable answers"),
-    "power": ("detectable", "Minimum detectable effects"),
+TITLES = {  # by the name of a table
+    "errors": "Standard errors for every choice of clusters",
+    "reliability": "Reliability of answers",
+    "position": "Effect of the position",
+    "corrected": "Effects corrected for unreliable answers",
+    "power": "Minimum detectable effects",
 }
 USUAL_POWER = 0.8
 
@@ -95,7 +96,7 @@ def robustness(
     stacked_tables = {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items() if frames}
     settings = {"alpha": alpha, "seed": seed}
     named = [
-        NamedResult(name, KINDS[name][1], Result(frame, KINDS[name][0], (), settings))
+        NamedResult(name, TITLES[name], Result(frame, ROBUSTNESS[name], (), settings))
         for name, frame in (stacked_tables | repeated).items()
     ]
     return FittedResults(named, list(dict.fromkeys(notes + reasons)))
