@@ -107,10 +107,11 @@ def note_of(text: str) -> Note:
     return text if isinstance(text, Note) else Note(text)
 
 
-def name_keys(keys: Mapping[str, object], gap: str = ", ") -> Note:
+def name_keys(keys: Mapping[Any, object], gap: str = ", ") -> Note:
     """Ids by what they are of, as a part of a note: those of a row of a table, such as its judge and task."""
     named: dict[str, str] = {}
-    for n, (column, id) in enumerate(keys.items()):
+    for n, (name, id) in enumerate(keys.items()):
+        column = str(name)
         of = OF_COLUMNS.get(column, column if column.isidentifier() else "key")
         if id:
             named[f"{of}{n}" if of in named else of] = str(id)

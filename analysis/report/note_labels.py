@@ -39,4 +39,4 @@ def note_text(note: Note, labels: Mapping[LabelKey, str]) -> str:
 
 
 def _spaced(id: str) -> str:
-    return id.replace("_", " ") if ID.fullmatch(id) else id
+    return " ".join(word.replace("_", " ") if ID.fullmatch(word) else word for word in id.split(" "))

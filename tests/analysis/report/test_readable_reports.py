@@ -14,8 +14,9 @@ from made_up.results import amce_frame, record, write_items
 from conjury.analysis.figures import alt
 from conjury.analysis.frames.notes import Note
 from conjury.analysis.report import Report
+from conjury.analysis.report.exhibits.diagnosed.finding_labels import finding_in_words
 from conjury.analysis.report.method_sentences import describe_analysis
-from conjury.analysis.report.table_format import in_words, side_by_side, with_gaps
+from conjury.analysis.report.table_format import side_by_side, with_gaps
 from conjury.analysis.results import Result
 
 LABELS = {
@@ -29,10 +30,10 @@ LABELS = {
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    cases(__file__, "judges_prompts_levels_and_metrics_have_their_labels_in_sentences"),
+    cases(__file__, "judges_prompts_levels_and_metrics_have_their_labels_in_findings"),
 )
-def test_judges_prompts_levels_and_metrics_have_their_labels_in_sentences(text: str, expected: str) -> None:
-    assert in_words(text, LABELS) == expected
+def test_judges_prompts_levels_and_metrics_have_their_labels_in_findings(text: str, expected: str) -> None:
+    assert finding_in_words(text, LABELS) == expected
 
 
 def test_a_note_about_several_prompts_of_an_analysis_is_listed_once(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ from ...blocks import slug
 from ...method_sentences import code, describe_comparison, plain
 from ...report_data import ReportData
 from ...sentences.diagnostic_sentences import checks_in_words, verdicts_of
-from ...table_format import in_words, number, styled_table
+from ...table_format import number, styled_table
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from .finding_labels import finding_in_words
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -69,7 +70,7 @@ def diagnosis_table(frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> GT:
         {
             "verdict": frame["verdict"].astype(str),
             "Check": codes + frame["title"].astype(str),
-            "Finding": frame["finding"].map(lambda text: in_words(text, labels)),
+            "Finding": frame["finding"].map(lambda text: finding_in_words(text, labels)),
         }
     )
     place = rows["verdict"].map(list(VERDICTS).index)
@@ -96,7 +97,7 @@ def battery_checks(result: Result, record: RecordedResult, report: ReportData) -
 
 def _check(check: dict[Any, Any], report: ReportData, alpha: float, prefix: str) -> Exhibit:
     name, title, axis = str(check["name"]), str(check["title"]), str(check.get("axis") or check["title"])
-    verdict, finding = VERDICTS[str(check["verdict"])], in_words(check["finding"], report.labels)
+    verdict, finding = VERDICTS[str(check["verdict"])], finding_in_words(check["finding"], report.labels)
     lead = f"*{plain(check['question'])}*\n\n**{verdict}.** {plain(finding)}"
     figures = []
     if check["figure"] and not report.has(f"{prefix}{name}"):
