@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import walk_packages
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import InputError, MissingDependency
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 Entry = TypeVar("Entry")
 
@@ -30,13 +34,13 @@ class Registry(Mapping[str, Entry]):
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self.places:
-            self._complete()
+            self.complete()
         if name in self.places and name not in self.registered and _is_there(self.places[name]):
             self.registered[name] = self._imported(self.places[name], self._distributions.get(name))
         return self.registered[name]
 
     def __iter__(self) -> Iterator[str]:
-        self._complete()
+        self.complete()
         names = [name for name, place in self.places.items() if _is_there(place)]
         return iter(dict.fromkeys([*names, *self.registered]))
 
@@ -54,16 +58,14 @@ class Registry(Mapping[str, Entry]):
                 "`pip install --force-reinstall conjury`."
             ) from None
 
-    def _complete(self) -> None:
+    def complete(self) -> None:
         """Import the modules of the folders and those of entry points, and note the places of others."""
         if self._is_complete:
             return
-        from importlib.metadata import entry_points  # here, since it takes as long as a short command
-
         for folder in self.folders:
             for module in walk_packages(import_module(folder).__path__, f"{folder}."):
                 import_module(module.name)
-        for point in entry_points(group=self.group):
+        for point in _entry_points().select(group=self.group):
             distribution = point.dist.name if point.dist is not None else "a distribution"
             if not point.attr:
                 self._imported(point.module, distribution)
@@ -89,6 +91,14 @@ class Registry(Mapping[str, Entry]):
                 f"{distribution} adds {place} to {self.group}, which cannot be imported ({error}); repair or "
                 f"uninstall {distribution}."
             ) from error
+
+
+@cache
+def _entry_points() -> EntryPoints:
+    """Entry points of all installed distributions."""
+    from importlib.metadata import entry_points  # here, since it takes as long as a short command
+
+    return entry_points()
 
 
 def _is_there(place: str) -> bool:

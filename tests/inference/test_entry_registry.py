@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,6 +12,7 @@ import pytest
 
 from conjury.analysis.frames.analysis_wings import WINGS as WINGS_OF_ANALYSIS
 from conjury.cli.main import COMMANDS
+from conjury.inference import entry_registry
 from conjury.inference.entry_registry import Registry
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.inference_wings import WINGS as WINGS_OF_INFERENCE
@@ -22,6 +24,7 @@ ADDED = {  # a distribution that adds one entry of each kind
     "conjury.commands": "greet = addition.commands:greet",
     "conjury.exhibits": "addition.exhibits",
     "conjury.figures": "addition.figures",
+    "conjury.metrics": "addition.metrics",
     "conjury.trials": "addition.trials",
 }
 MODULES = {
@@ -60,6 +63,11 @@ MODULES = {
         def blank(result, style):
             return Picture(lambda style: None, lambda: "Nothing.")
         """,
+    "metrics": """
+        from conjury.analysis.numerics.metrics.label_metrics import Metric, accuracy, add_metric
+
+        add_metric(Metric("half", "Half the accuracy", lambda m: accuracy(m) / 2, lambda units: 0.25))
+        """,
     "trials": """
         from conjury.analysis.trial.trial_registry import method
 
@@ -73,11 +81,25 @@ from conjury.analysis.audit.arithmetic.findings import REGISTERED
 from conjury.analysis.checks.registry import CHECKS
 from conjury.analysis.figures.figure_registry import FIGURES
 from conjury.analysis.report.exhibits import EXHIBITS
+from conjury.analysis.figures.benchmark.benchmark_labels import METRIC_LABELS
+from conjury.analysis.report.note_labels import PHRASES
 from conjury.analysis.trial.trial_registry import PARTS
 
 print("blank" in CHECKS, "halves" in REGISTERED, "blank" in FIGURES, "blank" in EXHIBITS)
 print("blank" in PARTS["method"], "amce" in FIGURES, "amce" in EXHIBITS)
+print(METRIC_LABELS["half"] == "Half the accuracy", PHRASES["half"] == "half the accuracy")
 print("mean_sd" in REGISTERED, len(PARTS["process"]) > 5, len(CHECKS) > 40)
+"""
+SCORE = """
+from conjury.analysis.benchmark import score, scores
+from pandas import DataFrame
+
+asked = {"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2", "j3"], "dimension": "harm"}
+labels = ["safe", "harmful", "harmful"]
+gold = DataFrame({"item_id": asked["item_id"], "label_set": "harm", "label": labels})
+answers = score(DataFrame({**asked, "value": ["safe", "safe", "harmful"]}), gold)
+table = scores(answers, metrics=["half"], missing=["wrong"], draws=100).frame
+print(table.set_index("judge")["estimate"].round(3).to_dict())
 """
 
 
@@ -103,7 +125,16 @@ def test_an_installed_distribution_adds_checks_figures_exhibits_trials_and_arith
     distribute(tmp_path, ADDED, MODULES)
     ended = run(SHOW, tmp_path)
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.split() == ["True"] * 10
+    assert ended.stdout.split() == ["True"] * 12
+
+
+def test_an_installed_distribution_adds_a_metric_with_its_baselines(tmp_path: Path) -> None:
+    distribute(tmp_path, {"conjury.metrics": "addition.metrics"}, MODULES)
+    ended = run(SCORE, tmp_path)
+    assert ended.stdout == "{'gpt': 0.333, 'majority class': 0.333, 'random': 0.25}\n", ended.stderr
+    assert run("import addition.metrics", tmp_path).returncode == 0
+    twice = "import addition.metrics, importlib; importlib.reload(addition.metrics)"
+    assert "The metric 'half' cannot be added" in run(twice, tmp_path).stderr
 
 
 def test_an_installed_distribution_adds_a_command_that_is_imported_when_it_is_run(tmp_path: Path) -> None:
@@ -125,6 +156,7 @@ def test_a_distribution_that_takes_a_name_or_cannot_be_imported_is_refused(
         tmp_path, {"made_up.shapes": "circle = addition.shapes:area", "made_up.colours": "addition"}, {}
     )
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(entry_registry, "_entry_points", metadata.entry_points)
     with pytest.raises(InputError, match=r"addition adds 'circle' to made_up\.shapes, which has it"):
         list(Registry[object]("made_up.shapes", places={"circle": "math:tau"}))
     (tmp_path / "addition" / "__init__.py").write_text("import no_such_module\n")

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from conjury.inference.entry_registry import Registry
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ..intervals.bounded import BoundedEstimate, Flags, f1, share
@@ -176,7 +177,7 @@ class Metric(NamedMetric):
         return self.counted is not None and not self.is_f1
 
 
-METRICS = (
+METRICS = [
     Metric("accuracy", "Accuracy", accuracy, _random_share, counted="right", is_linear=True),
     Metric("balanced_accuracy", "Balanced accuracy", balanced_accuracy, _random_share, is_linear=True,
            is_fixed=True),
@@ -197,12 +198,23 @@ METRICS = (
            "other classes", "other class", is_linear=True, is_fixed=True),
     Metric("share", "Share of answers", class_share, _random_share, "class", "units", "class", is_linear=True,
            is_fixed=True),
-)  # fmt: skip
+]  # fmt: skip
 OVERALL, OF_A_CLASS, OF_A_LABEL = (
     {metric.name: metric for metric in METRICS if metric.of == of} for of in ("all", "class", "label")
 )
 # as `scores` takes them; X is a class or, of recall, a gold label
 METRIC_NAMES = {metric.name if metric.of == "all" else f"{metric.name}_X": metric for metric in METRICS}
+
+
+def add_metric(metric: Metric) -> None:
+    """Add a metric of all classes together, from a module that an entry point of `conjury.metrics` names."""
+    if metric.of != "all" or metric.name in METRIC_NAMES:
+        raise InputError(
+            f"The metric {metric.name!r} cannot be added; give one of all classes (of='all') with a name of "
+            f"its own, none of {listed(METRIC_NAMES, 20)}."
+        )
+    METRICS.append(metric)
+    OVERALL[metric.name] = METRIC_NAMES[metric.name] = metric
 
 
 def metric_of(name: str) -> Metric:
@@ -298,3 +310,6 @@ def random_expectation(name: str, gold: Floats, levels: Sequence[str], classes: 
     metric, place = find_metric(name, classes, levels)
     expected = metric.random(gold) if gold.sum() else np.nan
     return float(expected[place] if isinstance(expected, np.ndarray) else expected)
+
+
+Registry[Metric]("conjury.metrics").complete()
