@@ -97,7 +97,7 @@ def check_table(files: Files, reading: TableReading, writing: FindingsOutput) ->
 
 
 def _write(out: Path, result: Result, files: list[Path], seconds: float, figures: bool) -> None:
-    from conjury.analysis.pipeline.standalone_results import write_checked_tables
+    from conjury.analysis.pipeline.fitting import write_checked_tables
 
     draw: Callable[[Path, str], list[str]] = (
         partial(draw_figures, quiet=True) if figures else lambda folder, part: []

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 
 from conjury.analysis.audit.published import Description, check_table
 from conjury.analysis.figures.labels import ColumnNames
+from conjury.analysis.pipeline.fitting import write_checked_tables
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.runner import NamedResult, tables_of
-from conjury.analysis.pipeline.standalone_results import write_checked_tables
 from conjury.analysis.report import Report
 from conjury.analysis.report import results_report as printing
 from conjury.analysis.report.blocks import raw_block

@@ -24,10 +24,19 @@ from ..results import AnalysisStep, Result, steps_of
 from .conjoint_steps import answers, groups, plan_conjoint
 from .item_steps import LABEL_DRAWS, RATING_DRAWS, plan_labels, plan_ratings, with_gold
 from .loading import CHOICES, JUDGMENTS, LoadedStudy
-from .manifest import FIT, SAMPLERS, describe_labels, describe_run, describe_study, entries_of, results_of
+from .manifest import (
+    FIT,
+    SAMPLERS,
+    describe_file,
+    describe_labels,
+    describe_run,
+    describe_study,
+    entries_of,
+    results_of,
+)
 from .recovery import effect_recovery, label_recovery, rating_recovery
 from .results_folder import FORMAT, ResultsFolder
-from .runner import FitOptions, FittedResults, JudgeGroup, StudySteps, fit
+from .runner import FitOptions, FittedResults, JudgeGroup, NamedResult, StudySteps, fit
 
 Tables = dict[str, pd.DataFrame]
 FLOW = "people_flow"
@@ -277,3 +286,42 @@ def unused_result_name(folder: ResultsFolder, base: str, settings: Mapping[str, 
         if name not in fit_names and all(entry.settings == json_settings for entry in earlier):
             return name
     raise AssertionError  # the numbers have no end
+
+
+TABLES_PART = "published_numbers"  # of `conjury check-table`
+
+
+def write_trial(folder: Path, name: str, result: Result, seconds: float, draw: Draw) -> None:
+    """Write tables and figures of a trial; those of other trials, and blocks of draws, stay."""
+    named = NamedResult(name, str(result.settings["title"]), result, seconds)
+    _write_alone(folder, named, {"study": "trials", "title": "Simulation studies of estimators"}, {}, draw)
+
+
+def write_checked_tables(
+    folder: Path, result: Result, files: Sequence[Path], seconds: float, draw: Draw
+) -> None:
+    """Write checks of published tables, in place of earlier ones of the folder."""
+    named = NamedResult(TABLES_PART, "Published numbers checked against each other", result, seconds)
+    rows = result.settings["rows"]
+    data = [describe_file(file, rows[file.name], "", rows[file.name], "published table") for file in files]
+    described = {"study": "published_tables", "title": "Published tables"}
+    _write_alone(folder, named, described, {"data": data}, draw)
+
+
+def _write_alone(
+    folder: Path, named: NamedResult, described: Mapping[str, Any], record: Mapping[str, Any], draw: Draw
+) -> None:
+    """Write one result as a part of a folder, with its figures."""
+    fitted = FittedResults([named])
+    run = describe_run(command())
+    part = {key: run[key] for key in ("created", "command", "packages", "r")}
+    results = ResultsFolder(folder)
+    base = results.manifest or {"format": FORMAT, **described, **run, "data": [], "results": []}
+    manifest = {
+        **base,
+        "results": entries_of(fitted.results, named.name),
+        "parts": {**base.get("parts", {}), named.name: {**part, **record, "notes": list(named.result.notes)}},
+    }
+    with results.extended(named.name) as draft:
+        draft.write(fitted.tables, manifest)
+        add_notes(draft, draw(draft.path, named.name), named.name)

@@ -12,7 +12,7 @@ import pytest
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.conjoint.power import design_card_page
-from conjury.cli.label_plan import _cost_in_run
+from conjury.analysis.pipeline.labelling import _cost_in_run
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 from conjury.inference.tables.files import write_table

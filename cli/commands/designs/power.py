@@ -12,11 +12,11 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 
 from ...automation import record
-from ...label_plan import CorrectingModel, PlanRequest, plan_with_model
 from ...options import StudyName, at_most, grouped, refuse_typed
 from ...printing import print_blocks, wide_console
 
 if TYPE_CHECKING:
+    from conjury.analysis.results import Result
     from conjury.inference.study.models import Study
 
 EFFECTS = (0.01, 0.02, 0.05)
@@ -80,6 +80,32 @@ class Tests:
 
 
 @dataclass(frozen=True)
+class CorrectingModel:
+    """A model whose answers correct those of people, and where both are."""
+
+    with_model: Annotated[
+        str | None,
+        typer.Option(
+            "--with", help="Plan how many people are needed with this model, from choices of both (--data)."
+        ),
+    ] = None
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", help="With --with: choices of people and the model; can be repeated."),
+    ] = None
+    results: Annotated[
+        Path | None, typer.Option("--results", help="With --with: results folder whose choices are used.")
+    ] = None
+    budget: Annotated[
+        float | None, typer.Option(help="With --with: total cost, split between people and the model.")
+    ] = None
+    strata: Annotated[
+        str | None,
+        typer.Option(help="With --with: column of profiles; its levels define the strata of people's tasks."),
+    ] = None
+
+
+@dataclass(frozen=True)
 class FileOptions:
     """Files of a plan."""
 
@@ -101,9 +127,7 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: CorrectingModel, 
     _check_files(study, written)
     loaded_study = load_study(study)
     if model.with_model is not None:
-        plan_with_model(
-            loaded_study, model, _plan_request(loaded_study, str(model.with_model), sizes, tests, written)
-        )
+        _plan_with_model(loaded_study, model, sizes, tests, written)
         return
     refuse_typed("applies to --with; add a model, or omit it.", model)
     prices = find_prices(loaded_study, sizes.cost_per_pair, sizes.cost_per_respondent)
@@ -133,9 +157,15 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: CorrectingModel, 
         console.print(f"Figure in {written.figure}")
 
 
-def _plan_request(study: Study, model: str, sizes: Sizes, tests: Tests, written: FileOptions) -> PlanRequest:
-    """What a plan with a model takes of the other options; those that the choices answer are refused."""
+def _plan_with_model(
+    study: Study, model: CorrectingModel, sizes: Sizes, tests: Tests, written: FileOptions
+) -> None:
+    """Plan how many people are needed with a model; options that the choices answer are refused."""
     from conjury.analysis.conjoint.power.planned_study import find_prices
+    from conjury.analysis.correction.labelling_plan_text import labelling_blocks, strata_blocks
+    from conjury.analysis.pipeline.labelling import LabellingRequest, plan_labelling
+    from conjury.inference.tables.columns import companion
+    from conjury.inference.tables.files import write_table
 
     reason = "cannot be combined with --with, which estimates the variation of answers; omit it."
     refuse_typed(reason, sizes, tests, only=("judge", "icc", "reliability", "repeats", "stimulus_sd"))
@@ -147,18 +177,59 @@ def _plan_request(study: Study, model: str, sizes: Sizes, tests: Tests, written:
     if tests.tests < 1:
         raise InputError(f"--tests is {tests.tests}; give a whole number above 0.")
     prices = find_prices(study, sizes.cost_per_pair, sizes.cost_per_respondent)
-    return PlanRequest(
+    request = LabellingRequest(
+        model=str(model.with_model),
+        data=model.data,
+        results=model.results,
+        strata=model.strata,
         effects=[*sizes.effect] if sizes.effect else [*EFFECTS],
         respondents=sizes.respondents,
         pairs=sizes.pairs,
         cost_person=prices.per_respondent,
-        cost_pair=prices.per_pair.get(model),
-        currency=prices.currency,
+        cost_pair=prices.per_pair.get(str(model.with_model)),
+        budget=model.budget,
         power=tests.power,
         alpha=tests.alpha / tests.tests,
-        out=written.out,
-        figure=written.figure,
     )
+    labelling = plan_labelling(study, request)
+    plan, strata = labelling.plan, labelling.strata
+    if written.out is not None:
+        keys = ["feature", "level"]
+        rows = plan.extra["rows"][[*keys, "rho", "rho_lower", "rho_upper", "saving_limit"]]
+        write_table(plan.frame.merge(rows, on=keys, how="left"), written.out)
+        if strata is not None:
+            write_table(strata, companion(written.out, "strata"))
+    if written.figure is not None:
+        _draw(study, plan, written.figure)
+    tables = {name: plan.extra[name] for name in ("needed", "rows", "split") if name in plan.extra}
+    tables |= {} if strata is None else {"strata": strata}
+    record(
+        alpha=request.alpha,
+        power=request.power,
+        people=labelling.people,
+        levels=plan.frame,
+        notes=labelling.notes,
+        **tables,
+    )
+    record(files=[] if written.figure is None else [written.figure])
+    print_blocks(labelling_blocks(study, labelling.title, plan, request.effects, prices.currency))
+    if strata is not None:
+        file = None if written.out is None else companion(written.out, "strata")
+        print_blocks(strata_blocks(study, str(request.strata), strata, file))
+    console = wide_console()
+    for note in labelling.notes:
+        console.print(f"Note: {note}")
+    if written.out is not None:
+        console.print(f"All levels and numbers of people in {written.out}")
+    if written.figure is not None:
+        console.print(f"Figure in {written.figure}")
+
+
+def _draw(study: Study, plan: Result, file: Path) -> None:
+    from conjury.analysis.figures import save
+
+    judges = {("judges", name): label for name, label in study.judge_labels.items()}
+    save(plan.plot(labels=judges), file.with_suffix(""), formats=(file.suffix[1:].lower(),))
 
 
 def _check_files(study: str, written: FileOptions) -> None:

@@ -28,7 +28,7 @@ from made_up.results import (
     write_simulated_results,
 )
 
-from conjury.analysis.pipeline.standalone_results import write_checked_tables, write_trial
+from conjury.analysis.pipeline.fitting import write_checked_tables, write_trial
 from conjury.analysis.raters import agreement, correlations, coverage
 from conjury.analysis.results import Result
 from conjury.inference.tables.files import QUARTO
