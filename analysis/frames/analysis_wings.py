@@ -13,6 +13,12 @@ WINGS: Registry[Any] = Registry(
         "determinism": "conjury.analysis.instrument.determinism:determinism",
         "deviations": "conjury.analysis.report.paper.deviations:compare_with_registration",
         "layouts": "conjury.analysis.report.paper.result_layouts",
-        "published": "conjury.analysis.pipeline.wings.published:published_tables",
     },
+)
+PUBLISHED: Registry[Any] = Registry(  # by the name of a study: published numbers with those of a fit
+    "conjury.published",
+    places=dict.fromkeys(
+        ("harm_or_humor", "moderation", "multiturn", "oogiri"),
+        "conjury.analysis.pipeline.wings.published:published_tables",
+    ),
 )

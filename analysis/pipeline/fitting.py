@@ -18,7 +18,7 @@ from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.tables.schema import PAIR_KIND
 
 from ..benchmark.data.label_answers import LabelAnswers
-from ..frames.analysis_wings import WINGS
+from ..frames.analysis_wings import PUBLISHED
 from ..frames.participation import people_flow
 from ..results import AnalysisStep, Result, steps_of
 from .conjoint_steps import answers, groups, plan_conjoint
@@ -123,7 +123,8 @@ def has_gold(study: ItemStudy, gold: Path | None) -> bool:
 
 def _published(loaded: LoadedStudy, fitted: FittedResults, answered: LabelAnswers | None = None) -> Tables:
     """Published numbers with ours, of judges that are real; those of labels are added to the results."""
-    tables: Tables = WINGS["published"](loaded, fitted, answered) if "published" in WINGS else {}
+    compare = None if loaded.study is None else PUBLISHED.get(loaded.study.name)
+    tables: Tables = {} if compare is None else compare(loaded, fitted, answered)
     return tables
 
 

@@ -10,6 +10,7 @@ from textwrap import dedent
 
 import pytest
 
+from conjury.analysis.frames.analysis_wings import PUBLISHED
 from conjury.analysis.frames.analysis_wings import WINGS as WINGS_OF_ANALYSIS
 from conjury.cli.main import COMMANDS
 from conjury.inference import entry_registry
@@ -182,5 +183,5 @@ def test_a_place_is_imported_without_the_folders_and_the_entry_points() -> None:
 
 
 def test_each_place_of_the_project_is_there() -> None:
-    for registry in (COMMANDS, READERS, WINGS_OF_ANALYSIS, WINGS_OF_INFERENCE):
+    for registry in (COMMANDS, PUBLISHED, READERS, WINGS_OF_ANALYSIS, WINGS_OF_INFERENCE):
         assert [name for name in registry.places if name not in registry] == []
