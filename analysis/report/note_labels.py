@@ -12,6 +12,7 @@ from ..numerics.metrics.label_metrics import METRICS
 from ..numerics.metrics.probability_metrics import PROBABILITY_METRICS
 
 PHRASES = {metric.name: metric.phrase for metric in (*METRICS, *PROBABILITY_METRICS)}
+COLUMNS = {"p_holm": "adjusted p"}
 ID = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
 SIDES = ("judges", "prompts", "condition")  # what two sides of a comparison may be, by columns of labels
 
@@ -23,8 +24,9 @@ def label_of(labels: Mapping[LabelKey, str]) -> Label:
         if of == "level":
             named = (feature, id) in labels
             return LevelLabels(labels).both(feature, id) if named else f"{_spaced(feature)}={_spaced(id)}"
-        if of == "metric" and id in PHRASES:
-            return PHRASES[id]
+        phrases = {"metric": PHRASES, "column": COLUMNS}
+        if id in phrases.get(of, {}):
+            return phrases[of][id]
         columns = SIDES if of == "side" else ({"judge": "judges", "prompt": "prompts"}.get(of, of),)
         keys: list[LabelKey] = [id] if of == "feature" else [(column, id) for column in columns]
         people = "people" if id == HUMAN and "judges" in columns else _spaced(id)

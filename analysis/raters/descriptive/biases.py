@@ -44,7 +44,9 @@ POSITIVITY, RANGE, CONTEXT = "positivity", "range", "context"
 CLEAR = 4.0  # standard errors above zero
 MOST_VALUES = 101  # beyond, ratings are no scale of steps whose use could be counted
 CEILING = 0.4  # share of ratings at one end of the scale
-UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows of its table."
+UNADJUSTED = Note.of(
+    "p is not adjusted for the number of rows; {column} is, over all rows of its table.", column="p_holm"
+)
 
 
 @any_frame

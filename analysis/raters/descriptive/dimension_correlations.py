@@ -38,7 +38,7 @@ UNLIKE = (
     "For people, means of several ratings are correlated; for a model, single ratings. Noise attenuates "
     "correlations of single ratings more, which contributes to differences from people."
 )
-UNADJUSTED = "p is not adjusted for the number of rows; p_holm is, over all rows."
+UNADJUSTED = Note.of("p is not adjusted for the number of rows; {column} is, over all rows.", column="p_holm")
 
 
 @any_frame

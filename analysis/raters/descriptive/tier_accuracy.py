@@ -17,6 +17,7 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.notes import Note
 from ...frames.vocabulary import HUMAN, ONE_PERSON, TIES
 from ...frames.vocabulary import TIER_QUANTITIES as QUANTITIES
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
     from ..rated_study import RatedStudy
 
 PICKS = 200
-NOTE = (
+NOTE = Note.of(
     "Ties are counted as wrong, split (as if broken at random) or correct. Chance is the expected score if "
     "the tiers of a topic were shuffled, and p is the share of such shuffles with a score at least as far "
-    "from it. p is not adjusted for the number of rows; p_holm is, over all rows with the same rule for "
-    "ties."
+    "from it. p is not adjusted for the number of rows; {column} is, over all rows with the same rule for "
+    "ties.",
+    column="p_holm",
 )
 SINGLE = (
     "Rows of 'one person' use single ratings, one per response; where people rated different responses "
