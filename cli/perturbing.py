@@ -79,7 +79,7 @@ def perturb(
     """Create minimal pairs: copies of items that differ from them within a span, at a given rate."""
     from conjury.inference.perturb import perturb_items, sheet
     from conjury.inference.tables.files import read_table, write_table
-    from conjury.inference.tables.writing import atomic_write
+    from conjury.inference.tables.writing import write_text
 
     from .options import read_pairs
 
@@ -115,8 +115,7 @@ def perturb(
     if perturbation.labels is not None:
         write_table(perturbation.labels, files["labels"])
     page = Path(_SUFFIX.sub("", str(out)) + ".html")
-    with atomic_write(page) as file:
-        file.write(sheet(perturbation, seed=seed).encode("utf-8"))
+    write_text(page, sheet(perturbation, seed=seed))
     _print_summary(perturbation, files, page)
 
 

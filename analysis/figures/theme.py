@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.writing import atomic_write, note_written
+from conjury.inference.tables.writing import note_written, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -252,8 +252,7 @@ def save_variants(figure: Figure, path_without_suffix: str | Path) -> dict[str, 
         exchanged = dict(zip(colors_of(LIGHT), colors_of(theme), strict=True))
         text = re.sub("|".join(exchanged), partial(_replace_color, exchanged), svg)
         written[theme.name] = base.with_name(f"{base.name}-{theme.name}.svg")
-        with atomic_write(written[theme.name]) as file:
-            file.write(text.encode("utf-8"))
+        write_text(written[theme.name], text)
     return written
 
 

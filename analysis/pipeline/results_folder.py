@@ -17,7 +17,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.files import read_table, write_table
 from conjury.inference.tables.limits import read_json
 from conjury.inference.tables.manifest_fields import MANIFEST, read_manifest
-from conjury.inference.tables.writing import Lock, LockHeld, atomic_write, note_written
+from conjury.inference.tables.writing import Lock, LockHeld, note_written, write_text
 
 from ..frames.notes import record_notes
 
@@ -315,8 +315,7 @@ class ResultsFolder:
     def _write_manifest(self, manifest: Mapping[str, Any], files: Iterable[str]) -> None:
         listed = {"files": sorted({*files, MANIFEST})}
         text = json.dumps(record_notes({**manifest, **listed}), indent=2, ensure_ascii=False) + "\n"
-        with atomic_write(self.path / MANIFEST) as file:
-            file.write(text.encode("utf-8"))
+        write_text(self.path / MANIFEST, text)
 
 
 def _put_back(done: list[tuple[Path, Path]]) -> None:

@@ -233,11 +233,10 @@ def _print(findings: Findings, writing: CheckOutput) -> None:
 def _write_page(path: Path, findings: Findings, collected: CollectedData) -> None:
     from conjury.analysis.checks.output.checks_page import to_page
     from conjury.analysis.figures.labels import resolve_labels
-    from conjury.inference.tables.writing import atomic_write
+    from conjury.inference.tables.writing import write_text
 
     text = to_page(findings, resolve_labels(collected.study))
-    with atomic_write(path) as file:
-        file.write(text.encode("utf-8"))
+    write_text(path, text)
 
 
 def _add(out: Path, findings: Findings, collected: CollectedData) -> None:

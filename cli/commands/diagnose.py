@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError, counted, did_you_mean
 
 from ..automation import record
 from ..options import StudyName, grouped
-from ..printing import console, draw_figures, save_figures, show_steps
+from ..printing import console, draw_figures, print_blocks, save_figures, show_steps
 from .compare import ChoiceSelection, load_choices_of
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def diagnose(study: StudyName, choices: CheckedChoices, checking: CheckingOption
     )
     record(results=choices.results, findings=record_of(findings))
     record(rows={name: len(table) for name, table in reach.items()})
-    for line in lines(findings, verbose=True):
-        console.print(line)
+    print_blocks(lines(findings, verbose=True))
     for name, table in reach.items():
         console.print(f"  {name}: {counted(len(table), 'row')}")
     console.print(

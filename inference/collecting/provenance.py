@@ -12,7 +12,7 @@ import pandas as pd
 from ..ledger import Ledger
 from ..readers.choices import SIMULATED
 from ..tables.records import PROVENANCE, read_record
-from ..tables.writing import atomic_write
+from ..tables.writing import write_text
 
 FILE = "provenance.json"
 VERSION = ("model_returned", "system_fingerprint")
@@ -54,8 +54,7 @@ def write_provenance(responses: pd.DataFrame, ledger: Ledger, folder: Path) -> N
         "served": served_versions(responses),
         "settings": {judge: engine_history(ledger, judge) for judge in judges},
     }
-    with atomic_write(folder / FILE) as file:
-        file.write((json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_text(folder / FILE, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ..tables.files import read_table, write_table
 from ..tables.frames import any_frame
 from ..tables.limits import read_json
 from ..tables.schema import PAIR_KIND, POSITIONS, SAMPLING, SWAPPED_SUFFIX, fields_of, require_columns
-from ..tables.writing import atomic_write
+from ..tables.writing import write_text
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
 from .stimuli import load_posts, profile_values
 from .subjects import label_fields
@@ -341,8 +341,7 @@ def save_design(design: DrawnDesign, folder: Path) -> None:
         facts["panel"] = design.panel.drawn
         write_table(design.panel.tasks, folder / f"{PANEL}.parquet")
         write_table(_choice_sheet(design, design.panel), folder / f"{PANEL}.csv")
-    with atomic_write(folder / "design.json") as file:
-        file.write((json.dumps(facts, indent=2) + "\n").encode("utf-8"))
+    write_text(folder / "design.json", json.dumps(facts, indent=2) + "\n")
 
 
 def _choice_sheet(design: DrawnDesign, panel: TaskPanel) -> pd.DataFrame:

@@ -122,6 +122,12 @@ def atomic_write(path: str | Path, *, durable: bool = True, private: bool = Fals
             draft.unlink()
 
 
+def write_text(path: str | Path, text: str, *, durable: bool = True) -> None:
+    """Write a text as UTF-8, whole or not at all."""
+    with atomic_write(path, durable=durable) as file:
+        file.write(text.encode("utf-8"))
+
+
 def _open_private(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 

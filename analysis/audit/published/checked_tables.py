@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed
-from conjury.inference.tables.writing import atomic_write
+from conjury.inference.tables.writing import write_text
 
 from ...results import Result
 from ..arithmetic.findings import REGISTERED, Finding, Verdict
@@ -216,8 +216,7 @@ def write_description(path: str | Path) -> Path:
     if beside.exists():
         raise InputError(f"{beside} already exists; edit it, or move it away.")
     guessed = guess(read_tables(path), path)
-    with atomic_write(beside) as file:
-        file.write(guessed.text().encode("utf-8"))
+    write_text(beside, guessed.text())
     return beside
 
 

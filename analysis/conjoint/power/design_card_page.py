@@ -16,7 +16,7 @@ from conjury.inference.study.models import Study
 from conjury.inference.tables.files import QUARTO, write_table
 from conjury.inference.tables.html_page import page
 from conjury.inference.tables.schema import POSITIONS
-from conjury.inference.tables.writing import atomic_write
+from conjury.inference.tables.writing import write_text
 
 from ...figures import alt, save_variants
 from ...figures import draw as draw_figure
@@ -96,8 +96,7 @@ def write_card(
     )
     numbers = _numbers(study, card, pd.concat([people, costs]))
     write_table(numbers, folder / "card.csv")
-    with atomic_write(folder / "card.html") as file:
-        file.write(write_page(card_text, figures).encode("utf-8"))
+    write_text(folder / "card.html", write_page(card_text, figures))
     return card_text, numbers
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from conjury.inference.errors import InputError, MissingDependency, require_installed
 from conjury.inference.tables.html_page import page as html_page
-from conjury.inference.tables.writing import atomic_write
+from conjury.inference.tables.writing import atomic_write, write_text
 
 from .paper_tables import PaperTable
 
@@ -224,8 +224,7 @@ def write_tables(tables: Sequence[PaperTable], to: str, folder: str | Path) -> l
     written = []
     for table in tables:
         path = out / f"{table.name}.{ENDINGS[to]}"
-        with atomic_write(path, durable=False) as file:
-            file.write(make([table]).encode("utf-8"))
+        write_text(path, make([table]), durable=False)
         written.append(path)
     return written
 
@@ -249,8 +248,7 @@ def write_document(text: str, path: str | Path, bibliography: str = "") -> Path:
     target = Path(path)
     ending = target.suffix.lower()
     if ending == ".md":
-        with atomic_write(target) as file:
-            file.write(text.encode("utf-8"))
+        write_text(target, text)
         return target
     to = {".docx": "docx", ".tex": "latex"}[ending]
     source = MARKDOWN.replace("-citations", "+citations") if bibliography else MARKDOWN

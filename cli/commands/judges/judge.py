@@ -28,27 +28,6 @@ Human = Annotated[
 By = Annotated[
     list[str] | None, typer.Option("--by", help="Column of subgroups; can be repeated, or COL,COL.")
 ]
-Scale = Annotated[
-    str | None,
-    typer.Option(help="nominal, ordinal or interval; by default many different numbers count as interval."),
-]
-Classes = Annotated[
-    str | None, typer.Option(help="All labels from the lowest to the highest, as low,middle,high.")
-]
-Positive = Annotated[str | None, typer.Option(help="The class that is reported first.")]
-Relabel = Annotated[
-    list[str] | None, typer.Option(help="The judge's label and that of people, as yes=1; can be repeated.")
-]
-Under = Annotated[
-    list[str] | None,
-    typer.Option("--fail-under", help="Exit with 1 below a limit, as kappa.lower=0.6; can be repeated."),
-]
-Over = Annotated[
-    list[str] | None,
-    typer.Option("--fail-over", help="Exit with 1 above a limit, as flips.upper=0.05; can be repeated."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Html = Annotated[Path | None, typer.Option("--html", help="Write one HTML page with figures.")]
 
 
 @dataclass(frozen=True)
@@ -70,10 +49,20 @@ class JudgeColumns:
 class LabelOptions:
     """How answers are read."""
 
-    scale: Scale = None
-    classes: Classes = None
-    positive: Positive = None
-    relabel: Relabel = None
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            help="nominal, ordinal or interval; by default many different numbers count as interval."
+        ),
+    ] = None
+    classes: Annotated[
+        str | None, typer.Option(help="All labels from the lowest to the highest, as low,middle,high.")
+    ] = None
+    positive: Annotated[str | None, typer.Option(help="The class that is reported first.")] = None
+    relabel: Annotated[
+        list[str] | None,
+        typer.Option(help="The judge's label and that of people, as yes=1; can be repeated."),
+    ] = None
 
     @property
     def read(self) -> dict[str, Any]:
@@ -106,10 +95,16 @@ class DecisionOptions:
 class Output:
     """Where the result goes, and which limits it has to reach."""
 
-    fail_under: Under = None
-    fail_over: Over = None
-    as_json: AsJson = False
-    html: Html = None
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option("--fail-under", help="Exit with 1 below a limit, as kappa.lower=0.6; can be repeated."),
+    ] = None
+    fail_over: Annotated[
+        list[str] | None,
+        typer.Option("--fail-over", help="Exit with 1 above a limit, as flips.upper=0.05; can be repeated."),
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    html: Annotated[Path | None, typer.Option("--html", help="Write one HTML page with figures.")] = None
 
     @property
     def gates(self) -> list[Gate]:
@@ -223,10 +218,9 @@ def finish(report: ValidationReport, gates: Sequence[Gate], output: Output) -> N
 
 def _write(path: Path, report: ValidationReport) -> None:
     from conjury.analysis.raters.validation.output.validation_page import to_page
-    from conjury.inference.tables.writing import atomic_write
+    from conjury.inference.tables.writing import write_text
 
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--html {path}: name a file that ends in .html.")
     text = to_page(report)
-    with atomic_write(path) as file:
-        file.write(text.encode("utf-8"))
+    write_text(path, text)

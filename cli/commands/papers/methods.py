@@ -22,13 +22,12 @@ def methods(
     """Describe how results were computed, with BibTeX of the works that were used."""
     from conjury.analysis.report.paper.document_writing import check_ending, write_document
     from conjury.analysis.report.paper.methods_text import methods_of
-    from conjury.inference.tables.writing import atomic_write
+    from conjury.inference.tables.writing import write_text
 
     check_ending(out)
     text, bibliography = methods_of(results)
     works = out.with_suffix(".bib")
-    with atomic_write(works) as file:
-        file.write(bibliography.encode("utf-8"))
+    write_text(works, bibliography)
     write_document(text, out, bibliography)
     references = bibliography.count("\n@") + 1
     record(files=[out], references=references)

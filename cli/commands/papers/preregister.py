@@ -57,7 +57,7 @@ def preregister(
     from conjury.analysis.report.paper.registration_text import in_words
     from conjury.inference.errors import InputError
     from conjury.inference.study import load_any_study
-    from conjury.inference.tables.writing import atomic_write
+    from conjury.inference.tables.writing import write_text
 
     check_alpha(alpha)
     check_ending(out)
@@ -77,8 +77,7 @@ def preregister(
         design_files=_design(run),
     )
     data = out.with_suffix(".json")
-    with atomic_write(data) as file:
-        file.write((json.dumps(plan, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_text(data, json.dumps(plan, indent=2, ensure_ascii=False) + "\n")
     write_document(in_words(plan), out)
     record(files=[out], registration=plan)
     console.print(

@@ -34,7 +34,7 @@ def convert(
     from conjury.inference.tables.files import check_ending, read_table, write_table
     from conjury.inference.tables.parquet import plain_cells
     from conjury.inference.tables.spreadsheet_formulas import count_formulas, without_formulas
-    from conjury.inference.tables.writing import atomic_write, is_private
+    from conjury.inference.tables.writing import is_private, write_text
 
     check_ending(out)
     if out.resolve() == table.resolve():
@@ -54,8 +54,7 @@ def convert(
     }
     if out.suffix != ".parquet" and level_order:
         paths.append(companion(out, "levels"))
-        with atomic_write(paths[1]) as file:
-            file.write((json.dumps(level_order, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
+        write_text(paths[1], json.dumps(level_order, ensure_ascii=False, indent=2) + "\n")
     record(rows=len(frame), levels=level_order, formulas=formulas)
     console.print(f"{counted(len(frame), 'row')} in {' and '.join(map(str, paths))}")
     if formulas and escape_formulas:

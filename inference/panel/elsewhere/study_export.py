@@ -11,7 +11,7 @@ from ...errors import InputError, did_you_mean
 from ...study.load import load_any_study
 from ...study.models import AnyStudy, ItemStudy, Study
 from ...study.panel_section import ADDRESS, PanelSection
-from ...tables.writing import atomic_write
+from ...tables.writing import atomic_write, write_text
 from ..plan import PanelPlan, make_plan
 from .jspsych_experiment import jspsych_experiment
 from .label_studio_project import label_studio_project
@@ -149,8 +149,7 @@ def _write_files(files: ProgramFiles, folder: Path) -> list[Path]:
     paths = []
     try:
         for name, text in files.texts.items():
-            with atomic_write(folder / name, durable=False) as file:
-                file.write(text.encode("utf-8"))
+            write_text(folder / name, text, durable=False)
             paths.append(folder / name)
         for name, source in files.media.items():
             with atomic_write(folder / name, durable=False) as file, source.open("rb") as original:
