@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...frames.notes import Note
 from ...frames.passport import NOMINAL, Situation, coverage_notes, may_fail
 from ...numerics.rating_panel import effective_clusters
 from ...numerics.types import Codes, Floats
@@ -101,7 +102,7 @@ def _names(
     separator = " " if "part=" in _METHODS[reported][0] else "="
     groups = plan.keys["by"].astype(str).tolist() if grouped else [""] * len(plan.keys)
     first = groups[0] if groups else ""
-    names = []
+    names: list[tuple[str, str]] = []
     rows = plan.keys[["feature", "level"]].astype(str).to_numpy()
     for group, (feature, level), reference in zip(groups, rows, plan.is_reference, strict=True):
         name = features.get(feature, "")
@@ -109,12 +110,12 @@ def _names(
         if reference or level not in levels or not shares[name][levels.index(level)]:
             continue
         alike = separator.join(_passport_row(shares[name], levels.index(level), rarest, "mm" in reported))
-        words = f"{feature}={level}"
         if reported == "conditional_amce":
             alike += " kind" if group == first else " rude"
         elif grouped:
             alike = ("x " if group == first else "y ") + alike
-        names.append((f"{group}: {words}" if grouped else words, alike))
+        template = "{side}: {level}" if grouped else "{level}"
+        names.append((Note.of(template, side=group, level=(feature, level)), alike))
     return names
 
 

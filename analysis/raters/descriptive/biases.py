@@ -192,7 +192,8 @@ def _passport_quantities(
             rating = scores.of(dimension, judge)[row.used]
             situation = situation_of_ratings(rating, scores.cluster[row.used])
             named = HUMAN if judge == HUMAN else "a"
-            yield f"quality {named} {bias} {quantity}", f"{quantity} of {judge}", situation
+            words = Note.of("{metric} of {judge}", metric=quantity, judge=judge)
+            yield f"quality {named} {bias} {quantity}", words, situation
 
 
 def _flagged(scores: MeanRatings, levels: Mapping[str, Sequence[str]]) -> Flags:

@@ -15,6 +15,7 @@ from scipy.special import stdtr
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.notes import Note
 from ...frames.passport import coverage_notes, situation_of_ratings
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN
@@ -119,7 +120,13 @@ def correlations(
                         }
                     )
                     replicates.append(values)
-                    quantities.append((f"quality a {kind}", f"{kind} of {judge}", situation))
+                    quantities.append(
+                        (
+                            f"quality a {kind}",
+                            Note.of("{metric} of {judge}", metric=kind, judge=judge),
+                            situation,
+                        )
+                    )
     if not replicates:
         raise InputError(
             f"judgments: a correlation needs at least {FEWEST} items rated by people and by a model; collect "

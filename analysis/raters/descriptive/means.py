@@ -14,6 +14,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...correction.correction_methods import MethodOptions, PredictThenDebias, correction_of
 from ...correction.sources import refuse_unused
+from ...frames.notes import Note
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
@@ -371,7 +372,10 @@ def _passport_quantities(group: str, rating: Floats, cluster: Codes) -> list[tup
     """The mean and spread of a group's ratings as the passport names them, with what they rest on."""
     situation = situation_of_ratings(rating, cluster)
     named = HUMAN if group == HUMAN else "a"
-    return [(f"{name} of {named}", f"{name} of {group}", situation) for name in ("mean", "spread")]
+    return [
+        (f"{name} of {named}", Note.of("{metric} of {judge}", metric=name, judge=group), situation)
+        for name in ("mean", "spread")
+    ]
 
 
 def _ends(scores: MeanRatings, scale: Sequence[float] | None) -> tuple[float, float]:
