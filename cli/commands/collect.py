@@ -77,8 +77,8 @@ def collect_and_show(
     study: str, judge: str, *, dry_run: bool = False, until: str | None = None, **call: Any
 ) -> int:
     """Collect, with the costs before, progress and the end on the console; return an exit code."""
-    from conjury.inference.collecting import collect as run
-    from conjury.inference.collecting import preview
+    from conjury.inference.collecting.run import collect as run
+    from conjury.inference.collecting.run import preview
 
     rule = None if until is None else _stopping_rule(study, until)
     show = partial(_begin, until=until)
