@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LabelKey = str | tuple[str, str]
 SERIES_COLUMNS = ("judge", "judge_id", "prompt", "prompt_id", "variant", "engine", "source")
-PLURALS = {  # keys of labels of judges and prompts, by columns that contain them
+LABEL_COLUMNS = {  # first part of the keys of labels of judges and prompts, by columns that contain them
     **dict.fromkeys(("judge", "judge_id"), "judges"),
     **dict.fromkeys(("prompt", "prompt_id"), "prompts"),
 }
@@ -107,7 +107,7 @@ class LevelLabels:
 
     def level(self, feature: object, level: object) -> str:
         """Label of a level of an attribute."""
-        column = PLURALS.get(str(feature), str(feature))
+        column = LABEL_COLUMNS.get(str(feature), str(feature))
         return self._given.get((str(feature), str(level))) or self._given.get(
             (column, str(level)), words(level)
         )

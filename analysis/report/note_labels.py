@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ..figures.labels import LabelKey, LevelLabels, true_minus
+from ..figures.labels import LABEL_COLUMNS, LabelKey, LevelLabels, true_minus
 from ..frames.notes import Label, Note
 from ..frames.vocabulary import HUMAN
 from ..numerics.metrics.label_metrics import METRICS
@@ -27,7 +27,7 @@ def label_of(labels: Mapping[LabelKey, str]) -> Label:
         phrases = {"metric": PHRASES, "column": COLUMNS}
         if id in phrases.get(of, {}):
             return phrases[of][id]
-        columns = SIDES if of == "side" else ({"judge": "judges", "prompt": "prompts"}.get(of, of),)
+        columns = SIDES if of == "side" else (LABEL_COLUMNS.get(of, of),)
         keys: list[LabelKey] = [id] if of == "feature" else [(column, id) for column in columns]
         people = "people" if id == HUMAN and "judges" in columns else _spaced(id)
         return next((labels[key] for key in keys if key in labels), people)
