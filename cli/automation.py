@@ -23,7 +23,7 @@ import typer
 
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, limit_error
-from conjury.inference.tables.short_rows import ShortRows
+from conjury.inference.tables.reading.short_rows import ShortRows
 
 JSON, LOG = "--json", "CONJURY_LOG"
 REFUSED, INTERRUPTED = 2, 130  # exit codes

@@ -32,7 +32,7 @@ Files = Annotated[
 
 
 @dataclass(frozen=True)
-class TableReading:
+class PublishedReading:
     """How tables are read."""
 
     columns: Annotated[
@@ -65,7 +65,7 @@ class FindingsOutput:
 
 
 @grouped
-def check_table(files: Files, reading: TableReading, writing: FindingsOutput) -> None:
+def check_table(files: Files, reading: PublishedReading, writing: FindingsOutput) -> None:
     """Check whether the numbers of published tables can be true together.
 
     Exit code 0: done; 1: something at or above --fail-on; 2: a table or description cannot be read.

@@ -28,6 +28,7 @@ from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
+from conjury.inference.tables.reading.options import ReadingRules
 from conjury.inference.tables.schema import PROBABILITY
 
 from ..frames.notes import Note
@@ -54,7 +55,7 @@ class FileSelection:
     """Which columns and rows of files are read, and under which names."""
 
     renames: Mapping[str, str] = field(default_factory=dict)
-    where: Mapping[str, str] = field(default_factory=dict)
+    rules: ReadingRules = field(default_factory=ReadingRules)
     levels: Path | None = None
     judge: str | None = None
     prompt: str | None = None
@@ -287,7 +288,7 @@ def read_judgments_of(
     notes: list[str] = []
     tables = {
         str(file): load_judgments(
-            file, study=study, renames=selection.renames, where=selection.where, notes=notes
+            file, study=study, renames=selection.renames, rules=selection.rules, notes=notes
         )
         for file in data
     }
@@ -296,7 +297,7 @@ def read_judgments_of(
         read: dict[str, Any] = {
             "study": study,
             "renames": selection.renames,
-            "where": selection.where,
+            "rules": selection.rules,
             "ordinary": False,
         }
         instrument_data = stack_judgments({str(file): load_judgments(file, **read) for file in data})
@@ -311,7 +312,7 @@ def read_judgments_of(
         ),
         tuple(notes),
         pd.concat(truths, ignore_index=True).drop_duplicates() if truths else None,
-        changed=bool(selection.renames or selection.where),
+        changed=bool(selection.renames or selection.rules != ReadingRules()),
         asked=instrument_data,
         respondents=_respondents(data),
     )

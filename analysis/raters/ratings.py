@@ -59,6 +59,8 @@ class Ratings:
         Kinds of the judges without a usable rating, by ``judge_id``.
     unanswered : DataFrame
         Judgments without a usable value that were not excluded, with the columns of ``frame``.
+    ordered : bool
+        Whether the order of ``categories`` means something: numbers, and labels whose order is declared.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Ratings:
     scale: tuple[float, ...] | None = None
     unused: Mapping[str, str] = field(default_factory=dict)
     unanswered: pd.DataFrame = field(default_factory=pd.DataFrame)
+    ordered: bool = True
 
     @property
     def value(self) -> Floats:

@@ -24,6 +24,7 @@ from ..numerics.types import Codes
 from .ratings import GIVEN, Judgments, Ratings, with_codes
 from .scales import (
     SOURCE,
+    blank_values,
     check_kinds,
     dimension_names,
     names_of,
@@ -32,6 +33,7 @@ from .scales import (
     sample_numbers,
     scale_hints,
     scale_of,
+    value_rules,
     values_of,
     with_items,
 )
@@ -53,6 +55,7 @@ def read_dimensions(
     columns: Sequence[str] = (),
     scale: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
     numeric: bool | None = None,
+    missing: Sequence[str] = (),
 ) -> list[Ratings]:
     """Bring judgments of one or more dimensions into codes, once for all analyses.
 
@@ -72,6 +75,8 @@ def read_dimensions(
     scale : sequence of float, or mapping of dimensions to sequences, optional
         The ratings that are allowed.
     numeric : bool, optional
+        As in :func:`read_ratings`.
+    missing : sequence of str
         As in :func:`read_ratings`.
 
     Returns
@@ -98,6 +103,7 @@ def read_dimensions(
                 dimension=name,
                 scale=scale if scales is None else scales.get(name or ""),  # type: ignore[arg-type]
                 numeric=numeric,
+                missing=missing,
             )
             for name in dimension_names(table, dimensions)
         ]
@@ -145,8 +151,9 @@ def read_ratings(
     judgments: pd.DataFrame,
     *,
     dimension: str | None = None,
-    scale: Sequence[float] | None = None,
+    scale: Sequence[float] | Sequence[str] | None = None,
     numeric: bool | None = None,
+    missing: Sequence[str] = (),
 ) -> Ratings:
     """Check judgments and bring one dimension of them into codes.
 
@@ -160,10 +167,13 @@ def read_ratings(
         ratings.
     dimension : str, optional
         Which dimension; needed where the table has several.
-    scale : sequence of float, optional
-        The ratings that are allowed, such as ``range(5)``; by default those that occur.
+    scale : sequence of float or str, optional
+        The ratings that are allowed, such as ``range(5)``, or labels from the lowest to the highest; by
+        default those that occur, labels in the order that their column declares, else in alphabetical order.
     numeric : bool, optional
-        Whether values are numbers; by default they are where most can be read as numbers.
+        Whether values are numbers; by default they are where nearly all can be read as numbers.
+    missing : sequence of str
+        Values that are no answer, such as ``["-99"]``.
 
     Returns
     -------
@@ -189,6 +199,8 @@ def read_ratings(
     chosen, row = rows_of_dimension(judgments.reset_index(drop=True), dimension)
     check_kinds(chosen, row)
     frame = _with_keys(chosen, row)
+    rules = value_rules(scale, numeric, missing)
+    frame = frame.assign(value=blank_values(frame["value"], rules))
     usable, exclusions = _usable(frame)
     unused = _without_rating(frame, usable)
     is_included = (
@@ -196,15 +208,18 @@ def read_ratings(
     )
     unanswered = frame[~usable & is_included]
     frame, row = frame[usable].reset_index(drop=True), row[usable]
-    value, labels = values_of(frame["value"], numeric, row)
-    frame = frame.assign(value=value)
+    values = values_of(frame["value"], rules, row)
+    labels = values.labels
+    frame = frame.assign(value=values.value)
     refuse_repeated(frame, row)
     categories: Any  # a tuple of ratings or of labels
     if labels is None:
-        categories = scale_of(frame, scale, row)
+        categories = scale_of(frame, cast("Sequence[float] | None", scale), row)
         category = np.searchsorted(np.array(categories), frame["value"].to_numpy(dtype=float))
-    elif scale is not None:
-        raise InputError(f"{SOURCE}: column 'value' contains labels, which have no scale; omit it.")
+    elif scale is not None and not values.ordered:
+        raise InputError(
+            f"{SOURCE}: column 'value' contains labels, which have no scale of numbers; omit it."
+        )
     else:
         categories = labels
         category = pd.Index(labels).get_indexer(pd.Index(frame["value"]))
@@ -222,13 +237,14 @@ def read_ratings(
         labels is None,
         exclusions,
         dimension=dimension or "",
-        scale=None if scale is None else categories,
+        scale=None if scale is None or labels is not None else categories,
+        ordered=values.ordered,
         unused=unused,
         unanswered=unanswered,
     )
     coded = with_codes(blank, frame, category.astype(np.int64))
     ranges = scale_hints(frame) if labels is None and scale is None else []
-    return replace(coded, notes=(*_notes(coded, chosen), *ranges))
+    return replace(coded, notes=(*values.notes, *_notes(coded, chosen), *ranges))
 
 
 def _without_rating(frame: pd.DataFrame, usable: NDArray[np.bool_]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.readers.scale_checks import refuse_off_scale, refuse_text, to_numbers
+from conjury.inference.readers.scale_checks import refuse_off_scale
 from conjury.inference.tables.columns import as_text, describe_rows, in_table, refuse
 from conjury.inference.tables.frames import any_frame
+from conjury.inference.tables.reading.answers import read_answers
+from conjury.inference.tables.reading.cells import number_of
+from conjury.inference.tables.reading.options import ReadingRules
+from conjury.inference.tables.reading.table import blank_cells
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
 from ..frames.notes import Note
 from ..numerics.types import Codes, Floats
 
 SOURCE = "judgments"
+VALUE = "value"  # column of ratings and labels
 FEW = 10  # ratings below which a value that stands alone, or a narrow range, is no surprise
 WIDER = 3.0  # how many times as wide a range is on another scale
 STEPS = 3  # values of which a scale has more than a rater who hardly varies gives
@@ -79,18 +85,45 @@ def sample_numbers(column: pd.Series[Any], row: Codes) -> Codes:
     return np.where(empty, 1, numbers).astype(np.int64)
 
 
-def values_of(
-    column: pd.Series[Any], numeric: bool | None, row: Codes
-) -> tuple[pd.Series[Any], tuple[str, ...] | None]:
-    """Values as numbers, or as text with the labels in alphabetical order."""
-    numbers = to_numbers(column)
-    if numeric is None:
-        numeric = bool(np.isfinite(numbers.to_numpy(dtype=float)).mean() > 0.5)
-    if numeric:
-        refuse_text(column, numbers, row, SOURCE)
-        return numbers, None
-    text = as_text(column)
-    return text, tuple(sorted(str(label) for label in text.unique()))
+@dataclass(frozen=True)
+class CodedValues:
+    """Values of n judgments, on one scale."""
+
+    value: pd.Series[Any]  # numbers, or labels in one spelling
+    labels: tuple[str, ...] | None  # in their order; None for numbers
+    ordered: bool  # whether the order of labels means something
+    notes: tuple[str, ...]
+
+
+def values_of(column: pd.Series[Any], rules: ReadingRules, row: Codes) -> CodedValues:
+    """Values as numbers where all are, else as labels; InputError for what may be no answer."""
+    answers = read_answers({VALUE: column}, rules, source=SOURCE, rows=row)
+    notes = tuple(entry.sentence for entry in answers.entries if entry.subject != "types")
+    numbers = [number_of(name) for name in answers.classes]
+    if answers.scale == "interval" or (None not in numbers and rules.scale != "nominal"):
+        values = answers.values[0]
+        if answers.scale != "interval" and numbers:
+            values = np.append(np.array(numbers, dtype=float), np.nan)[answers.codes[0]]
+        return CodedValues(pd.Series(values, index=column.index), None, True, notes)
+    names = np.array([*answers.classes, None], dtype=object)
+    text = pd.Series(names[answers.codes[0]], index=column.index, dtype="string")
+    return CodedValues(text, answers.classes, answers.scale == "ordinal" or VALUE in rules.levels, notes)
+
+
+def blank_values(column: pd.Series[Any], rules: ReadingRules) -> pd.Series[Any]:
+    """Values with nothing where a cell is empty or stated as missing, so that they count as unanswered."""
+    return blank_cells(column.to_frame(VALUE), rules, is_text=False)[0][VALUE]
+
+
+def value_rules(
+    scale: Sequence[float] | Sequence[str] | None, numeric: bool | None, missing: Sequence[str]
+) -> ReadingRules:
+    """The rules of a column of values: a scale of texts names labels in their order."""
+    kind = None if numeric is None else "interval" if numeric else "nominal"
+    names = scale if isinstance(scale, list | tuple) else ()
+    is_labels = any(isinstance(name, str) and number_of(name) is None for name in names)
+    levels = {VALUE: tuple(map(str, names))} if is_labels else {}
+    return ReadingRules(missing=tuple(map(str, missing)), levels=levels, scale="ordinal" if levels else kind)
 
 
 def refuse_repeated(frame: pd.DataFrame, row: Codes) -> None:

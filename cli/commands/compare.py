@@ -91,7 +91,7 @@ def load_choices_of(study: Study, choices: ChoiceSelection) -> tuple[LoadedStudy
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     renames = read_pairs("--rename", choices.rename)
-    selection = FileSelection(renames, {}, choices.levels, choices.judge, choices.prompt)
+    selection = FileSelection(renames, levels=choices.levels, judge=choices.judge, prompt=choices.prompt)
     if choices.data is not None:
         loaded = read_choices_of(study, [choices.data], None, selection)
         return loaded, loaded.source()

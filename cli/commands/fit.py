@@ -211,7 +211,7 @@ def _load(study: Study | ItemStudy, data: list[Path], files: FitFiles) -> Loaded
     if isinstance(study, ItemStudy):
         return read_judgments_of(study, data, files.items, FileSelection(renames))
     variants = {name: Path(file) for name, file in read_pairs("--variant", files.variant).items()}
-    selection = FileSelection(renames, {}, files.levels, files.judge, files.prompt)
+    selection = FileSelection(renames, levels=files.levels, judge=files.judge, prompt=files.prompt)
     return read_choices_of(study, data, variants, selection)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from conjury.analysis.raters.validation import judge as judge
     from conjury.inference.collecting import collect as collect
     from conjury.inference.study import load_any_study as load_any_study
+    from conjury.inference.tables.reading import read as read
 
 MODULES = {
     "analysis.benchmark": ("score",),
@@ -34,6 +35,7 @@ MODULES = {
     "analysis.raters.validation": ("compare_runs", "judge"),
     "inference.collecting": ("collect",),
     "inference.study": ("load_any_study",),
+    "inference.tables.reading": ("read",),
 }
 __all__ = [name for names in MODULES.values() for name in names]
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..tables.limits import CELL_CHARACTERS, EXPORT_BYTES, check_columns, read_content, reading
-from ..tables.short_rows import warn_of_short_rows
+from ..tables.reading.short_rows import warn_of_short_rows
 
 DELIMITERS = (",", ";", "\t")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,11 @@ from ..study.asking import LabelLevel, LineLabels
 from ..study.models import LINE, ItemStudy
 from ..tables.columns import as_text, plain, refuse
 from ..tables.files import read_table
+from ..tables.reading.account import AccountEntry
+from ..tables.reading.answers import read_answers
+from ..tables.reading.cells import number_of
+from ..tables.reading.options import ReadingRules
+from ..tables.reading.table import read, select_rows
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
 from .aliases import rename_columns
 from .ordinary_answers import ordinary_answers
@@ -117,14 +123,18 @@ def load_judgments(
     *,
     study: ItemStudy | None = None,
     renames: Mapping[str, str] | None = None,
-    where: Mapping[str, str] | None = None,
+    rules: ReadingRules | None = None,
     notes: list[str] | None = None,
     ordinary: bool = True,
 ) -> pd.DataFrame:
     """Read a tidy table of judgments and fill in columns that it may lack; ``notes`` receives assumptions."""
-    # Answers that test judges as instruments are excluded unless `ordinary` is False.
-    frame = _rename_columns(read_table(path), renames or {}, str(path))
-    frame = _select_rows(frame, where or {}, str(path))
+    # Answers that test judges as instruments are excluded unless `ordinary` is False. Rows are selected by
+    # the names that columns get by `renames`.
+    rules = rules or ReadingRules()
+    reading = read(path, replace(rules, where={}, exclude={}))
+    frame = _rename_columns(reading.frame, renames or {}, str(path))
+    frame, entries = select_rows(frame, rules, str(path))
+    account = reading.account.adding(entries)
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
     if "judge_kind" not in frame:
         kinds = _judge_kinds(frame, study, str(path))
@@ -145,6 +155,11 @@ def load_judgments(
     valid = validate(frame, "judgments", str(path))
     if study is not None:
         _check_dimensions(valid, study, str(path))
+    else:
+        valid, entries = _with_labels(valid, rules, str(path))
+        account = account.adding(entries)
+    if notes is not None:
+        notes += account.notes()
     if ordinary:
         instrument = None if study is None else study.instrument
         valid, excluded = ordinary_answers(valid, "judgments", instrument, Path(path).name)
@@ -182,19 +197,33 @@ def _rename_columns(frame: pd.DataFrame, renames: Mapping[str, str], source: str
     return frame.rename(columns=dict(renames))
 
 
-def _select_rows(frame: pd.DataFrame, where: Mapping[str, str], source: str) -> pd.DataFrame:
-    for column, value in where.items():
-        require_columns(frame, [column], source)
-        texts = as_text(frame[column])
-        mask = (texts == value).fillna(False).to_numpy(dtype=bool)
+def _with_labels(
+    frame: pd.DataFrame, rules: ReadingRules, source: str
+) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """Labels in one spelling, by dimension; of a single dimension in the order that is stated or declared."""
+    is_valid = (as_text(frame["status"]) == "ok") & frame["value"].notna()
+    entries: list[AccountEntry] = []
+    values = frame["value"].astype(object)
+    orders: list[tuple[str, ...]] = []
+    for dimension in frame["dimension"].dropna().unique():
+        mask = (is_valid & (frame["dimension"] == dimension)).fillna(False).to_numpy(dtype=bool)
         if not mask.any():
-            levels = [str(name) for name in texts.dropna().unique()]
-            raise InputError(
-                f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, levels)}; it "
-                f"contains {listed(levels)}."
-            )
-        frame = frame[mask]
-    return frame.reset_index(drop=True)
+            continue
+        levels = rules.order_of(str(dimension))
+        of_dimension = replace(rules, levels={"value": levels} if levels else {})
+        answers = read_answers(
+            {"value": frame["value"][mask]}, of_dimension, source=source, rows=np.flatnonzero(mask)
+        )
+        entries += [entry for entry in answers.entries if entry.subject != "types"]
+        if answers.classes and any(number_of(name) is None for name in answers.classes):
+            values[mask] = np.array([*answers.classes, None], dtype=object)[answers.codes[0]]
+            orders.append(answers.classes if levels or answers.scale == "ordinal" else ())
+    if not orders:
+        return frame, entries
+    labels = pd.Series(values, index=frame.index)
+    if len(orders) == 1 and orders[0]:
+        return frame.assign(value=pd.Categorical(labels, categories=orders[0], ordered=True)), entries
+    return frame.assign(value=labels.astype("string")), entries
 
 
 def _judge_kinds(frame: pd.DataFrame, study: ItemStudy | None, source: str) -> pd.Series[str]:

@@ -21,8 +21,8 @@ from .columns import Levels, coerce, resolve_levels
 from .frames import any_frame
 from .limits import check_columns, check_text_size, open_unpacked, reading, require_file
 from .parquet import MAGIC, read_parquet, write_parquet
+from .reading.short_rows import short_rows, warn_of_short_rows
 from .schema import fields_of, validate
-from .short_rows import short_rows, warn_of_short_rows
 from .writing import atomic_write
 
 ROOT = Path(__file__).resolve().parents[2]

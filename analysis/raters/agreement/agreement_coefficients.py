@@ -212,9 +212,16 @@ def _gather(ratings: Ratings, keys: dict[str, str], request: AgreementRequest, i
 
 def _weightings(weights: Weights, ratings: Ratings) -> list[Weighting]:
     if isinstance(weights, np.ndarray):
+        if not ratings.ordered:
+            raise InputError(
+                f"A matrix of weights needs the order of the labels ({listed(ratings.categories)}), which "
+                "have none; give an ordered categorical column, or read_ratings(judgments, scale=[...]) with "
+                "all labels from the lowest to the highest."
+            )
         return [Weighting(OWN, custom_weights(weights, len(ratings.categories)), False)]
+    scores = ratings.categories if ratings.numeric else range(len(ratings.categories))
     if weights is None:
-        names = ["nominal", "ordinal", "quadratic"] if ratings.numeric else ["nominal"]
+        names = ["nominal", "ordinal", "quadratic"] if ratings.ordered else ["nominal"]
     else:
         names = list(
             dict.fromkeys(
@@ -222,8 +229,7 @@ def _weightings(weights: Weights, ratings: Ratings) -> list[Weighting]:
             )
         )
     return [
-        Weighting(name, weight_matrix(name, ratings.categories, ratings.numeric), name == "ordinal")
-        for name in names
+        Weighting(name, weight_matrix(name, scores, ratings.ordered), name == "ordinal") for name in names
     ]
 
 

@@ -37,7 +37,8 @@ def weight_matrix(name: str, categories: Sequence[Any], numeric: bool = True) ->
         return np.eye(q)
     if not numeric:
         raise InputError(
-            f"{name} weights require ordered categories, but labels have no order; use nominal weights."
+            f"{name} weights require ordered categories, but labels have no order; use nominal weights, or "
+            "state the order as read_ratings(judgments, scale=[...]) or by an ordered categorical column."
         )
     values = np.array(categories, dtype=float)
     distances = np.abs(values[:, None] - values)

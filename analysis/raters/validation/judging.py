@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
-from conjury.inference.tables.frames import any_frame
+from conjury.inference.tables.reading import read
+from conjury.inference.tables.reading.options import RuleArguments, rules_of
 
 from ...frames.passport import by_rarity, coverage_notes, situation_of
 from ...numerics.bootstrap import unequal_clusters
@@ -33,7 +34,6 @@ from .coding import (
     counts_of,
     gold_of,
     names_of,
-    number_of,
     refuse_columns,
 )
 from .corrected import add_corrected
@@ -90,50 +90,35 @@ class Validation(Result):
         return tuple(self.settings["verdict"])
 
 
-@any_frame
 def judge(
-    table: pd.DataFrame,
+    table: Any,
     judge: str,
     human: str | Sequence[str],
     *,
     by: str | Sequence[str] = (),
-    id: str | None = None,
-    scale: str | None = None,
-    classes: Sequence[str] = (),
     positive: str | None = None,
-    relabel: Mapping[str, str] | None = None,
     threshold: float | None = None,
     width: float = 0.1,
     epsilon: float = 0.1,
     alpha: float = 0.05,
     seed: int = 1,
     source: str = "table",
+    **rules: Unpack[RuleArguments],
 ) -> Validation:
     """Compare a judge's answers with those of people, from one table with a row per judged item.
 
     Parameters
     ----------
-    table : DataFrame of n rows
-        One row per answer of the judge.
+    table : path, DataFrame of n rows, or TableReading
+        One row per answer of the judge; a file in any format of ``conjury.read``.
     judge : str
         Column of the judge's labels or ratings, missing where there is no answer.
     human : str or sequence of str
         Columns of people, one per person; missing where a person did not answer.
     by : str or sequence of str
         Columns of subgroups.
-    id : str, optional
-        Column of items that were judged several times: their rows form a cluster. By default a column that
-        is called as items are (such as ``id``, ``item`` or ``prompt_id``), if its values repeat; else rows
-        are independent.
-    scale : {"nominal", "ordinal", "interval"}, optional
-        Labels without an order, labels or ratings with an order, or ratings. By default numbers with more
-        than five distinct values are ratings, and everything else is labels without an order.
-    classes : sequence of str
-        All labels that may occur, from the lowest to the highest where they have an order.
     positive : str, optional
         The class that is reported first.
-    relabel : mapping, optional
-        The judge's labels in people's terms, such as ``{"yes": "1"}``.
     threshold : float, optional
         Value of the main coefficient that matters: how many labels would decide on which side it is.
     width : float
@@ -145,7 +130,15 @@ def judge(
     seed : int
         Of the bootstrap of correlations.
     source : str
-        What errors call the table.
+        What errors call a DataFrame.
+    **rules
+        How the table is read, as fields of :class:`conjury.inference.tables.reading.ReadingRules`:
+        ``missing`` cells, ``levels`` (labels in their order), ``relabel`` (on both sides), ``scale``
+        ("nominal", "ordinal" or "interval"; by default whole numbers of at most five values are ordinal,
+        other numbers are ratings, and labels have no order unless their column has one), ``where``,
+        ``exclude``. ``id`` is the column of items that were judged several times: their rows form a cluster.
+        By default it is a column that is called as items are (such as ``item`` or ``prompt_id``), if its
+        values repeat.
 
     Returns
     -------
@@ -207,9 +200,9 @@ def judge(
         raise InputError(
             f"epsilon is {epsilon:g}{not_percent(epsilon)}; give a difference of shares, such as 0.1."
         )
-    options = CodingOptions(
-        (judge,), names_of(human), names_of(by), id, scale, tuple(map(str, classes)), positive, relabel
-    )
+    reading = read(table, rules_of(rules), source)
+    table, source, id = reading.frame, reading.source, reading.rules.id
+    options = CodingOptions((judge,), names_of(human), names_of(by), id, positive, reading.rules)
     if not options.human:
         raise InputError("Name at least one column of people.")
     refuse_columns(table, options, source)
@@ -221,7 +214,7 @@ def judge(
     if threshold is not None:
         refuse_outside("threshold", threshold, headline_of(data.scale))
     rows, extra = TestRows(alpha), {}
-    notes += data.notes
+    notes += [*reading.account.notes(), *data.notes]
     answered = np.isfinite(data.judged[0])
     rows.add(AGREEMENT, "answered", share(answered.astype(float), data.cluster, alpha))
     strata, gold = strata_of(data), gold_of(data)
@@ -309,11 +302,6 @@ def _notes(data: CodedRows, ties: int) -> list[str]:
             f"{data.n:,} rows are about {counted(clusters, 'item')}; intervals are clustered by item."
         )
         notes += unequal_clusters(data.cluster[answered & rated])
-    if data.scale == "nominal" and data.q > 2 and all(number_of(name) is not None for name in data.classes):
-        notes.append(
-            "These numbers are compared as labels; with --scale ordinal, close numbers count as "
-            "partial agreement."
-        )
     return notes
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, not_percent
-from conjury.inference.tables.frames import any_frame
+from conjury.inference.tables.reading import read
+from conjury.inference.tables.reading.options import RuleArguments, rules_of
 
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
@@ -31,38 +32,31 @@ from .verdicts.run_comparison_sentences import verdict_of_runs
 FURTHER = ("margin", "p_equivalence")
 
 
-@any_frame
 def compare_runs(
-    first: pd.DataFrame,
-    second: pd.DataFrame,
+    first: Any,
+    second: Any,
     judge: str | tuple[str, str],
     human: str | Sequence[str] = (),
     *,
-    id: str | None = None,
     cluster: str | None = None,
     by: str | Sequence[str] = (),
     margin: float = 0.05,
-    scale: str | None = None,
-    classes: Sequence[str] = (),
     positive: str | None = None,
-    relabel: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     names: tuple[str, str] = ("A", "B"),
+    **rules: Unpack[RuleArguments],
 ) -> Validation:
     """Compare two models, prompts or dates that judged the same items, pair by pair.
 
     Parameters
     ----------
-    first, second : DataFrame
+    first, second : path, DataFrame or TableReading
         One row per answer.
     judge : str or (str, str)
         Column of the judge's answers, in both tables or in each.
     human : str or sequence of str
         Columns of people, in either table; without any, only changes and rates are compared. Labels are of
         the items, so that both tables have to agree on them.
-    id : str, optional
-        Column of items by which rows are paired; an item with several answers is paired in their order and
-        forms a cluster. Without it rows are paired by their order.
     cluster : str, optional
         Column of items that belong together, instead of ``id``.
     by : str or sequence of str
@@ -70,10 +64,14 @@ def compare_runs(
     margin : float
         The largest difference that does not matter, for equivalence: of shares and coefficients, and of
         ratings in their unit.
-    scale, classes, positive, relabel, alpha
+    positive, alpha
         As in `judge`.
     names : (str, str)
         What the two are called.
+    **rules
+        How both tables are read, as in `judge`. ``id`` is the column of items by which rows are paired; an
+        item with several answers is paired in their order and forms a cluster. Without it rows are paired by
+        their order.
 
     Returns
     -------
@@ -115,6 +113,11 @@ def compare_runs(
         raise InputError(f"margin is {margin:g}; give a difference above 0, such as 0.05.")
     if names[0] == names[1]:
         names = (f"{names[0]} (first)", f"{names[1]} (second)")
+    readings = [
+        read(table, rules_of(rules), name) for table, name in zip((first, second), names, strict=True)
+    ]
+    first, second = (reading.frame for reading in readings)
+    id, reading_rules = readings[0].rules.id, readings[0].rules
     judges = (judge, judge) if isinstance(judge, str) else judge
     people, groups = names_of(human), names_of(by)
     columns = [*groups, *([cluster] if cluster is not None else [])]
@@ -123,15 +126,14 @@ def compare_runs(
     columns += [unit] if unit is not None and unit not in (id, *people, *columns) else []
     pairs = pair_rows((first, second), judges, (people, columns), id, names)
     unit = ITEM if unit is not None and unit == id else unit
-    options = CodingOptions(
-        pairs.judges, people, groups, unit, scale, tuple(map(str, classes)), positive, relabel
-    )
+    options = CodingOptions(pairs.judges, people, groups, unit, positive, reading_rules)
     data = code_table(pairs.table, options, " and ".join(names))
     if data.scale != "interval" and margin >= 1:
         raise InputError(
             f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1, such as 0.05."
         )
-    data, notes = _pairs_with_answers(data, [*pairs.notes, *notes], names)
+    read_notes = [note for reading in readings for note in reading.account.notes()]
+    data, notes = _pairs_with_answers(data, [*read_notes, *pairs.notes, *notes], names)
     rows, extra = TestRows(alpha), {}
     if data.scale == "interval":
         _add_ratings(rows, data, margin)

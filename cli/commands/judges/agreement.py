@@ -18,6 +18,7 @@ from conjury.inference.tables.limits import DRAWS
 from ...automation import record
 from ...options import Alpha, Renames, at_most, grouped, read_pairs, refuse_typed
 from ...printing import console, print_frame, print_notes
+from ...reading_options import TableOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 File = Annotated[
     Path | None,
-    typer.Argument(help="Judgments (.parquet, .csv, .csv.gz); by default those of the results folder."),
+    typer.Argument(
+        help="Judgments, in any format of `conjury read`; by default those of the results folder."
+    ),
 ]
 ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder to write to.")]
 Dimension = Annotated[list[str] | None, typer.Option(help="Only this dimension; can be repeated.")]
@@ -42,7 +45,6 @@ class JudgmentSelection:
     results: ResultsPath = Path("results")
     dimension: Dimension = None
     items: Annotated[Path | None, typer.Option("--items", help="Table of items, with their strata.")] = None
-    where: Annotated[list[str] | None, typer.Option("--where", help="Only rows with COLUMN=VALUE.")] = None
     rename: Renames = None
 
 
@@ -79,7 +81,7 @@ class AgreementAnalysis:
     further: Callable[[str, Result, pd.DataFrame], dict[str, tuple[str, Result]]] | None = None
 
 
-def load_judged(file: Path | None, judged: JudgmentSelection) -> LoadedStudy:
+def load_judged(file: Path | None, judged: JudgmentSelection, reading: TableOptions) -> LoadedStudy:
     """Judgments of a file, or those of a results folder; a folder with results on others is refused."""
     from conjury.analysis.pipeline.fitting import refuse_other_data
     from conjury.analysis.pipeline.loading import FileSelection, read_judgments_of, stored_judgments
@@ -87,9 +89,10 @@ def load_judged(file: Path | None, judged: JudgmentSelection) -> LoadedStudy:
 
     if file is None:
         reason = "applies to a file of judgments; name one, or omit it."
-        refuse_typed(reason, judged, only=("items", "rename", "where"))
+        refuse_typed(reason, judged, only=("items", "rename"))
+        refuse_typed(reason, reading)
         return stored_judgments(judged.results)
-    selection = FileSelection(read_pairs("--rename", judged.rename), read_pairs("--where", judged.where))
+    selection = FileSelection(read_pairs("--rename", judged.rename), reading.rules())
     loaded = read_judgments_of(None, [file], judged.items, selection)
     refuse_other_data(ResultsFolder(judged.results), loaded)
     return loaded
@@ -193,6 +196,7 @@ Interval = Annotated[
 def agreement(
     judged: JudgmentSelection,
     resampled: ResamplingOptions,
+    reading: TableOptions,
     file: File = None,
     coefficient: Coefficient = None,
     interval: Interval = None,
@@ -200,7 +204,7 @@ def agreement(
     """Agreement coefficients among people, among models, and of people with each model."""
     from conjury.analysis.raters.agreement import agreement as compute
 
-    loaded, options = load_judged(file, judged), resampled.drawn
+    loaded, options = load_judged(file, judged, reading), resampled.drawn
     analysis = AgreementAnalysis(
         "agreement",
         "Agreement of people, and of people with each model",
@@ -253,13 +257,17 @@ class Testing:
 
 @grouped
 def alt_test(
-    judged: JudgmentSelection, testing: Testing, resampled: ResamplingOptions, file: File = None
+    judged: JudgmentSelection,
+    testing: Testing,
+    resampled: ResamplingOptions,
+    reading: TableOptions,
+    file: File = None,
 ) -> None:
     """May a model replace a person of the panel? The alternative annotator test."""
     from conjury.analysis.raters.replacement import alt_test as test
     from conjury.analysis.raters.replacement.decide import with_curve
 
-    loaded = load_judged(file, judged)
+    loaded = load_judged(file, judged, reading)
 
     def compute(judgments: pd.DataFrame) -> Result:
         options: dict[str, Any] = {"epsilon": testing.epsilon, "items": loaded.items, **resampled.drawn}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +11,8 @@ import typer
 from conjury.inference.errors import InputError, listed
 
 from ...options import Alpha, grouped
-from .judge import By, Human, LabelOptions, Output, finish, split_names
+from ...reading_options import TableOptions
+from .judge import By, Human, Output, Positive, finish, split_names
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,11 @@ class Pairing:
     ] = None
     human: Human = None
     by: By = None
-    id: Annotated[
-        str | None, typer.Option("--id", help="Column of items, by which rows are paired; otherwise guessed.")
-    ] = None
     cluster: Annotated[
         str | None, typer.Option(help="Column of items that belong together, such as a topic.")
     ] = None
     names: Annotated[str | None, typer.Option(help="Names of the two runs, as old,new.")] = None
+    positive: Positive = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def compare_runs(
     a: Annotated[Path, typer.Argument(help="File of the first run.", show_default=False)],
     b: Annotated[Path, typer.Argument(help="File of the second run.", show_default=False)],
     pairing: Pairing,
-    labels: LabelOptions,
+    reading: TableOptions,
     tested: TestOptions,
     output: Output,
 ) -> None:
@@ -62,7 +61,8 @@ def compare_runs(
     from conjury.inference.tables.items import item_column
 
     gates = output.gates
-    runs = (read_judged(a), read_judged(b))
+    rules = reading.rules()
+    runs = (read_judged(a, rules), read_judged(b, rules))
     judges = split_names([pairing.judge] if pairing.judge else None)
     if len(judges) > 2:
         raise InputError("--judge names more than two columns; give COL, or COL_A,COL_B.")
@@ -73,7 +73,7 @@ def compare_runs(
     ]
     if not human:
         guesses = [
-            guessed_people(run, columns.judge, bool(labels.relabel))
+            guessed_people(run, columns.judge, bool(rules.relabel))
             for run, columns in zip(runs, roles, strict=True)
         ]
         if guesses[0] and guesses[1] and guesses[0] != guesses[1]:
@@ -82,7 +82,7 @@ def compare_runs(
                 "name those of both with --human."
             )
         human = guesses[0] or guesses[1]
-    item = pairing.id
+    item = rules.id
     if item is None:
         guessed_items = [run.id or item_column(run.frame) for run in runs]
         shared = [
@@ -98,17 +98,15 @@ def compare_runs(
     if len(names) != 2:
         raise InputError(f"--names {pairing.names!r}: give two names, as old,new.")
     result = compute(
-        runs[0].frame,
-        runs[1].frame,
+        *(replace(run.table, rules=replace(rules, id=item)) for run in runs),
         (roles[0].judge, roles[1].judge),
         human,
-        id=item,
         cluster=pairing.cluster,
         by=split_names(pairing.by),
         margin=tested.margin,
         alpha=tested.alpha,
         names=(names[0], names[1]),
-        **labels.read,
+        positive=pairing.positive,
     )
     first, second = result.settings["names"]
     people = ", ".join(f"'{name}'" for name in human) or "none"

@@ -6,20 +6,20 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from conjury.inference.errors import InputError, counted
 
-from ...options import Alpha, grouped, read_pairs
+from ...options import Alpha, grouped
 from ...printing import console, print_blocks
+from ...reading_options import TableOptions
 
 if TYPE_CHECKING:
     from conjury.analysis.raters.validation.gates import Gate
     from conjury.analysis.raters.validation.judging import Validation
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
-    from conjury.inference.readers.judged.judged_table import Judged
 
 Human = Annotated[
     list[str] | None,
@@ -28,6 +28,7 @@ Human = Annotated[
 By = Annotated[
     list[str] | None, typer.Option("--by", help="Column of subgroups; can be repeated, or COL,COL.")
 ]
+Positive = Annotated[str | None, typer.Option("--positive", help="The class that is reported first.")]
 
 
 @dataclass(frozen=True)
@@ -39,40 +40,7 @@ class JudgeColumns:
     )
     human: Human = None
     by: By = None
-    id: Annotated[
-        str | None,
-        typer.Option("--id", help="Column of items that were judged more than once; otherwise guessed."),
-    ] = None
-
-
-@dataclass(frozen=True)
-class LabelOptions:
-    """How answers are read."""
-
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            help="nominal, ordinal or interval; by default many different numbers count as interval."
-        ),
-    ] = None
-    classes: Annotated[
-        str | None, typer.Option(help="All labels from the lowest to the highest, as low,middle,high.")
-    ] = None
-    positive: Annotated[str | None, typer.Option(help="The class that is reported first.")] = None
-    relabel: Annotated[
-        list[str] | None,
-        typer.Option(help="The judge's label and that of people, as yes=1; can be repeated."),
-    ] = None
-
-    @property
-    def read(self) -> dict[str, Any]:
-        """As `judge` and `compare_runs` take them."""
-        return {
-            "scale": self.scale,
-            "classes": split_names([self.classes] if self.classes else None),
-            "positive": self.positive,
-            "relabel": read_pairs("--relabel", self.relabel) or None,
-        }
+    positive: Positive = None
 
 
 @dataclass(frozen=True)
@@ -119,12 +87,13 @@ def judge(
     file: Annotated[
         Path,
         typer.Argument(
-            help="CSV, Parquet, JSON lines, an Inspect log, lm-eval samples or promptfoo's output.",
+            help="Any table (see `conjury read`), an Inspect log, lm-eval samples or promptfoo's output; - "
+            "for standard input.",
             show_default=False,
         ),
     ],
     columns: JudgeColumns,
-    labels: LabelOptions,
+    reading: TableOptions,
     asked: DecisionOptions,
     output: Output,
 ) -> None:
@@ -139,20 +108,18 @@ def judge(
     from conjury.inference.readers.judged.judged_columns import columns_of
 
     gates = output.gates
-    judged_file = read_judged(file)
+    judged_file = read_judged(file, reading.rules())
     roles = columns_of(judged_file, columns.judge, split_names(columns.human))
     result = compute(
-        judged_file.frame,
+        judged_file.table,
         roles.judge,
         roles.human,
         by=split_names(columns.by),
-        id=columns.id or _item(judged_file),
+        positive=columns.positive,
         threshold=_threshold(asked, gates),
         width=asked.width,
         epsilon=asked.epsilon,
         alpha=asked.alpha,
-        source=judged_file.source,
-        **labels.read,
     )
     program = f", {judged_file.program}" if judged_file.program else ""
     title = f"{file.name}{program}: {counted(len(judged_file.frame), 'row')}"
@@ -165,12 +132,6 @@ def judge(
 def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
     """Names of an option that may be repeated, or have several names separated by commas."""
     return tuple(name.strip() for text in values or () for name in text.split(",") if name.strip())
-
-
-def _item(judged_file: Judged) -> str | None:
-    """The column of items that the file's format determines, if items were judged several times."""
-    has_item = judged_file.id is not None and judged_file.id in judged_file.frame
-    return judged_file.id if has_item and judged_file.frame[judged_file.id].duplicated().any() else None
 
 
 def _threshold(request: DecisionOptions, gates: Sequence[Gate]) -> float | None:

@@ -13,10 +13,12 @@ import typer
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.limits import CHAINS, DRAWS
+from conjury.inference.tables.reading.cells import number_of
 
 from ...automation import record
 from ...options import Alpha, at_most, grouped
-from ...printing import console, print_frame, print_notes
+from ...printing import console, print_frame, print_notes, warn
+from ...reading_options import TableOptions
 from .agreement import (
     File,
     JudgmentSelection,
@@ -58,21 +60,18 @@ class ModelAssumptions:
         typer.Option(help="Prior as NAME=NUMBERS, such as severity_sd=0.5 or bias=0,0.3; can be repeated."),
     ] = None
     link: Annotated[str | None, typer.Option(help="logit (default) or probit, of --model ordinal.")] = None
-    scale: Annotated[
-        str | None,
-        typer.Option(help="Ratings that are allowed, such as 1,2,3,4,5; by default those in the data."),
-    ] = None
     min_count: Annotated[
         int | None,
         typer.Option(min=0, help="Minimum count per label; rare labels below it are excluded (default 10)."),
     ] = None
 
-    def read(self) -> Assumptions:
-        """The assumptions as numbers."""
+    def read(self, levels: Sequence[str] = ()) -> Assumptions:
+        """The assumptions as numbers; ``levels`` that are numbers are the ratings that are allowed."""
         if self.link is not None and self.link not in LINKS:
             hint = did_you_mean(self.link, LINKS)
             raise InputError(f"--link {self.link}: there is no such link{hint}; use logit or probit.")
-        scale = None if self.scale is None else _scale(self.scale)
+        numbers = [number_of(text) for text in levels]
+        scale = None if not levels or None in numbers else tuple(number or 0.0 for number in numbers)
         return Assumptions(_priors(self.prior or ()), self.link, scale, self.min_count)
 
 
@@ -90,7 +89,9 @@ class Assumptions:
         if self.link is not None and not link:
             raise InputError(f"--link {self.link} applies to --model ordinal; omit it.")
         if self.scale is not None and not scale:
-            raise InputError("--scale applies to models of ratings, and this is a model of labels; omit it.")
+            raise InputError(
+                "--levels of numbers apply to models of ratings, and this is a model of labels; omit them."
+            )
         if self.min_count is not None and scale:
             raise InputError(
                 "--min-count applies to models of labels, and this is a model of ratings; omit it."
@@ -171,15 +172,23 @@ class RequestedModel:
 
 @grouped
 def raters(
-    judged: JudgmentSelection, assuming: ModelAssumptions, sampling: DrawOptions, file: File = None
+    judged: JudgmentSelection,
+    assuming: ModelAssumptions,
+    sampling: DrawOptions,
+    reading: TableOptions,
+    file: File = None,
 ) -> None:
     """Fit a Bayesian model of raters: severity, discrimination, agreement corrected for noise."""
-    assumptions = assuming.read()
+    if reading.scale is not None and "," in reading.scale:
+        warn("--scale with the ratings that are allowed is called --levels now.")
+        reading = replace(reading, scale=None, levels=[*(reading.levels or ()), reading.scale])
+    levels = reading.rules().order_of("")
+    assumptions = assuming.read(levels)
     if assuming.model not in MODELS:
         raise InputError(f"--model {assuming.model}: use {listed(MODELS)}.")
-    loaded = load_judged(file, judged)
+    loaded = load_judged(file, judged, reading)
     judgments = loaded.of_dimensions(judged.dimension)
-    for model in list(_plan(loaded, judged, assuming, sampling)):
+    for model in list(_plan(loaded, judged, assuming, assumptions, sampling)):
         console.print(f"{model.title}: {_size(judgments)}")
         start = time.perf_counter()
         fit = _record_assumptions(model.fit(judgments, **model.arguments), assumptions)
@@ -192,7 +201,11 @@ def raters(
 
 
 def _plan(
-    loaded: LoadedStudy, judged: JudgmentSelection, assuming: ModelAssumptions, sampling: DrawOptions
+    loaded: LoadedStudy,
+    judged: JudgmentSelection,
+    assuming: ModelAssumptions,
+    assumptions: Assumptions,
+    sampling: DrawOptions,
 ) -> Iterator[RequestedModel]:
     """One model for each dimension that is named, or one for all dimensions."""
     from conjury.analysis.raters import dimension_model
@@ -207,7 +220,7 @@ def _plan(
                 "dimensions accepts every draw, so omit it."
             )
         options |= {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
-        options |= assuming.read().given(link=False, scale=True)
+        options |= assumptions.given(link=False, scale=True)
         yield RequestedModel(
             "dimensions", "Dimensions of ratings: latent correlations", dimension_model, options
         )
@@ -219,7 +232,7 @@ def _plan(
         )
     files = file_names(dimension_names(loaded.judgments))
     for name in names:
-        prefix, title, fit, arguments = _model_of_dimension(loaded, judgments, name, assuming)
+        prefix, title, fit, arguments = _model_of_dimension(loaded, judgments, name, assuming, assumptions)
         if name not in (None, "rating"):
             title += f": {labels_of(judged.results, [str(name)], [])[0]}"
         yield RequestedModel(
@@ -228,13 +241,16 @@ def _plan(
 
 
 def _model_of_dimension(
-    loaded: LoadedStudy, judgments: pd.DataFrame, name: str | None, assuming: ModelAssumptions
+    loaded: LoadedStudy,
+    judgments: pd.DataFrame,
+    name: str | None,
+    assuming: ModelAssumptions,
+    assumptions: Assumptions,
 ) -> tuple[str, str, Callable[..., ModelFit], dict[str, Any]]:
     """The model of one dimension: of ratings where values are numbers, else of labels."""
     from conjury.analysis.raters import label_model, rater_model
     from conjury.analysis.raters.reading import read_ratings
 
-    assumptions = assuming.read()
     numeric = read_ratings(judgments, dimension=name, scale=assumptions.scale).numeric
     if assuming.model != "labels" and (assuming.model != "auto" or numeric):
         arguments = {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
@@ -292,15 +308,6 @@ def _priors(texts: Sequence[str]) -> dict[str, tuple[float, ...]]:
             raise InputError(f"--prior {text}: '{name}' is given twice; give it once.")
         priors[name] = _numbers(f"--prior {text}", numbers, "severity_sd=0.5 or bias=0,0.6")
     return priors
-
-
-def _scale(text: str) -> tuple[float, ...]:
-    scale = _numbers(f"--scale {text}", text, "1,2,3,4,5")
-    if len(scale) < 2:
-        raise InputError(f"--scale {text}: a scale has at least two ratings, such as 1,2,3,4,5.")
-    if len(set(scale)) < len(scale):
-        raise InputError(f"--scale {text}: a rating occurs twice; give each once.")
-    return scale
 
 
 def _numbers(option: str, text: str, example: str) -> tuple[float, ...]:

@@ -17,4 +17,4 @@ people = {name: np.where(random.random(300) < 0.9, truth, "unclear") for name in
 leaning = np.where(truth == "unclear", "toxic", random.choice(labels, 300))
 model = np.where(random.random(300) < 0.7, truth, leaning)
 comments = pd.DataFrame({"model": model, **people})
-figure = conjury.judge(comments, "model", ["ann", "ben", "eva"], classes=labels).plot(part="confusion")
+figure = conjury.judge(comments, "model", ["ann", "ben", "eva"], levels=labels).plot(part="confusion")

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
-
-from ...errors import InputError, counted
-from ...tables.files import load_text
-from ...tables.limits import parse_json, read_json, read_text, require_file
+from ...errors import counted
+from ...tables.reading.containers import STANDARD_INPUT, FileContent, open_content
+from ...tables.reading.json_rows import parsed_json
+from ...tables.reading.options import ReadingRules
+from ...tables.reading.table import read
 from . import lm_eval, promptfoo
 from .inspect_samples import read_samples
-from .judged_table import Judged, flat
+from .judged_table import Judged
 
-LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-TABLES = (".csv", ".csv.gz", ".parquet")
-ENDINGS = (*TABLES, *LINES, ".json", ".eval")
+LOG = ".eval"  # ending of the logs of Inspect
 
 
-def read_judged(path: str | Path) -> Judged:
-    r"""Read a CSV, Parquet or JSON lines table, an Inspect log, lm-eval samples or promptfoo's output.
+def read_judged(path: str | Path, rules: ReadingRules | None = None) -> Judged:
+    r"""Read any table, an Inspect log or a folder of them, lm-eval samples or promptfoo's output.
 
     Parameters
     ----------
-    path : a file that ends in .csv, .csv.gz, .parquet, .jsonl, .ndjson (plain or .gz), .json or .eval; or a
-        A file that ends in .csv, .csv.gz, .parquet, .jsonl, .ndjson (plain or .gz), .json or .eval; or a
-        folder of Inspect logs.
+    path : str or Path
+        A file in any format of ``conjury.read``, a log, or ``-`` for standard input.
+    rules : ReadingRules, optional
+        How it is read.
 
     Returns
     -------
@@ -39,7 +37,7 @@ def read_judged(path: str | Path) -> Judged:
     InputError
         The file is missing, damaged, or of no known kind.
     MissingDependency
-        A log of Inspect, and inspect-ai is not installed.
+        A log of Inspect, and inspect-ai is not installed; a workbook, and the extra ``files`` is not.
 
     Examples
     --------
@@ -49,59 +47,41 @@ def read_judged(path: str | Path) -> Judged:
     >>> read_judged(file).frame["label"].tolist()
     ['spam', 'spam']
     """
-    path = Path(path)
-    name = path.name.lower()
-    if path.is_dir() or name.endswith(".eval"):
-        return _inspect(path)
-    require_file(path)
-    if not name.endswith(ENDINGS):
-        raise InputError(f"{path}: files of judged items end in {', '.join(ENDINGS)}; convert or rename it.")
-    if name.endswith(".parquet"):
-        from ...tables.parquet import plain_cells, read_parquet
-
-        return Judged(plain_cells(read_parquet(path)), str(path))
-    if name.endswith((".csv", ".csv.gz")):
-        return Judged(load_text(path), str(path))
-    return _json(path, lines=name.endswith(LINES))
+    rules = rules or ReadingRules()
+    judged = _log_of(path, rules)
+    if isinstance(judged, FileContent):
+        table = read(judged, rules)
+        return Judged(table.frame, table.source, table=table)
+    item = judged.id if rules.id is None and _repeats(judged) else rules.id
+    table = read(judged.frame, replace(rules, id=item), judged.source)
+    return replace(judged, frame=table.frame, table=table)
 
 
-def _json(path: Path, lines: bool) -> Judged:
-    content = _records_in_lines(path) if lines else _read_rows(path)
-    if isinstance(content, dict) and {"eval", "samples"} <= content.keys():
-        return _inspect(path)
-    records: Sequence[Any] = content
-    if isinstance(content, dict):
-        records = promptfoo.results_of(content, str(path))
-    if not records:
-        raise InputError(f"{path}: the file has no rows; give another one.")
-    for number, record in enumerate(records, 1):
-        if not isinstance(record, dict):
-            raise InputError(f"{path}: row {number:,} is not a JSON object; write one object per row.")
-    if promptfoo.is_result(records[0]):
-        return promptfoo.table_of(records, str(path))
-    if lm_eval.is_sample(records[0]):
-        return lm_eval.table_of(records, str(path))
-    return Judged(pd.DataFrame([flat(record) for record in records]), str(path))
+def _repeats(judged: Judged) -> bool:
+    """Whether the column of items that the format determines has an item twice."""
+    has_item = judged.id is not None and judged.id in judged.frame
+    return has_item and bool(judged.frame[judged.id].duplicated().any())
 
 
-def _records_in_lines(path: Path) -> list[Any]:
-    records = []
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        if line.strip():
-            try:
-                records.append(parse_json(line))
-            except ValueError as error:
-                raise InputError(
-                    f"{path}: line {number:,} is not valid JSON ({error}); correct it."
-                ) from None
-    return records
-
-
-def _read_rows(path: Path) -> Any:
-    content = read_json(path, "correct it")
-    if isinstance(content, list | dict):
+def _log_of(path: str | Path, rules: ReadingRules) -> Judged | FileContent:
+    """The table of a log, else the content of the file."""
+    name = str(path).lower()
+    if name != STANDARD_INPUT and (Path(path).is_dir() or name.endswith(LOG)):
+        return _inspect(Path(path))
+    content = open_content(path, rules.form)
+    if content.form not in ("json", "jsonl"):
         return content
-    raise InputError(f"{path}: this is not a list of rows; write one JSON object per row.")
+    parsed = parsed_json(content.data, content.form == "jsonl", content.source)
+    if isinstance(parsed, dict) and {"eval", "samples"} <= parsed.keys():
+        return _inspect(Path(path))
+    records = promptfoo.results_of(parsed) if isinstance(parsed, dict) else parsed
+    if not isinstance(records, list) or not records or not isinstance(records[0], dict):
+        return content
+    if promptfoo.is_result(records[0]):
+        return promptfoo.table_of(records, content.source)
+    if lm_eval.is_sample(records[0]):
+        return lm_eval.table_of(records, content.source)
+    return content
 
 
 def _inspect(path: Path) -> Judged:

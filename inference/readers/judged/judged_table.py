@@ -1,13 +1,12 @@
-"""A table of judged items, and records with inner objects as its rows."""
+"""A table of judged items."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
+
+from ...tables.reading.table import TableReading
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,8 @@ class Judged:
         Columns that the program's format determines.
     notes : tuple of str
         What was assumed or excluded in reading.
+    table : TableReading, optional
+        The frame as the one reader has it, with its account.
 
     Examples
     --------
@@ -42,15 +43,4 @@ class Judged:
     human: str | None = None
     id: str | None = None
     notes: tuple[str, ...] = ()
-
-
-def flat(record: Mapping[str, Any], before: str = "", deep: int = 3) -> dict[str, Any]:
-    """A record with its inner objects as columns ``outer.inner``; lists and what is deeper as JSON."""
-    row: dict[str, Any] = {}
-    for key, value in record.items():
-        name = f"{before}{key}"
-        if isinstance(value, dict) and deep > 1 and value:
-            row |= flat(value, f"{name}.", deep - 1)
-        else:
-            row[name] = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
-    return row
+    table: TableReading | None = None

@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 
 from ...errors import InputError, listed
-from .judged_table import Judged, flat
+from ...tables.reading.json_rows import flat
+from .judged_table import Judged
 
 ANSWER, TARGET, ITEM, FILTER = "answer", "target", "doc_id", "filter"
 OMITTED = ("arguments", "resps", "filtered_resps", "metrics", "doc_hash", "prompt_hash", "target_hash")

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from ...errors import InputError
-from .judged_table import Judged, flat
+from ...tables.reading.json_rows import flat
+from .judged_table import Judged
 
 HUMAN = "human"
 GRADED = (
@@ -24,18 +24,14 @@ GRADED = (
     "agent-rubric", "trajectory:goal-success",
 )  # fmt: skip
 PASS, FAIL = "pass", "fail"
+CALL_FAILED = 2  # reason of a failure: no answer, rather than an assertion that did not hold
 
 
-def results_of(content: Mapping[str, Any], source: str) -> list[Any]:
+def results_of(content: Mapping[str, Any]) -> list[Any] | None:
     """The results of an output file of version 3, of an older one, or of a table exported by the viewer."""
     inner = content.get("results", content)
     results = inner.get("results") if isinstance(inner, Mapping) else inner
-    if isinstance(results, list):
-        return results
-    raise InputError(
-        f"{source}: this JSON file is neither a list of rows nor the output of promptfoo; write one object "
-        "per row."
-    )
+    return results if isinstance(results, list) else None
 
 
 def is_result(record: Mapping[str, Any]) -> bool:
@@ -68,7 +64,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "provider": _mapping(provider).get("label") or _mapping(provider).get("id") or provider,
         "prompt": _mapping(prompt).get("label") or record.get("promptIdx"),
         "output": _mapping(response).get("output"),
-        "passed": _verdict(record.get("success")),
+        "passed": _verdict(_passed(record)),
         "score": record.get("score"),
     }
     row = {name: _scalar(value) for name, value in row.items()}
@@ -79,6 +75,20 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     row |= flat(_mapping(record.get("namedScores")), "named.")
     row |= flat(_mapping(record.get("vars")) or _mapping(test.get("vars")), "vars.")
     return row | flat(_mapping(test.get("metadata")), "metadata.")
+
+
+def _passed(record: Mapping[str, Any]) -> Any:
+    """Whether all assertions passed, without people's ratings; None for a call that failed."""
+    # promptfoo stores a failed call as a failing grade, and a person's rating replaces the grade of the row.
+    if record.get("failureReason") == CALL_FAILED or (
+        record.get("error") and not record.get("gradingResult")
+    ):
+        return None
+    components = list(_components(_mapping(record.get("gradingResult"))))
+    if not any(kind == HUMAN for kind, _ in components):
+        return record.get("success")
+    verdicts = [passed for kind, passed in components if kind != HUMAN]
+    return all(verdicts) if verdicts and all(isinstance(passed, bool) for passed in verdicts) else None
 
 
 def _scalar(value: Any) -> Any:

@@ -89,7 +89,11 @@ def test_true_and_false_of_excluded_say_whether_a_row_is_left_out(flags: list[ob
 @pytest.mark.parametrize(
     ("frame", "options", "message"),
     [
-        (table(value=[1, 2, "n/a", 0, 4, 4]), {}, "row 3 of column 'value' contains 'n/a'"),
+        (
+            table(value=[1, 2, "n/a", 0, 4, 4]),
+            {},
+            r"column 'value' contains 'n/a' in 1 cell \(first in row 3\)",
+        ),
         (table(value=[1, 2, 3, 0, 7, 4]), {"scale": range(5)}, "row 5 of column 'value' contains 7"),
         (table(item_id="a"), {}, "row 4 .* repeats the judgment of item 'a' by 'ann'"),
         (two_prompts(), {}, "repeats the judgment of item 'a' by 'ann'"),
@@ -109,7 +113,7 @@ def test_true_and_false_of_excluded_say_whether_a_row_is_left_out(flags: list[ob
         (
             pd.concat([table(dimension="wit"), table(dimension="charm", value=[1, "two", 3, 0, "one", 4])]),
             {"dimension": "charm"},
-            r"row 8 of column 'value' \(and 1 more row\) contains 'two'",
+            "column 'value' contains 'two' in row 8, while most of its cells are numbers",
         ),
     ],
 )

@@ -80,14 +80,19 @@ def test_output_of_promptfoo_has_grades_by_models_and_people(tmp_path: Path, for
     found = read_judged(path)
     row = found.frame.iloc[0]
     assert (found.judge, found.human, found.id) == ("llm-rubric", "human", "test")
-    assert (row["llm-rubric"], row["human"], row["contains"], row["passed"]) == (
-        "pass",
-        "fail",
-        "pass",
-        "fail",
-    )
+    # A person's rating replaces the grade of the row in promptfoo, so it is no part of `passed` here.
+    verdicts = [row[name] for name in ("llm-rubric", "human", "contains", "passed")]
+    assert verdicts == ["pass", "fail", "pass", "pass"]
     assert (row["vars.text"], row["metadata.lang"], row["named.tone"]) == ("hi", "en", 0.7)
     assert (row["provider"], row["prompt"], row["test"]) == ("openai:gpt-5-mini", "short", 3)
+
+
+def test_a_failed_call_of_promptfoo_is_no_failing_grade(tmp_path: Path) -> None:
+    failed = RESULT | {"failureReason": 2, "error": "429", "success": False, "gradingResult": None}
+    graded = RESULT | {"gradingResult": {"pass": False, "componentResults": []}, "success": False}
+    frame = read_judged(lines(tmp_path / "output.jsonl", [failed, graded])).frame
+    assert frame["passed"].isna().tolist() == [True, False]
+    assert frame["passed"].iloc[1] == "fail"
 
 
 def test_tables_and_json_lines_are_read_as_they_are(tmp_path: Path) -> None:

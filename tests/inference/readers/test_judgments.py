@@ -18,6 +18,7 @@ from conjury.inference.readers.judgments import (
     stack_judgments,
 )
 from conjury.inference.study import load_any_study
+from conjury.inference.tables.reading import ReadingRules
 
 ROWS = pd.DataFrame(
     {
@@ -51,7 +52,7 @@ def test_columns_are_filled_in_and_renamed_rows_are_chosen_and_files_stacked(tmp
     with pytest.raises(InputError, match=r"a\.csv and b\.csv: row 4 .* repeats an earlier row"):
         stack_judgments({"a.csv": one, "b.csv": one})
     stars = written(tmp_path, ROWS.rename(columns={"value": "stars"}))
-    made = load_judgments(stars, renames={"stars": "value"}, where={"task": "a"})
+    made = load_judgments(stars, renames={"stars": "value"}, rules=ReadingRules(where={"task": "a"}))
     assert made["judge_id"].tolist() == ["ann", "bob"]
 
 
@@ -75,8 +76,9 @@ def test_judges_that_the_study_names_as_models_are_models_and_all_others_people(
 @pytest.mark.parametrize(("frame", "options", "sentence"), cases(__file__, "unfit"))
 def test_what_does_not_fit_is_refused(tmp_path, frame, options, sentence):
     named = {"study": load_any_study(options["study"])} if "study" in options else {}
+    rules = ReadingRules(where=options.pop("where", {}))
     with pytest.raises(InputError, match=sentence):
-        load_judgments(written(tmp_path, FRAMES[frame]), **options | named)
+        load_judgments(written(tmp_path, FRAMES[frame]), rules=rules, **options | named)
 
 
 # --- gold labels ----------------------------------------------------------------------------------

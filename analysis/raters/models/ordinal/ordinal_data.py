@@ -110,10 +110,10 @@ class RatingCells:
 
 def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalData:
     """Arrange ratings for the model, and refuse what it cannot say anything about."""
-    if not ratings.numeric:
+    if not ratings.ordered:
         raise InputError(
             f"These judgments are labels ({listed(ratings.categories)}); rater_model needs ordered ratings, "
-            "use label_model."
+            "so state their order as read_ratings(judgments, scale=[...]), or use label_model."
         )
     panels = list(dict.fromkeys(g for g, kind in zip(ratings.groups, ratings.kinds, strict=True)
                                 if kind == HUMAN))  # fmt: skip
@@ -124,7 +124,8 @@ def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalDat
     levels, effects, stratum = _strata(ratings, covariates)
     notes = list(ratings.notes)
     if len(positions) < len(ratings.categories):
-        unused = [f"{value:g}" for number, value in enumerate(ratings.categories) if number not in positions]
+        names = [f"{value:g}" if ratings.numeric else str(value) for value in ratings.categories]
+        unused = [name for number, name in enumerate(names) if number not in positions]
         notes.append(
             f"No rating is {listed(unused)}; the model excludes {'it' if len(unused) == 1 else 'them'}."
         )
@@ -133,7 +134,9 @@ def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalDat
         groups=tuple(groups),
         n_panels=len(panels),
         group=group,
-        categories=tuple(float(ratings.categories[number]) for number in positions),
+        categories=tuple(
+            float(ratings.categories[number]) if ratings.numeric else number + 1.0 for number in positions
+        ),
         items=ratings.items,
         levels=levels,
         effects=effects,

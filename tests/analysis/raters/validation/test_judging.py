@@ -26,6 +26,7 @@ from conjury.analysis.raters.validation.weighted.answer_strata import strata_of
 from conjury.analysis.raters.validation.weighted.weighted_mean import stratified_mean
 from conjury.analysis.raters.validation.weighted.weighted_tables import tables_of
 from conjury.inference.errors import InputError
+from conjury.inference.tables.reading import ReadingRules
 
 CLASSES = ("ok", "spam", "scam")
 MISSING = float("nan")
@@ -316,14 +317,17 @@ def test_missing_answers_are_excluded_and_counted() -> None:
 def test_spellings_of_one_label_count_as_one() -> None:
     found = few(["Spam ", "OK", "spam", "1.0"], ["spam", "ok", "SPAM", "1"])
     assert row(found, "accuracy")["estimate"] == 1.0
-    assert any("OK and ok" in note for note in found.notes)
+    assert any("'OK' and 'ok'" in note for note in found.notes)
 
 
-def test_more_than_five_numbers_are_ratings_and_numbers_next_to_a_label_are_labels() -> None:
-    for n, scale in ((5, "nominal"), (6, "interval")):
+def test_numbers_are_ordered_up_to_five_and_ratings_beyond_and_a_word_among_them_is_refused() -> None:
+    for n, scale in ((2, "nominal"), (3, "ordinal"), (5, "ordinal"), (6, "interval")):
         texts = [str(k % n) for k in range(12)]
         assert few(texts, texts).settings["scale"] == scale
-    assert few(texts, [*texts[:11], "good"]).settings["scale"] == "nominal"
+    with pytest.raises(InputError, match=r"'good' in row 12.*--missing 'good'.*--scale nominal"):
+        few(texts, [*texts[:11], "good"])
+    assert few(texts, [*texts[:11], "good"], missing=["good"]).settings["scale"] == "interval"
+    assert few(texts, [*texts[:11], "good"], scale="nominal").settings["scale"] == "nominal"
 
 
 def test_rows_on_which_people_are_tied_are_counted_for_labels_and_not_for_ratings() -> None:
@@ -378,7 +382,8 @@ def test_the_error_of_a_mean_by_people_does_not_depend_on_where_scales_begin() -
     data = pd.DataFrame({"judge": quality + random.normal(0, 0.4, 400), "p0": people})
     one, other = (
         code_table(
-            data.assign(judge=data["judge"] + shift), CodingOptions(("judge",), ("p0",), scale="interval")
+            data.assign(judge=data["judge"] + shift),
+            CodingOptions(("judge",), ("p0",), rules=ReadingRules(scale="interval")),
         )
         for shift in (0, 50)
     )
@@ -403,7 +408,7 @@ def test_labels_of_items_count_less_by_the_squares_of_their_sums(items: list[int
 def test_labels_can_be_renamed_and_classes_ordered() -> None:
     found = few(["yes", "no"] * 5, [1, 0] * 5, relabel={"yes": "1", "no": "0"}, positive="1")
     assert row(found, "accuracy")["estimate"] == 1.0
-    ordered = few(["low", "high"] * 5, ["low", "mid"] * 5, scale="ordinal", classes=["low", "mid", "high"])
+    ordered = few(["low", "high"] * 5, ["low", "mid"] * 5, scale="ordinal", levels=["low", "mid", "high"])
     assert 0 < row(ordered, "weighted_kappa")["estimate"] < 1
 
 

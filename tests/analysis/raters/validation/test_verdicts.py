@@ -134,7 +134,7 @@ def test_a_difference_that_is_the_same_in_every_row_is_not_called_unclear() -> N
     result = judge(pd.DataFrame({"judge": quality + 2, "human": quality}), "judge", "human")
     assert has(result, "rates 2.00 higher than people in every row")
     labels: dict[str, Any] = {"judge": ["a"] * 20, "human": ["b"] * 20}
-    result = judge(pd.DataFrame(labels), "judge", "human", classes=["a", "b"])
+    result = judge(pd.DataFrame(labels), "judge", "human", levels=["a", "b"])
     assert has(result, "gives 'b' less often than people: 0.0% against 100.0%")
     assert not has(result, "no class clearly")
     equal = judge(pd.DataFrame({"judge": quality, "human": quality}), "judge", "human")

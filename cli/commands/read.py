@@ -1,0 +1,91 @@
+"""The command ``read``: what a file contains, how it would be read, and which command goes on with it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, counted
+
+from ..automation import record
+from ..options import grouped
+from ..printing import console, print_table
+from ..reading_options import TableOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from conjury.inference.tables.reading import TableReading
+
+MOST_COLUMNS = 12  # columns that are described on the terminal
+JUDGMENTS = ("judge_id", "item_id", "value")  # columns of a table of judgments
+
+
+@grouped
+def read(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Text with any separator, Excel, SPSS, Stata, Parquet, Arrow, JSON or JSON lines; - for "
+            "standard input.",
+            show_default=False,
+        ),
+    ],
+    options: TableOptions,
+) -> None:
+    """Show how a file is read: its columns, what was recognised, missing or guessed, and the next command."""
+    from conjury.inference.tables.reading import read as read_file
+    from conjury.inference.tables.reading.description import describe_columns
+
+    reading = read_file(file, options.rules())
+    columns = describe_columns(reading.frame)
+    record(
+        source=reading.source,
+        format=reading.form,
+        rows=len(reading.frame),
+        account=reading.account.as_records(),
+        columns=columns,
+    )
+    for line in reading.account.lines():
+        console.print(line)
+    console.print()
+    print_table(_described(columns))
+    following = next_command(reading, file)
+    record(next=following)
+    console.print(f"\nNext: {following}")
+
+
+def _described(columns: pd.DataFrame) -> object:
+    from conjury.analysis.frames.word_table import WordTable
+
+    rows = [
+        [row.column, row.kind, f"{row.distinct:,}", f"{row.missing:,}", row.first]
+        for row in columns.head(MOST_COLUMNS).itertuples()
+    ]
+    more = len(columns) - MOST_COLUMNS
+    note = f"And {counted(more, 'more column', 'more columns')}; --json has all." if more > 0 else ""
+    return WordTable(
+        "", ["Column", "Kind", "Distinct", "Missing", "First cells"], rows, note, words=(0, 1, 4)
+    )
+
+
+def next_command(reading: TableReading, file: Path) -> str:
+    """The command that probably goes on with a table, with the columns that it would take."""
+    name = shlex.quote(str(file))
+    frame = reading.frame
+    if all(column in frame for column in JUDGMENTS):
+        return f"conjury agreement {name}"
+    if {"DistributionChannel", "ResponseId"} & set(frame):
+        return f"conjury import {name} --out choices.parquet --draft-study study.yaml"
+    from conjury.inference.readers.judged.judged_columns import columns_of
+    from conjury.inference.readers.judged.judged_table import Judged
+
+    try:
+        roles = columns_of(Judged(frame, reading.source), None, ())
+    except InputError:
+        return f"conjury judge {name} --judge COLUMN --human COLUMN"
+    people = shlex.quote(",".join(roles.human))
+    return f"conjury judge {name} --judge {shlex.quote(roles.judge)} --human {people}"

@@ -1,0 +1,111 @@
+"""The options of every command that reads a table of somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conjury.inference.errors import InputError
+
+from .options import read_pairs
+
+if TYPE_CHECKING:
+    from conjury.inference.tables.reading import ReadingRules
+
+PANEL = "How the file is read"
+
+
+def about_reading(*names: str, text: str) -> Any:
+    """An option of the panel of reading."""
+    return typer.Option(*names, help=text, rich_help_panel=PANEL)
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What a user states about a file."""
+
+    missing: Annotated[
+        list[str] | None,
+        about_reading("--missing", text="Text of cells that are no answer, such as -99; can be repeated."),
+    ] = None
+    levels: Annotated[
+        list[str] | None,
+        about_reading(
+            "--levels",
+            "--classes",
+            text="All labels in their order, as low,middle,high, or of one column, as "
+            "COLUMN=low,middle,high; can be repeated.",
+        ),
+    ] = None
+    relabel: Annotated[
+        list[str] | None,
+        about_reading("--relabel", text="A text and the label that it means, as yes=1; can be repeated."),
+    ] = None
+    scale: Annotated[
+        str | None,
+        about_reading("--scale", text="nominal, ordinal or interval; by default what the answers look like."),
+    ] = None
+    where: Annotated[
+        list[str] | None, about_reading("--where", text="Only rows with COLUMN=VALUE; can be repeated.")
+    ] = None
+    exclude: Annotated[
+        list[str] | None, about_reading("--exclude", text="No rows with COLUMN=VALUE; can be repeated.")
+    ] = None
+    id: Annotated[
+        str | None,
+        about_reading("--id", text="Column of items; those with several rows form a cluster. Else guessed."),
+    ] = None
+    form: Annotated[
+        str | None, about_reading("--format", text="Kind of file, such as csv or excel; else recognised.")
+    ] = None
+    encoding: Annotated[
+        str | None, about_reading("--encoding", text="Of a text file, such as cp932; else recognised.")
+    ] = None
+    delimiter: Annotated[
+        str | None, about_reading("--delimiter", text="Between columns, such as ; or tab; else recognised.")
+    ] = None
+    decimal: Annotated[
+        str | None, about_reading("--decimal", text="Decimal point of numbers, . or ,; else recognised.")
+    ] = None
+    sheet: Annotated[str | None, about_reading("--sheet", text="Sheet of a workbook; else the first.")] = None
+    strict: Annotated[bool, about_reading("--strict", text="Refuse whatever would be guessed.")] = False
+
+    def rules(self) -> ReadingRules:
+        """As functions of Python take them."""
+        from conjury.inference.tables.reading import ReadingRules
+
+        return ReadingRules(
+            form=self.form,
+            encoding=self.encoding,
+            delimiter=self.delimiter,
+            decimal=self.decimal,
+            sheet=self.sheet,
+            missing=tuple(self.missing or ()),
+            levels=read_levels(self.levels or ()),
+            relabel=read_pairs("--relabel", self.relabel),
+            scale=self.scale,
+            where=read_pairs("--where", self.where),
+            exclude=read_pairs("--exclude", self.exclude),
+            id=self.id,
+            strict=self.strict,
+        )
+
+
+def read_levels(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Labels in their order by column; those of all answers under the empty name."""
+    levels: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        column, equals, names = text.rpartition("=")
+        labels = tuple(name.strip() for name in names.split(",") if name.strip())
+        if len(labels) < 2 or (equals and not column):
+            raise InputError(
+                f"--levels '{text}' is incomplete; give at least two labels, as low,high or COLUMN=low,high."
+            )
+        if column in levels:
+            of_column = f" of '{column}'" if column else ""
+            raise InputError(f"--levels gives the labels{of_column} twice; give them once.")
+        levels[column] = labels
+    return levels

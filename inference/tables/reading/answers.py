@@ -1,0 +1,410 @@
+"""Columns of answers as codes: what is missing, which spellings are one label, which scale, what order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...errors import InputError, counted, did_you_mean, listed
+from ..safe_text import printable
+from .account import MOST_CELLS, AccountEntry
+from .cells import is_code, is_nothing, key_of, mostly_numbers, number_codes, number_of
+from .options import ReadingRules
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+FEW_NUMBERS = 5  # whole numbers with more distinct values are measured, not counted as classes
+MOST_CLASSES = 50
+LONGEST = 60  # characters of a cell that a sentence quotes
+WITHOUT_ANSWER = -1
+STRANGER = -2  # code of a text that is none of the stated levels, until it is refused
+
+
+@dataclass(frozen=True)
+class DistinctTexts:
+    """The distinct texts of a column of n cells, and which of them each cell has."""
+
+    name: str
+    texts: tuple[str, ...]
+    code: Codes  # (n,): position in `texts`, -1 for a cell without content
+    order: tuple[str, ...]  # what the column itself declares: ordered categories, else empty
+    rows: Codes | None = None  # (n,): numbers of the rows in their table, from 0; by default 0 to n - 1
+
+    @property
+    def counts(self) -> Codes:
+        """How many cells have each text."""
+        return np.bincount(self.code[self.code >= 0], minlength=len(self.texts)).astype(np.int64)
+
+    def row_of(self, place: int) -> int:
+        """The first row with a text, counted from 1."""
+        at = int((self.code == place).argmax())
+        return (at if self.rows is None else int(self.rows[at])) + 1
+
+    def without(self, places: Collection[int]) -> DistinctTexts:
+        """The column without some of its texts."""
+        remaining = [place for place in range(len(self.texts)) if place not in places]
+        position = np.full(len(self.texts) + 1, WITHOUT_ANSWER, dtype=np.int64)
+        position[remaining] = np.arange(len(remaining))
+        texts = tuple(self.texts[place] for place in remaining)
+        return replace(self, texts=texts, code=position[self.code])
+
+
+@dataclass(frozen=True)
+class ComparedAnswers:
+    """Answers in C columns of n rows, on one scale.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    codes : ndarray of int, shape (C, n)
+        Place of each answer in ``classes``, 0 for a number of an interval scale; -1 where there is none.
+    values : ndarray of float, shape (C, n)
+        Numbers; of labels on an ordinal scale the numbers that they are, else their places; NaN without one.
+    classes : tuple of str
+        Labels in their order; empty for an interval scale.
+    scale : str
+        ``nominal``, ``ordinal`` or ``interval``.
+    entries : tuple of AccountEntry
+        What was folded, taken as missing and guessed.
+
+    Examples
+    --------
+    >>> table = {"gpt": pd.Series(["yes", "No ", None]), "ann": pd.Series(["yes", "no", "no"])}
+    >>> read_answers(table, ReadingRules(), source="table").codes.tolist()
+    [[1, 0, -1], [1, 0, 0]]
+    """
+
+    names: tuple[str, ...]
+    codes: Codes
+    values: Floats
+    classes: tuple[str, ...]
+    scale: str
+    entries: tuple[AccountEntry, ...]
+
+
+def read_answers(
+    columns: Mapping[str, pd.Series[Any]],
+    options: ReadingRules,
+    *,
+    source: str,
+    reference: Collection[str] = (),
+    rows: Codes | None = None,
+) -> ComparedAnswers:
+    """Bring columns of answers that are compared with each other to one scale and one set of labels.
+
+    Parameters
+    ----------
+    columns : mapping of str to Series of n cells
+        The answers by column; of any type.
+    options : ReadingRules
+        What is stated about missing cells, labels, their order and the scale.
+    source : str
+        What errors call the table.
+    reference : collection of str
+        Columns whose spelling of a label is used where columns differ.
+    rows : ndarray of int, shape (n,), optional
+        Numbers of these rows in their table, from 0, which errors name.
+
+    Returns
+    -------
+    ComparedAnswers
+        Codes, values, classes, scale, and the account.
+
+    Raises
+    ------
+    InputError
+        A text may be a label or nothing; most cells are numbers and one is not; a label is none of the
+        stated levels; there are too many labels.
+
+    Examples
+    --------
+    >>> numbers = {"gpt": pd.Series([1, 2, 5, 4]), "ann": pd.Series([1, 3, 5, 4])}
+    >>> read_answers(numbers, ReadingRules(), source="table").scale
+    'ordinal'
+    """
+    entries: list[AccountEntry] = []
+    texts = [replace(distinct_texts(name, column), rows=rows) for name, column in columns.items()]
+    texts = [_relabel(column, options) for column in texts]
+    _refuse_unused(texts, columns, options, source)
+    texts = [_drop_missing(column, options, source) for column in texts]
+    scale = _scale_of(texts, options, source, entries)
+    if scale == "interval":
+        values = np.stack([_numbers(column, source) for column in texts])
+        codes = np.where(np.isnan(values), WITHOUT_ANSWER, 0).astype(np.int64)
+        return ComparedAnswers(tuple(columns), codes, values, (), scale, tuple(entries))
+    codes, classes = _classes(texts, options, scale, source, reference, entries)
+    numbers = [number_of(name) for name in classes]
+    is_numeric = scale == "ordinal" and None not in numbers
+    places = np.array([value or 0.0 for value in numbers] if is_numeric else range(len(classes)), dtype=float)
+    values = np.where(codes >= 0, np.append(places, np.nan)[codes], np.nan)
+    return ComparedAnswers(tuple(columns), codes, values, classes, scale, tuple(entries))
+
+
+def distinct_texts(name: str, column: pd.Series[Any]) -> DistinctTexts:
+    """The distinct texts of a column of any type; whole numbers have no decimal point."""
+    order: tuple[str, ...] = ()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        categories = [_text_of(value) for value in column.cat.categories]
+        order = tuple(categories) if column.cat.ordered else ()
+        column = column.astype(object)
+    try:
+        codes, uniques = pd.factorize(column)
+    except TypeError:  # lists and other nested values
+        codes, uniques = pd.factorize(column.map(str, na_action="ignore"))
+    place: dict[str, int] = {}
+    position = [place.setdefault(_text_of(value), len(place)) for value in uniques]
+    code = np.array([*position, WITHOUT_ANSWER], dtype=np.int64)[codes]
+    return DistinctTexts(name, tuple(place), code, order)
+
+
+def quoted(text: str) -> str:
+    """A cell as a sentence quotes it, cut where it is long."""
+    return f"'{text}'" if len(text) <= LONGEST else f"'{text[:LONGEST]}...'"
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return printable(value)
+
+
+def _relabel(column: DistinctTexts, options: ReadingRules) -> DistinctTexts:
+    """The column with the labels that are stated for its texts."""
+    if not options.relabel:
+        return column
+    new = {key_of(text): label for text, label in options.relabel.items()}
+    place: dict[str, int] = {}
+    position = [place.setdefault(printable(new.get(key_of(text), text)), len(place)) for text in column.texts]
+    code = np.array([*position, WITHOUT_ANSWER], dtype=np.int64)[column.code]
+    order = tuple(dict.fromkeys(new.get(key_of(text), text) for text in column.order))
+    return replace(column, texts=tuple(place), code=code, order=order)
+
+
+def _refuse_unused(
+    texts: Sequence[DistinctTexts],
+    columns: Mapping[str, pd.Series[Any]],
+    options: ReadingRules,
+    source: str,
+) -> None:
+    """Refuse a text to relabel that no cell has: it is misspelt, and its label would not be merged."""
+    if not options.relabel:
+        return
+    before = {
+        key_of(text): text for name, column in columns.items() for text in distinct_texts(name, column).texts
+    }
+    for text in options.relabel:
+        if key_of(text) not in before:
+            raise InputError(
+                f"{source}: no cell contains {quoted(text)}{did_you_mean(text, before.values())}, so it "
+                f"cannot be relabelled; {_names(texts)} {listed(map(quoted, before.values()), MOST_CELLS)}."
+            )
+
+
+def _names(texts: Sequence[DistinctTexts]) -> str:
+    names = listed(f"'{column.name}'" for column in texts)
+    return f"column {names} has" if len(texts) == 1 else f"columns {names} have"
+
+
+def _drop_missing(column: DistinctTexts, options: ReadingRules, source: str) -> DistinctTexts:
+    """The column without cells that are no answer; refuse texts of which nobody said what they are."""
+    missing_keys = {key_of(text) for text in options.missing}
+    labels = {key_of(label) for label in (*options.order_of(column.name), *column.order)}
+    blank = {
+        place
+        for place, text in enumerate(column.texts)
+        if text == "" or key_of(text) in missing_keys - labels
+    }
+    doubtful = [
+        place
+        for place, text in enumerate(column.texts)
+        if place not in blank and key_of(text) not in labels and (is_nothing(text) or is_code(text))
+    ]
+    if not labels:
+        doubtful += _doubtful_numbers(column, {*blank, *doubtful})
+    if doubtful:
+        _ask(column, doubtful, source)
+    return column.without(blank)
+
+
+def _doubtful_numbers(column: DistinctTexts, places: Collection[int]) -> list[int]:
+    """Texts that are numbers, and probably codes for no answer."""
+    values = {
+        place: value
+        for place, text in enumerate(column.texts)
+        if place not in places and (value := number_of(text)) is not None
+    }
+    codes = set(number_codes(list(values.values())))
+    return [place for place, value in values.items() if value in codes]
+
+
+def _ask(column: DistinctTexts, places: Sequence[int], source: str) -> NoReturn:
+    """Refuse texts that may be labels or no answers, and name both remedies."""
+    texts = [column.texts[place] for place in places]
+    total = int(column.counts[list(places)].sum())
+    answers = [text for place, text in enumerate(column.texts) if place not in places]
+    remedies = " ".join(f"--missing '{text}'" for text in texts[:3])
+    phrase = f"which may be no {'answers' if len(texts) > 1 else 'answer'}; if so, state {remedies}"
+    are_numbers = bool(answers) and all(number_of(text) is not None for text in answers)
+    if are_numbers and any(number_of(text) is None for text in texts):
+        remedy = "else correct it"
+    else:
+        example = ",".join([*answers[:3], *(["..."] if len(answers) > 3 else []), *texts[:3]])
+        remedy = f"and if they are labels, name all labels with --levels '{example}'"
+    raise InputError(
+        f"{source}: column '{column.name}' contains {listed(map(quoted, texts), MOST_CELLS)} in "
+        f"{counted(total, 'cell')} (first in row {column.row_of(places[0]):,}), {phrase}, {remedy}."
+    )
+
+
+def _scale_of(
+    texts: Sequence[DistinctTexts], options: ReadingRules, source: str, entries: list[AccountEntry]
+) -> str:
+    """The scale that is stated, else the one that the cells have."""
+    if options.scale is not None:
+        return options.scale
+    orders = [column.order for column in texts if column.order]
+    has_levels = any(options.order_of(column.name) for column in texts)
+    if orders and not has_levels:
+        entries.append(AccountEntry("types", f"Ordered labels: {', '.join(orders[0])}."))
+        return "ordinal"
+    if has_levels:
+        return "nominal"
+    for column in texts:
+        _refuse_few_words(column, source)
+    values = [number_of(text) for column in texts for text in column.texts]
+    numbers = {value for value in values if value is not None}
+    if None in values or not numbers:
+        return "nominal"
+    if len(numbers) > FEW_NUMBERS or any(not value.is_integer() for value in numbers):
+        sentence = "Answers are numbers, and are compared as measurements (interval scale)."
+        entries.append(AccountEntry("types", sentence, option="--scale"))
+        return "interval"
+    if len(numbers) > 2:
+        span = f"{min(numbers):g} to {max(numbers):g}"
+        sentence = f"Answers are whole numbers from {span}, and are compared as ordered classes."
+        entries.append(AccountEntry("types", sentence, option="--scale"))
+        return "ordinal"
+    return "nominal"
+
+
+def _refuse_few_words(column: DistinctTexts, source: str) -> None:
+    """Refuse cells that are no numbers in a column where most are: they would turn all into labels."""
+    is_number = np.array([number_of(text) is not None for text in column.texts], dtype=bool)
+    if is_number.all() or not mostly_numbers(is_number, column.counts):
+        return
+    words = [place for place, number in enumerate(is_number) if not number]
+    text = column.texts[words[0]]
+    further = [quoted(column.texts[place]) for place in words[1:]]
+    more = f" (and {listed(further, 4)})" if further else ""
+    raise InputError(
+        f"{source}: column '{column.name}' contains {quoted(text)} in row {column.row_of(words[0]):,}{more}, "
+        f"while most of its cells are numbers; if it is no answer, state it as --missing '{text}', else "
+        "correct it, or compare all answers as labels with --scale nominal."
+    )
+
+
+def _numbers(column: DistinctTexts, source: str) -> Floats:
+    values = []
+    for place, text in enumerate(column.texts):
+        value = number_of(text)
+        if value is None:
+            raise InputError(
+                f"{source}: column '{column.name}' contains {quoted(text)} in row {column.row_of(place):,}, "
+                f"which is no number; state it as --missing '{text}' if it is no answer, correct it, or use "
+                "--scale nominal."
+            )
+        values.append(value)
+    return np.array([*values, np.nan])[column.code]
+
+
+def _classes(
+    texts: Sequence[DistinctTexts],
+    options: ReadingRules,
+    scale: str,
+    source: str,
+    reference: Collection[str],
+    entries: list[AccountEntry],
+) -> tuple[Codes, tuple[str, ...]]:
+    """Codes of all columns, shape (C, n), and the classes in their order."""
+    spelled: dict[str, Counter[str]] = {}
+    for column in texts:
+        if len(column.texts) > MOST_CLASSES and not options.order_of(column.name):
+            raise InputError(
+                f"{source}: column '{column.name}' has {len(column.texts):,} different labels, and at most "
+                f"{MOST_CLASSES} can be compared; name a column of labels, or the scale interval for numbers."
+            )
+        weight = 1 + 10**9 * (column.name in reference)
+        for text, count in zip(column.texts, column.counts.tolist(), strict=True):
+            spelled.setdefault(key_of(text), Counter())[text] += count * weight
+    merged = [sorted(spellings) for spellings in spelled.values() if len(spellings) > 1]
+    if merged:
+        entries.append(
+            AccountEntry(
+                "merged",
+                "Spellings treated as one label: "
+                + f"{listed(' and '.join(map(quoted, spellings)) for spellings in merged)}.",
+                cells=tuple(text for spellings in merged for text in spellings)[:MOST_CELLS],
+                count=len(merged),
+            )
+        )
+    labels = {
+        key: spellings.most_common(1)[0][0] if number_of(key) is None else key
+        for key, spellings in spelled.items()
+    }
+    order = _order_of(labels, texts, options, scale, source)
+    place = {key: number for number, key in enumerate(order)}
+    codes = np.stack(
+        [
+            np.array([*(place.get(key_of(text), STRANGER) for text in column.texts), WITHOUT_ANSWER])[
+                column.code
+            ]
+            for column in texts
+        ]
+    ).astype(np.int64)
+    _refuse_strangers(codes, texts, tuple(order.values()), source)
+    return codes, tuple(order.values())
+
+
+def _order_of(
+    labels: Mapping[str, str],
+    texts: Sequence[DistinctTexts],
+    options: ReadingRules,
+    scale: str,
+    source: str,
+) -> dict[str, str]:
+    """Names of the classes by their keys, in order: as stated, as declared, by number, by alphabet."""
+    levels = next((order for column in texts if (order := options.order_of(column.name))), ())
+    declared = levels or next((column.order for column in texts if column.order), ())
+    if declared:
+        return {key_of(name): name for name in declared}
+    values = {key: number_of(text) for key, text in labels.items()}
+    if labels and None not in values.values():
+        return {key: labels[key] for key in sorted(labels, key=lambda key: values[key] or 0.0)}
+    if scale == "ordinal":
+        raise InputError(
+            f"{source}: these labels have no order ({listed(sorted(labels.values()))}); give all of them "
+            "from the lowest to the highest with --levels."
+        )
+    return {key: labels[key] for key in sorted(labels)}
+
+
+def _refuse_strangers(
+    codes: Codes, texts: Sequence[DistinctTexts], classes: Sequence[str], source: str
+) -> None:
+    for column, code in zip(texts, codes, strict=True):
+        if (code == STRANGER).any():
+            place = int(column.code[int((code == STRANGER).argmax())])
+            text = column.texts[place]
+            raise InputError(
+                f"{source}: column '{column.name}' contains {quoted(text)} in row {column.row_of(place):,}, "
+                f"which is none of the levels ({listed(classes)}){did_you_mean(text, classes)}; add it "
+                "to --levels, state it as --missing, or correct it."
+            )

@@ -1,0 +1,135 @@
+"""What one cell is: a number, a label, nothing, or a text that somebody must explain."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns import fold
+
+# Cells that are empty in every program that writes text: R, pandas and conjury itself write these.
+NOTHING = frozenset(("", "na", "nan", "<na>"))
+# Texts by which programs and people say that there is no answer, and which are labels elsewhere ("none" is a
+# class of many data sets): they are never decided in silence.
+CODES = frozenset(
+    (
+        *(
+            ".",
+            "-",
+            "--",
+            "---",
+            "?",
+            "/",
+            "n/a",
+            "n.a.",
+            "n.a",
+            "#n/a",
+            "#na",
+            "#null!",
+            "#value!",
+            "#div/0!",
+        ),
+        *(
+            "#ref!",
+            "#name?",
+            "#num!",
+            "none",
+            "null",
+            "nil",
+            "(null)",
+            "\\n",
+            "(missing)",
+            "missing",
+            "(none)",
+        ),
+        *("-nan", "1.#ind", "1.#qnan", "undefined", "sysmis", "no answer", "no response", "not answered"),
+        *("not available", "not applicable", "refused", "refusal", "declined", "error", "timeout", "skipped"),
+        *("unparsed", "don't know", "dont know", "dk", "prefer not to say", "prefer not to answer"),
+        *("keine angabe", "k.a.", "sans réponse", "sin respuesta", "ns/nr", "該当なし", "無回答"),
+    )
+)
+NUMBER_CODES = frozenset(
+    sign * code
+    for sign in (1, -1)
+    for code in (9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9997, 9998, 9999, 99999)
+)
+_REFUSAL = re.compile(  # with "'" in place of the typographic apostrophe
+    r"^(i'?m|i am|we're|we are)? ?(very |so |really )?(sorry|unable|not able|afraid)\b"
+    r"|^i (can ?not|can't|won't|could not|couldn't|must decline|decline|refuse)\b"
+    r"|^(as|being) an? (ai|artificial|large|language)\b"
+    r"|\b(can ?not|can't|unable to) (assist|help|comply|answer|rate|provide|judge|evaluate)\b",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(\.\d{3})+(,\d+)?)")
+_ONE_GROUP = re.compile(r"[+-]?\d{1,3},\d{3}")
+_POINT = re.compile(r"[+-]?\d+\.\d{1,2}|[+-]?\d+\.\d{4,}")
+MOST = 0.5  # share of cells above which a column is one of numbers
+
+
+def number_of(text: str, decimal: str = ".") -> float | None:
+    """The number that a cell contains, full-width digits included; None where it contains anything else."""
+    line = text if text.isascii() else unicodedata.normalize("NFKC", text).replace("\u2212", "-")
+    if decimal == ",":
+        line = line.replace(".", "").replace(",", ".") if _DECIMAL_COMMA.fullmatch(line.strip()) else line
+    elif _THOUSANDS.fullmatch(line.strip()):
+        line = line.replace(",", "")
+    try:
+        value = float(line)
+    except ValueError:
+        return None
+    return value if isfinite(value) and "_" not in line else None
+
+
+def key_of(text: str) -> str:
+    """What tells labels apart: spellings of one number or one word have one key."""
+    value = number_of(text)
+    return " ".join(fold(text).split()) if value is None else f"{value:.12g}"
+
+
+def is_nothing(text: str) -> bool:
+    """Whether a cell of a text file is empty, or has one of the marks of `NOTHING`."""
+    return text.casefold() in NOTHING
+
+
+def is_code(text: str) -> bool:
+    """Whether a text usually means that there is no answer, or is the sentence of one who refuses."""
+    return text.casefold() in CODES or _REFUSAL.search(text.replace("\u2019", "'")) is not None
+
+
+def number_codes(values: Sequence[float]) -> list[float]:
+    """Numbers that are probably codes for no answer: usual ones, far outside of all others."""
+    # "Far" is below zero where nothing else is, or further from the nearest other value than these are apart,
+    # so that 9 on a scale to 10, or 99 on one to 100, stays what it is.
+    candidates = sorted(value for value in set(values) if value in NUMBER_CODES)
+    answers = sorted(set(values) - set(candidates))
+    if not candidates or len(answers) < 2:
+        return []
+    low, high = answers[0], answers[-1]
+    reach = high - low + 1
+    return [
+        value
+        for value in candidates
+        if value < min(low - reach, 0) or value < 0 <= low or value > high + reach
+    ]
+
+
+def mostly_numbers(is_number: NDArray[np.bool_], counts: NDArray[np.int64]) -> bool:
+    """Whether a column is one of numbers: most of its cells are, and at least two different ones."""
+    total = int(counts.sum())
+    return total > 0 and int(is_number.sum()) >= 2 and int(counts[is_number].sum()) > MOST * total
+
+
+def writes_decimal_commas(texts: Sequence[str]) -> bool:
+    """Whether numbers of a column have commas for their decimal points: some have, and no cell denies it."""
+    with_comma = [text for text in texts if _DECIMAL_COMMA.fullmatch(text) and "," in text]
+    if not with_comma:
+        return False
+    # 1,234 may be a thousand or one; without a second kind of decimals it is left to the user.
+    decisive = any(_ONE_GROUP.fullmatch(text) is None for text in with_comma)
+    return decisive and not any(_POINT.fullmatch(text) for text in texts)

@@ -1,0 +1,134 @@
+"""Which kind of file a content is: by its first bytes, whatever its name says."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError, did_you_mean, listed
+from ..limits import EXPORT_BYTES, read_content
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """One kind of file: its name for ``--format``, in words, and the endings that usually go with it."""
+
+    name: str
+    words: str
+    endings: tuple[str, ...]
+
+
+FILE_KINDS = (
+    FileKind(
+        "csv", "text, separated by commas or other characters", (".csv", ".tsv", ".tab", ".txt", ".dat")
+    ),
+    FileKind("excel", "a workbook of Excel", (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")),
+    FileKind("spss", "a file of SPSS", (".sav", ".zsav", ".por")),
+    FileKind("stata", "a file of Stata", (".dta",)),
+    FileKind("parquet", "Parquet", (".parquet", ".pq")),
+    FileKind("arrow", "Arrow", (".arrow", ".feather", ".ipc")),
+    FileKind("json", "JSON", (".json",)),
+    FileKind("jsonl", "JSON lines", (".jsonl", ".ndjson")),
+)
+FORMATS = tuple(container.name for container in FILE_KINDS)
+TEXT_FORMATS = ("csv",)  # in which everything is text, and NA is written for nothing
+_OLD_STATA = bytes(range(0x69, 0x74))  # versions before 13, in their first byte
+_STATA_ORDERS = (b"\x01\x01\x00", b"\x02\x01\x00")  # order of bytes, in the next three
+_WORKBOOK_PARTS = ("xl/workbook.xml", "xl/workbook.bin", "content.xml")
+
+
+@dataclass(frozen=True)
+class FileContent:
+    """The bytes of a source, unpacked, with what it is called and what kind of file it is."""
+
+    data: bytes
+    source: str
+    form: str
+    is_expected: bool  # whether the ending of its name says so, too
+
+    @property
+    def words(self) -> str:
+        """The kind of file in words."""
+        return next(container.words for container in FILE_KINDS if container.name == self.form)
+
+
+def open_content(path: str | Path, form: str | None = None) -> FileContent:
+    """Read a file or standard input (``-``) and find out what kind of file it is; ``form`` decides."""
+    if form is not None and form not in FORMATS:
+        raise InputError(f"--format '{form}' is unknown{did_you_mean(form, FORMATS)}; use {listed(FORMATS)}.")
+    source = "standard input" if str(path) == STANDARD_INPUT else str(path)
+    data = _standard_input() if str(path) == STANDARD_INPUT else read_content(Path(path), EXPORT_BYTES)
+    data = _unpack(data, source)
+    if not data or data.isspace():
+        raise InputError(f"{source}: the file is empty; write or copy it again.")
+    name = source.lower().removesuffix(".gz")
+    sniffed = form or kind_of(data, source, name)
+    endings = next(container.endings for container in FILE_KINDS if container.name == sniffed)
+    return FileContent(data, source, sniffed, source == "standard input" or name.endswith(endings))
+
+
+def kind_of(data: bytes, source: str, name: str = "") -> str:
+    """The kind of a content by its first bytes; what text is that could be several, by the ``name``."""
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    if data.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if data.startswith((b"$FL2", b"$FL3")):
+        return "spss"
+    if data.startswith(b"<stata_dta>") or (data[0] in _OLD_STATA and data[1:4] in _STATA_ORDERS):
+        return "stata"
+    if data.startswith(b"PK\x03\x04"):
+        return _kind_of_archive(data, source)
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        return "excel"  # before 2007
+    head = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    first, _, after = head.partition(b"\n")
+    if head[:1] == b"{" and first.rstrip().endswith(b"}") and after.lstrip()[:1] == b"{":
+        return "jsonl"
+    by_name = next((kind.name for kind in FILE_KINDS if name.endswith(kind.endings)), "csv")
+    if by_name in ("json", "jsonl"):
+        return by_name
+    return "json" if head[:1] in (b"[", b"{") else "csv"
+
+
+def _kind_of_archive(data: bytes, source: str) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = archive.namelist()
+    except zipfile.BadZipFile:
+        raise InputError(f"{source}: the file is damaged; write or copy it again.") from None
+    if any(part in names for part in _WORKBOOK_PARTS):
+        return "excel"
+    raise InputError(
+        f"{source}: this is an archive of {len(names):,} files ({listed(names, 3)}); unpack it and name one."
+    )
+
+
+def _unpack(data: bytes, source: str) -> bytes:
+    """The content of a gzip file, whatever its name says."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            unpacked = file.read(EXPORT_BYTES + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{source}: the gzip file is damaged ({error}); write or copy it again.") from None
+    if len(unpacked) > EXPORT_BYTES:
+        raise InputError(f"{source}: the file is too large once unpacked; split it, or write it as Parquet.")
+    return unpacked
+
+
+def _standard_input() -> bytes:
+    stream: Any = sys.stdin.buffer
+    data: bytes = stream.read(EXPORT_BYTES + 1)
+    if len(data) > EXPORT_BYTES:
+        raise InputError("standard input: there is too much of it; write it to a file, as Parquet.")
+    return data

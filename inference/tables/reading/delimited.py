@@ -1,0 +1,270 @@
+"""Tables of text: their encoding, separator, header rows and decimal commas, found or as stated."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from ...errors import InputError, counted, listed
+from ..limits import BLOCK, CELL_CHARACTERS, check_columns, reading
+from .account import AccountEntry
+from .cells import number_of, writes_decimal_commas
+from .options import ReadingRules
+from .short_rows import warn_of_short_rows
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+HEAD = 50  # rows by which the separator is found
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+WINDOWS = "cp1252"
+IMPORT_ID = '{"ImportId"'  # how Qualtrics begins the cells of its third header row
+_SEPARATOR_LINE = re.compile(r'^"?sep=(.)"?\r?\n')  # what Excel writes first for itself
+
+
+def read_delimited(
+    data: bytes, options: ReadingRules, source: str
+) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """A table of text with stripped cells, all as text, "" where they are empty; and what was recognised."""
+    entries: list[AccountEntry] = []
+    text = _decode(data, options.encoding, source, entries)
+    match = _SEPARATOR_LINE.match(text)
+    text = text[match.end() :] if match else text
+    delimiter = _stated_delimiter(options.delimiter) or (match[1] if match else None)
+    if delimiter is None:
+        delimiter = find_delimiter(text, source)
+        if delimiter != ",":
+            words = DELIMITERS[delimiter]
+            entries.append(AccountEntry("source", f"Columns are separated by {words}.", option="--delimiter"))
+    with reading(source):
+        frame = _split_quickly(text, delimiter) if _is_regular(text) else None
+        if frame is None:
+            frame = _split(text, delimiter, source)
+    frame = drop_survey_header(frame, entries)
+    if frame.empty:
+        raise InputError(f"{source}: there are no rows below the header; export it again.")
+    return _with_points(frame, options.decimal, delimiter, entries), entries
+
+
+def _stated_delimiter(delimiter: str | None) -> str | None:
+    if delimiter is None:
+        return None
+    mark = NAMED.get(delimiter.lower(), delimiter)
+    if len(mark) != 1 or mark in '"\r\n':
+        raise InputError(f"--delimiter {delimiter!r} is invalid; give one character, or tab.")
+    return mark
+
+
+def _decode(data: bytes, encoding: str | None, source: str, entries: list[AccountEntry]) -> str:
+    """Text of bytes: in the encoding that is stated, else UTF-16 by its marks, UTF-8, or Western European."""
+    if encoding is None:
+        encoding = _unicode_of(data)
+    try:
+        text = data.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+    except LookupError:
+        raise InputError(
+            f"--encoding {encoding} is unknown; use utf-8, utf-16, cp932 or latin-1, as the program wrote it."
+        ) from None
+    except UnicodeError:
+        if encoding != "utf-8" or not _is_western(data):
+            raise InputError(
+                f"{source}: the file is not {encoding.upper()} text; name its encoding, such as --encoding "
+                "cp932 (Shift JIS), cp1251 (Cyrillic) or latin-1, or save it as CSV in UTF-8."
+            ) from None
+        text = data.decode(WINDOWS)
+        entries.append(
+            AccountEntry(
+                "source",
+                "The file is not UTF-8 and was read as Windows-1252 (Western European).",
+                option="--encoding",
+            )
+        )
+    if "\0" in text:
+        raise InputError(f"{source}: this is not a text file; correct the ending of its name.")
+    return text
+
+
+def _unicode_of(data: bytes) -> str:
+    """UTF-16 by its mark or by every second byte being zero, else UTF-8."""
+    if data.startswith(UTF16):
+        return "utf-16"
+    head = np.frombuffer(data[:2000], dtype=np.uint8)
+    for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(head) >= 8 and (head[first::2] == 0).mean() > 0.7:
+            return name
+    return "utf-8"
+
+
+def _is_western(data: bytes) -> bool:
+    """Whether bytes beyond ASCII are single accented letters within words, as in Windows-1252."""
+    # Shift JIS, GBK and Cyrillic text has runs of such bytes; detectors that guess from few bytes err.
+    try:
+        text = data.decode(WINDOWS)
+    except UnicodeError:
+        return False
+    runs = Counter(len(run) for run in re.findall(r"[^\x00-\x7f]+", text))
+    letters = "".join(re.findall(r"[^\x00-\x7f]", text))
+    usual = sum(
+        char.isalpha() or char in "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u20ac\u00a0\u00b0"
+        for char in letters
+    )
+    return sum(n for length, n in runs.items() if length <= 2) >= 0.9 * runs.total() and usual >= 0.9 * len(
+        letters
+    )
+
+
+def find_delimiter(text: str, source: str) -> str:
+    """The character that splits the first rows into most columns, the same number in each."""
+    head = text[: 4 * BLOCK // 64]
+    best, best_rank = ",", (0.0, 0)
+    for mark in DELIMITERS:
+        try:
+            rows = []
+            for cells in csv.reader(io.StringIO(head, newline=""), delimiter=mark):
+                if any(cell.strip() for cell in cells):
+                    rows.append(len(cells))
+                if len(rows) > HEAD:
+                    break
+        except csv.Error as error:
+            raise InputError(f"{source}: the header cannot be read ({error}); correct its quotes.") from None
+        width = rows[0] if rows else 0
+        complete = rows[:-1] if len(head) < len(text) and len(rows) > 1 else rows
+        share = float(np.mean([count == width for count in complete])) if complete else 0.0
+        rank = (share if width > 1 else 0.0, width)
+        if width > 1 and (
+            rank[0] > best_rank[0] + 0.2 or (rank[0] > best_rank[0] - 0.2 and rank[1] > best_rank[1])
+        ):
+            best, best_rank = mark, rank
+    return best
+
+
+def _is_regular(text: str) -> bool:
+    """Whether the quick reader agrees with the careful one: there are no carriage returns alone."""
+    lone_returns = "\r" in text and "\r" in text.replace("\r\n", "")
+    return not lone_returns and text.lstrip("\n")[:1] not in ("", " ")
+
+
+def _split_quickly(text: str, delimiter: str) -> pd.DataFrame | None:
+    """The table by Arrow's reader; None where a row has another length than the header, or quotes are odd."""
+    header = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
+    names = [name.strip() for name in header]
+    if not all(names) or len(set(names)) < len(names):
+        return None
+    try:
+        table = pa.csv.read_csv(
+            pa.BufferReader(text.encode()),
+            read_options=pa.csv.ReadOptions(block_size=max(BLOCK, min(len(text), 64 * BLOCK))),
+            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in text),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    if table.column_names != header:
+        return None
+    columns = [pc.utf8_trim_whitespace(column) for column in table.columns]
+    filled = None
+    for column in columns:
+        some = pc.not_equal(column, "")
+        filled = some if filled is None else pc.or_(filled, some)
+    table = pa.table(columns, names=names)
+    if filled is not None and not pc.all(filled).as_py():
+        table = table.filter(filled)
+    return table.to_pandas(types_mapper={pa.string(): pd.StringDtype(na_value=np.nan)}.get)
+
+
+def _split(text: str, delimiter: str, source: str) -> pd.DataFrame:
+    """The table row by row, with a sentence for what cannot be read."""
+    limit = csv.field_size_limit(CELL_CHARACTERS)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[list[str]] = []
+    short: list[int] = []
+    try:
+        for cells in lines:
+            row = [cell.strip() for cell in cells]
+            if not any(row):
+                continue
+            width = len(rows[0]) if rows else len(row)
+            if any(row[width:]):
+                raise InputError(
+                    f"{source}: line {lines.line_num} has {len(row)} cells, and the header has {width} "
+                    "names; put cells that contain the separator in quotes, or name every column."
+                )
+            check_columns(source, width)
+            if len(row) < width:
+                short.append(lines.line_num)
+            rows.append(row[:width] + [""] * (width - len(row)))
+    except csv.Error as error:
+        raise InputError(
+            f"{source}: line {lines.line_num} cannot be read ({error}); correct that line, or its quotes."
+        ) from None
+    finally:
+        csv.field_size_limit(limit)
+    if not rows:
+        raise InputError(f"{source}: the header is empty; write the column names in its first line.")
+    warn_of_short_rows(source, short)
+    names = _names(rows[0], source)
+    return pd.DataFrame(np.array(rows[1:], dtype=object).reshape(-1, len(names)), columns=names, dtype="str")
+
+
+def _names(header: Sequence[str], source: str) -> list[str]:
+    """Names of all columns; one without a name is called by its place."""
+    for name, count in Counter(header).items():
+        if name and count > 1:
+            raise InputError(
+                f"{source}: column '{name}' occurs twice in the header; rename or drop one of them."
+            )
+    return [name or f"column {place + 1}" for place, name in enumerate(header)]
+
+
+def drop_survey_header(frame: pd.DataFrame, entries: list[AccountEntry]) -> pd.DataFrame:
+    """The table without the rows in which Qualtrics repeats its header as questions and as ids."""
+    for row in range(min(2, len(frame))):
+        if frame.iloc[row].str.startswith(IMPORT_ID).mean() > 0.5:
+            entries.append(
+                AccountEntry(
+                    "source", f"{counted(row + 1, 'row')} below the header, written by Qualtrics, left out."
+                )
+            )
+            return frame.iloc[row + 1 :].reset_index(drop=True)
+    return frame
+
+
+def _with_points(
+    frame: pd.DataFrame, decimal: str | None, delimiter: str, entries: list[AccountEntry]
+) -> pd.DataFrame:
+    """Numbers with decimal commas as numbers with points, column by column."""
+    if decimal not in (None, ".", ","):
+        raise InputError(f"--decimal {decimal!r} is invalid; give a point or a comma.")
+    if decimal == ".":
+        return frame
+    changed = []
+    for name in frame.columns:
+        head = [text for text in frame[name].head(HEAD).tolist() if text != ""]
+        if head and all(number_of(text, ",") is None for text in head):
+            continue  # a column of text
+        if not frame[name].str.contains(",", regex=False).any():
+            continue
+        texts = [text for text in frame[name].unique() if text]
+        if decimal == "," or writes_decimal_commas(texts):
+            values = {text: number_of(text, ",") for text in texts if "," in text}
+            points = {text: f"{value:.15g}" for text, value in values.items() if value is not None}
+            if points:
+                frame[name] = frame[name].replace(points)
+                changed.append(str(name))
+    if changed and decimal is None:
+        names = listed(f"'{name}'" for name in changed)
+        entries.append(
+            AccountEntry("source", f"Numbers with decimal commas were read in {names}.", option="--decimal")
+        )
+    return frame

@@ -1,0 +1,56 @@
+"""What a table that was read contains: kind, gaps and first cells of each column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from ..safe_text import printable
+from .cells import number_of
+
+FEW_LABELS = 50  # distinct texts up to which a column may be one of labels
+FIRST = 3  # cells that are shown
+
+
+def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row per column: ``column, kind, distinct, missing, first``."""
+    rows = []
+    for name in frame.columns:
+        column = frame[name].dropna()
+        rows.append(
+            {
+                "column": str(name),
+                "kind": kind_of_column(frame[name]),
+                "distinct": _distinct(column),
+                "missing": int(len(frame) - len(column)),
+                "first": ", ".join(printable(cell)[:24] for cell in column.head(FIRST)),
+            }
+        )
+    return pd.DataFrame(rows, columns=["column", "kind", "distinct", "missing", "first"])
+
+
+def kind_of_column(column: pd.Series[Any]) -> str:
+    """What the cells of a column are, in words."""
+    cells = column.dropna()
+    if cells.empty:
+        return "empty"
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return "ordered labels" if column.cat.ordered else "labels"
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return "labels"
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return "whole numbers" if bool((cells.astype("float64") % 1 == 0).all()) else "numbers"
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return "times"
+    distinct = _distinct(cells)
+    if distinct > FEW_LABELS or (distinct == len(cells) and distinct > 2):
+        return "text"
+    return "labels" if any(number_of(printable(cell)) is None for cell in cells.unique()) else "numbers"
+
+
+def _distinct(column: pd.Series[Any]) -> int:
+    try:
+        return int(column.nunique())
+    except TypeError:  # lists and other nested values
+        return int(column.map(str).nunique())

@@ -1,0 +1,128 @@
+"""How a table of somebody else is read: the options of every command and function that reads one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+from ...errors import InputError, did_you_mean, listed
+from .cells import key_of
+
+SCALES = ("nominal", "ordinal", "interval")
+ANY_COLUMN = ""  # key of levels that hold for all columns of answers
+
+
+class RuleArguments(TypedDict, total=False):
+    """The keyword arguments of functions that read a table; each is a field of `ReadingRules`."""
+
+    form: str | None
+    encoding: str | None
+    delimiter: str | None
+    decimal: str | None
+    sheet: str | None
+    missing: Sequence[str]
+    levels: Mapping[str, Sequence[str]] | Sequence[str]
+    classes: Sequence[str]
+    relabel: Mapping[str, str] | None
+    scale: str | None
+    where: Mapping[str, str]
+    exclude: Mapping[str, str]
+    id: str | None
+    weights: str | None
+    judge_kind: str | None
+    strict: bool
+
+
+def rules_of(arguments: RuleArguments) -> ReadingRules:
+    """The rules that keyword arguments state; levels without a column are those of all answers."""
+    levels = arguments.get("levels", {})
+    if "classes" in arguments:
+        warnings.warn("classes= is called levels= now.", DeprecationWarning, stacklevel=3)
+        levels = levels or arguments["classes"]
+    by_column = (
+        levels if isinstance(levels, Mapping) else {ANY_COLUMN: tuple(map(str, levels))} if levels else {}
+    )
+    texts = {str(text): str(label) for text, label in (arguments.get("relabel") or {}).items()}
+    missing = tuple(map(str, arguments.get("missing", ())))
+    fields = {**arguments, "levels": by_column, "relabel": texts, "missing": missing}
+    fields.pop("classes", None)
+    return ReadingRules(**fields)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class ReadingRules:
+    """What a user states about a table; what is not stated is guessed, and the account says so.
+
+    Parameters
+    ----------
+    form : str, optional
+        Format of the file, one of ``conjury.inference.tables.reading.FORMATS``.
+    encoding, delimiter, decimal, sheet : str, optional
+        How a text file or a workbook is written.
+    missing : sequence of str
+        Texts of cells that are no answer, in all columns.
+    levels : mapping of str to sequence of str
+        Labels in their order, by column; those under the empty key hold for all columns of answers. A text
+        that they name is a label, even where it looks like a code for nothing.
+    relabel : mapping of str to str
+        Labels by the texts that are written instead, in the answers of judges and of people.
+    scale : str, optional
+        ``nominal``, ``ordinal`` or ``interval``.
+    where, exclude : mapping of str to str
+        Rows that are used, and rows that are not, by column and cell.
+    id, weights, judge_kind : str, optional
+        Columns of the item of each row, of its weight, and of what the judge is.
+    strict : bool
+        Whether every guess is refused.
+
+    Raises
+    ------
+    InputError
+        A scale is unknown, or a text is both missing and a label.
+
+    Examples
+    --------
+    >>> ReadingRules(missing=["."], levels={"": ["no", "yes"]}).order_of("gpt")
+    ('no', 'yes')
+    """
+
+    form: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
+    missing: Sequence[str] = ()
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    relabel: Mapping[str, str] = field(default_factory=dict)
+    scale: str | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+    exclude: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+    weights: str | None = None
+    judge_kind: str | None = None
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself, before a file is opened."""
+        if self.scale is not None and self.scale not in SCALES:
+            raise InputError(
+                f"The scale '{self.scale}' is unknown{did_you_mean(self.scale, SCALES)}; use "
+                f"{listed(SCALES)}."
+            )
+        nothing = {key_of(text) for text in self.missing}
+        for column, labels in self.levels.items():
+            keys = [key_of(label) for label in labels]
+            where = f" of '{column}'" if column else ""
+            for label, key in zip(labels, keys, strict=True):
+                if key in nothing:
+                    raise InputError(
+                        f"'{label}' is named as missing and as a level{where}; keep one of the two."
+                    )
+                if keys.count(key) > 1:
+                    raise InputError(f"Level '{label}'{where} is given twice; give each level once.")
+
+    def order_of(self, column: str) -> tuple[str, ...]:
+        """The levels that are stated for a column, in their order; empty where none are."""
+        return tuple(self.levels.get(column, self.levels.get(ANY_COLUMN, ())))

@@ -1,0 +1,284 @@
+"""One reader for tables of others: from a file, standard input or a DataFrame to a table and an account."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import InputError, counted, did_you_mean, listed
+from ..columns import as_text
+from ..frames import to_pandas
+from ..limits import reading
+from ..safe_text import printable
+from .account import AccountEntry, ReadingAccount
+from .cells import is_nothing, key_of, number_of
+from .containers import TEXT_FORMATS, FileContent, open_content
+from .delimited import read_delimited
+from .json_rows import read_json_lines, read_json_table
+from .options import ReadingRules
+from .typed_files import read_arrow_content, read_parquet_content, read_spss, read_stata, read_workbook
+
+READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, list[AccountEntry]]]] = {
+    "csv": read_delimited,
+    "excel": read_workbook,
+    "spss": read_spss,
+    "stata": read_stata,
+    "parquet": read_parquet_content,
+    "arrow": read_arrow_content,
+    "json": read_json_table,
+    "jsonl": read_json_lines,
+}
+LONGEST_MARK = 6  # characters of marks such as <NA>, and one more
+PROBED = 50  # cells by which most columns of text are told from numbers
+# Ids: whole numbers with zeros in front, or too long for a floating-point number.
+_IDS = r"^[+-]?(0\d|\d{16,}$)"
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """A table as it was read, and the account of how.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per row of the source that is used; text as text, numbers as numbers.
+    account : ReadingAccount
+        What was recognised, excluded, taken as missing and guessed.
+    source : str
+        What the source is called.
+    form : str
+        The kind of file, one of ``FORMATS``, or ``frame``.
+    rules : ReadingRules
+        What was stated about it.
+
+    Examples
+    --------
+    >>> table = read(pd.DataFrame({"gpt": ["yes", "no"], "ann": ["yes", "yes"]}))
+    >>> table.frame.shape, table.form
+    ((2, 2), 'frame')
+    """
+
+    frame: pd.DataFrame
+    account: ReadingAccount
+    source: str
+    form: str
+    rules: ReadingRules
+
+    def with_entries(self, *entries: AccountEntry) -> TableReading:
+        """The reading with further entries of its account."""
+        return replace(self, account=self.account.adding(entries))
+
+
+def read(source: Any, options: ReadingRules | None = None, name: str = "table") -> TableReading:
+    r"""Read a table from a path, ``-`` for standard input, or a DataFrame of any library.
+
+    Parameters
+    ----------
+    source : path, str, DataFrame or TableReading
+        A file in any format of ``FORMATS``; a DataFrame of pandas, polars, Arrow or DuckDB. What was
+        read already is returned as it is.
+    options : ReadingRules, optional
+        What is stated about the table.
+    name : str
+        What errors call a DataFrame.
+
+    Returns
+    -------
+    TableReading
+        The rows that are used, and the account. Cells are as the file has them: which of them are answers is
+        decided by :func:`read_answers`, for the columns that are compared.
+
+    Raises
+    ------
+    InputError
+        The source cannot be read, lacks a column that is named, or has no rows.
+    MissingDependency
+        A workbook or a file of SPSS or Stata, whose reader is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "spam.csv"
+    >>> _ = file.write_text("verdict;label\nspam;spam\nok;spam\n")
+    >>> reading = read(file)
+    >>> reading.frame["label"].tolist(), reading.account.lines()
+    (['spam', 'spam'], ['spam.csv: 2 rows, 2 columns.', 'Columns are separated by semicolons.'])
+    """
+    if isinstance(source, TableReading):
+        return source
+    options = options or ReadingRules()
+    frame = to_pandas(source)
+    account = ReadingAccount(strict=options.strict)
+    if isinstance(frame, pd.DataFrame):
+        form, label = "frame", name
+        frame = frame.reset_index(drop=True).rename(columns=str)
+    else:
+        content = source if isinstance(source, FileContent) else open_content(source, options.form)
+        form, label = content.form, content.source
+        frame, account = _read_content(content, options, account)
+    _refuse_double(frame, label)
+    if frame.empty:
+        raise InputError(f"{label}: the table has no rows; give one with rows.")
+    size = f"{Path(label).name}: {counted(len(frame), 'row')}, {counted(frame.shape[1], 'column')}."
+    account = replace(account, entries=(AccountEntry("source", size, count=len(frame)), *account.entries))
+    frame, missing = blank_cells(frame, options, form in TEXT_FORMATS)
+    frame, excluded = select_rows(frame, options, label)
+    if form in TEXT_FORMATS:
+        frame = _with_numbers(frame)
+    return TableReading(frame, account.adding([*missing, *excluded]), label, form, options)
+
+
+def _read_content(
+    content: FileContent, options: ReadingRules, account: ReadingAccount
+) -> tuple[pd.DataFrame, ReadingAccount]:
+    with reading(content.source):
+        frame, entries = READERS[content.form](content.data, options, content.source)
+    if not content.is_expected and options.form is None:
+        sentence = f"The file is {content.words}, whatever its name says, and was read as that."
+        entries = [AccountEntry("source", sentence, option="--format"), *entries]
+    return frame.rename(columns=str), account.adding(entries)
+
+
+def _refuse_double(frame: pd.DataFrame, source: str) -> None:
+    names = frame.columns[frame.columns.duplicated()]
+    if len(names):
+        raise InputError(f"{source}: column '{names[0]}' occurs twice; rename or drop one of them.")
+
+
+def require_named(frame: pd.DataFrame, names: Mapping[str, str], source: str) -> None:
+    """Refuse a column that an option names and the table lacks; ``names`` has the option of each column."""
+    for column, option in names.items():
+        if column not in frame:
+            raise InputError(
+                f"{source}: there is no column '{column}'{did_you_mean(column, frame.columns)}, which "
+                f"{option} names; there are {listed(frame.columns)}."
+            )
+
+
+def select_rows(
+    frame: pd.DataFrame, options: ReadingRules, source: str
+) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """The rows that `where` and `exclude` leave, and how many are excluded."""
+    entries: list[AccountEntry] = []
+    for conditions, option, is_kept in (
+        (options.where, "--where", True),
+        (options.exclude, "--exclude", False),
+    ):
+        require_named(frame, dict.fromkeys(conditions, option), source)
+        for column, value in conditions.items():
+            texts = as_text(frame[column]).str.strip()
+            matches = (texts.str.casefold() == value.strip().casefold()).fillna(False).to_numpy(dtype=bool)
+            if not matches.any():
+                levels = [printable(text) for text in texts.dropna().unique()]
+                raise InputError(
+                    f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, levels)}, "
+                    f"which {option} names; it contains {listed(levels)}."
+                )
+            mask = matches if is_kept else ~matches
+            n_excluded = int((~mask).sum())
+            if not mask.any():
+                raise InputError(f"{source}: {option} {column}={value} leaves no row; correct it.")
+            word = "other than" if is_kept else "equal to"
+            entries.append(
+                AccountEntry(
+                    "excluded",
+                    f"{counted(n_excluded, 'row')} with '{column}' {word} '{value}' excluded.",
+                    column,
+                    count=n_excluded,
+                )
+            )
+            frame = frame[mask].reset_index(drop=True)
+    return frame, entries
+
+
+def blank_cells(
+    frame: pd.DataFrame, options: ReadingRules, is_text: bool
+) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """The table with nothing in cells that are missing: as is stated, and in text files those of NA."""
+    stated_keys = {key_of(text) for text in options.missing}
+    marks: dict[str, Counter[str]] = {}
+    blanked: dict[str, pd.Series[Any]] = {}
+    for name in frame.columns:
+        column = frame[name]
+        levels = {key_of(text) for text in options.order_of(str(name))}
+        cells = [
+            cell
+            for cell in _candidates(column, stated_keys, is_text)
+            if key_of(printable(cell)) not in levels
+        ]
+        if cells:
+            mask = column.isin(cells).to_numpy(dtype=bool)
+            blanked[name] = column.mask(mask)
+            for cell in cells:
+                if cell != "":
+                    text = printable(cell)
+                    marks.setdefault(text, Counter())[str(name)] += int((column == cell).sum())
+    entries = [_missing_entry(text, counts, key_of(text) in stated_keys) for text, counts in marks.items()]
+    return (frame.assign(**blanked) if blanked else frame), entries
+
+
+def _candidates(column: pd.Series[Any], stated_keys: Collection[str], is_text: bool) -> list[Any]:
+    """Distinct cells of a column that are missing if they are no levels."""
+    if is_text and not stated_keys:  # the quick way: few texts can be marks
+        cells = pa.array(column, type=pa.large_string())
+        short = pc.filter(cells, pc.less(pc.utf8_length(cells), LONGEST_MARK)).unique().to_pylist()
+        return [cell for cell in short if is_nothing(cell)]
+    try:
+        distinct = column.dropna().unique().tolist()
+    except TypeError:  # lists and other nested values
+        return []
+    return [
+        cell
+        for cell in distinct
+        if (is_text and is_nothing(printable(cell))) or key_of(printable(cell)) in stated_keys or cell == ""
+    ]
+
+
+def _missing_entry(text: str, counts: Counter[str], is_stated: bool) -> AccountEntry:
+    """What the account says of a text that counts as missing."""
+    total, columns = counts.total(), list(counts)
+    where = f"column '{columns[0]}'" if len(columns) == 1 else counted(len(columns), "column")
+    return AccountEntry(
+        "missing",
+        f"{counted(total, 'cell')} '{text}' of {where} {'counts' if total == 1 else 'count'} as missing.",
+        columns[0] if len(columns) == 1 else None,
+        (text,),
+        total,
+        option=None if is_stated else "--missing or --levels",
+    )
+
+
+def _with_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of text with numbers where all cells of a column are numbers; ids with zeros in front stay."""
+    return pd.DataFrame({name: _typed(frame[name]) for name in frame.columns}, index=frame.index)
+
+
+def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of text as numbers where every cell that is not empty is one; else as it is."""
+    head = column.dropna().head(PROBED).tolist()
+    if any(number_of(text) is None or _is_padded(text) for text in head):
+        return column
+    filled = pa.array(column, type=pa.large_string(), from_pandas=True)
+    if filled.null_count == len(filled) or pc.any(pc.match_substring_regex(filled, _IDS)).as_py():
+        return column
+    try:
+        numbers = pc.cast(filled, pa.float64())
+    except pa.ArrowInvalid:  # full-width digits, thousands with commas, or text after many numbers
+        values = {text: number_of(text) for text in filled.unique().to_pylist() if text is not None}
+        if None in values.values():
+            return column
+        numbers = pa.array([values.get(text) for text in filled.to_pylist()], type=pa.float64())
+    series = pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, dtype="Float64")
+    is_whole = not pc.any(pc.match_substring_regex(filled, r"[.eE]")).as_py()
+    return series.astype("Int64") if is_whole else series
+
+
+def _is_padded(text: str) -> bool:
+    return len(text) > 1 and text[0] == "0" and text[1].isdecimal()

@@ -1,0 +1,167 @@
+"""Workbooks, files of statistics programs and of Arrow: their cells, value labels and missing codes."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+
+from ...errors import InputError, MissingDependency, counted, did_you_mean, listed
+from ..parquet import plain_cells
+from .account import AccountEntry
+from .delimited import drop_survey_header
+from .options import ReadingRules
+
+NEEDED = "{words} needs the package {package}; install it with `pip install 'conjury[files]'`."
+
+
+def read_workbook(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """A sheet of a workbook; the only one with cells, the one that is stated, else the first."""
+    calamine = _library("python_calamine", "A workbook", "python-calamine")
+    entries: list[AccountEntry] = []
+    try:
+        workbook = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        names = list(workbook.sheet_names)
+        filled = [name for name in names if workbook.get_sheet_by_name(name).total_height > 0]
+        if not filled:
+            raise InputError(f"{source}: no sheet has cells; save the sheet with the data.")
+        if options.sheet is not None and options.sheet not in names:
+            raise InputError(
+                f"{source}: there is no sheet '{options.sheet}'{did_you_mean(options.sheet, names)}; "
+                f"there are {listed(names)}."
+            )
+        name = options.sheet or filled[0]
+        rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=True)
+    except (calamine.CalamineError, OSError, ValueError) as error:
+        raise InputError(f"{source}: the workbook cannot be read ({error}); save it again.") from None
+    if options.sheet is None and len(filled) > 1:
+        entries.append(
+            AccountEntry(
+                "source",
+                f"Of {counted(len(filled), 'sheet')} with cells the first, '{name}', was read.",
+                option="--sheet",
+            )
+        )
+    return drop_survey_header(_frame_of(rows, source), entries), entries
+
+
+def _frame_of(rows: list[list[Any]], source: str) -> pd.DataFrame:
+    """A table of cells with a header; empty rows are dropped, and empty cells are missing."""
+    cells = [[cell.strip() if isinstance(cell, str) else cell for cell in row] for row in rows]
+    cells = [row for row in cells if any(cell != "" for cell in row)]
+    if len(cells) < 2:
+        raise InputError(f"{source}: there are no rows below the header; export it again.")
+    header = [str(cell) for cell in cells[0]]
+    for name in header:
+        if name and header.count(name) > 1:
+            raise InputError(f"{source}: column '{name}' occurs twice in the header; rename one of them.")
+    names = [name or f"column {place + 1}" for place, name in enumerate(header)]
+    frame = pd.DataFrame([[None if cell == "" else cell for cell in row] for row in cells[1:]], columns=names)
+    unnamed = [
+        name for name, title in zip(names, header, strict=True) if not title and frame[name].isna().all()
+    ]
+    return frame.drop(columns=unnamed).infer_objects()
+
+
+def read_spss(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """A file of SPSS: declared missing values are missing, labelled values are their labels."""
+    return _read_labelled(data, source, "read_sav", ".sav", "A file of SPSS")
+
+
+def read_stata(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """A file of Stata: missing codes are missing, labelled values are their labels."""
+    return _read_labelled(data, source, "read_dta", ".dta", "A file of Stata")
+
+
+def _read_labelled(
+    data: bytes, source: str, function: str, ending: str, words: str
+) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    pyreadstat = _library("pyreadstat", words, "pyreadstat")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"table{ending}"  # the library reads from names of files only
+        path.write_bytes(data)
+        try:
+            frame, meta = getattr(pyreadstat, function)(str(path))
+        except (pyreadstat.ReadstatError, OSError, ValueError) as error:
+            raise InputError(f"{source}: the file cannot be read ({error}); save it again.") from None
+    entries: list[AccountEntry] = []
+    for name, labels in meta.variable_value_labels.items():
+        if name in frame:
+            frame[name] = _with_labels(frame[name], labels, meta.variable_measure.get(name, ""), entries)
+    declared = [name for name in meta.missing_ranges if meta.missing_ranges[name]]
+    if declared:
+        names = listed(f"'{name}'" for name in declared)
+        entries.append(
+            AccountEntry("missing", f"Values that the file declares as missing are missing in {names}.")
+        )
+    return frame.replace("", None).infer_objects(), entries
+
+
+def _with_labels(
+    column: pd.Series[Any], labels: Mapping[Any, str], measure: str, entries: list[AccountEntry]
+) -> pd.Series[Any]:
+    """Values as their labels in the order of the values, where all have one; else as they are."""
+    values = column.dropna().unique().tolist()
+    bare = [value for value in values if value not in labels]
+    if bare:
+        ends = listed(
+            f"{value:g} '{label}'" if isinstance(value, float) else f"{value} '{label}'"
+            for value, label in labels.items()
+        )
+        entries.append(
+            AccountEntry(
+                "types", f"Column '{column.name}' keeps its numbers; only some have labels ({ends})."
+            )
+        )
+        return column
+    order = [labels[value] for value in sorted(labels)]
+    if len(set(order)) < len(order):
+        return column
+    return pd.Series(
+        pd.Categorical(column.map(dict(labels)), categories=order, ordered=measure == "ordinal"),
+        index=column.index,
+        name=column.name,
+    )
+
+
+def read_parquet_content(
+    data: bytes, options: ReadingRules, source: str
+) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """A Parquet file as it is."""
+    return _read_arrow(lambda: pq.read_table(pa.BufferReader(data)), source)
+
+
+def read_arrow_content(
+    data: bytes, options: ReadingRules, source: str
+) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """A file or stream of Arrow as it is."""
+
+    def table() -> pa.Table:
+        if data.startswith(b"\xff\xff\xff\xff"):
+            return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
+        return pyarrow.feather.read_table(pa.BufferReader(data))
+
+    return _read_arrow(table, source)
+
+
+def _read_arrow(table: Callable[[], pa.Table], source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    try:
+        return plain_cells(table().to_pandas()), []
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{source}: the file is damaged ({reason}); write or copy it again.") from None
+
+
+def _library(module: str, words: str, package: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        raise MissingDependency(NEEDED.format(words=words, package=package)) from None

@@ -1,0 +1,139 @@
+"""Columns of answers: what is missing, a number, a label, one label, an order; and what is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.reading import ComparedAnswers, ReadingRules, read_answers
+
+
+def compared(judge: list[Any], human: list[Any], **rules: Any) -> ComparedAnswers:
+    columns = {"judge": pd.Series(judge), "human": pd.Series(human)}
+    return read_answers(columns, ReadingRules(**rules), source="table", reference=["human"])
+
+
+TEXTS = ["a", "b", "a", "b", "a", "b", "a", "a"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [".", "-", "N/A", "n/a", "#N/A", "#NULL!", "?", "missing", "None", "null", "NA", "nan", "No answer"],
+)
+def test_a_text_that_may_be_no_answer_is_asked_about(code: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        compared([*TEXTS[:7], code], TEXTS)
+    sentence = str(refusal.value)
+    assert f"'judge' contains '{code}' in 1 cell (first in row 8)" in sentence
+    assert f"--missing '{code}'" in sentence
+    assert "--levels" in sentence
+    assert compared([*TEXTS[:7], code], TEXTS, missing=[code]).codes[0, 7] == -1
+    labels = compared([*TEXTS[:7], code], TEXTS, levels={"": ["a", "b", code]})
+    assert labels.classes[labels.codes[0, 7]] == code
+
+
+@pytest.mark.parametrize(
+    ("numbers", "code", "is_asked"),
+    [
+        ([1, 2, 3, 4, 5], -99, True),
+        ([1, 2, 3, 4, 5], 99, True),
+        ([1, 2, 3, 4, 5], 9, False),
+        ([1, 2, 3, 4, 5], -9, True),
+        ([0, 20, 50, 98, 100], 99, False),
+        ([0, 20, 50, 98, 100], -99, True),
+        ([-20, -3, 0, 5, 9], -9, False),
+        ([1, 2, 3, 4, 5], 6, False),
+    ],
+)
+def test_numbers_far_outside_of_all_others_are_asked_about(
+    numbers: list[int], code: int, is_asked: bool
+) -> None:
+    judge, human = [*numbers, code], [*numbers, numbers[0]]
+    if is_asked:
+        with pytest.raises(InputError, match=f"--missing '{code}'"):
+            compared(judge, human)
+        answers = compared(judge, human, missing=[str(code)])
+        assert np.isnan(answers.values[0, -1])
+    else:
+        assert compared(judge, human).values[0, -1] == code
+
+
+@pytest.mark.parametrize("text", ["7/10", "45+", "8-12", "seven", "3 or 4", "about 5", "4 stars"])
+def test_one_text_among_numbers_is_refused_and_never_makes_labels_of_all(text: str) -> None:
+    numbers = [str(k % 7) for k in range(20)]
+    with pytest.raises(InputError) as refusal:
+        compared([*numbers, text], [*numbers, "3"])
+    assert f"'{text}' in row 21" in str(refusal.value)
+    assert compared([*numbers, text], [*numbers, "3"], missing=[text]).scale == "interval"
+    assert compared([*numbers, text], [*numbers, "3"], scale="nominal").scale == "nominal"
+    with pytest.raises(InputError, match="which is no number"):
+        compared([*numbers, text], [*numbers, "3"], scale="interval")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I'm sorry, but I can't assist with that.", "I cannot rate this", "As an AI model, I have no view"],
+)
+def test_a_refusal_is_asked_about_in_words_and_in_numbers(text: str) -> None:
+    with pytest.raises(InputError, match="which may be no answer"):
+        compared([*TEXTS[:7], text], TEXTS)
+    numbers = [str(k % 7) for k in range(20)]
+    with pytest.raises(InputError, match="else correct it"):
+        compared([*numbers, text], [*numbers, "3"])
+
+
+def test_spellings_of_a_label_are_one_label_spelled_as_the_reference_does() -> None:
+    answers = compared(["Spam", " spam", "\uff33\uff30AM", "OK", "1.0"], ["spam", "spam", "spam", "ok", "1"])
+    assert (answers.codes[0] == answers.codes[1]).all()
+    assert answers.classes == ("1", "ok", "spam")
+    assert any("one label" in entry.sentence for entry in answers.entries)
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        ([0, 1, 0, 1], "nominal"),
+        ([1, 2, 3, 2], "ordinal"),
+        ([1, 2, 3, 4, 5], "ordinal"),
+        ([1, 2, 3, 4, 5, 6], "interval"),
+        ([0.5, 1.5, 2.5], "interval"),
+        (["a", "b", "c"], "nominal"),
+    ],
+)
+def test_the_scale_follows_from_the_answers(values: list[Any], scale: str) -> None:
+    assert compared(values, values).scale == scale
+
+
+def test_declared_orders_and_stated_levels_order_the_classes() -> None:
+    order = ["neg", "indet", "pos"]
+    texts = pd.Series(pd.Categorical(["pos", "neg", "indet"], categories=order, ordered=True))
+    answers = read_answers({"judge": texts, "human": texts}, ReadingRules(), source="table")
+    assert (answers.classes, answers.scale) == (tuple(order), "ordinal")
+    assert answers.values[0].tolist() == [2, 0, 1]
+    stated = compared(["pos", "neg"], ["indet", "neg"], levels={"": order})
+    assert (stated.classes, stated.scale) == (tuple(order), "nominal")
+    assert compared(["pos"], ["neg"], levels={"": order}, scale="ordinal").values[0].tolist() == [2]
+    with pytest.raises(InputError, match=r"have no order \(indet, neg, pos\).*--levels"):
+        compared(["pos", "neg"], ["indet", "neg"], scale="ordinal")
+
+
+def test_a_label_outside_of_the_levels_is_refused_with_its_row() -> None:
+    with pytest.raises(InputError, match=r"'judge' contains 'postive' in row 2.*did you mean 'pos'"):
+        compared(["pos", "postive"], ["neg", "pos"], levels={"": ["neg", "pos"]})
+
+
+def test_relabelling_holds_for_both_sides_and_refuses_what_no_cell_has() -> None:
+    answers = compared(["yes", "0", "1"], ["1", "no", "yes"], relabel={"yes": "1", "no": "0"})
+    assert answers.classes == ("0", "1")
+    assert answers.codes.tolist() == [[1, 0, 1], [1, 0, 1]]
+    with pytest.raises(InputError, match=r"no cell contains 'yess'.*did you mean 'yes'"):
+        compared(["yes", "0"], ["1", "0"], relabel={"yess": "1"})
+
+
+def test_a_text_cannot_be_missing_and_a_label() -> None:
+    with pytest.raises(InputError, match="named as missing and as a level"):
+        ReadingRules(missing=["none"], levels={"": ["None", "hate"]})

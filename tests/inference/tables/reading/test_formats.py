@@ -1,0 +1,238 @@
+"""One content in every format: the same table, the same answers, whatever the file is called."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.tables.reading import ReadingRules, TableReading, read, read_answers
+from tests.support.absent import run_without
+
+pyreadstat = pytest.importorskip("pyreadstat", reason="extra `files`")
+
+Writer = Callable[[pd.DataFrame, Path], Any]
+TEXTS: dict[str, Writer] = {
+    "plain.csv": lambda frame, path: frame.to_csv(path, index=False),
+    "tabs.tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
+    "semicolons.csv": lambda frame, path: frame.to_csv(path, index=False, sep=";", decimal=","),
+    "bars.txt": lambda frame, path: frame.to_csv(path, index=False, sep="|"),
+    "bom.csv": lambda frame, path: frame.to_csv(path, index=False, encoding="utf-8-sig"),
+    "unicode.csv": lambda frame, path: frame.to_csv(path, index=False, sep="\t", encoding="utf-16"),
+    "windows.csv": lambda frame, path: frame.to_csv(path, index=False, lineterminator="\r\n"),
+    "returns.csv": lambda frame, path: frame.to_csv(path, index=False, lineterminator="\r"),
+    "quoted.csv": lambda frame, path: frame.to_csv(path, index=False, quoting=1),
+    "packed.csv.gz": lambda frame, path: frame.to_csv(path, index=False),
+}
+TYPED: dict[str, Writer] = {
+    "book.xlsx": lambda frame, path: frame.to_excel(path, index=False),
+    "survey.sav": lambda frame, path: pyreadstat.write_sav(frame.fillna({"judge": ""}), str(path)),
+    "survey.dta": lambda frame, path: pyreadstat.write_dta(frame.fillna({"judge": ""}), str(path)),
+    "table.parquet": lambda frame, path: frame.to_parquet(path),
+    "table.feather": lambda frame, path: frame.to_feather(path),
+    "rows.json": lambda frame, path: frame.to_json(path, orient="records"),
+    "lines.jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
+}
+WRITERS = TEXTS | TYPED
+
+
+def answers_of(reading: TableReading) -> tuple[Any, ...]:
+    """What analyses see of a table: codes, classes and numbers, gaps as None."""
+    labels = read_answers(
+        {name: reading.frame[name] for name in ("judge", "human")}, reading.rules, source="table"
+    )
+    numbers = read_answers(
+        {name: reading.frame[name] for name in ("score", "rating")}, ReadingRules(), source="table"
+    )
+    values = [[None if np.isnan(value) else round(value, 6) for value in row] for row in numbers.values]
+    return labels.classes, labels.codes.tolist(), numbers.scale, values
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pd.DataFrame:
+    """Tables of labels in several spellings, ratings with gaps and numbers with decimals."""
+    n = draw(st.integers(8, 25))
+    label = st.sampled_from(["ja", "Ja ", "nein", "vielleicht", "größer", "a,b", 'say "x"', "a;b|c"])
+    judge = draw(st.lists(st.one_of(st.none(), label), min_size=n, max_size=n))
+    rating = draw(st.lists(st.one_of(st.none(), st.integers(1, 7)), min_size=n, max_size=n))
+    judge[0], rating[0] = "ja", 7
+    return pd.DataFrame(
+        {
+            "item": [f"i{k:03d}" for k in range(n)],
+            "judge": judge,
+            "human": draw(st.lists(label, min_size=n, max_size=n)),
+            "score": [k / 4 + 0.5 for k in range(n)],
+            "rating": pd.Series(rating, dtype="float64"),
+        }
+    )
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=tables())
+def test_one_content_gives_one_table_in_every_format(tmp_path: Path, table: pd.DataFrame) -> None:
+    expected = answers_of(read(table))
+    for name, write in WRITERS.items():
+        path = tmp_path / name
+        write(table, path)
+        reading = read(path)
+        assert answers_of(reading) == expected, name
+        assert reading.frame["item"].tolist() == table["item"].tolist(), name
+
+
+FRAME = pd.DataFrame(
+    {"item": ["a", "b", "c"], "judge": ["x", "y", "x"], "human": ["x", "y", "y"], "score": [1.5, 2.5, 3.0]}
+).assign(rating=[1, 5, 7])
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_is_read_as_what_it_is_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+    right, wrong = tmp_path / name, tmp_path / "something.bin"
+    WRITERS[name](FRAME, right)
+    wrong.write_bytes(right.read_bytes())
+    reading = read(wrong)
+    assert answers_of(reading) == answers_of(read(FRAME))
+    assert any("whatever its name says" in line for line in reading.account.lines())
+    with pytest.raises(InputError, match=r"--strict allows none.*--format"):
+        read(wrong, ReadingRules(strict=True))
+
+
+@pytest.mark.parametrize("name", ["plain.csv", "tabs.tsv", "table.parquet", "lines.jsonl", "book.xlsx"])
+def test_standard_input_is_read_as_files_are(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    WRITERS[name](FRAME, tmp_path / name)
+    content = (tmp_path / name).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert answers_of(read("-")) == answers_of(read(FRAME))
+
+
+def test_frames_of_other_libraries_are_tables() -> None:
+    for frame in (FRAME, polars.from_pandas(FRAME), polars.from_pandas(FRAME).lazy(), pa.table(FRAME)):
+        assert answers_of(read(frame)) == answers_of(read(FRAME))
+
+
+def test_the_first_of_several_sheets_is_a_guess_and_a_sheet_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "book.xlsx"
+    with pd.ExcelWriter(path) as book:
+        FRAME.to_excel(book, sheet_name="round 1", index=False)
+        FRAME.head(1).to_excel(book, sheet_name="round 2", index=False)
+    assert any("'round 1', was read" in line for line in read(path).account.lines())
+    assert len(read(path, ReadingRules(sheet="round 2")).frame) == 1
+    with pytest.raises(InputError, match=r"no sheet 'round 3'.*did you mean"):
+        read(path, ReadingRules(sheet="round 3"))
+
+
+def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "survey.sav"
+    frame = pd.DataFrame({"judge": [1.0, 3.0, 2.0, 9.0], "agree": [1.0, 2.0, 7.0, 4.0]})
+    pyreadstat.write_sav(
+        frame,
+        str(path),
+        variable_value_labels={
+            "judge": {1: "no", 2: "perhaps", 3: "yes", 9: "refused"},
+            "agree": {1: "not at all", 7: "fully"},
+        },
+        missing_ranges={"judge": [9]},
+        variable_measure={"judge": "ordinal"},
+    )
+    reading = read(path)
+    judge = reading.frame["judge"]
+    assert judge.isna().tolist() == [False, False, False, True]
+    assert judge.cat.ordered
+    assert judge.cat.categories.tolist()[:3] == ["no", "perhaps", "yes"]
+    assert reading.frame["agree"].tolist() == [1, 2, 7, 4]
+    assert any("keeps its numbers" in line for line in reading.account.lines())
+
+
+def test_western_letters_are_a_guess_and_other_encodings_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "words.csv"
+    path.write_bytes("judge,human\ngrün,grün\nweiß,grün\n".encode("latin-1"))
+    reading = read(path)
+    assert reading.frame["judge"].tolist() == ["grün", "weiß"]
+    assert any("Windows-1252" in line for line in reading.account.lines())
+    path.write_bytes("judge,human\nはい,いいえ\nいいえ,はい\n".encode("cp932"))
+    with pytest.raises(InputError, match="--encoding cp932"):
+        read(path)
+    assert read(path, ReadingRules(encoding="cp932")).frame["judge"].tolist() == ["はい", "いいえ"]
+
+
+def test_headers_of_surveys_and_lines_of_excel_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    path.write_text(
+        'judge,human\n"What do\nyou see?",Your label\n'
+        '"{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"\nx,y\ny,y\n'
+    )
+    assert read(path).frame["judge"].tolist() == ["x", "y"]
+    path.write_text("sep=;\njudge;human\nx;y\n;\n")
+    assert read(path).frame.to_dict("list") == {"judge": ["x"], "human": ["y"]}
+
+
+def test_ids_with_zeros_and_long_digits_stay_text(tmp_path: Path) -> None:
+    path = tmp_path / "ids.csv"
+    path.write_text("zip,long,count,share\n01234,12345678901234567890,1,0.25\n98765,1,02.0,1\n")
+    frame = read(path).frame
+    assert frame["zip"].tolist() == ["01234", "98765"]
+    assert frame["long"].tolist() == ["12345678901234567890", "1"]
+    assert frame["share"].tolist() == [0.25, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "the file is empty"),
+        (b"  \n ", "the file is empty"),
+        (b"a,b\n", "no rows below the header"),
+        (b"a,a\n1,2\n", "column 'a' occurs twice"),
+        (b"a,b\n1,2,3\n", "line 2 has 3 cells, and the header has 2 names"),
+        (b'a,b\n"1,2\n', "line"),
+        (b"a\0b,c\n1,2\n", "not a text file"),
+        (b"PK\x03\x04broken", "damaged"),
+        (b"PAR1broken", "damaged"),
+        (b"\x1f\x8b\x08broken", "gzip file is damaged"),
+        (b'{"a": 1', "not valid JSON"),
+        (b"[1, 2]", "row 1 is not a JSON object"),
+        (b"[]", "no rows"),
+        (b'{\n"a": {"b": 1}\n}', "no list of rows"),
+        (b"$FL2broken", "cannot be read"),
+        (b"<stata_dta>broken", "cannot be read"),
+        (gzip.compress(b"a,b\n"), "no rows below the header"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_one_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as refusal:
+        read(path)
+    assert sentence in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_rows_are_selected_by_cells_and_a_misspelt_cell_is_refused() -> None:
+    reading = read(FRAME, ReadingRules(where={"judge": "X"}, exclude={"item": "a"}))
+    assert reading.frame["item"].tolist() == ["c"]
+    assert [entry.count for entry in reading.account.entries if entry.subject == "excluded"] == [1, 1]
+    with pytest.raises(InputError, match="no row has 'z' in column 'judge'"):
+        read(FRAME, ReadingRules(where={"judge": "z"}))
+    with pytest.raises(InputError, match=r"no column 'jugde'.*did you mean 'judge'.*--where"):
+        read(FRAME, ReadingRules(where={"jugde": "x"}))
+
+
+def test_without_its_reader_a_workbook_is_refused_with_the_extra(tmp_path: Path) -> None:
+    FRAME.to_excel(tmp_path / "book.xlsx", index=False)
+    code = f"from conjury import read\nread({str(tmp_path / 'book.xlsx')!r})"
+    result = run_without(["python_calamine"], code)
+    assert result.returncode != 0
+    assert "pip install 'conjury[files]'" in result.stderr
+    assert issubclass(MissingDependency, Exception)
