@@ -34,7 +34,7 @@ PLACES = {  # in the order of the help: module and function of each
     "validate": "commands.starting.validate:validate",
     "simulate": "commands.simulate:simulate",
     "example": "commands.starting.installed:example",
-    "read": "commands.read:read",
+    "read": "commands.starting.read_command:read",
     "import": "import_command:import_",
     "convert": "commands.starting.convert:convert",
     "export": "commands.people.export:export",

@@ -28,7 +28,7 @@ from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
-from conjury.inference.tables.reading.options import ReadingRules
+from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.schema import PROBABILITY
 
 from ..frames.notes import Note

@@ -18,10 +18,10 @@ from ..study.models import LINE, ItemStudy
 from ..tables.columns import as_text, plain, refuse
 from ..tables.files import read_table
 from ..tables.reading.account import AccountEntry
-from ..tables.reading.answers import read_answers
-from ..tables.reading.cells import number_of
-from ..tables.reading.options import ReadingRules
-from ..tables.reading.table import read, select_rows
+from ..tables.reading.cell_rules import number_of
+from ..tables.reading.compared_answers import read_answers
+from ..tables.reading.reading_rules import ReadingRules
+from ..tables.reading.table_reading import read, select_rows
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
 from .aliases import rename_columns
 from .ordinary_answers import ordinary_answers

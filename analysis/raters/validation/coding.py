@@ -11,9 +11,14 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
-from conjury.inference.tables.reading.answers import ComparedAnswers, distinct_texts, quoted, read_answers
-from conjury.inference.tables.reading.cells import key_of
-from conjury.inference.tables.reading.options import ReadingRules
+from conjury.inference.tables.reading.cell_rules import key_of
+from conjury.inference.tables.reading.compared_answers import (
+    ComparedAnswers,
+    distinct_texts,
+    quoted,
+    read_answers,
+)
+from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.safe_text import printable
 
 from ...numerics.types import Codes, Floats

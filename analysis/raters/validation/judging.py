@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.reading import read
-from conjury.inference.tables.reading.options import RuleArguments, rules_of
+from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
 from ...frames.passport import by_rarity, coverage_notes, situation_of
 from ...numerics.bootstrap import unequal_clusters

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, not_percent
 from conjury.inference.tables.reading import read
-from conjury.inference.tables.reading.options import RuleArguments, rules_of
+from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha

@@ -98,7 +98,8 @@ def compare_runs(
     if len(names) != 2:
         raise InputError(f"--names {pairing.names!r}: give two names, as old,new.")
     result = compute(
-        *(replace(run.table, rules=replace(rules, id=item)) for run in runs),
+        replace(runs[0].reading, rules=replace(rules, id=item)),
+        replace(runs[1].reading, rules=replace(rules, id=item)),
         (roles[0].judge, roles[1].judge),
         human,
         cluster=pairing.cluster,

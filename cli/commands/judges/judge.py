@@ -111,7 +111,7 @@ def judge(
     judged_file = read_judged(file, reading.rules())
     roles = columns_of(judged_file, columns.judge, split_names(columns.human))
     result = compute(
-        judged_file.table,
+        judged_file.reading,
         roles.judge,
         roles.human,
         by=split_names(columns.by),

@@ -13,7 +13,7 @@ import typer
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.limits import CHAINS, DRAWS
-from conjury.inference.tables.reading.cells import number_of
+from conjury.inference.tables.reading.cell_rules import number_of
 
 from ...automation import record
 from ...options import Alpha, at_most, grouped

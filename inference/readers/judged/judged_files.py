@@ -8,8 +8,8 @@ from pathlib import Path
 from ...errors import counted
 from ...tables.reading.containers import STANDARD_INPUT, FileContent, open_content
 from ...tables.reading.json_rows import parsed_json
-from ...tables.reading.options import ReadingRules
-from ...tables.reading.table import read
+from ...tables.reading.reading_rules import ReadingRules
+from ...tables.reading.table_reading import read
 from . import lm_eval, promptfoo
 from .inspect_samples import read_samples
 from .judged_table import Judged

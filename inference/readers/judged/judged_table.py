@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ...tables.reading.table import TableReading
+from ...tables.reading.table_reading import TableReading, read
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Judged:
     notes : tuple of str
         What was assumed or excluded in reading.
     table : TableReading, optional
-        The frame as the one reader has it, with its account.
+        The frame as `conjury.read` gives it, with its account.
 
     Examples
     --------
@@ -44,3 +44,8 @@ class Judged:
     id: str | None = None
     notes: tuple[str, ...] = ()
     table: TableReading | None = None
+
+    @property
+    def reading(self) -> TableReading:
+        """The table with its account."""
+        return self.table if self.table is not None else read(self.frame, name=self.source)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .account import AccountEntry, ReadingAccount
-    from .answers import ComparedAnswers, read_answers
+    from .compared_answers import ComparedAnswers, read_answers
     from .containers import FORMATS
-    from .options import ReadingRules
-    from .table import TableReading, read
+    from .reading_rules import ReadingRules
+    from .table_reading import TableReading, read
 
 __all__ = [
     "FORMATS",
@@ -23,10 +23,10 @@ __all__ = [
 _PLACES = {
     "AccountEntry": "account",
     "ReadingAccount": "account",
-    "ComparedAnswers": "answers",
-    "read_answers": "answers",
+    "ComparedAnswers": "compared_answers",
+    "read_answers": "compared_answers",
     "FORMATS": "containers",
-    "ReadingRules": "options",
+    "ReadingRules": "reading_rules",
 }
 
 
@@ -34,4 +34,4 @@ def __getattr__(name: str) -> Any:
     """Import a name when it is used: tables of the contract need none of these formats."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_PLACES.get(name, 'table')}", __name__), name)
+    return getattr(import_module(f".{_PLACES.get(name, 'table_reading')}", __name__), name)

@@ -18,8 +18,8 @@ import pyarrow.csv
 from ...errors import InputError, counted, listed
 from ..limits import BLOCK, CELL_CHARACTERS, check_columns, reading
 from .account import AccountEntry
-from .cells import number_of, writes_decimal_commas
-from .options import ReadingRules
+from .cell_rules import number_of, writes_decimal_commas
+from .reading_rules import ReadingRules
 from .short_rows import warn_of_short_rows
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -180,7 +180,8 @@ def _split_quickly(text: str, delimiter: str) -> pd.DataFrame | None:
     table = pa.table(columns, names=names)
     if filled is not None and not pc.all(filled).as_py():
         table = table.filter(filled)
-    return table.to_pandas(types_mapper={pa.string(): pd.StringDtype(na_value=np.nan)}.get)
+    frame: pd.DataFrame = table.to_pandas(types_mapper={pa.string(): pd.StringDtype(na_value=np.nan)}.get)
+    return frame
 
 
 def _split(text: str, delimiter: str, source: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 from ...errors import InputError, listed
 from ..limits import parse_json
 from .account import AccountEntry
-from .options import ReadingRules
+from .reading_rules import ReadingRules
 
 DEEP = 3  # levels of objects that become columns
 LISTS = ("data", "rows", "records", "items", "results", "samples", "examples", "annotations")

@@ -18,7 +18,7 @@ from ...errors import InputError, MissingDependency, counted, did_you_mean, list
 from ..parquet import plain_cells
 from .account import AccountEntry
 from .delimited import drop_survey_header
-from .options import ReadingRules
+from .reading_rules import ReadingRules
 
 NEEDED = "{words} needs the package {package}; install it with `pip install 'conjury[files]'`."
 

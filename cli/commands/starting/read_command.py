@@ -10,14 +10,15 @@ import typer
 
 from conjury.inference.errors import InputError, counted
 
-from ..automation import record
-from ..options import grouped
-from ..printing import console, print_table
-from ..reading_options import TableOptions
+from ...automation import record
+from ...options import grouped
+from ...printing import console, print_table
+from ...reading_options import TableOptions
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from conjury.analysis.frames.word_table import WordTable
     from conjury.inference.tables.reading import TableReading
 
 MOST_COLUMNS = 12  # columns that are described on the terminal
@@ -38,7 +39,7 @@ def read(
 ) -> None:
     """Show how a file is read: its columns, what was recognised, missing or guessed, and the next command."""
     from conjury.inference.tables.reading import read as read_file
-    from conjury.inference.tables.reading.description import describe_columns
+    from conjury.inference.tables.reading.column_kinds import describe_columns
 
     reading = read_file(file, options.rules())
     columns = describe_columns(reading.frame)
@@ -58,12 +59,12 @@ def read(
     console.print(f"\nNext: {following}")
 
 
-def _described(columns: pd.DataFrame) -> object:
+def _described(columns: pd.DataFrame) -> WordTable:
     from conjury.analysis.frames.word_table import WordTable
 
     rows = [
-        [row.column, row.kind, f"{row.distinct:,}", f"{row.missing:,}", row.first]
-        for row in columns.head(MOST_COLUMNS).itertuples()
+        [row["column"], row["kind"], f"{row['distinct']:,}", f"{row['missing']:,}", row["first"]]
+        for row in columns.head(MOST_COLUMNS).to_dict("records")
     ]
     more = len(columns) - MOST_COLUMNS
     note = f"And {counted(more, 'more column', 'more columns')}; --json has all." if more > 0 else ""

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ...errors import InputError, counted, did_you_mean, listed
 from ..safe_text import printable
 from .account import MOST_CELLS, AccountEntry
-from .cells import is_code, is_nothing, key_of, mostly_numbers, number_codes, number_of
-from .options import ReadingRules
+from .cell_rules import is_code, is_nothing, key_of, mostly_numbers, number_codes, number_of
+from .reading_rules import ReadingRules
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -18,11 +18,11 @@ from ..frames import to_pandas
 from ..limits import reading
 from ..safe_text import printable
 from .account import AccountEntry, ReadingAccount
-from .cells import is_nothing, key_of, number_of
+from .cell_rules import is_nothing, key_of, number_of
 from .containers import TEXT_FORMATS, FileContent, open_content
 from .delimited import read_delimited
 from .json_rows import read_json_lines, read_json_table
-from .options import ReadingRules
+from .reading_rules import ReadingRules
 from .typed_files import read_arrow_content, read_parquet_content, read_spss, read_stata, read_workbook
 
 READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, list[AccountEntry]]]] = {

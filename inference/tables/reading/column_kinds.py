@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..safe_text import printable
-from .cells import number_of
+from .cell_rules import number_of
 
 FEW_LABELS = 50  # distinct texts up to which a column may be one of labels
 FIRST = 3  # cells that are shown

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 from ...errors import InputError, did_you_mean, listed
-from .cells import key_of
+from .cell_rules import key_of
 
 SCALES = ("nominal", "ordinal", "interval")
 ANY_COLUMN = ""  # key of levels that hold for all columns of answers
