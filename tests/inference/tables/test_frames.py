@@ -101,7 +101,7 @@ def test_every_public_function_of_a_dataframe_takes_them() -> None:
         hints = {
             parameter: eval(str(annotation), {}, Names(vars(module)))
             for parameter, annotation in annotations.items()
-            if parameter != "return"
+            if parameter != "return" and "pd.Series[" not in str(annotation)
         }
         if any(map(asks_for_dataframe, hints.values())):
             (taking if hasattr(function, "__wrapped__") else missing).add(name)
