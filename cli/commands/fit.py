@@ -130,8 +130,9 @@ class CorrectionOptions:
                 f"--correct {self.correct}: there is no such correction; use {' or '.join(CORRECTIONS)}."
             )
         raters = {name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))}
-        methods = dict(zip(CORRECTIONS, (PredictThenDebias, CovariateAdjustment), strict=True))
-        return methods[self.correct](**raters)
+        if self.correct == CORRECTIONS[0]:
+            return PredictThenDebias(**raters)
+        return CovariateAdjustment(**raters)
 
 
 @grouped
