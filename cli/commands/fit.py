@@ -129,7 +129,9 @@ class CorrectionOptions:
             raise InputError(
                 f"--correct {self.correct}: there is no such correction; use {' or '.join(CORRECTIONS)}."
             )
-        raters = {name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))}
+        raters: dict[str, Any] = {
+            name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))
+        }
         if self.correct == CORRECTIONS[0]:
             return PredictThenDebias(**raters)
         return CovariateAdjustment(**raters)
