@@ -258,17 +258,17 @@ def test_ctrl_c_ends_with_130_and_one_document(base, conjury, monkeypatch):
 
 
 def test_a_run_that_stops_at_ctrl_c_prints_its_own_document_alone(base, conjury, monkeypatch):
-    from conjury.inference import collecting
+    from conjury.inference.collecting import run
 
     place, _ = base
-    collect = collecting.collect
+    collect = run.collect
 
     def stopped(*given: Any, **named: Any) -> Any:
         done = collect(*given, **named)
         done.tally.stopped = "interrupted"
         return done
 
-    monkeypatch.setattr(collecting, "collect", stopped)
+    monkeypatch.setattr(run, "collect", stopped)
     ended = conjury(f"{SIMULATED} --out stopped --json", cwd=place)
     content = document(ended, 130)
     assert content["done"]["stopped"] == "interrupted"
