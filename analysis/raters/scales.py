@@ -122,8 +122,12 @@ def value_rules(
     kind = None if numeric is None else "interval" if numeric else "nominal"
     names = scale if isinstance(scale, list | tuple) else ()
     is_labels = any(isinstance(name, str) and number_of(name) is None for name in names)
-    levels = {VALUE: tuple(map(str, names))} if is_labels else {}
-    return ReadingRules(missing=tuple(map(str, missing)), levels=levels, scale="ordinal" if levels else kind)
+    texts = tuple(map(str, missing))
+    if is_labels:
+        return ReadingRules(missing=texts, levels={VALUE: tuple(map(str, names))}, scale="ordinal")
+    # A number of the scale is an answer, whatever it looks like; those off it are refused by `scale_of`.
+    levels = {VALUE: tuple(f"{value:g}" for value in _allowed(scale))} if scale is not None else {}
+    return ReadingRules(missing=texts, levels=levels, scale="interval" if levels else kind)
 
 
 def refuse_repeated(frame: pd.DataFrame, row: Codes) -> None:

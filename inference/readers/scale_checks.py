@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,27 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import listed
 from ..tables.columns import as_text, in_table, refuse
+from ..tables.reading.compared_answers import read_answers
+from ..tables.reading.reading_rules import ReadingRules
 from .aliases import exclusion_reasons
 
 Rows = NDArray[np.int64]
 
 
-def to_numbers(column: pd.Series[Any]) -> pd.Series[float]:
-    """Values as numbers, NaN where they are none."""
-    values = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
-    return pd.to_numeric(values, errors="coerce").astype("Float64").astype("float64")
-
-
-def refuse_text(column: pd.Series[Any], numbers: pd.Series[float], row: Rows, source: str) -> None:
-    """Refuse values that are no numbers; ``row`` has the number of each in the table, from 0."""
-    bad = ~np.isfinite(numbers.to_numpy(dtype=float))
-    if bad.any():
-        what = f"contains '{column.iloc[int(bad.argmax())]}', while other ratings are numbers"
-        refuse(source, "value", in_table(row, bad), what, "correct it, or give it a status other than ok")
-
-
 def refuse_off_scale(values: NDArray[np.float64], allowed: ArrayLike, row: Rows, source: str) -> None:
-    """Refuse numbers that are not on a scale; ``row`` as in `refuse_text`."""
+    """Refuse numbers that are not on a scale; ``row`` has the number of each in the table, from 0."""
     scale = np.asarray(allowed, dtype=np.float64)
     bad = ~np.isin(values, scale)
     if bad.any():
@@ -49,7 +36,6 @@ def check_scales(judgments: pd.DataFrame, scales: Mapping[str, Sequence[int]], s
         of_scale = is_valid & (as_text(judgments["dimension"]) == name)
         row = np.flatnonzero(of_scale.fillna(False).to_numpy(dtype=bool))
         if len(row):
-            column = judgments["value"].iloc[row]
-            numbers = to_numbers(column)
-            refuse_text(column, numbers, row, source)
-            refuse_off_scale(np.asarray(numbers, dtype=np.float64), allowed, row, source)
+            rules = ReadingRules(levels={"value": tuple(f"{value:g}" for value in allowed)}, scale="interval")
+            answers = read_answers({"value": judgments["value"].iloc[row]}, rules, source=source, rows=row)
+            refuse_off_scale(answers.values[0], allowed, row, source)

@@ -30,7 +30,10 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_judge_is_compared_with_people_in_one_page(place: Path, conjury: Run) -> None:
+def test_a_judge_is_compared_with_people_in_one_page(
+    place: Path, conjury: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")  # headings of narrow terminals take two lines
     ended = conjury("judge comments.csv --human ann,ben,eva --by language", cwd=place)
     assert ended.code == 0
     lines = ended.out.splitlines()

@@ -198,9 +198,9 @@ def given(judges: str, values: list[Any]) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def stray() -> pd.DataFrame:
-    """Two labels of 400 items by three people, and 'n/a' for four."""
+    """Two labels of 400 items by three people, and 'odd' for four."""
     table = given("ann bob cay", ["no", "yes"] * 200)
-    table.loc[:3, "value"] = "n/a"
+    table.loc[:3, "value"] = "odd"
     return table
 
 
@@ -208,14 +208,14 @@ def test_labels_too_rare_for_the_chains_are_set_aside_with_a_note(stray: pd.Data
     data = read_labels(stray)
     assert data.labels == ("no", "yes")
     assert len(data.label) == 1196
-    sentence = "Label 'n/a' is used in 4 of 1,200 judgments, fewer than 10: they are excluded"
+    sentence = "Label 'odd' is used in 4 of 1,200 judgments, fewer than 10: they are excluded"
     assert any(note.startswith(sentence) for note in data.notes)
 
 
 def test_rare_labels_are_kept_where_they_are_asked_for_or_tables_are_small(stray: pd.DataFrame) -> None:
-    assert "n/a" in read_labels(stray, min_count=0).labels
-    assert "n/a" in read_labels(stray, labels=["no", "yes", "n/a"]).labels
-    assert "n/a" in read_labels(stray.head(500)).labels
+    assert "odd" in read_labels(stray, min_count=0).labels
+    assert "odd" in read_labels(stray, labels=["no", "yes", "odd"]).labels
+    assert "odd" in read_labels(stray.head(500)).labels
 
 
 def test_few_numbers_are_names_in_their_own_order() -> None:
