@@ -109,13 +109,18 @@ def _import_choices(export: Path, out: Path, reader: Format, options: ExportOpti
         covariates=None if options.covariates is None else options.covariates.split(","),
         prefix=options.prefix,
         id=options.id_column,
+        rules=_rules(options),
+        duration=options.duration,
+        anonymous=options.anonymise,
     )
     write_table(survey.choices, out, private=is_private(export))
     record(rows={str(out): len(survey.choices)}, respondents=survey.respondents, tasks=survey.tasks)
     record(attributes=survey.labels["attribute"].nunique())
+    n_excluded = survey.choices["judge_id"].nunique() - survey.respondents
     console.print(
         f"{len(survey.choices):,} rows of choices in {out}: {survey.respondents:,} respondents, "
         f"{survey.tasks} tasks, {survey.labels['attribute'].nunique()} attributes"
+        + (f"; {n_excluded:,} more respondents are excluded" if n_excluded else "")
     )
     _print_notes(survey.notes)
     if draft is not None:

@@ -134,6 +134,7 @@ small_sample <- function(clusters) {
 #' @param named Columns that the call names; where `repeat` is one of them all rows stay.
 #' @noRd
 without_repeats <- function(data, named) {
+  data <- without_excluded(data, named)
   marks <- tolower(as.character(rows_of(data)[["repeat"]]))
   again <- marks %in% c("true", "t", "1")
   if ("repeat" %in% named || !any(again) || !all(is.na(marks) | marks %in% c("true", "t", "1", "false", "f", "0"))) {
@@ -145,6 +146,22 @@ without_repeats <- function(data, named) {
     "into repeat; to silence this warning, drop the rows"
   ), if (sum(again) == 1L) "One row" else paste(format(sum(again), big.mark = ","), "rows")), call. = FALSE)
   if (is.data.frame(data)) data[!again, , drop = FALSE] else data[!again, ]
+}
+
+#' The data without rows that have a reason in column `excluded`, with a warning
+#' @noRd
+without_excluded <- function(data, named) {
+  reason <- tolower(trimws(as.character(rows_of(data)[["excluded"]])))
+  marked <- !is.na(reason) & !reason %in% c("false", "f", "no", "n", "0", "0.0", "none", "")
+  if ("excluded" %in% named || !any(marked)) {
+    return(data)
+  }
+  warning(sprintf(
+    "%s excluded by column 'excluded' (%s); drop the rows to silence this warning, or the column to use them",
+    if (sum(marked) == 1L) "One row" else paste(format(sum(marked), big.mark = ","), "rows"),
+    paste(unique(reason[marked]), collapse = ", ")
+  ), call. = FALSE)
+  if (is.data.frame(data)) data[!marked, , drop = FALSE] else data[!marked, ]
 }
 
 # --- from columns to factors -------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..frames.cells import NumberedAlike, RepeatsExcluded
+    from ..frames.cells import NumberedAlike, RepeatsExcluded, RespondentsExcluded
     from .choice_bounds import bounds
     from .comparisons import (
         adjust,
@@ -46,6 +46,7 @@ __all__ = [
     "FewClusters",
     "NumberedAlike",
     "RepeatsExcluded",
+    "RespondentsExcluded",
     "adjust",
     "afcp",
     "amce",
@@ -88,7 +89,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "..frames.cells": ("NumberedAlike", "RepeatsExcluded"),
+    "..frames.cells": ("NumberedAlike", "RepeatsExcluded", "RespondentsExcluded"),
     ".comparisons": (
         "adjust",
         "conditional_amce",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.readers.aliases import EXCLUDED
 
 from ..frames.cells import REPEAT, key_columns, needed_columns, warn_of_shared_numbers, without_repeats
 from ..frames.stored import NEEDS_MEMORY, is_stored
@@ -35,9 +36,9 @@ def frame_of(request: EstimateRequest, data: Data, *, full: bool = False) -> pd.
     stored_names = column_names(path)
     choices = needed_columns(stored_names) if request.verb in MEANS and request.h0 is None else []
     columns = list(dict.fromkeys(name for name in (*named, *choices) if name))
-    marks = [REPEAT] if REPEAT in stored_names else []
+    marks = [name for name in (REPEAT, EXCLUDED) if name in stored_names]
     marks = [name for name in (*marks, *key_columns(stored_names, request.clusters)) if name not in columns]
-    categories = [*texts, *choices, *(name for name in marks if name != REPEAT)]
+    categories = [*texts, *choices, *(name for name in marks if name not in (REPEAT, EXCLUDED))]
     frame = _with_levels(read_parquet(path, columns + marks, categories), request, path)
     return _rows_without_repeats(frame, request, named).drop(columns=marks)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.readers.aliases import EXCLUDED, without_excluded
 from conjury.inference.tables.columns import coerce
 from conjury.inference.tables.schema import INSTRUMENT, KEYS, SUM_TOLERANCE
 
@@ -131,8 +132,39 @@ def is_repeat(data: pd.DataFrame) -> np.ndarray:
     return np.zeros(len(data), dtype=bool) if flags is None else flags.fillna(False).to_numpy(dtype=bool)
 
 
+class RespondentsExcluded(UserWarning):
+    """Rows of respondents with a reason in column ``excluded`` were left out of an estimate.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from conjury.analysis.conjoint import mm
+    >>> rows = pd.DataFrame({"pair_id": [1, 1, 2, 2, 3, 3], "tone": ["kind", "rude"] * 3,
+    ...     "chosen": [1, 0, 0, 1, 1, 0], "excluded": [None] * 4 + ["preview"] * 2})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = mm(rows, "chosen ~ tone", id="pair_id")
+    >>> RespondentsExcluded in [warning.category for warning in caught]
+    True
+    """
+
+
+def with_used_rows(data: pd.DataFrame, named: Collection[str | None] = ()) -> pd.DataFrame:
+    """Exclude rows with a reason in column ``excluded`` with a warning, unless ``named`` has that column."""
+    rows, notes = (data, []) if EXCLUDED in named else without_excluded(data)
+    if rows.empty and len(data):
+        raise InputError("All rows are excluded by column 'excluded'; correct or drop that column.")
+    for note in notes:
+        warn_caller(
+            f"{note.removesuffix('.')}. Drop the rows to silence this warning, or the column to use them.",
+            RespondentsExcluded,
+        )
+    return rows
+
+
 def without_repeats(data: pd.DataFrame, named: Collection[str | None] = ()) -> pd.DataFrame:
     """Exclude rows of repeated pairs with a warning; keep them where ``named`` columns hold ``repeat``."""
+    data = with_used_rows(data, named)
     mask = np.zeros(len(data), dtype=bool) if REPEAT in named else is_repeat(data)
     if not mask.any():
         return data

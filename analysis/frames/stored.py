@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.errors import InputError, require_installed
+from conjury.inference.readers.aliases import EXCLUDED, exclusion_reasons
 from conjury.inference.tables.parquet import levels_of_file
 
-from .cells import REPEAT, choice_keys, forced_size, is_repeat, warn_of_repeats
+from .cells import REPEAT, choice_keys, forced_size, is_repeat, warn_of_repeats, with_used_rows
 from .variables import listed
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def _version(metadata: Path) -> tuple[int, str]:
 
 
 def without_stored_repeats(stored: StoredTable, named: Sequence[str | None]) -> StoredTable:
-    """Exclude rows of repeated pairs as `without_repeats` does."""
+    """Exclude rows of repeated pairs, and of respondents who are excluded, as `without_repeats` does."""
+    stored = _with_used_rows(stored, named)
     table = stored.table
     if REPEAT not in table.columns or REPEAT in named:
         return stored
@@ -145,6 +147,21 @@ def without_stored_repeats(stored: StoredTable, named: Sequence[str | None]) -> 
     warn_of_repeats(int(counts["n"][mask].sum()), is_all=bool(mask.all()))
     values = counts[REPEAT][mask].tolist()
     return replace(stored, table=table.filter(~table[REPEAT].isin(values).fill_null(False)))
+
+
+def _with_used_rows(stored: StoredTable, named: Sequence[str | None]) -> StoredTable:
+    """Exclude rows with a reason in column ``excluded``, as `with_used_rows` does."""
+    table = stored.table
+    if EXCLUDED not in table.columns or EXCLUDED in named:
+        return stored
+    levels = fetched(table.select(EXCLUDED).distinct())
+    marked = exclusion_reasons(levels[EXCLUDED]).notna().to_numpy(dtype=bool)
+    if not marked.any():
+        return stored
+    is_marked = table[EXCLUDED].isin(levels[EXCLUDED][marked].tolist()).fill_null(False)
+    rows = fetched(table.filter(is_marked).select(EXCLUDED))
+    with_used_rows(pd.concat([rows, pd.DataFrame({EXCLUDED: [None]}, dtype=object)]))
+    return replace(stored, table=table.filter(~is_marked))
 
 
 def stored_chance(stored: StoredTable, outcome: str, clusters: Sequence[str]) -> float:

@@ -68,7 +68,9 @@ def work_of(
     """Plan the fit of a study: a conjoint, ratings, or labels with gold labels; people are counted last."""
     work = _work_of(loaded, options, gold, readings)
     data = loaded.variants[""] if isinstance(loaded.study, Study) else loaded.judgments
-    flow = people_flow(data, loaded.respondents)
+    excluded = loaded.excluded
+    people = data if excluded is None or excluded.empty else pd.concat([data, excluded], ignore_index=True)
+    flow = people_flow(people, loaded.respondents)
     if flow is None:
         return work
     step = AnalysisStep(FLOW, "People from recruited to analysed", partial(Result, flow, FLOW))

@@ -80,6 +80,8 @@ class LoadedStudy:
     # all main choices or judgments of a study with an instrument, with the facets under which they were
     # asked; those that only test judges are included
     asked: pd.DataFrame | None = None
+    # rows of the main choices by respondents who are excluded
+    excluded: pd.DataFrame | None = None
     # participations of people, one row each, from `respondents.parquet` beside the main data
     respondents: pd.DataFrame | None = None
 
@@ -202,6 +204,7 @@ def read_choices_of(
     tables: dict[str, pd.DataFrame] = {}
     sources: list[SourceFile] = []
     notes: list[str] = []
+    excluded: list[pd.DataFrame] = []
     for variant, files in {
         "": list(data),
         **{name: [file] for name, file in (variants or {}).items()},
@@ -211,7 +214,8 @@ def read_choices_of(
                 f"--variant {variant!r} cannot be part of a file name; use letters, digits and underscores."
             )
         name = f"{CHOICES}.{variant}" if variant else CHOICES
-        tables[name], read, assumed = _read_variant(study, variant, files, selection)
+        of_main = None if variant else excluded
+        tables[name], read, assumed = _read_variant(study, variant, files, selection, of_main)
         sources += read
         notes += assumed
     loaded = LoadedStudy(study, tables, tuple(sources), tuple(dict.fromkeys([*notes, *advice(study)])))
@@ -219,6 +223,7 @@ def read_choices_of(
         loaded,
         truth=_truth_of_choices(loaded),
         asked=_choices_with_facets(study, data, selection),
+        excluded=pd.concat(excluded, ignore_index=True) if excluded else None,
         respondents=_respondents(data),
     )
 
@@ -241,14 +246,23 @@ def _choices_with_facets(study: Study, data: Sequence[Path], selection: FileSele
 
 
 def _read_variant(
-    study: Study, variant: str, files: Sequence[Path], selection: FileSelection
+    study: Study,
+    variant: str,
+    files: Sequence[Path],
+    selection: FileSelection,
+    excluded: list[pd.DataFrame] | None = None,
 ) -> tuple[pd.DataFrame, list[SourceFile], list[str]]:
     """Read the files of one variant and keep the selected rows, with how many these are of each file."""
     _refuse_duplicate_files(files)
     assumed: dict[str, list[str]] = {str(file): [] for file in files}
     tables = {
         str(file): load_choices(
-            study, file, levels=selection.levels, renames=selection.renames, notes=assumed[str(file)]
+            study,
+            file,
+            levels=selection.levels,
+            renames=selection.renames,
+            notes=assumed[str(file)],
+            excluded=excluded,
         )
         for file in files
     }

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
-from conjury.inference.readers.aliases import MARKED, exclusion_reasons
+from conjury.inference.readers.aliases import EXCLUDED, MARKED, exclusion_reasons
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
@@ -38,7 +38,6 @@ from .scales import (
     with_items,
 )
 
-EXCLUDED = "excluded"  # column of importers: why a row is excluded, missing where it is not; or a flag
 REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]
 OPTIONAL = ("dimension", "prompt_id", "sample", "status", "panel", EXCLUDED)
 ORDERED = ("dimension", "item_id", "judge_id", "prompt_id", "sample")  # a table of an engine has no order

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..readers.aliases import without_excluded
 from ..readers.collected import CollectedData, with_study
 from ..readers.formats import CHOICES, JOINED, find_format
 from ..readers.prepare import as_of_study
@@ -33,7 +34,8 @@ def read_export(
         raise InputError(f"--format {form} contains no answers; import it with `conjury import`, then check.")
     if export_format.content == CHOICES:
         survey = export_format.load()(path)
-        choices, notes = survey.choices, list(survey.notes)
+        choices, of_excluded = without_excluded(survey.choices)
+        choices, notes = choices.reset_index(drop=True), [*survey.notes, *of_excluded]
         if isinstance(study, Study):
             choices, further = as_of_study(study, choices, str(path))
             notes += further

@@ -32,8 +32,11 @@ from .conjoint_tasks import (
     shown_levels,
     task_outcomes,
 )
-from .exclusion_rules import counts
+from .exclusion_rules import Rules, counts, excluded_notes, row_exclusions
+from .imported_ratings import Imported, anonymise
+from .qualtrics import TIMES, exclusion_marks
 from .text_tables import numbers_or_text, require_column
+from .wide import read_seconds
 
 PERSONAL = (
     *("IPAddress", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference"),
@@ -57,7 +60,7 @@ class Survey:
     labels : DataFrame
         ``attribute, level, attribute_id, level_id``, in the order of the attributes and levels.
     respondents, tasks : int
-        Respondents with choices or empty tasks, and tasks of each without the repeat.
+        Respondents with choices or empty tasks who are not excluded, and tasks of each without the repeat.
     repeat_first : bool
         Whether the first task is shown again.
     notes : tuple of str
@@ -94,6 +97,9 @@ def read_qualtrics(
     covariates: Sequence[str] | None = None,
     prefix: str | None = None,
     id: str = "ResponseId",
+    rules: Rules | None = None,
+    duration: str | None = None,
+    anonymous: bool = False,
 ) -> Survey:
     r"""Read a wide export of a conjoint survey with two profiles per task as choices.
 
@@ -124,13 +130,21 @@ def read_qualtrics(
         First part of the conjoint columns where there are several sets.
     id : str
         Column that identifies respondents.
+    rules : Rules, optional
+        Attention checks, least seconds, and reasons of Qualtrics that do not count.
+    duration : str, optional
+        Column with the seconds per respondent; by default that of Qualtrics.
+    anonymous : bool
+        Whether respondents are called r001, r002, ... in place of their ids.
 
     Returns
     -------
     Survey
         Two rows for each task that a respondent saw, in the order of the file. ``profile_id`` numbers
         the profiles shown; those of a repeated task carry the numbers of the first time and ``repeat`` is
-        true. A task without an answer has status missing.
+        true. A task without an answer has status missing. Where respondents are excluded (previews, tests,
+        spam, unfinished, probable bots, fraud and duplicates, speed, failed checks), ``excluded`` has the
+        reason.
 
     Raises
     ------
@@ -160,6 +174,9 @@ def read_qualtrics(
     frame = _long_table(export, table, levels, tasks, picks, repeat is not None and flipped)
     row = frame.pop("_row").to_numpy()
     frame.insert(0, "judge_id", export.table[id].to_numpy()[row])
+    excluded = _exclusions(export, rules or Rules(), duration)
+    if excluded.notna().any():
+        frame["excluded"] = excluded.to_numpy()[row]
     for name, task_columns in named.items():
         frame[name] = _further_outcome(export, task_columns, frame, row)
     covariate_names, notes = _covariates(export, {id, *outcome_columns, *columns}, covariates)
@@ -170,6 +187,8 @@ def read_qualtrics(
         f"Column {old} is renamed {new}, since choices have their own column {old}."
         for old, new in renamed.items()
     ]
+    if anonymous:
+        frame = anonymise(Imported(frame, ())).judgments
     for name in ("pair_id", "repeat_of"):
         frame[name] = frame["judge_id"].astype("string") + frame[name]
     valid = validate(frame, "choices", export.source)
@@ -177,13 +196,14 @@ def read_qualtrics(
         f"{sides[0]!r} is the first profile (position A), {sides[1]!r} the second (position B).",
         _repeat_note(repeat, export, flipped),
     ]
+    is_used = valid["excluded"].isna() if "excluded" in valid else pd.Series(True, index=valid.index)
     return Survey(
         valid,
         table,
-        int(valid["judge_id"].nunique()),
+        int(valid["judge_id"][is_used].nunique()),
         len(export.tasks),
         repeat is not None and repeat.task == 0,
-        (*assumed, *_gaps(export, valid), *notes),
+        (*assumed, *_gaps(export, valid), *_excluded(valid), *notes),
     )
 
 
@@ -332,6 +352,32 @@ def _covariates(
         "keep them."
     ]
     return [name for name in candidates if name not in personal], notes if personal else []
+
+
+def _exclusions(export: Export, rules: Rules, duration: str | None) -> pd.Series[Any]:
+    """Why each respondent is excluded, missing for those who are not."""
+    table, source = export.table, export.source
+    if duration is not None:
+        require_column(table, duration, source, "--duration")
+    column = duration or TIMES["duration"]
+    seconds = read_seconds(table[column], source) if column in table else None
+    unknown = pd.Series(pd.NA, index=table.index, dtype="Float64")
+    return row_exclusions(
+        table, exclusion_marks(table), rules, source, unknown if seconds is None else seconds
+    )
+
+
+def _excluded(choices: pd.DataFrame) -> list[str]:
+    """How many choices by how many respondents each reason excludes."""
+    if "excluded" not in choices:
+        return []
+    first = choices[(choices["position"] == POSITIONS[0]).to_numpy(dtype=bool)]
+    notes = excluded_notes(first["excluded"], first["judge_id"], unit="choice")
+    return [
+        *notes,
+        "Excluded respondents stay in the table with the reason in column 'excluded', and no analysis "
+        "uses them; --ignore REASON keeps those of a reason of Qualtrics.",
+    ]
 
 
 def _repeat_note(repeat: Repeat | None, export: Export, flipped: bool) -> str:

@@ -215,6 +215,44 @@ def failed_items(long: pd.DataFrame, checks: Sequence[GoldQuestion], source: str
     return join_reasons(reasons, long.index)
 
 
+def row_exclusions(
+    table: pd.DataFrame,
+    marks: pd.DataFrame,
+    rules: Rules,
+    source: str,
+    duration: pd.Series[Any] | None = None,
+) -> pd.Series[Any]:
+    """Why each row of an export is excluded (marks of its program, speed, failed checks), else missing."""
+    # `marks` has one column per reason of the program, true where it applies; `duration` is in seconds, and
+    # None where speed is judged later, rating by rating.
+    names = [str(name) for name in marks]
+    for name in rules.ignore:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise InputError(
+                f"--ignore '{name}' is not a reason in this export{hint}; use {listed(names) or 'none'}."
+            )
+    reasons = [
+        reason_where(marks[name].set_axis(table.index), name) for name in names if name not in rules.ignore
+    ]
+    reasons.append(failed_checks(table, rules.checks, source))
+    if duration is not None:
+        reasons.append(too_fast(duration, rules, source))
+    return join_reasons(reasons, table.index)
+
+
+def too_fast(duration: pd.Series[Any], rules: Rules, source: str) -> pd.Series[Any]:
+    """The reason by row where the answer took less than the rules allow, missing elsewhere."""
+    if rules.min_seconds is None:
+        return reason_where(pd.Series(False, index=duration.index), TOO_FAST)
+    if duration.isna().all():
+        raise InputError(
+            f"{source}: no column contains how long people took; name it with --duration, or omit "
+            "--min-seconds."
+        )
+    return reason_where((duration < rules.min_seconds).fillna(False), TOO_FAST)
+
+
 def reason_where(bad: pd.Series[Any], reason: str) -> pd.Series[Any]:
     """``reason`` where ``bad`` is true, else missing."""
     return pd.Series(pd.NA, index=bad.index, dtype="string").mask(bad.astype(bool), reason)
@@ -230,11 +268,13 @@ def join_reasons(reasons: Iterable[pd.Series[Any]], index: pd.Index[Any]) -> pd.
     return result
 
 
-def excluded_notes(excluded: pd.Series[Any], judges: pd.Series[Any], noun: str = "respondent") -> list[str]:
+def excluded_notes(
+    excluded: pd.Series[Any], judges: pd.Series[Any], noun: str = "respondent", unit: str = "rating"
+) -> list[str]:
     """How many ratings by how many respondents each reason excludes."""
     parts = excluded.dropna().str.split("; ").explode()
     return [
-        f"Excluded as {reason}: {counted(len(rows), 'rating')} by "
+        f"Excluded as {reason}: {counted(len(rows), unit)} by "
         f"{counted(judges.loc[rows.index].nunique(), noun)}."
         for reason, rows in parts.groupby(parts, sort=False)
     ]

@@ -13,7 +13,6 @@ from ..readers.aliases import exclusion_reasons
 from ..tables.columns import as_text
 from ..tables.schema import JUDGE_KINDS, TABLES, validate
 from .exclusion_rules import (
-    TOO_FAST,
     Rules,
     counts,
     excluded_notes,
@@ -21,6 +20,7 @@ from .exclusion_rules import (
     join_reasons,
     reason_where,
     to_values,
+    too_fast,
 )
 from .rating_columns import Layout, rename_ids
 from .text_tables import to_utc
@@ -79,13 +79,8 @@ def finish_import(
     frame, repeat_reason = _number_repeats(frame, rules.again, source, distinct)
     reasons = [exclusion_reasons(frame["excluded"])] if "excluded" in frame else []
     reasons += [failed_items(frame, rules.check_items, source), repeat_reason]
-    if rules.min_seconds is not None:
-        if "duration" not in frame or frame["duration"].isna().all():
-            raise InputError(
-                f"{source}: no column contains how long people took; name it with --duration, or omit "
-                "--min-seconds."
-            )
-        reasons.append(reason_where((frame["duration"] < rules.min_seconds).fillna(False), TOO_FAST))
+    unknown = pd.Series(pd.NA, index=frame.index, dtype="Float64")
+    reasons.append(too_fast(frame.get("duration", unknown), rules, source))
     frame["excluded"] = join_reasons(reasons, frame.index)
     further_columns = [name for name in frame if name not in (*LEADING, "raw", "row", "column")]
     valid = validate(

@@ -13,7 +13,7 @@ from ..errors import InputError, did_you_mean, listed
 from ..readers.judgments import like_models
 from ..tables.columns import refuse
 from ..tables.schema import JUDGE_KINDS
-from .exclusion_rules import Rules, failed_checks, join_reasons, reason_where
+from .exclusion_rules import Rules, row_exclusions
 from .imported_ratings import PERSON, TAKEN, Imported, finish_import
 from .rating_columns import Layout, RatingColumn, find_places, odd_columns, rename_ids
 from .text_tables import numbers_or_text, require_column, text_key, to_numbers
@@ -218,24 +218,11 @@ def _drop_unseen(
 def _row_columns(answers: WideExport, layout: Layout, rules: Rules) -> pd.DataFrame:
     """Marks, times and further columns of each row of the export."""
     table, source = answers.table, answers.source
-    marks = [str(name) for name in answers.reasons]
-    for name in rules.ignore:
-        if name not in marks:
-            hint = did_you_mean(name, marks)
-            raise InputError(
-                f"--ignore '{name}' is not a reason in this export{hint}; use {listed(marks) or 'none'}."
-            )
-    reasons = [
-        reason_where(answers.reasons[name].set_axis(table.index), name)
-        for name in marks
-        if name not in rules.ignore
-    ]
-    reasons.append(failed_checks(table, rules.checks, source))
-    columns = {"excluded": join_reasons(reasons, table.index)}
+    columns = {"excluded": row_exclusions(table, answers.reasons, rules, source)}
     times = answers.times
     if layout.duration is not None:
         require_column(table, layout.duration, source, "--duration")
-        times = times.assign(duration=_seconds(table[layout.duration], source))
+        times = times.assign(duration=read_seconds(table[layout.duration], source))
     columns |= {str(name): times[name] for name in times if times[name].notna().any()}
     if layout.panel is not None:
         columns["panel"] = table[layout.panel].astype("string")
@@ -248,7 +235,8 @@ def _row_columns(answers: WideExport, layout: Layout, rules: Rules) -> pd.DataFr
     return pd.DataFrame(columns)
 
 
-def _seconds(cells: pd.Series[Any], source: str) -> pd.Series[Any]:
+def read_seconds(cells: pd.Series[Any], source: str) -> pd.Series[Any]:
+    """Seconds of a column; InputError where a cell is no number."""
     numbers = to_numbers(cells)
     bad = (numbers.isna() & cells.notna()).to_numpy(dtype=bool)
     if bad.any():

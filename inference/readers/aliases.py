@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..errors import did_you_mean, listed
+from ..errors import counted, did_you_mean, listed
 from ..tables.columns import as_text, plain, refuse
 
 if TYPE_CHECKING:
     from ..study.models import AnyStudy, ItemStudy
     from ..study.study_fields import Judge, Prompt
 
+EXCLUDED = "excluded"  # column of importers: why a row is excluded, missing where it is not; or a flag
 MARKED = "marked as excluded"  # reason of a flag, which gives none
 YES = ("true", "t", "yes", "y", "1", "1.0")
 NO = ("false", "f", "no", "n", "0", "0.0", "none", "")
@@ -64,6 +65,20 @@ def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
     text = as_text(column).str.strip()
     word = text.str.casefold()
     return text.mask(word.isin(YES), MARKED).mask(word.isin(NO))
+
+
+def without_excluded(rows: pd.DataFrame, noun: str = "row") -> tuple[pd.DataFrame, list[str]]:
+    """The rows that are not marked in column ``excluded``, and how many each reason excludes."""
+    if EXCLUDED not in rows:
+        return rows, []
+    reasons = exclusion_reasons(rows[EXCLUDED])
+    mask = reasons.notna().to_numpy(dtype=bool)
+    if not mask.any():
+        return rows, []
+    parts = reasons[mask].astype(object).str.split("; ").explode().value_counts(sort=False)
+    causes = listed(f"{reason} {n:,}" for reason, n in parts.items())
+    text = f"{counted(int(mask.sum()), noun)} excluded by column '{EXCLUDED}' ({causes})."
+    return rows[~mask], [text]
 
 
 def _require_values(values: pd.Series[str], source: str, remedy: str) -> pd.Series[str]:

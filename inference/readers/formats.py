@@ -44,7 +44,7 @@ LONG = WIDE | {"value", "dimension"}
 CONJOINT = frozenset(
     (
         *("outcomes", "repeated", "flipped", "first", "second", "labels", "prefix", "draft_study"),
-        *("id_column", "covariates"),
+        *("id_column", "covariates", "check", "min_seconds", "ignore", "duration", "anonymise"),
     )
 )
 FORMATS = (

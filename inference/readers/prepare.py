@@ -14,6 +14,7 @@ from ..errors import InputError, did_you_mean, listed
 from ..study.models import Study
 from ..tables.columns import as_text, coerce, refuse, resolve_levels
 from ..tables.schema import PROBABILITY
+from .aliases import without_excluded
 from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
 from .ordinary_answers import ordinary_answers
 
@@ -157,8 +158,10 @@ def load_choices(
     renames: Mapping[str, str] | None = None,
     notes: list[str] | None = None,
     ordinary: bool = True,
+    excluded: list[pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """Read any tidy choices table as choices of a study; ``notes`` receives what was assumed."""
+    # `excluded` receives the rows of respondents who are marked as excluded.
     # Stimuli that the file numbers within a level get ids of their own (`politics_07`); derived attributes
     # are added or checked; answers without a choice follow the study's refusal policy.
     attributes = {attribute.id: study.levels(attribute.id) for attribute in study.attributes}
@@ -169,7 +172,13 @@ def load_choices(
     judge_kinds = {judge.id: judge.kind for judge in study.judges}
     assumed: list[str] = []
     choices = read_choices(path, attributes, further, renames, study.column_aliases, judge_kinds, assumed)
-    choices, policy = as_of_study(study, choices, str(path), ordinary=ordinary)
+    usable, of_excluded = without_excluded(choices)
+    if excluded is not None:
+        excluded.append(choices.drop(index=usable.index))
+    if usable.empty:
+        raise InputError(f"{path}: all rows are excluded by column 'excluded'; keep some of them.")
+    assumed += [f"{Path(path).name}: {note}" for note in of_excluded]
+    choices, policy = as_of_study(study, usable.reset_index(drop=True), str(path), ordinary=ordinary)
     if notes is not None:
         notes += [note.replace(str(path), Path(path).name) for note in assumed] + policy
     return choices

@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.cells import with_used_rows
 from ...frames.passport import Situation, coverage_notes
 from ...frames.variables import require_column
 from ...numerics.bootstrap import resampled_sums
@@ -165,6 +166,7 @@ def reliability(
         require_column(choices, name)
         if name in _KEYS:
             raise InputError(f"by names {name!r}, which is a column of the result; rename it in the data.")
+    choices = with_used_rows(choices, grouping)
     repeats = find_repeats(choices, outcome=outcome, features=features)
     rng = np.random.default_rng(seed)
     keys = ["judge", "prompt", *grouping]

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.cells import with_used_rows
 from ...frames.rounding import percentage
 from ...frames.variables import Formula
 from ...numerics.intervals import SHARE, UNBOUNDED
@@ -89,6 +90,7 @@ def projoint(
         raise InputError(f"estimand is {estimand!r}; give 'mm' or 'amce'.")
     request = make_request(estimand, formula, id=id, alpha=alpha)
     outcome = request.formula.outcome
+    choices = with_used_rows(choices)
     pairs = find_repeats(choices, outcome=outcome).pairs.drop_duplicates("judge_id")
     agree = np.full(len(choices), np.nan)
     agree[pairs["row_a"]] = agree[pairs["row_b"]] = pairs["same"]

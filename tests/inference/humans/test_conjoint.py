@@ -12,8 +12,9 @@ import pytest
 from cases import cases
 from shared_folder import SHARED
 
+from conjury.analysis.conjoint import RespondentsExcluded, mm
 from conjury.inference.errors import InputError
-from conjury.inference.humans import Survey, draft_study, make_ids, read_qualtrics
+from conjury.inference.humans import Rules, Survey, draft_study, make_ids, read_checks, read_qualtrics
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import load_study
 from conjury.inference.tables import write_table
@@ -147,6 +148,57 @@ def test_a_broken_export_or_a_wrong_option_is_refused_with_its_cell(tmp_path, co
     assert message.startswith(str(path))
     assert problem in message
     assert "\n" not in message
+
+
+MARKED = PLAIN.assign(
+    Status=["Survey Preview", "IP Address", "8", "IP Address"],
+    Finished=["True", "True", "True", "0"],
+    Q9=["4", "4", "4", "4"],
+)
+
+
+def test_respondents_that_qualtrics_marks_are_excluded_by_the_rule_of_ratings(survey, tmp_path):
+    path = edited(tmp_path, MARKED)
+    marked = read_qualtrics(path)
+    assert marked.respondents == 1
+    assert set(of_judge(marked, "R_1", "excluded")) == {"preview"}
+    assert set(of_judge(marked, "R_2", "excluded")) == {None}
+    assert "Excluded as preview: 3 choices by 1 respondent." in marked.notes
+    assert len(marked.choices) == len(survey.choices)
+    ignored = read_qualtrics(path, rules=Rules(ignore=["preview", "spam", "unfinished"]))
+    assert "excluded" not in ignored.choices
+    with pytest.raises(InputError, match="'previews' is not a reason in this export"):
+        read_qualtrics(path, rules=Rules(ignore=["previews"]))
+    assert "excluded" not in survey.choices
+
+
+def test_speeders_and_failed_checks_of_a_conjoint_are_excluded_and_ids_are_replaced(tmp_path):
+    seconds = ["200", "20", "300", "400"]
+    table = PLAIN.assign(**{"Duration (in seconds)": seconds}, Q9=["4", "4", "1", "4"])
+    rules = Rules(min_seconds=60, checks=read_checks(["Q9=4"]))
+    excluded = read_qualtrics(edited(tmp_path, table), rules=rules, anonymous=True).choices
+    assert set(excluded.groupby("judge_id")["excluded"].first().dropna()) == {"too fast", "failed check Q9"}
+    assert not excluded.astype("string").apply(lambda cells: cells.str.contains("R_")).any(axis=None)
+    with pytest.raises(InputError, match="no column contains how long people took"):
+        read_qualtrics(EXPORT, rules=Rules(min_seconds=60))
+
+
+def test_no_door_uses_respondents_who_are_excluded(tmp_path):
+    choices = read_qualtrics(edited(tmp_path, MARKED), rules=Rules(ignore=["spam", "unfinished"])).choices
+    used_by_hand = choices[choices["excluded"].isna()]
+    with pytest.warns(RespondentsExcluded, match="6 rows excluded by column 'excluded' .preview 6.."):
+        means = mm(choices, "chosen ~ curse_word", id="pair_id")
+    by_hand = mm(used_by_hand.drop(columns="excluded"), "chosen ~ curse_word", id="pair_id")
+    assert means.frame["estimate"].tolist() == by_hand.frame["estimate"].tolist()
+    for name in ("choices.parquet", "choices.csv"):
+        write_table(choices, tmp_path / name)
+        (tmp_path / "study.yaml").write_text(
+            draft_study(read_qualtrics(EXPORT), "posts", "x.csv"), encoding="utf-8"
+        )
+        notes: list[str] = []
+        loaded = load_choices(load_study(tmp_path / "study.yaml"), tmp_path / name, notes=notes)
+        assert len(loaded) == len(used_by_hand)
+        assert f"{name}: 6 rows excluded by column 'excluded' (preview 6)." in notes
 
 
 def test_a_drafted_study_takes_the_choices(survey, tmp_path):
