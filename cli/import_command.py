@@ -134,7 +134,7 @@ def _import_choices(export: Path, out: Path, reader: Format, options: ExportOpti
 def _import_judgments(export: Path, out: Path, reader: Format, options: ExportOptions) -> None:
     """Read an export of ratings, join demographics, write judgments, and print the notes."""
     from conjury.inference.humans import anonymise
-    from conjury.inference.tables.files import write_table
+    from conjury.inference.tables.reading.companion_levels import write_with_levels
     from conjury.inference.tables.writing import is_private
 
     if reader.content == JOINED:
@@ -148,9 +148,11 @@ def _import_judgments(export: Path, out: Path, reader: Format, options: ExportOp
             imported = find_format("prolific", False).load()(imported, options.prolific)
     if options.anonymise:
         imported = anonymise(imported)
-    write_table(imported.judgments, out, private=is_private(export))
+    beside = write_with_levels(imported.judgments, out, private=is_private(export))
     console.print(_summary(imported.judgments, out))
     _print_notes(imported.notes)
+    if beside is not None:
+        console.print(f"  Labels that look like missing cells, and orders of labels, are in {beside}.")
 
 
 def _print_notes(notes: Sequence[str]) -> None:

@@ -156,7 +156,7 @@ def load_judgments(
     if study is not None:
         _check_dimensions(valid, study, str(path))
     else:
-        valid, entries = _with_labels(valid, rules, str(path))
+        valid, entries = _with_labels(valid, reading.rules, str(path))
         account = account.adding(entries)
     if notes is not None:
         notes += account.notes()
@@ -205,11 +205,14 @@ def _with_labels(
     entries: list[AccountEntry] = []
     values = frame["value"].astype(object)
     orders: list[tuple[str, ...]] = []
-    for dimension in frame["dimension"].dropna().unique():
+    dimensions = frame["dimension"].dropna().unique()
+    for dimension in dimensions:
         mask = (is_valid & (frame["dimension"] == dimension)).fillna(False).to_numpy(dtype=bool)
         if not mask.any():
             continue
-        levels = rules.order_of(str(dimension))
+        levels = rules.order_of(
+            "value" if len(dimensions) == 1 and "value" in rules.levels else str(dimension)
+        )
         of_dimension = replace(rules, levels={"value": levels} if levels else {})
         answers = read_answers(
             {"value": frame["value"][mask]}, of_dimension, source=source, rows=np.flatnonzero(mask)

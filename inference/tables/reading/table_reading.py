@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import InputError, counted, did_you_mean, listed
-from ..columns import as_text
+from ..columns import as_text, companion
 from ..frames import to_pandas
 from ..limits import reading
 from ..safe_text import printable
 from .account import AccountEntry, ReadingAccount
 from .cell_rules import is_nothing, key_of, number_of
-from .containers import TEXT_FORMATS, FileContent, open_content
+from .containers import STANDARD_INPUT, TEXT_FORMATS, FileContent, open_content
 from .delimited import read_delimited
 from .json_rows import read_json_lines, read_json_table
 from .reading_rules import ReadingRules
@@ -121,8 +121,10 @@ def read(source: Any, options: ReadingRules | None = None, name: str = "table") 
         frame = frame.reset_index(drop=True).rename(columns=str)
     else:
         content = source if isinstance(source, FileContent) else open_content(source, options.form)
+        options, beside = _with_levels_beside(source, options)
         form, label = content.form, content.source
         frame, account = _read_content(content, options, account)
+        account = account.adding(beside)
     _refuse_double(frame, label)
     if frame.empty:
         raise InputError(f"{label}: the table has no rows; give one with rows.")
@@ -133,6 +135,20 @@ def read(source: Any, options: ReadingRules | None = None, name: str = "table") 
     if form in TEXT_FORMATS:
         frame = _with_numbers(frame)
     return TableReading(frame, account.adding([*missing, *excluded]), label, form, options)
+
+
+def _with_levels_beside(source: Any, options: ReadingRules) -> tuple[ReadingRules, list[AccountEntry]]:
+    """The rules with the levels of NAME.levels.json beside NAME.csv, which count as stated."""
+    from .companion_levels import levels_beside
+
+    if isinstance(source, FileContent) or str(source) == STANDARD_INPUT:
+        return options, []
+    levels = levels_beside(Path(source), options)
+    if not levels:
+        return options, []
+    names = listed((f"'{name}'" for name in levels), 4)
+    sentence = f"The levels of {names} are those of {companion(source, 'levels').name}."
+    return replace(options, levels={**levels, **options.levels}), [AccountEntry("order", sentence)]
 
 
 def _read_content(

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.reading import ReadingRules, TableReading, read, read_answers
+from conjury.inference.tables.reading.companion_levels import write_with_levels
 from tests.support.absent import run_without
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="extra `files`")
@@ -236,3 +237,20 @@ def test_without_its_reader_a_workbook_is_refused_with_the_extra(tmp_path: Path)
     assert result.returncode != 0
     assert "pip install 'conjury[files]'" in result.stderr
     assert issubclass(MissingDependency, Exception)
+
+
+def test_levels_beside_a_csv_are_stated_levels(tmp_path: Path) -> None:
+    labels = ["None", "NA", "Hate", "NA", "None", "Hate"]
+    frame = pd.DataFrame({"item_id": ["a", "b", "NA", "d", "e", "f"], "value": labels})
+    beside = write_with_levels(frame, tmp_path / "labels.csv")
+    assert beside == tmp_path / "labels.levels.json"
+    reading = read(tmp_path / "labels.csv")
+    assert reading.frame["value"].tolist() == labels
+    assert reading.frame["item_id"].tolist()[2] == "NA"
+    assert "The levels of 'item_id', 'value' are those of labels.levels.json." in reading.account.lines()
+    assert not reading.account.guesses()
+    missing = read(tmp_path / "labels.csv", ReadingRules(missing=["NA"]))
+    assert missing.frame["value"].isna().sum() == 2
+    write_with_levels(frame.assign(value="x", item_id="b"), tmp_path / "labels.csv")
+    assert read(tmp_path / "labels.csv").rules.levels == {}
+    assert write_with_levels(frame, tmp_path / "labels.parquet") is None
