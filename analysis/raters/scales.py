@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -126,7 +126,11 @@ def value_rules(
     if is_labels:
         return ReadingRules(missing=texts, levels={VALUE: tuple(map(str, names))}, scale="ordinal")
     # A number of the scale is an answer, whatever it looks like; those off it are refused by `scale_of`.
-    levels = {VALUE: tuple(f"{value:g}" for value in _allowed(scale))} if scale is not None else {}
+    levels = (
+        {VALUE: tuple(f"{value:g}" for value in _allowed(cast("Sequence[float]", scale)))}
+        if scale is not None
+        else {}
+    )
     return ReadingRules(missing=texts, levels=levels, scale="interval" if levels else kind)
 
 
