@@ -123,7 +123,7 @@ def run_analysis(
     show(result.frame)
     for _, further in more.values():
         print_frame(further.frame)
-    print_notes(result.notes, judged.results)
+    print_notes([*(loaded.notes if loaded.files else ()), *result.notes], judged.results)
     print_next(judged.results)
 
 

@@ -99,7 +99,12 @@ def is_nothing(text: str) -> bool:
 
 def is_code(text: str) -> bool:
     """Whether a text usually means that there is no answer, or is the sentence of one who refuses."""
-    return text.casefold() in CODES or _REFUSAL.search(text.replace("\u2019", "'")) is not None
+    return text.casefold() in CODES or is_refusal(text)
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a text is a sentence by which people and models refuse to answer."""
+    return _REFUSAL.search(text.replace("\u2019", "'")) is not None
 
 
 def number_codes(values: Sequence[float]) -> list[float]:

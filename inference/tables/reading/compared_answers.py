@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ...errors import InputError, counted, did_you_mean, listed
 from ..safe_text import printable
 from .account import MOST_CELLS, AccountEntry
-from .cell_rules import is_code, is_nothing, key_of, mostly_numbers, number_codes, number_of
+from .cell_rules import is_code, is_nothing, is_refusal, key_of, mostly_numbers, number_codes, number_of
 from .reading_rules import ReadingRules
 
 Codes = NDArray[np.int64]
@@ -170,6 +171,13 @@ def quoted(text: str) -> str:
     return f"'{text}'" if len(text) <= LONGEST else f"'{text[:LONGEST]}...'"
 
 
+def as_argument(text: str) -> str:
+    """A text as an argument of a command: whole, in quotes that a shell understands."""
+    if "'" not in text:
+        return f"'{text}'"
+    return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
+
+
 def _text_of(value: object) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
@@ -249,15 +257,17 @@ def _ask(column: DistinctTexts, places: Sequence[int], source: str) -> NoReturn:
     """Refuse texts that may be labels or no answers, and name both remedies."""
     texts = [column.texts[place] for place in places]
     total = int(column.counts[list(places)].sum())
-    answers = [text for place, text in enumerate(column.texts) if place not in places]
-    remedies = " ".join(f"--missing '{text}'" for text in texts[:3])
-    phrase = f"which may be no {'answers' if len(texts) > 1 else 'answer'}; if so, state {remedies}"
+    answers = {key_of(text): text for place, text in enumerate(column.texts) if place not in places}
+    missing = " ".join(f"--missing {as_argument(text)}" for text in texts[:3])
+    phrase = f"which may be no {'answers' if len(texts) > 1 else 'answer'}; if so, state {missing}"
     are_numbers = bool(answers) and all(number_of(text) is not None for text in answers)
-    if are_numbers and any(number_of(text) is None for text in texts):
+    if any(is_refusal(text) for text in texts) or (
+        are_numbers and any(number_of(text) is None for text in texts)
+    ):
         remedy = "else correct it"
     else:
-        example = ",".join([*answers[:3], *(["..."] if len(answers) > 3 else []), *texts[:3]])
-        remedy = f"and if they are labels, name all labels with --levels '{example}'"
+        labels = [*list(answers.values())[:3], *(["..."] if len(answers) > 3 else []), *texts[:3]]
+        remedy = f"and if they are labels, name all labels with --levels {as_argument(','.join(labels))}"
     raise InputError(
         f"{source}: column '{column.name}' contains {listed(map(quoted, texts), MOST_CELLS)} in "
         f"{counted(total, 'cell')} (first in row {column.row_of(places[0]):,}), {phrase}, {remedy}."
@@ -306,8 +316,8 @@ def _refuse_few_words(column: DistinctTexts, source: str) -> None:
     more = f" (and {listed(further, 4)})" if further else ""
     raise InputError(
         f"{source}: column '{column.name}' contains {quoted(text)} in row {column.row_of(words[0]):,}{more}, "
-        f"while most of its cells are numbers; if it is no answer, state it as --missing '{text}', else "
-        "correct it, or compare all answers as labels with --scale nominal."
+        f"while most of its cells are numbers; if it is no answer, state it as --missing "
+        f"{as_argument(text)}, else correct it, or compare all answers as labels with --scale nominal."
     )
 
 
@@ -318,8 +328,8 @@ def _numbers(column: DistinctTexts, source: str) -> Floats:
         if value is None:
             raise InputError(
                 f"{source}: column '{column.name}' contains {quoted(text)} in row {column.row_of(place):,}, "
-                f"which is no number; state it as --missing '{text}' if it is no answer, correct it, or use "
-                "--scale nominal."
+                f"which is no number; state it as --missing {as_argument(text)} if it is no answer, correct it, "
+                "or use --scale nominal."
             )
         values.append(value)
     return np.array([*values, np.nan])[column.code]
