@@ -328,8 +328,8 @@ def _numbers(column: DistinctTexts, source: str) -> Floats:
         if value is None:
             raise InputError(
                 f"{source}: column '{column.name}' contains {quoted(text)} in row {column.row_of(place):,}, "
-                f"which is no number; state it as --missing {as_argument(text)} if it is no answer, correct it, "
-                "or use --scale nominal."
+                f"which is no number; state it as --missing {as_argument(text)} if it is no answer, correct "
+                "it, or use --scale nominal."
             )
         values.append(value)
     return np.array([*values, np.nan])[column.code]
