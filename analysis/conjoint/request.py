@@ -174,6 +174,8 @@ def _check_vcov(options: Mapping[str, Any]) -> None:
 
 def _column_names(value: Any, option: str) -> tuple[str, ...]:
     values = value if isinstance(value, list | tuple) else [value]
+    if isinstance(value, str) and value.startswith("~"):  # a formula of one side: ~respondent + pair
+        values = [part.strip() for part in value.removeprefix("~").split("+")]
     names = tuple(name for item in values if (name := _column_name(item, option)))
     if len(set(names)) < len(names):
         raise InputError(f"{option} names a column twice: {list(names)}; name each once.")

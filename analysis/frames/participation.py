@@ -1,11 +1,15 @@
-"""People of a study from recruited to analysed, counted by why they are not among the next."""
+"""How many people and choices there are: from recruited to analysed, and behind each estimate."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import pandas as pd
 
 from conjury.inference.readers.aliases import exclusion_reasons
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.schema import KEYS
 
 from .vocabulary import HUMAN
 
@@ -15,6 +19,8 @@ MAIN = (STARTED, RECORDED, FINISHED, ANALYSED)
 NO_ANSWER, ELSEWHERE = "no valid answer", "not in the data"
 COMPLETE = "finished"  # state of a respondent
 COLUMNS = ["step", "reason", "n"]
+CHOICE = [name for name in KEYS["choices"] if name != "position"]  # columns that name a choice
+RESPONDENT = "judge_id"
 
 
 def people_flow(data: pd.DataFrame, respondents: pd.DataFrame | None = None) -> pd.DataFrame | None:
@@ -55,3 +61,38 @@ def _reasons(people: pd.DataFrame) -> pd.Series[str]:
         reasons = marks.dropna().astype(str)
         result[str(name)] = "" if name in analysed else (reasons.iloc[0] if len(reasons) else NO_ANSWER)
     return pd.Series(result, dtype="object").astype(str)
+
+
+def design_effect(weights: np.ndarray, units: np.ndarray | None = None) -> float | None:
+    """Kish's design effect of weights (n,) above 0: n sum(w^2) / sum(w)^2; None without any."""
+    # Where each unit (n,), such as a respondent, has one weight, it counts once however many rows it has.
+    counts = weights > 0
+    weights = weights[counts]
+    if not len(weights):
+        return None
+    if units is not None:
+        by_unit = pd.Series(weights).groupby(units[counts], sort=False)
+        if (by_unit.min() == by_unit.max()).all():
+            weights = by_unit.first().to_numpy()
+    return float(len(weights) * (weights**2).sum() / weights.sum() ** 2)
+
+
+@dataclass(frozen=True)
+class SampleSizes:
+    """Choices and respondents with a row that an analysis uses; None where columns do not tell."""
+
+    n_used: int = 0  # rows, one for each profile
+    n_choices: int | None = None
+    n_respondents: int | None = None  # None for a model, too
+
+
+def sample_sizes(rows: pd.DataFrame, outcome: str, kind: str, weights: str | None = None) -> SampleSizes:
+    """Count the choices with an outcome and a weight above 0, and who made them."""
+    has_answer = rows[outcome].notna()
+    if weights is not None and kind == HUMAN:
+        has_answer &= rows[weights] > 0
+    rows = rows[has_answer.to_numpy(dtype=bool)]
+    keys = [name for name in CHOICE if name in rows]
+    n_choices = None if "pair_id" not in keys else int((~rows.duplicated(keys)).sum())
+    counted = kind == HUMAN and RESPONDENT in rows
+    return SampleSizes(len(rows), n_choices, int(rows[RESPONDENT].nunique()) if counted else None)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Number
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,6 +26,7 @@ def warn_caller(message: str, category: type[UserWarning] = UserWarning) -> None
     warnings.warn(message, category, stacklevel=depth)
 
 
+CHOSEN_AS_NUMBER = "convert it, with 1 for the chosen profile and 0 for the other if it is a choice"
 _EXAMPLE = "write it as 'chosen ~ slur + identity', with * between features that restrict each other"
 
 
@@ -191,29 +193,38 @@ def refuse_shared_pair(pair: Any, column: str) -> NoReturn:
     )
 
 
-def numeric_column(data: pd.DataFrame, name: str) -> np.ndarray:
-    """Return a numeric or boolean column as floats, missing as NaN, shape (n,)."""
+def numeric_column(data: pd.DataFrame, name: str, cure: str = CHOSEN_AS_NUMBER) -> np.ndarray:
+    """Return a column of numbers as floats, missing as NaN, shape (n,); whole columns of other types, too."""
     column = data[name]
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
-        values = column.to_numpy(dtype=float, na_value=np.nan)
-        if np.isinf(values).any():
-            raise InputError(
-                f"Column {name!r} is infinite in row {_first(np.isinf(values))}; give finite numbers."
-            )
-        return values
-    numbers = pd.to_numeric(column.astype(object), errors="coerce")
-    text = np.asarray(numbers.isna() & column.notna())
-    value = column.iloc[int(text.argmax())] if text.any() else column.iloc[0]
-    row = _first(text) if text.any() else 1
-    raise InputError(
-        f"Column {name!r} contains text ({value!r} in row {row}) where numbers are needed; "
-        "convert it, with 1 for the chosen profile and 0 for the other if it is a choice."
+    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_complex_dtype(column.dtype):
+        column = _numbers_of(column, name, cure)
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    if np.isinf(values).any():
+        raise InputError(
+            f"Column {name!r} is infinite in row {_first(np.isinf(values))}; give finite numbers."
+        )
+    return values
+
+
+def _numbers_of(column: pd.Series, name: str, cure: str) -> pd.Series:
+    """Decimals, categories and other objects that are numbers, as floats; InputError for any text."""
+    cells = column.astype(object)
+    is_number = np.array(
+        [isinstance(cell, Number | np.bool_) and not isinstance(cell, complex) for cell in cells]
     )
+    text = ~is_number & column.notna().to_numpy(dtype=bool)
+    if text.any() or not is_number.any():
+        unreadable = text & pd.to_numeric(cells.astype(str), errors="coerce").isna().to_numpy(dtype=bool)
+        text = unreadable if unreadable.any() else text
+        problem = f"contains text ({str(cells.iloc[int(text.argmax())])!r} in row {_first(text)})"
+        problem = problem if text.any() else "is empty in all rows"
+        raise InputError(f"Column {name!r} {problem} where numbers are needed; {cure}.")
+    return pd.Series([float(cell) if flag else np.nan for cell, flag in zip(cells, is_number, strict=True)])
 
 
 def weights_column(data: pd.DataFrame, name: str) -> np.ndarray:
     """Return weights, none negative or missing and not all zero, shape (n,)."""
-    values = numeric_column(data, name)
+    values = numeric_column(data, name, "give every row a number of zero or more as its weight")
     if np.isnan(values).any():
         raise InputError(
             f"Weights {name!r} are missing in row {_first(np.isnan(values))}; fill them or drop those rows."

@@ -32,7 +32,7 @@ def bounds_steps(study: Study, split: Sequence[JudgeGroup], options: FitOptions)
     """Plan the bounds of each analysis of effects and means in which answers are missing."""
     # The refusal policy decides what is missing: an answer that counts as not chosen is none.
     for part in study.analyses:
-        if part.verb in BOUNDED and any(_lacks_some(study, part, group) for group in split):
+        if part.verb in BOUNDED and not part.by and any(_lacks_some(study, part, group) for group in split):
             yield AnalysisStep(
                 unused_name(study, f"{part.name}_bounds"),
                 f"{part.title}: bounds",
@@ -103,7 +103,7 @@ def _columns_for_bounds(
 ) -> pd.DataFrame:
     """The columns of a group's choices that bounds need."""
     columns = {study.outcome, "position", *CHOICE, *analysis.features, *analysis.exclude}
-    columns |= set(options.id or study.clusters.of(group.kind))
+    columns |= {*(options.id or study.clusters.of(group.kind)), study.weights or ""}
     return group.choices[[name for name in group.choices if name in columns]]
 
 

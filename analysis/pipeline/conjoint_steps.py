@@ -24,6 +24,7 @@ from ..correction.correction_methods import PredictThenDebias
 from ..correction.sources import AT_MOST_HALF
 from ..frames.cells import is_repeat
 from ..frames.notes import Note, noted_warnings
+from ..frames.participation import sample_sizes
 from ..frames.vocabulary import HUMAN
 from ..results import AnalysisStep, Result, stack
 from .bounds_steps import bounds_steps
@@ -35,9 +36,11 @@ from .runner import (
     JudgeGroup,
     StudySteps,
     arguments_of,
+    is_grouped,
     name_groups,
     resampled_unit,
     settings_of,
+    traits_of,
     unused_name,
 )
 
@@ -103,9 +106,20 @@ def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions
 
 def _fit_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], options: FitOptions) -> Result:
     """Run one analysis on all groups; those that it cannot use are noted, with the reason."""
-    fitted = _estimate_each(split, analysis, lambda group: fit_group(study, analysis, group, options))
+    traits = traits_of(study, analysis)
+    complete = [group for group in split if _has_values(group.choices, traits)]
+    if not complete:
+        raise InputError(
+            f"Analysis {analysis.name!r} compares by {' and '.join(map(repr, traits))}, and no judge has "
+            "values there; add the column to the choices of people, or correct its name in the study file."
+        )
+    fitted = _estimate_each(complete, analysis, lambda group: fit_group(study, analysis, group, options))
     if not fitted.estimated:
         raise InputError(str(fitted.refused[0]))
+    without = [group.who for group in split if not any(group is one for one in complete)]
+    if without:
+        text = "{groups}: left out, since {columns} describes respondents."
+        fitted.warned.append(Note.of(text, groups=without, columns=traits))
     settings = settings_of(study, analysis, fitted.estimated, options)
     extra: dict[str, pd.DataFrame] = {}
     first = fitted.estimated[0][1]
@@ -116,6 +130,11 @@ def _fit_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], opti
             for part in first.extra
         }
     return Result(stack(fitted.frames), analysis.verb, fitted.notes, settings, extra)
+
+
+def _has_values(choices: pd.DataFrame, columns: Sequence[str]) -> bool:
+    """Whether rows have values in all of some columns."""
+    return all(name in choices and choices[name].notna().any() for name in columns)
 
 
 @dataclass(frozen=True)
@@ -172,6 +191,8 @@ def fit_group(
             "choose another refusal policy."
         )
     verb = PREFERENCES.get(analysis.verb) or getattr(conjoint, analysis.verb)
+    if is_grouped(analysis):
+        verb = conjoint.cj
     arguments = arguments_of(study, analysis, group.kind, options)
     if analysis.verb in PREFERENCES:
         arguments["alpha"] = options.alpha
@@ -180,7 +201,7 @@ def fit_group(
         if analysis.verb != "cj_anova":
             arguments["alpha"] = options.alpha
     estimates: Estimates = verb(rows, analysis.formula, **arguments)
-    frame = estimates.frame.copy()
+    frame = estimates.frame.drop(columns="by" if is_grouped(analysis) else [])
     if analysis.verb in BOOTSTRAPPED:
         boot = _bootstrap(verb, rows, study, analysis, group, options) if options.draws else None
         for column in BOOT_COLUMNS:
@@ -234,7 +255,11 @@ def correction_steps(
     choices = pd.concat([group.choices for group in split if not group.variant])
     remedy = "add them with --data, or include them with --judge"
     check_sources(choices, options.correct, "choices", remedy)
-    parts = [part for part in study.analyses if part.verb in _CORRECTED and not part.compares_people]
+    parts = [
+        part
+        for part in study.analyses
+        if part.verb in _CORRECTED and not part.compares_people and not is_grouped(part)
+    ]
     if not parts:
         raise InputError(
             f"The study {study.name} has no analysis for which a correction by models is defined "
@@ -292,7 +317,8 @@ def people_analyses(study: Study) -> list[Analysis]:
     verbs = {part.verb for part in compared}
     for verb, difference in _DEFAULTS.items():
         candidates = sorted(
-            (part for part in study.analyses if part.verb == verb), key=lambda part: bool(part.exclude)
+            (part for part in study.analyses if part.verb == verb and not part.by),
+            key=lambda part: bool(part.exclude),
         )
         if not candidates or difference in verbs:
             continue
@@ -342,7 +368,7 @@ def _compare_all(
     )
     if not compared.estimated:
         raise InputError(" ".join(compared.refused))
-    settings = _settings(study, analysis, compared.estimated, options)
+    settings = _settings(study, analysis, people, compared.estimated, options)
     return Result(stack(compared.frames), "people", compared.notes, settings)
 
 
@@ -359,18 +385,25 @@ def _compare(
         engine=options.engine,
         vcov=options.vcov or study.clusters.vcov,  # type: ignore[arg-type]
         alpha=options.alpha,
+        weights=study.weights,
     )
     return name_groups(estimates.frame, group), estimates
 
 
 def _settings(
-    study: Study, analysis: Analysis, compared: Sequence[tuple[JudgeGroup, Estimates]], options: FitOptions
+    study: Study,
+    analysis: Analysis,
+    people: Mapping[str, pd.DataFrame],
+    compared: Sequence[tuple[JudgeGroup, Estimates]],
+    options: FitOptions,
 ) -> dict[str, Any]:
     """Settings of a comparison; rows of people count in every group."""
     settings = settings_of(study, analysis, compared, replace(options, draws=0))
     for entry, (_, estimates) in zip(settings["groups"], compared, strict=True):
         counts: PairCounts = estimates.provenance.extra["pairs"]
         entry["pairs"] = asdict(counts)
+        rows = analysis.select(people[entry["variant"]])
+        entry["people"] = asdict(sample_sizes(rows, study.outcome, HUMAN, study.weights))
     kinds = () if is_independent(options.vcov or study.clusters.vcov) else ("human", "model")
     clusters = {kind: list(options.id or study.clusters.of(kind)) for kind in kinds}
     return settings | {"against": "people", "adjusted": "holm", "clusters": clusters}

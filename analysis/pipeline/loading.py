@@ -24,6 +24,7 @@ from conjury.inference.readers.prepare import (
     stacking_notes,
     with_outcome,
 )
+from conjury.inference.readers.respondent_columns import with_respondent_columns
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.tables.columns import as_text, companion
@@ -265,6 +266,9 @@ def _read_variant(
             excluded=excluded,
         )
         for file in files
+    }
+    tables = {
+        file: with_respondent_columns(study, table, file, assumed[file]) for file, table in tables.items()
     }
     stacked = stack_choices(study, tables)
     notes = list(stacking_notes(tables, assumed))

@@ -61,6 +61,9 @@ def robustness(
     analysis = analysis_of_effects(study)
     tables: dict[str, list[pd.DataFrame]] = {"errors": [], "power": []}
     notes: list[str] = []
+    if study.weights is not None:
+        text = "Reliability and standard errors under other choices of clusters are not weighted by {column}."
+        notes.append(Note.of(text, column=study.weights))
     split = list(groups({"": choices}))
     compared = _one_prompt(study, split)
     if not compared:
@@ -166,7 +169,7 @@ def _widest(errors: pd.DataFrame) -> pd.DataFrame:
 
 def analysis_of_effects(study: Study) -> Analysis:
     """The study's first analysis of AMCEs that excludes no level, or the first of all."""
-    candidates = [analysis for analysis in study.analyses if analysis.verb == "amce"]
+    candidates = [part for part in study.analyses if part.verb == "amce" and not part.by]
     complete = [analysis for analysis in candidates if not analysis.exclude] or candidates
     if not complete:
         raise InputError(f"Study {study.name!r} has no analysis with verb amce; add one to its file.")

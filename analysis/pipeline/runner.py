@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,6 +17,8 @@ from ..conjoint.estimates import Estimates
 from ..conjoint.request import VCOVS, is_independent
 from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias
 from ..frames.notes import Note, note_of
+from ..frames.participation import sample_sizes
+from ..frames.vocabulary import HUMAN
 from ..numerics.intervals import METHODS, check_alpha
 from ..results import AnalysisStep, Result
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 BOOTSTRAPPED = ("amce", "mm", "amce_diffs", "mm_diffs")
 COUNTS = ("cj_freqs", "cj_props")
+UNWEIGHTED = (*COUNTS, "cj_anova")  # the design as it was shown, and a test that knows no weights
 
 
 @dataclass(frozen=True)
@@ -83,10 +86,11 @@ def settings_of(
         "formula": analysis.formula,
         "feature": analysis.features[0],
         "by": analysis.by,
+        "traits": traits_of(study, analysis),
         "exclude": analysis.exclude,
         "h0": None if counting else runs[0].null,
         "family": None if counting else runs[0].family,
-        "weights": runs[0].weights,
+        "weights": next((run.weights for run in runs if run.weights), None),
         "id": " or ".join(clusters) or None,
         "vcov": None if counting else runs[0].vcov,
         "engine": runs[0].engine,
@@ -113,10 +117,31 @@ def settings_of(
                 "id": None if counting else estimates.provenance.id,
                 "unit": resampled_unit(study, group.kind) if bootstrapped else None,
                 "repeats_left_out": group.repeats,
+                **_sample(study, analysis, group, estimates),
             }
             for group, estimates in estimated
         ],
     }
+
+
+def _sample(study: Study, analysis: Analysis, group: JudgeGroup, estimates: Estimates) -> dict[str, Any]:
+    """Choices and respondents of a group, and of weighted ones the column and its design effect."""
+    weights = estimates.provenance.weights
+    rows = analysis.select(group.choices)
+    traits = traits_of(study, analysis)
+    rows = rows.dropna(subset=[name for name in traits if name in rows])
+    sizes = asdict(sample_sizes(rows, study.outcome, group.kind, weights)) | {
+        "n_used": estimates.provenance.n_used
+    }
+    if traits:
+        sizes["subgroups"] = [
+            {"levels": dict(zip(traits, map(str, key), strict=True))}
+            | asdict(sample_sizes(part, study.outcome, group.kind, weights))
+            for key, part in rows.groupby(traits, observed=True)
+        ]
+    if weights is None:
+        return sizes
+    return {**sizes, "weights": weights, "design_effect": estimates.provenance.extra.get("design_effect")}
 
 
 PART = "__"  # between the name of a result and that of a further table of it
@@ -261,6 +286,16 @@ def run(steps: Iterable[AnalysisStep], progress: Callable[[str], None] | None = 
     return fitted
 
 
+def traits_of(study: Study, analysis: Analysis) -> list[str]:
+    """Columns of respondents by which an analysis compares."""
+    return [name for name in analysis.by if name in study.group_columns]
+
+
+def is_grouped(analysis: Analysis) -> bool:
+    """Whether effects or means are estimated in each group, by `cj`."""
+    return bool(analysis.by) and analysis.verb in ("amce", "mm")
+
+
 def arguments_of(study: Study, analysis: Analysis, kind: str, options: FitOptions) -> dict[str, Any]:
     """What a verb is called with besides rows and formula: clusters, standard errors, groups, null value."""
     arguments: dict[str, Any] = {}
@@ -269,10 +304,14 @@ def arguments_of(study: Study, analysis: Analysis, kind: str, options: FitOption
         arguments["id"] = None if is_independent(vcov) else list(options.id or study.clusters.of(kind))
         if analysis.verb != "cj_anova":
             arguments["vcov"] = vcov
+    if study.weights is not None and kind == HUMAN and analysis.verb not in UNWEIGHTED:
+        arguments["weights"] = study.weights
     if analysis.by:
         arguments["by"] = analysis.by[0] if len(analysis.by) == 1 else analysis.by
     if analysis.verb == "mm":
         arguments["h0"] = analysis.h0
+    if is_grouped(analysis):
+        arguments["estimate"] = analysis.verb
     if analysis.comparisons:
         arguments["comparisons"] = analysis.comparisons
     return arguments

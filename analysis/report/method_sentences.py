@@ -113,11 +113,27 @@ def _model(analysis: Mapping[str, Any]) -> str:
     if analysis.get("family") and str(analysis.get("verb")) in EFFECTS:
         text.append(f"The regression is of family {code(analysis['family'])}.")
     if "weights" in analysis:
-        weights = analysis["weights"]
-        text.append(f"Rows are weighted by {code(weights)}." if weights else "Rows are not weighted.")
+        text.append(weighted_sentence(analysis))
     if analysis.get("h0") is not None:
         text.append(f"Tests are of the null value {number(float(analysis['h0']), 2)}.")
     return " ".join(text)
+
+
+def weighted_sentence(settings: Mapping[str, Any]) -> str:
+    """Which choices are weighted, in Markdown."""
+    weights = settings.get("weights")
+    if not weights:
+        return "Rows are not weighted."
+    effects = [
+        float(group["design_effect"]) for group in settings.get("groups") or () if group.get("design_effect")
+    ]
+    single = settings.get("design_effect")
+    effects += [float(single)] if single else []
+    kinds = {str(group.get("kind")) for group in settings.get("groups") or ()}
+    who = "People's choices are" if "model" in kinds or settings.get("against") else "Rows are"
+    cost = f" (design effect {number(max(effects), 2)} by Kish's formula)" if effects else ""
+    contrast = ", those of models are not" if who != "Rows are" else ""
+    return f"{who} weighted by {code(weights)}{cost}{contrast}."
 
 
 def _errors(analysis: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -61,6 +62,15 @@ def interval(lower: float | None, upper: float | None, digits: int = DIGITS) -> 
 def p_value(p: float | None) -> str:
     """Show a p value on its side of the usual levels, and no smaller than ``<0.001``."""
     return "" if p is None or pd.isna(p) else rounding.p_value(p)
+
+
+def drawn_p_value(p: float | None, draws: int) -> str:
+    """Show a p value of so many draws; the smallest that they can give is below the next usual level."""
+    smallest = 1 / (draws + 1) if draws else 0.0
+    above = next((limit for limit in rounding.P_LIMITS if limit > smallest), None)
+    if p is None or pd.isna(p) or above is None or not p <= smallest * (1 + 1e-9):
+        return p_value(p)
+    return f"<{above:g}"
 
 
 _STARRED: ContextVar[bool] = ContextVar("starred", default=False)
@@ -163,6 +173,8 @@ class LimitNames:
     name: str = "interval"
     beside: str = ""
     lines: str = ""  # those of several series, in the plural
+    draws: int = 0  # of the bootstrap, whose p values are never below 1 / (draws + 1)
+    note: str = ""  # plain text below the table
 
 
 def estimates_table(
@@ -206,6 +218,7 @@ def estimates_table(
     notes = [f"In brackets: {bounds.lines or f'{bounds.name}s'}."] if in_cells else []
     if testing and star_rule() and any("*" in text for texts in cells.values() for text in texts.values()):
         notes.append(star_rule())
+    notes += [escape(bounds.note, quote=False)] if bounds.note else []
     spans = _spans(rows) if len(series) == 1 and bounds.beside else {}
     return styled_table(rows, groups="Attribute", note=" ".join(notes), spans=spans)
 
@@ -229,7 +242,8 @@ def _in_columns(record: Row, is_zero: bool, bounds: LimitNames, testing: bool) -
         columns[f"{heading}Std. error"] = number(record.get(f"{prefix}std_error"), 4)
         columns[f"{heading}{name}"] = interval(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
         if testing:
-            columns[f"{heading}p"] = p_value(record.get(f"{prefix}p"))
+            draws = bounds.draws if prefix == "boot_" else 0
+            columns[f"{heading}p"] = drawn_p_value(record.get(f"{prefix}p"), draws)
     return columns
 
 
@@ -323,7 +337,7 @@ def any_table(frame: pd.DataFrame, names: ColumnNames) -> list[GT]:
         elif pd.api.types.is_integer_dtype(values.dtype):
             table[words(column)] = values.map(whole)
         elif pd.api.types.is_numeric_dtype(values.dtype):
-            table[words(column)] = values.map(p_value if column.startswith("p_") or column == "p" else number)
+            table[words(column)] = values.map(p_value if f"_{column}_".count("_p_") else number)
         else:
             table[words(column)] = values.map(partial(_named, names, str(column)))
             keys += 1

@@ -254,9 +254,11 @@ def _print_tables(work: PlannedFit, fitted: FittedResults, extra_tables: Tables)
         tables |= extra_tables
     names = ColumnNames(labels_of(work.described))
     for name, table in tables.items():
-        absent = len(work.groups) - group_counts[name] if name in group_counts else 0
-        left_out = f", {absent} of {len(work.groups)} groups EXCLUDED" if absent else ""
         result = fitted.by_name.get(name)
+        of_people = result is not None and bool(result.settings.get("traits"))
+        n_groups = sum(group.kind == "human" for group in work.groups) if of_people else len(work.groups)
+        absent = max(n_groups - group_counts[name], 0) if name in group_counts else 0
+        left_out = f", {absent} of {n_groups} groups EXCLUDED" if absent else ""
         summary_text = ""
         if result and result.kind in ("bounds", *CORRECTIONS):
             summary_text = f". {of_bounds(result) if result.kind == 'bounds' else summary(result, names)}"

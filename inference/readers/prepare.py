@@ -168,7 +168,8 @@ def load_choices(
     derived = {part.id: study.levels(part.id) for part in study.derived}
     if Path(path).is_dir():
         raise InputError(f"{path}: this is a folder; name a file in it.")
-    further = {**derived, **resolve_levels(path, levels)}
+    traits = {trait.id: [level.id for level in trait.levels] for trait in study.traits if trait.levels}
+    further = {**derived, **traits, **resolve_levels(path, levels)}
     judge_kinds = {judge.id: judge.kind for judge in study.judges}
     assumed: list[str] = []
     choices = read_choices(path, attributes, further, renames, study.column_aliases, judge_kinds, assumed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean, listed
@@ -166,8 +167,8 @@ def _layout(study: Study) -> Iterator[Problem]:
 
 def conjoint_problems(study: Study) -> Iterator[Problem]:
     """Report what is wrong with a conjoint."""
-    checks = (_names, _probabilities, _derived, _stimuli, _restrictions, _units, _costs, content_problems)
-    for check in (*checks, _analyses):
+    checks = (_names, _probabilities, _derived, _stimuli, _restrictions, _units, _costs, _traits)
+    for check in (*checks, content_problems, _analyses):
         yield from check(study)
 
 
@@ -276,6 +277,39 @@ def _costs(study: Study) -> Iterator[Problem]:
             )
 
 
+def _traits(study: Study) -> Iterator[Problem]:
+    """Report columns of respondents that are listed twice, or are columns of something else."""
+    names = {*CHOICE_COLUMNS, *study.features, *(part.id for part in study.stimuli), study.outcome}
+    yield from duplicates([part.id for part in study.traits], ("traits",), "trait")
+    for position, trait in enumerate(study.traits):
+        location: Location = ("traits", position)
+        yield from duplicates([level.id for level in trait.levels], location, f"{trait.id}: level")
+        if trait.id in names:
+            yield Problem((*location, "id"), f"'{trait.id}' is no column of respondents; name one of theirs.")
+    if study.weights in {*names, *(part.id for part in study.traits)}:
+        yield Problem(("weights",), f"'{study.weights}' is no column of weights; name the one that is.")
+
+
+def _groups(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem]:
+    """Report groups that are neither attributes nor listed, and whose names are nearly those of such."""
+    candidates = [*study.features, *(trait.id for trait in study.traits)]
+    for name in () if analysis.compares_people else analysis.by:
+        near = [] if name in candidates else get_close_matches(name, candidates, n=1, cutoff=NEARLY_A_NAME)
+        if near:
+            yield Problem(
+                (*at, "by"),
+                f"{analysis.name}: '{name}' is unknown here; did you mean '{near[0]}'? If it is a column of "
+                "respondents, list it under traits.",
+            )
+        if name == "judge_id":
+            yield Problem(
+                (*at, "by"),
+                f"{analysis.name}: 'judge_id' is unknown here; it stands alone in by of differences.",
+            )
+    if analysis.verb in DIFFERENCES and len(analysis.by) > 1:
+        yield Problem((*at, "by"), f"{analysis.name}: {analysis.verb} compares by one column; name one.")
+
+
 def _analyses(study: Study) -> Iterator[Problem]:
     for position, analysis in enumerate(study.analyses):
         if analysis.name in RESERVED_TABLES:
@@ -284,11 +318,7 @@ def _analyses(study: Study) -> Iterator[Problem]:
                 f"{analysis.name} is the name of a table that every fit may write; choose another.",
             )
         yield from _formula(study, analysis, ("analyses", position))
-        for name in () if analysis.compares_people else analysis.by:
-            if name not in study.features:
-                yield Problem(
-                    ("analyses", position, "by"), f"{analysis.name}: {suggestion(name, study.features)}"
-                )
+        yield from _groups(study, analysis, ("analyses", position))
         yield from _preferences(analysis, ("analyses", position))
         for feature, levels in analysis.exclude.items():
             location = ("analyses", position, "exclude", feature)
@@ -306,6 +336,8 @@ def _analyses(study: Study) -> Iterator[Problem]:
                 )
 
 
+NEARLY_A_NAME = 0.75  # similarity of a misspelt name to the right one
+DIFFERENCES = ("amce_diffs", "mm_diffs", "cj_anova")
 ATTRIBUTE_ALONE = ("choice_level", "afcp", "preference_cycles")
 
 

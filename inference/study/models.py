@@ -32,6 +32,7 @@ from .study_fields import (
     Stratum,
     StratumLevel,
     Tiers,
+    Trait,
 )
 from .study_yaml import Identifier, Part, Text, suggestion
 
@@ -139,7 +140,7 @@ class Study(AnyStudy):
     ----------
     name, title, kind, question, prompts, judges, response, collect, instrument, panel, column_aliases, checks
         As in the study file; each is described where it is declared.
-    outcome, attributes, derived, stimuli, content, vignette, design
+    outcome, attributes, derived, stimuli, content, vignette, design, traits, weights
         As in the study file; each is described where it is declared.
     refusal, clusters, bootstrap, intervals, costs, analyses
         As in the study file; each is described where it is declared.
@@ -168,6 +169,10 @@ class Study(AnyStudy):
     """How profiles are drawn as pictures."""
     design: Design
     """Numbers of pairs, respondents and tasks, and combinations that never occur."""
+    traits: list[Trait] = Field(default_factory=list)
+    """Columns of respondents in the data, with labels and the order of their values."""
+    weights: Text | None = None
+    """Column of the data with the weight of each respondent; answers of models are not weighted."""
     response: Response = Choice(form="choice")
     """Form of the answer; by default a choice between A and B."""
     refusal: Literal["missing", "not_chosen"] = "missing"
@@ -203,16 +208,25 @@ class Study(AnyStudy):
         raise InputError(f"Study {self.name}, analyses: {hint}")
 
     @property
+    def group_columns(self) -> dict[str, list[str]]:
+        """Columns of respondents by which analyses compare, with the names of these analyses."""
+        columns: dict[str, list[str]] = {}
+        for analysis in self.analyses:
+            for name in () if analysis.compares_people else analysis.by:
+                if name not in self.features:
+                    columns.setdefault(name, []).append(analysis.name)
+        return columns
+
+    @property
     def feature_labels(self) -> dict[str, str]:
-        """Attributes in words."""
-        return {name: part.label for name, part in self.features.items()}
+        """Attributes and columns of respondents in words."""
+        return {part.id: part.label for part in [*self.features.values(), *self.traits]}
 
     @property
     def level_labels(self) -> dict[str, dict[str, str]]:
-        """Levels in words, by attribute."""
-        return {
-            name: {level.id: level.label for level in part.levels} for name, part in self.features.items()
-        }
+        """Levels in words, by attribute or column of respondents."""
+        parts: list[Attribute | Derived | Trait] = [*self.features.values(), *self.traits]
+        return {part.id: {level.id: level.label for level in part.levels} for part in parts}
 
 
 class ItemStudy(AnyStudy):

@@ -54,6 +54,26 @@ class Stimulus(Named):
     """Column of raw data that counts them from 0."""
 
 
+class TraitLevel(Part):
+    """One value of a column of respondents."""
+
+    id: Text
+    """Value in the data."""
+    label: Text
+    """Name in words, as figures and reports print it."""
+
+
+class Trait(Part):
+    """A column of respondents in the data, such as their party, by which results are reported."""
+
+    id: Text
+    """Column of the data."""
+    label: Text
+    """Name in words, as figures and reports print it."""
+    levels: list[TraitLevel] = Field(default_factory=list)
+    """Its values; others are compared with the first. Without them the order is that of the alphabet."""
+
+
 class Combination(Part):
     """Levels of several attributes that meet in one profile."""
 
@@ -222,7 +242,8 @@ class Analysis(Part):
     formula: Text
     """Outcome and attributes: chosen ~ a + b, with a * b for attributes that restrict each other."""
     by: list[str] = Field(default_factory=list)
-    """Attribute whose levels are compared; judge_id compares each model with all people."""
+    """Attributes or columns of respondents whose levels are compared; judge_id compares each model with
+    all people."""
     exclude: dict[str, list[str]] = Field(default_factory=dict)
     """Levels whose profiles are excluded, by attribute."""
     h0: float | None = None

@@ -13,6 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, require_installed
 
 from ...frames.notes import Note
+from ...frames.participation import design_effect
 from ...frames.variables import warn_caller
 from ...numerics.linear import independent_columns
 from ...numerics.sandwich import small_sample_scale
@@ -258,7 +259,13 @@ def provenance(plan: EstimationPlan | CountPlan) -> EstimateProvenance:
     if isinstance(plan, EstimationPlan):
         inside = np.logical_or.reduce([block.inside for block in plan.blocks])
     n_used = cells.number(inside[cells.cell] & (cells.weight > 0))
-    return provenance_of(request, cells.n_rows, n_used, {n: c.n for n, c in cells.clusterings.items()})
+    record = provenance_of(request, cells.n_rows, n_used, {n: c.n for n, c in cells.clusterings.items()})
+    if request.weights is None or cells.counts is not None:
+        return record
+    rows = inside[cells.cell]
+    units = cells.clusters.code[rows] if len(cells.clusterings) == 1 else None
+    effect = design_effect(cells.weight[rows], units)
+    return replace(record, extra={**record.extra, "design_effect": effect})
 
 
 def provenance_of(

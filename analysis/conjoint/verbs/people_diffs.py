@@ -15,6 +15,7 @@ from conjury.inference.readers.prepare import select_rows
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
+from ...frames.participation import design_effect
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
 from ...numerics.rating_panel import RowClusters, cross_clusters
 from ..comparisons.multiplicity import adjust
@@ -57,6 +58,7 @@ def people_diffs(
     engine: str = "native",
     vcov: Vcov = "survey",
     alpha: float = 0.05,
+    weights: str | None = None,
 ) -> Estimates:
     """Estimate how far a model's AMCEs or marginal means lie from those of people: model minus people.
 
@@ -82,6 +84,8 @@ def people_diffs(
         Columns that identify a profile, by default the features.
     engine, vcov, alpha
         As in `amce`. Crossed clusters are computed by the native engine, and by CR1 where vcov="CR2".
+    weights : str, optional
+        Column of weights of people; the model's answers, which need none, all count alike.
 
     Returns
     -------
@@ -122,6 +126,9 @@ def people_diffs(
             warn_caller("People and the model share pairs, for which CR2 is not defined; CR1 is used.")
     if engine not in SOLVERS:
         engine = "native"
+    if weights is not None:
+        require_column(data, weights)
+        data = data.assign(**{weights: data[weights].where(is_person, 1.0)})
     grouped = data.drop(columns=JUDGE).assign(
         **{JUDGE: pd.Categorical.from_codes((~is_person).astype(int), pd.Index([PEOPLE, name]))}
     )
@@ -133,12 +140,17 @@ def people_diffs(
         vcov=vcov,
         alpha=alpha,
         engine=engine,
+        weights=weights,
     )
     plan = plan_of(request, pd.concat([grouped, clusters], axis=1), _PLANS[estimate])
     warn_of_few_clusters(plan)
     estimates = assemble(plan, solve(plan, engine))
     adjusted_estimates = adjust(_with_group_estimates(estimates, plan), "holm")
     extra = estimates.provenance.extra | {"pairs": _count(pairs, is_person)}
+    if weights is not None:
+        answered = is_person & data[parsed.outcome].notna().to_numpy(dtype=bool)
+        units = unit_codes(data, _names(human)[0])[0][answered]
+        extra["design_effect"] = design_effect(data[weights].to_numpy(dtype=float)[answered], units)
     adjusted_estimates = replace(adjusted_estimates, provenance=replace(estimates.provenance, extra=extra))
     by_people = plan.cells.code(JUDGE)[plan.cells.cell] == 0
     notes = notes_of_coverage(plan, f"people {request.verb}", rows=by_people)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ from ..sentences.effect_sentences import (
     uneven_in_words,
 )
 from ..sentences.missing_sentences import count_unanswered, unanswered_in_words
+from ..sentences.sample_sentences import describe_subgroups, groups_of_table, sample_note
 from ..table_format import (
     LimitNames,
     batches,
@@ -209,6 +210,8 @@ def interaction(report: ReportData, record: RecordedResult) -> Interaction:
 def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Differences between groups, and how to read them."""
     compared, labels = interaction(report, record), LevelLabels(report.labels)
+    if record.settings.get("traits"):
+        return _differences_of_people(record, report, compared)
     what, feature = quantity(compared.frame), plain(labels.feature(compared.feature))
     groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
     caption = f"{plain(record.title)}: differences in {what} of {feature} by {groups}."
@@ -225,6 +228,29 @@ def differences(result: Result, record: RecordedResult, report: ReportData) -> E
         [Laid(_tables(report, record, by_level(compared, labels), verbatim=True), caption)],
         _steps(report, record, compared.feature, groups) if what == "the effect" else "",
     )
+
+
+def _differences_of_people(record: RecordedResult, report: ReportData, compared: Interaction) -> Exhibit:
+    """Differences between groups of respondents: a figure and a table for each feature of the formula."""
+    labels, what = LevelLabels(report.labels), quantity(compared.frame)
+    groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
+    figures, tables = [], []
+    for feature in dict.fromkeys(
+        compared.frame.loc[compared.frame["estimate"].notna(), "feature"].astype(str)
+    ):
+        part, name = replace(compared, feature=feature), plain(labels.feature(feature))
+        key = "" if feature == compared.feature else slug(feature)
+        caption = f"{plain(record.title)}: differences in {what} of {name} by {groups}."
+        options = {"feature": feature, "by": part.by, "bounds": lines_of(record, part.frame)}
+        points = f"{caption} {_points(record, part.frame)}"
+        figures.append(Drawn(Result(part.frame, "amce_diffs"), points, key, options=options))
+        tables.append(Laid(_tables(report, record, by_level(part, labels), verbatim=True), caption, key))
+    lead = (
+        f"{{figure shows}} differences in {what} between groups of respondents, by *{groups}*; each row of "
+        f"{{table}} names the group that is compared{_base(compared.frame, compared.by, labels)}."
+    )
+    reading = _steps(report, record, compared.feature, groups) if what == "the effect" else ""
+    return Exhibit(lead, figures, tables, reading)
 
 
 def _base(frame: pd.DataFrame, by: str, labels: LevelLabels) -> str:
@@ -281,9 +307,16 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
     same = "the same choices" if outcome_of(report) == "the choice" else "means of the same probabilities"
     caption = f"{plain(record.title)}. The vertical line is at {line:g}{', indifference' * (line == HALF)}."
     return Exhibit(
-        f"{{figure shows}} {same} without a reference level.",
+        f"{{figure shows}} {same} without a reference level, and {{table}} the numbers.",
         [Drawn(Result(frame, "mm"), f"{caption} {_points(record, frame)}", options=options)],
+        [Laid(_tables(report, record, frame), caption_of_means(record))],
     )
+
+
+def caption_of_means(record: RecordedResult) -> str:
+    """The caption of a table of marginal means, which names them once."""
+    title = plain(record.title).rstrip(".")
+    return f"{title}." if "marginal means" in title.lower() else f"{title}: marginal means."
 
 
 @exhibit("cj_freqs", method=method)
@@ -356,9 +389,21 @@ def _tables(
             bounds_name(record.settings, "normal") or "interval",
             beside=bootstrap if booted else "",
             lines=bounds_names(record.settings, batch),
+            draws=int(record.settings.get("draws") or 0),
+            note=note_of_sample(report, record, batch),
         )
         tables[part_name(batch)] = estimates_table(batch, labels, bounds=bounds, verbatim=verbatim)
     return tables
+
+
+def note_of_sample(report: ReportData, record: RecordedResult, frame: pd.DataFrame) -> str:
+    """What a table rests on: choices, respondents, clusters and weights of its columns."""
+    judges = set(frame["judge"].astype(str)) if "judge" in frame else set()
+    names = {str(group["judge"]): report.label("judges", group["judge"]) for group in record.groups}
+    groups = groups_of_table(record.groups, names, judges)
+    labels = LevelLabels(report.labels)
+    subgroups = [describe_subgroups(group, labels.level) for _, group in groups]
+    return " ".join(filter(None, [sample_note(record.settings, groups), *subgroups]))
 
 
 def uneven_note(report: ReportData, record: RecordedResult) -> str:

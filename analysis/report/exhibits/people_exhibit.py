@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -16,6 +17,7 @@ from ..sentences.effect_sentences import (
     largest_difference,
     largest_difference_in_words,
 )
+from ..sentences.sample_sentences import groups_of_table, sample_note
 from ..table_format import (
     MOST_SERIES_WITH_INTERVALS,
     NO_BREAK,
@@ -68,7 +70,10 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     )
     bounds = bounds_name(record.settings) or "interval"
     figure = drawing(record, report)
-    tables = [_table(part, LevelLabels(report.labels), bounds) for part in batches(frame)]
+    tables = [
+        _table(part, LevelLabels(report.labels), bounds, _note_of_sample(report, record, part))
+        for part in batches(frame)
+    ]
     notes = filter(
         None, [pairs_note(record), "{figure shows} the differences, {table} the numbers.", prompts]
     )
@@ -109,7 +114,25 @@ def pairs_note(record: RecordedResult) -> str:
     return f"{sentence}; standard errors account for the covariance that shared pairs cause."
 
 
-def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str) -> GT:
+def _note_of_sample(report: ReportData, record: RecordedResult, frame: pd.DataFrame) -> str:
+    """Choices of people, with their weights, and of each model of a table."""
+    groups = [group for group in record.groups if not group.get("variant") and group.get("people")]
+    names = {str(group["judge"]): report.label("judges", group["judge"]) for group in groups}
+    columns = groups_of_table(groups, names, set(frame["judge"].astype(str)))
+    if not columns:
+        return ""
+    first = columns[0][1]
+    weights = {name: first[name] for name in ("weights", "design_effect") if name in first}
+    people = {**first["people"], **weights}
+    models = [
+        (name, {"n_used": group["n_choices"] * 2, "n_choices": group["n_choices"]})
+        for name, group in columns
+        if group.get("n_choices")
+    ]
+    return " ".join(filter(None, [sample_note({}, [("People", people), *models])]))
+
+
+def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, sample: str) -> GT:
     series = series_labels(frame).to_numpy(str)
     names = list(dict.fromkeys(series))
     rows: dict[tuple[str, str], dict[str, str]] = {
@@ -137,7 +160,8 @@ def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str) -> GT:
         notes = ["Columns of models: model minus people.", star_rule(), *notes]
         if len(names) <= MOST_SERIES_WITH_INTERVALS:
             notes.insert(2, f"In brackets: {bounds}s.")
-    return styled_table(pd.DataFrame(table_rows), groups="Attribute", note=" ".join(filter(None, notes)))
+    note = " ".join(filter(None, [*notes, escape(sample, quote=False)]))
+    return styled_table(pd.DataFrame(table_rows), groups="Attribute", note=note)
 
 
 def _several(record: RecordedResult) -> bool:

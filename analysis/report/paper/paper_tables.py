@@ -129,7 +129,12 @@ def tables_of_result(
     """
     named = title or kind_of(result.kind).quantity or words(result.kind)
     record = RecordedResult(
-        result.kind, result.kind, named, dict(result.settings), notes=tuple(map(note_of, result.notes))
+        result.kind,
+        result.kind,
+        named,
+        dict(result.settings),
+        tuple(result.settings.get("groups") or ()),
+        tuple(map(note_of, result.notes)),
     )
     data = _SingleResult(result, record, labels or {})
     with starred(stars):

@@ -10,6 +10,7 @@ from conjury.inference.study.models import Study
 from ....figures.labels import LevelLabels
 from ....frames.rounding import percentage
 from ...method_sentences import CONVENTIONS
+from ...sentences.sample_sentences import describe_weights
 from ...table_format import interval, number, whole
 from ..distribution import attributes_of, dependent_attributes, distribution_in_words, uneven_shares
 from ..facts import Facts
@@ -150,7 +151,22 @@ def _estimates(facts: Facts, study: Study) -> list[Item]:
             RESULTS,
         ),
         judged_item("14", "Missing answers", _missing(facts, study), f"Run {FIT}.", RESULTS),
+        _weights(facts, study),
     ]
+
+
+def _weights(facts: Facts, study: Study) -> Item:
+    """Whether people's choices are weighted, by which column, and at which cost in precision."""
+    name = "Weights of respondents"
+    if not facts.people:
+        return unneeded_item("26", name, "No people take part.")
+    records = facts.results.results if facts.results is not None else []
+    groups = [group for entry in records for group in entry.groups if group.get("weights")]
+    if groups:
+        return Item("26", name, describe_weights(groups[0]), RESULTS)
+    if study.weights is not None:
+        return judged_item("26", name, "", f"Run {FIT}.", RESULTS)
+    return unneeded_item("26", name, "Choices are not weighted: all respondents count alike.")
 
 
 _NO_ADJUSTMENT = "No p value is adjusted; name the family of tests, or adjust by `significance` in Python."
