@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,22 +16,43 @@ from .automation import record
 from .import_options import CompletionOptions, ExportOptions
 from .options import grouped, typed_options
 from .printing import console
+from .reading_options import TableOptions, about_reading
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from conjury.inference.humans import Imported, Layout, Rules
+    from conjury.inference.tables.reading import ReadingRules
 
-QUALTRICS = "qualtrics"
+QUALTRICS, ANY_TABLE, RESPONSE_ID = "qualtrics", "csv", "ResponseId"
+KINDS = ("excel", "spss", "stata", "parquet", "arrow", "json", "jsonl")  # files that are read as any table
+
+
+@dataclass(frozen=True)
+class ProgramTable(TableOptions):
+    """What a user states about an export, its program among it."""
+
+    form: Annotated[
+        str | None,
+        about_reading(
+            "--format",
+            text=f"{', '.join(f'{name} ({what})' for name, what in PROGRAMS.items())}, or a kind of file, "
+            f"read as csv is ({', '.join(KINDS)}); by default qualtrics.",
+        ),
+    ] = None
 
 
 @grouped
 def import_(
     export: Annotated[
-        Path, typer.Argument(help="Export of another program (.csv, .tsv, .json, .eval), or completions.")
+        Path,
+        typer.Argument(
+            help="Export of a program, a table in any format, - for standard input, or completions."
+        ),
     ],
     completions: CompletionOptions,
     options: ExportOptions,
+    reading: ProgramTable,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -39,37 +61,32 @@ def import_(
             "default judgments.parquet or labels.parquet.",
         ),
     ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help=f"{', '.join(f'{name} ({what})' for name, what in PROGRAMS.items())}; by default qualtrics.",
-        ),
-    ] = None,
 ) -> None:
     """Convert an export or completions to choices (conjoint), judgments (ratings, labels) or gold labels."""
+    form = reading.form
     if completions.study is not None and form is not None:
         _import_fielded(export, out, form, completions, options)
         return
     if typed_options(completions):
         from .import_options import import_for_study
 
-        import_for_study(export, out, completions, options)
+        import_for_study(export, out, completions, options, reading)
         return
-    form = form or QUALTRICS
+    rules = replace(reading.rules(), form=form if form in KINDS else None, id=None)
+    form = ANY_TABLE if form in KINDS else form or QUALTRICS
     if out is None:
         raise InputError("--out is missing; give the file to write, such as --out choices.parquet.")
     reader = find_format(form, with_ratings=bool(options.ratings or options.value))
-    for name, option in typed_options(options).items():
-        if name not in reader.options:
+    for name, option in typed_options(options, reading).items():
+        if name not in (*reader.options, "form"):
             raise InputError(
                 f"{option} does not apply to {reader.content} from {form}; omit it (it "
                 f"applies to {', '.join(readers_of(name))}; --ratings names columns of ratings)."
             )
     if reader.content == CHOICES:
-        _import_choices(export, out, reader, options)
+        _import_choices(export, out, reader, options, reading.id, rules)
     else:
-        _import_judgments(export, out, reader, options)
+        _import_judgments(export, out, reader, options, reading.id, rules)
 
 
 def _import_fielded(
@@ -89,7 +106,9 @@ def _import_fielded(
     import_fielded(export, out, form, completions.study, completions.run)
 
 
-def _import_choices(export: Path, out: Path, reader: Format, options: ExportOptions) -> None:
+def _import_choices(
+    export: Path, out: Path, reader: Format, options: ExportOptions, id: str | None, reading: ReadingRules
+) -> None:
     """Read an export, write its choices, print the notes, and draft a study file on request."""
     from conjury.inference.humans import draft_study, make_ids
     from conjury.inference.tables.files import write_table
@@ -108,8 +127,8 @@ def _import_choices(export: Path, out: Path, reader: Format, options: ExportOpti
         second=options.second,
         covariates=None if options.covariates is None else options.covariates.split(","),
         prefix=options.prefix,
-        id=options.id_column,
-        rules=_rules(options),
+        id=id or RESPONSE_ID,
+        rules=_rules(options, reading),
         duration=options.duration,
         anonymous=options.anonymise,
     )
@@ -131,7 +150,9 @@ def _import_choices(export: Path, out: Path, reader: Format, options: ExportOpti
         console.print(f"Draft of the study in {draft}; continue with `conjury fit {draft} --data {out}`.")
 
 
-def _import_judgments(export: Path, out: Path, reader: Format, options: ExportOptions) -> None:
+def _import_judgments(
+    export: Path, out: Path, reader: Format, options: ExportOptions, id: str | None, reading: ReadingRules
+) -> None:
     """Read an export of ratings, join demographics, write judgments, and print the notes."""
     from conjury.inference.humans import anonymise
     from conjury.inference.tables.reading.companion_levels import write_with_levels
@@ -142,8 +163,9 @@ def _import_judgments(export: Path, out: Path, reader: Format, options: ExportOp
     else:
         if options.prolific_id is not None and options.prolific is None:
             raise InputError("--prolific-id applies to --prolific; add --prolific FILE, or omit it.")
-        id = {"id": options.id_column} if "id_column" in reader.options else {}
-        imported = reader.load()(export, layout=_layout(options), rules=_rules(options), **reader.fixed, **id)
+        named = {"id": id or RESPONSE_ID} if "id" in reader.options else {}
+        rules = _rules(options, reading)
+        imported = reader.load()(export, layout=_layout(options), rules=rules, **reader.fixed, **named)
         if options.prolific is not None:
             imported = find_format("prolific", False).load()(imported, options.prolific)
     if options.anonymise:
@@ -181,17 +203,16 @@ def _layout(options: ExportOptions) -> Layout:
         models=tuple(options.models or ()),
         people=options.people,
         all_shown=options.all_shown,
-        encoding=options.encoding,
-        delimiter={"tab": "\t", "\\t": "\t"}.get(options.delimiter or "", options.delimiter),
         timezone=options.timezone,
     )
 
 
-def _rules(options: ExportOptions) -> Rules:
+def _rules(options: ExportOptions, reading: ReadingRules) -> Rules:
     from conjury.inference.humans import Rules, read_checks, read_scale
 
     return Rules(
-        scale=read_scale(options.anchors, tuple(options.missing or ())),
+        scale=read_scale(options.anchors),
+        reading=reading,
         checks=read_checks(options.check or ()),
         check_items=read_checks(options.check_item or (), "--check-item"),
         min_seconds=options.min_seconds,

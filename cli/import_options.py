@@ -18,6 +18,8 @@ from .printing import console
 if TYPE_CHECKING:
     from conjury.inference.study.models import ItemStudy
 
+    from .reading_options import TableOptions
+
 
 def _panel(title: str) -> Callable[..., Any]:
     """Options of one panel of the help, by their help and, where they differ from the field, their names."""
@@ -92,7 +94,6 @@ class ExportOptions:
     draft_study: Annotated[
         Path | None, about_conjoint("Write a draft study file with the attributes and levels of the export.")
     ] = None
-    id_column: Annotated[str, about_conjoint("Column that identifies respondents.", "--id")] = "ResponseId"
 
     ratings: Annotated[
         list[str] | None,
@@ -141,8 +142,6 @@ class ExportOptions:
         about_columns("Every person saw every item; items without a rating are missing.", "--all-shown"),
     ] = False
     duration: Annotated[str | None, about_columns("Column with the seconds per answer.")] = None
-    encoding: Annotated[str | None, about_columns("Of the file, such as cp932; by default detected.")] = None
-    delimiter: Annotated[str | None, about_columns("Between cells; by default detected.")] = None
     timezone: Annotated[str | None, about_columns("Of the times in the file: Asia/Tokyo.")] = None
 
     anchors: Annotated[
@@ -150,9 +149,6 @@ class ExportOptions:
         about_values(
             "Numbers of words, as 'Not at all=0,...,Very=4', or a CSV with label, value, perhaps dimension."
         ),
-    ] = None
-    missing: Annotated[
-        list[str] | None, about_values("Cell content that counts as no answer; can be repeated.")
     ] = None
 
     check: Annotated[
@@ -199,13 +195,17 @@ JUDGMENTS, LABELS = Path("judgments.parquet"), Path("labels.parquet")
 
 
 def import_for_study(
-    table: Path, out: Path | None, completions: CompletionOptions, options: ExportOptions
+    table: Path,
+    out: Path | None,
+    completions: CompletionOptions,
+    options: ExportOptions,
+    reading: TableOptions,
 ) -> None:
     """Import completions of a study, or gold labels where --gold names their columns."""
     if completions.study is None:
         refuse_typed("requires a study; add --study NAME.", completions)
     assert completions.study is not None
-    flags = [option for name, option in typed_options(options).items() if name != "items"]
+    flags = [option for name, option in typed_options(options, reading).items() if name != "items"]
     flags += ["--run"] if completions.run is not None else []
     if flags:
         raise InputError(

@@ -49,7 +49,7 @@ def read_export(
         judge=judge,
         people=people,
     )
-    id: dict[str, Any] = {"id": "ResponseId"} if "id_column" in export_format.options else {}
+    id: dict[str, Any] = {"id": "ResponseId"} if "id" in export_format.options else {}
     imported = export_format.load()(path, layout=layout, rules=Rules(), **export_format.fixed, **id)
     files = {"judgments": Path(path)}
     return with_study(CollectedData(judgments=imported.judgments, files=files, notes=imported.notes), study)

@@ -162,7 +162,8 @@ def read_qualtrics(
     >>> choices[["judge_id", "position", "chosen", "curse"]].head(2).to_numpy().tolist()
     [['R_1', 'A', 0, 'no'], ['R_1', 'B', 1, 'yes']]
     """
-    export = read_export(path, id, prefix)
+    rules = rules or Rules()
+    export = read_export(path, id, prefix, rules.reading)
     table = find_labels(export) if labels is None else read_labels(labels)
     levels = shown_levels(export, table)
     named = task_outcomes(export, outcomes)
@@ -174,7 +175,7 @@ def read_qualtrics(
     frame = _long_table(export, table, levels, tasks, picks, repeat is not None and flipped)
     row = frame.pop("_row").to_numpy()
     frame.insert(0, "judge_id", export.table[id].to_numpy()[row])
-    excluded = _exclusions(export, rules or Rules(), duration)
+    excluded = _exclusions(export, rules, duration)
     if excluded.notna().any():
         frame["excluded"] = excluded.to_numpy()[row]
     for name, task_columns in named.items():
@@ -203,7 +204,7 @@ def read_qualtrics(
         int(valid["judge_id"][is_used].nunique()),
         len(export.tasks),
         repeat is not None and repeat.task == 0,
-        (*assumed, *_gaps(export, valid), *_excluded(valid), *notes),
+        (*assumed, *_gaps(export, valid), *_excluded(valid), *notes, *export.notes),
     )
 
 

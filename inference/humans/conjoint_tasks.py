@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from ..errors import InputError, did_you_mean, listed
 from ..study.study_yaml import CHOICE_COLUMNS
 from ..tables.columns import refuse
+from ..tables.reading.reading_rules import ReadingRules
 from ..tables.schema import TABLES
 from .qualtrics import read_responses
-from .text_tables import make_ids, read_text_table, require_column
+from .text_tables import make_ids, read_export_table, require_column
 
 PROFILES = (1, 2)
 LABELS = ["attribute", "level", "attribute_id", "level_id"]
@@ -36,6 +37,7 @@ class Export:
     # `task` (from 0), `place`, `row` (of `table`), `attribute, level_1, level_2`, one row per place of the
     # tasks that were shown, sorted by the first three
     cells: pd.DataFrame
+    notes: tuple[str, ...] = ()  # what was done in reading the file
 
     @property
     def other_columns(self) -> list[str]:
@@ -51,10 +53,12 @@ class Export:
         return mask
 
 
-def read_export(path: str | Path, id: str, prefix: str | None = None) -> Export:
+def read_export(
+    path: str | Path, id: str, prefix: str | None = None, rules: ReadingRules | None = None
+) -> Export:
     """Read an export and find its conjoint columns; InputError where they are incomplete."""
-    responses = read_responses(path, id)
-    source, table = responses.source, responses.table.astype("string").replace("NA", pd.NA)
+    responses = read_responses(path, id, rules=rules)
+    source, table = responses.source, responses.table.astype("string")
     is_empty, is_duplicate = table[id].isna().to_numpy(), table[id].duplicated().to_numpy()
     if is_empty.any():
         refuse(source, id, is_empty, "is empty", "give every respondent an identifier")
@@ -77,7 +81,8 @@ def read_export(path: str | Path, id: str, prefix: str | None = None) -> Export:
     cells = pd.concat(parts, ignore_index=True)
     filled = cells[["attribute", "level_1", "level_2"]].notna()
     is_shown = filled.any(axis=1).groupby([cells["row"], cells["task"]]).transform("any")
-    export = Export(source, table, prefix, tuple(tasks), cells[is_shown].reset_index(drop=True))
+    shown_cells = cells[is_shown].reset_index(drop=True)
+    export = Export(source, table, prefix, tuple(tasks), shown_cells, responses.notes)
     for kind in filled:
         remedy = "fill it in, or empty all columns of that task"
         missing = export.cells[kind].isna()
@@ -102,7 +107,7 @@ def find_labels(export: Export) -> pd.DataFrame:
 
 def read_labels(path: str | Path) -> pd.DataFrame:
     """Read attributes and levels in display order, the reference first; absent ids are made."""
-    table, source = read_text_table(path), str(path)
+    table, source = read_export_table(path).table, str(path)
     for column in LABELS[:2]:
         require_column(table, column, source, "its header")
     for column in table.columns.intersection(LABELS):

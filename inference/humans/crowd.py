@@ -15,6 +15,7 @@ from ..errors import InputError, did_you_mean, listed
 from ..readers.aliases import exclusion_reasons
 from ..tables.columns import as_text, refuse
 from ..tables.limits import parse_json
+from ..tables.reading.cell_rules import key_of
 from .exclusion_rules import Rules, counts, excluded_notes, join_reasons, reason_where
 from .imported_ratings import LEADING, PERSON, TAKEN, Imported
 from .rating_columns import Layout
@@ -22,10 +23,9 @@ from .text_tables import (
     first_present,
     make_ids,
     numbers_or_text,
-    read_text_table,
+    read_export_table,
     read_times,
     require_column,
-    text_key,
 )
 from .wide import WideExport, to_judgments
 
@@ -132,11 +132,10 @@ def read_crowd(
         raise InputError(
             f"There is no platform '{platform}'{did_you_mean(platform, PLATFORMS)}; use {listed(PLATFORMS)}."
         )
-    spec, source = PLATFORMS[platform], str(path)
+    spec = PLATFORMS[platform]
     layout, rules = layout or Layout(), rules or Rules()
-    table = read_text_table(
-        path, encoding=layout.encoding, fallback=spec.encoding, delimiter=layout.delimiter
-    )
+    export = read_export_table(path, rules.reading, spec.encoding)
+    source, table = export.source, export.table
     if PACKED in table:
         table = _unpack_answers(table, source)
     table = _radio_buttons(table, source)
@@ -147,10 +146,10 @@ def read_crowd(
         require_column(table, layout.judge, source, "--judge")
     judge = layout.judge or first_present(table, spec.judge)
     status = first_present(table, spec.status)
-    refused = {text_key(word) for word in spec.refused}
-    rejected = status is not None and table[status].fillna("").map(text_key).isin(refused)
+    refused = {key_of(word) for word in spec.refused}
+    rejected = status is not None and table[status].fillna("").map(key_of).isin(refused)
     reasons = pd.DataFrame({"rejected": rejected}, index=table.index)
-    notes = [*assumed, *notes]
+    notes = [*export.notes, *assumed, *notes]
     answers = WideExport(source, table, judge, reasons, times, mixed=spec.mixed, notes=tuple(notes))
     return to_judgments(answers, layout, rules)
 
@@ -223,13 +222,13 @@ def _radio_buttons(table: pd.DataFrame, source: str) -> pd.DataFrame:
     groups: dict[str, dict[str, str]] = {}
     for name in map(str, table):
         match = re.fullmatch(r"(Answer\..+)\.([^.]+)", name)
-        if match and set(table[name].dropna().map(text_key)) <= TRUTH:
+        if match and set(table[name].dropna().map(key_of)) <= TRUTH:
             groups.setdefault(match[1], {})[match[2]] = name
     for name, options in groups.items():
         if len(options) < 2 or name in table:
             continue
         chosen = pd.DataFrame(
-            {option: table[column].map(text_key) == "true" for option, column in options.items()}
+            {option: table[column].map(key_of) == "true" for option, column in options.items()}
         )
         several = (chosen.sum(axis=1) > 1).to_numpy()
         if several.any():
@@ -293,7 +292,7 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
     [31.0]
     """
     source, frame = str(path), imported.judgments
-    table = read_text_table(path)
+    table = read_export_table(path).table
     column = column or (PERSON if PERSON in frame else "judge_id")
     require_column(frame, column, "The judgments", "--prolific-id")
     ids = as_text(frame[column]).str.strip()
@@ -304,7 +303,7 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
             f"{source}: column 'Status' is missing, so this is not a demographic export of Prolific; "
             "download it from the study's page."
         )
-    statuses = table[status_column].fillna("").map(lambda cell: text_key(cell).replace("_", "-"))
+    statuses = table[status_column].fillna("").map(lambda cell: key_of(cell).replace("_", "-"))
     people = _by_person(table.assign(_refused=statuses.where(statuses.isin(REFUSED))), id, ids, source)
     new_names = _new_names(table, frame)
     people_rows = people.reindex(pd.Index(ids.fillna(""))).reset_index(drop=True)
@@ -324,8 +323,8 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
 
 def _id_column(table: pd.DataFrame, ids: pd.Series[Any], source: str) -> str:
     """The column of ids that contains most of the people who judged."""
-    present = {text_key(name): str(name) for name in table}
-    columns = list(dict.fromkeys(present[text_key(name)] for name in IDS if text_key(name) in present))
+    present = {key_of(name): name for name in map(str, table)}
+    columns = list(dict.fromkeys(present[key_of(name)] for name in IDS if key_of(name) in present))
     if not columns:
         raise InputError(
             f"{source}: there is no column 'Participant id', so this is not a demographic export of "
@@ -360,12 +359,12 @@ def _by_person(table: pd.DataFrame, id: str, ids: pd.Series[Any], source: str) -
 
 def _new_names(table: pd.DataFrame, frame: pd.DataFrame) -> dict[str, str]:
     """Columns to keep, and their names among judgments."""
-    ids = {text_key(name) for name in IDS}
+    ids = {key_of(name) for name in IDS}
     names: dict[str, str] = {}
     frame_names = {*TAKEN, *map(str, frame)}
     for name in map(str, table):
-        key = text_key(name).replace(" ", "").replace("_", "")
-        if text_key(name) in ids or key in DROPPED:
+        key = key_of(name).replace(" ", "").replace("_", "")
+        if key_of(name) in ids or key in DROPPED:
             continue
         new = RENAMED.get(key) or make_ids([name], "prolific")[0]
         names[name] = f"prolific_{new}" if new in frame_names else new

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,11 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, counted, did_you_mean, listed
-from .text_tables import read_text_table, require_column, text_key, to_number
+from ..tables.reading.account import AccountEntry
+from ..tables.reading.cell_rules import key_of, number_of
+from ..tables.reading.compared_answers import read_answers
+from ..tables.reading.reading_rules import ReadingRules
+from .text_tables import read_export_table, require_column
 
 Value = float | str
 
@@ -23,11 +27,8 @@ CHECK_ITEM = "check item"
 class AnchorScale:
     """How cells become values: by anchors, in ``by_dimension`` by a dimension's own; numbers need none."""
 
-    # Cells of `missing`, such as -99 or "Don't know", count as no answer.
-
     anchors: Mapping[str, Value] = field(default_factory=dict)
     by_dimension: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    missing: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,8 @@ class GoldQuestion:
 
     def passed(self, cells: pd.Series[Any]) -> pd.Series[bool]:
         """Whether each cell is a right answer; an empty one is not."""
-        words = {text_key(word) for word in self.right}
-        numbers = {to_number(word) for word in self.right} - {None}
-        distinct = cells.dropna().unique()
-        right = [cell for cell in distinct if text_key(cell) in words or to_number(cell) in numbers]
+        keys = {key_of(word) for word in self.right}
+        right = [cell for cell in cells.dropna().unique() if key_of(str(cell)) in keys]
         return cells.isin(right).fillna(False).astype(bool)
 
 
@@ -53,7 +52,9 @@ class Rules:
     Parameters
     ----------
     scale : AnchorScale
-        Anchors and codes of skipped answers, see ``read_scale``.
+        Numbers of words, see ``read_scale``.
+    reading : ReadingRules
+        How the file is read: what is missing, which labels there are and in which order.
     checks, check_items : sequence of GoldQuestion
         Columns and items with known right answers, see ``read_checks``.
     min_seconds : float, optional
@@ -71,6 +72,7 @@ class Rules:
     """
 
     scale: AnchorScale = field(default_factory=AnchorScale)
+    reading: ReadingRules = field(default_factory=ReadingRules)
     checks: Sequence[GoldQuestion] = ()
     check_items: Sequence[GoldQuestion] = ()
     min_seconds: float | None = None
@@ -111,20 +113,18 @@ def read_checks(texts: Sequence[str], option: str = "--check") -> list[GoldQuest
     return checks
 
 
-def read_scale(text: str | None, missing: Sequence[str] = ()) -> AnchorScale:
+def read_scale(text: str | None) -> AnchorScale:
     """Read the numbers for the words of an export.
 
     Parameters
     ----------
     text : str or None
         ``Not at all=0,A little=1``, or a CSV with ``label, value`` and perhaps ``dimension``.
-    missing : sequence of str
-        Cells that count as no answer.
 
     Returns
     -------
     AnchorScale
-        Anchors and codes of skipped answers.
+        The anchors.
 
     Examples
     --------
@@ -132,10 +132,10 @@ def read_scale(text: str | None, missing: Sequence[str] = ()) -> AnchorScale:
     {'No, never': 0.0, 'Yes': 1.0}
     """
     if text is None:
-        return AnchorScale(missing=missing)
+        return AnchorScale()
     if "=" not in text:
         common, special = _anchors_from_file(text)
-        return AnchorScale(common, special, missing)
+        return AnchorScale(common, special)
     anchors: dict[str, Value] = {}
     waiting = ""  # a label may contain commas, so a part without "=" belongs to the next one
     for part in text.split(","):
@@ -149,38 +149,76 @@ def read_scale(text: str | None, missing: Sequence[str] = ()) -> AnchorScale:
             f"--anchors: '{waiting.strip()}' has no value; write LABEL=VALUE,LABEL=VALUE, or name a CSV with "
             "label and value."
         )
-    return AnchorScale(anchors, {}, missing)
+    return AnchorScale(anchors)
 
 
-def to_values(long: pd.DataFrame, scale: AnchorScale, source: str) -> tuple[pd.Series[Any], list[str]]:
-    """Values of raw cells, dimension by dimension, and notes; missing where nothing was answered."""
-    # Int64 or Float64 where all dimensions are numbers, else text. InputError where a cell is neither a
-    # number nor an anchor, or numbers and words are mixed.
-    skipped = {text_key(word) for word in scale.missing}
-    values: list[Value | None] = [None] * len(long)
-    notes: list[str] = []
-    for dimension, place in long.groupby("dimension", sort=False).indices.items():
-        rows = long.iloc[place]
-        cells = [cell for cell in rows["raw"].dropna().unique() if text_key(cell) not in skipped]
+def to_values(
+    long: pd.DataFrame, scale: AnchorScale, source: str, rules: ReadingRules | None = None
+) -> tuple[pd.Series[Any], list[AccountEntry]]:
+    """Values of raw cells, dimension by dimension, and what was done; missing where nothing was answered."""
+    # Int64 or Float64 where all dimensions are numbers, else text; labels of a single dimension in the order
+    # that is stated. Cells that anchors name have the values of these; all others are read as answers are.
+    rules = rules or ReadingRules()
+    if rules.relabel and (scale.anchors or scale.by_dimension):
+        raise InputError("--relabel and --anchors both give cells their values; use one of them.")
+    missing = {key_of(text) for text in rules.missing}
+    every = {key_of(cell) for cell in long["raw"].dropna().unique()}
+    raw = long["raw"].astype(object)
+    values = pd.Series([None] * len(long), index=long.index, dtype=object)
+    entries: list[AccountEntry] = []
+    orders: list[tuple[str, ...]] = []
+    groups = long.groupby("dimension", sort=False).indices
+    for dimension, place in groups.items():
+        rows, cells = long.iloc[place], raw.iloc[place]
+        distinct = [cell for cell in cells.dropna().unique() if key_of(cell) not in missing]
         named = scale.by_dimension.get(str(dimension))
         anchors = scale.anchors if named is None else named
-        words = {text_key(label) for label in anchors}
-        is_numeric = all(to_number(cell) is not None and text_key(cell) not in words for cell in cells)
-        if named is None and anchors and is_numeric:  # numbers that no anchor names
-            notes.append(f"{dimension} contains only numbers, so --anchors has no effect.")
+        keys = {key_of(label) for label in anchors}
+        is_bare = all(number_of(cell) is not None and key_of(cell) not in keys for cell in distinct)
+        if named is None and anchors and is_bare:
+            sentence = f"{dimension} contains only numbers, so --anchors has no effect."
+            entries.append(AccountEntry("types", sentence))
             anchors = {}
-        value_by_cell, unread = _read_cells(cells, anchors)
-        if unread:
-            first = rows[rows["raw"] == unread[0]].iloc[0]
-            where = f"{source}: row {first['row']} of column '{first['column']}' contains '{unread[0]}'"
-            raise InputError(f"{where}, {_unread_problem(unread, anchors)}")
-        for at, cell in zip(place, rows["raw"], strict=True):
-            values[at] = value_by_cell.get(cell)
-        labels = sorted({value for value in value_by_cell.values() if isinstance(value, str)})
-        if labels:
-            remedy = "." if anchors else ", not numbers; --anchors turns words into numbers."
-            notes.append(f"{dimension} contains labels ({listed(labels)}){remedy}")
-    return _convert_values(pd.Series(values, index=long.index, dtype=object)), notes
+        if anchors:
+            by_cell = _anchored(distinct, anchors, rows, source)
+            values.iloc[place] = [by_cell.get(cell) for cell in cells]
+            continue
+        present = {key_of(cell) for cell in distinct}
+        relabel = {
+            text: label
+            for text, label in rules.relabel.items()
+            if key_of(text) in present or key_of(text) not in every
+        }
+        columns = rows["column"].astype(str).tolist()
+        is_one = len(set(columns)) == 1
+        name = columns[0] if is_one else str(dimension)
+        levels = rules.levels.get(name) or rules.order_of(str(dimension))
+        answers = read_answers(
+            {name: cells},
+            replace(rules, levels={name: levels} if levels else {}, relabel=relabel),
+            source=source,
+            rows=rows["row"].to_numpy(dtype=np.int64) - 1,
+            cell_columns=None if is_one else columns,
+        )
+        entries += [entry for entry in answers.entries if entry.subject != "types"]
+        labels = [name for name in answers.classes if number_of(name) is None]
+        if labels or (answers.classes and levels):
+            values.iloc[place] = np.array([*answers.classes, None], dtype=object)[answers.codes[0]]
+            orders.append(tuple(levels))
+            sentence = f"{dimension} contains labels ({listed(answers.classes)})"
+            remedy = "." if levels else ", not numbers; --anchors turns words into numbers."
+            entries.append(AccountEntry("types", sentence + remedy))
+        elif answers.classes:
+            numbers = [number_of(name) for name in answers.classes]
+            values.iloc[place] = np.array([*numbers, None], dtype=object)[answers.codes[0]]
+        else:
+            values.iloc[place] = [None if np.isnan(value) else value for value in answers.values[0]]
+    converted = _convert_values(values)
+    if len(groups) == 1 and orders and orders[0]:
+        converted = pd.Series(
+            pd.Categorical(converted, categories=list(orders[0]), ordered=True), index=long.index
+        )
+    return converted, entries
 
 
 def failed_checks(table: pd.DataFrame, checks: Sequence[GoldQuestion], source: str) -> pd.Series[Any]:
@@ -285,40 +323,32 @@ def counts(numbers: Mapping[str, int]) -> list[str]:
     return [f"{what}: {int(count):,}." for what, count in numbers.items() if count]
 
 
-def _read_cells(cells: Sequence[str], anchors: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:
-    """Values of distinct cells, and the cells that have none."""
-    by_word = {text_key(label): value for label, value in anchors.items()}
+def _anchored(
+    cells: Sequence[str], anchors: Mapping[str, Value], rows: pd.DataFrame, source: str
+) -> dict[str, Value]:
+    """Values of distinct cells by anchors; InputError for a cell that has none."""
+    by_key = {key_of(label): value for label, value in anchors.items()}
     bounds = [value for value in anchors.values() if isinstance(value, float)]
-    low, high = -np.inf, np.inf
-    if anchors:
-        # Numbers between the anchors are values, unless the anchors are labels or recode numbers themselves.
-        is_scale = len(bounds) == len(anchors) and all(to_number(label) is None for label in anchors)
-        low, high = (min(bounds), max(bounds)) if is_scale else (np.inf, -np.inf)
+    # Numbers between the anchors are values, unless the anchors are labels or recode numbers themselves.
+    is_scale = len(bounds) == len(anchors) and all(number_of(label) is None for label in anchors)
+    low, high = (min(bounds), max(bounds)) if is_scale else (np.inf, -np.inf)
     values: dict[str, Value] = {}
     for cell in cells:
-        number = to_number(cell)
-        if text_key(cell) in by_word:
-            values[cell] = by_word[text_key(cell)]
+        number = number_of(cell)
+        if key_of(cell) in by_key:
+            values[cell] = by_key[key_of(cell)]
         elif number is not None and low <= number <= high:
             values[cell] = number
-    unread_cells = [cell for cell in cells if cell not in values]
-    if anchors or values:
-        return values, unread_cells
-    return {cell: cell for cell in cells}, []
-
-
-def _unread_problem(cells: Sequence[str], anchors: Mapping[str, Value]) -> str:
-    cell = cells[0]
-    if anchors:
-        more = f" (not covered: {listed(map(repr, cells))})" if len(cells) > 1 else ""
-        return (
-            f"which --anchors does not cover{did_you_mean(cell, anchors)}{more}; add it, or treat it as "
-            "missing with --missing."
+    unread = [cell for cell in cells if cell not in values]
+    if unread:
+        first = rows[(rows["raw"] == unread[0]).fillna(False).to_numpy(dtype=bool)].iloc[0]
+        more = f" (not covered: {listed(map(repr, unread))})" if len(unread) > 1 else ""
+        raise InputError(
+            f"{source}: row {first['row']} of column '{first['column']}' contains '{unread[0]}', which "
+            f"--anchors does not cover{did_you_mean(unread[0], anchors)}{more}; add it, or treat it "
+            "as missing with --missing."
         )
-    return (
-        f"while other cells of the dimension are numbers; give it a number with --anchors '{cell}=...', or "
-        f"treat it as missing with --missing '{cell}'."
-    )
+    return values
 
 
 def _anchors_from_file(path: str) -> tuple[dict[str, Value], dict[str, dict[str, Value]]]:
@@ -327,7 +357,7 @@ def _anchors_from_file(path: str) -> tuple[dict[str, Value], dict[str, dict[str,
             f"--anchors '{path}' has no '='; write LABEL=VALUE,LABEL=VALUE, or name a CSV with label and "
             "value."
         )
-    table = read_text_table(path)
+    table = read_export_table(path).table
     for column in ("label", "value"):
         require_column(table, column, path, "its header")
     common: dict[str, Value] = {}
@@ -344,9 +374,9 @@ def _anchors_from_file(path: str) -> tuple[dict[str, Value], dict[str, dict[str,
 def _add_anchor(anchors: dict[str, Value], label: str, value: str, source: str) -> None:
     if not label or not value:
         raise InputError(f"{source}: '{label}={value}' lacks a label or a value; write LABEL=VALUE.")
-    if text_key(label) in map(text_key, anchors):
+    if key_of(label) in map(key_of, anchors):
         raise InputError(f"{source}: '{label}' is given twice; give each label one value.")
-    number = to_number(value)
+    number = number_of(value)
     anchors[label] = value if number is None else number
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from ..errors import InputError, did_you_mean, listed
 from ..readers.aliases import exclusion_reasons
 from ..tables.columns import as_text
+from ..tables.reading.account import ReadingAccount
 from ..tables.schema import JUDGE_KINDS, TABLES, validate
 from .exclusion_rules import (
     Rules,
@@ -70,7 +71,8 @@ def finish_import(
             f"--again {rules.again}{did_you_mean(rules.again, AGAIN)} is unknown; use {listed(AGAIN)}."
         )
     long = long.reset_index(drop=True)
-    values, value_notes = to_values(long, rules.scale, source)
+    values, entries = to_values(long, rules.scale, source, rules.reading)
+    value_notes = ReadingAccount(strict=rules.reading.strict).adding(entries).notes()
     status = long["status"] if "status" in long else pd.Series(pd.NA, index=long.index, dtype="string")
     frame = long.assign(
         value=values.mask(status.notna().to_numpy(dtype=bool)),

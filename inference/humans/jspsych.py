@@ -12,10 +12,11 @@ import pandas as pd
 
 from ..errors import InputError, listed
 from ..tables.limits import check_columns, parse_json
+from ..tables.reading.reading_rules import ReadingRules
 from .exclusion_rules import Rules
 from .imported_ratings import Imported
 from .rating_columns import Layout
-from .text_tables import decode, first_present, read_bytes, read_text_table, require_column
+from .text_tables import first_present, read_export_table, read_export_text, require_column
 from .wide import WideExport, to_judgments
 
 SUFFIXES = (".json", ".jsonl", ".txt", ".csv")
@@ -33,15 +34,15 @@ class Trials:
     table: pd.DataFrame
 
 
-def read_trials(path: str | Path, encoding: str | None = None, delimiter: str | None = None) -> Trials:
+def read_trials(path: str | Path, rules: ReadingRules | None = None) -> Trials:
     """Read the trials of one file, or of all files of a folder."""
-    path, source = Path(path), str(path)
+    path, source, rules = Path(path), str(path), rules or ReadingRules()
     files = [path]
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
         if not files:
             raise InputError(f"{source}: there is no file with {listed(SUFFIXES)} in this folder; {REMEDY}.")
-    rows = [row for file in files for row in _rows(file, encoding, delimiter)]
+    rows = [row for file in files for row in _rows(file, rules)]
     if not rows:
         raise InputError(f"{source}: there are no trials; {REMEDY}.")
     table = pd.DataFrame(rows, dtype="string")
@@ -84,7 +85,7 @@ def read_jspsych(path: str | Path, layout: Layout, rules: Rules | None = None) -
     >>> ratings[["judge_id", "item_id", "dimension", "value"]].to_numpy().tolist()
     [['p1', 'j1', 'wit', 4]]
     """
-    trials = read_trials(path, layout.encoding, layout.delimiter)
+    trials = read_trials(path, None if rules is None else rules.reading)
     source, table = trials.source, trials.table
     if not layout.ratings and not layout.value:
         raise InputError(
@@ -105,14 +106,14 @@ def read_jspsych(path: str | Path, layout: Layout, rules: Rules | None = None) -
     return to_judgments(answers, replace(layout, item=item), rules or Rules())
 
 
-def _rows(path: Path, encoding: str | None, delimiter: str | None) -> Iterator[dict[str, str]]:
+def _rows(path: Path, rules: ReadingRules) -> Iterator[dict[str, str]]:
     if path.suffix.lower() == ".csv":
-        table = read_text_table(path, encoding=encoding, delimiter=delimiter)
+        table = read_export_table(path, rules).table
         for row in table.to_dict("records"):
             cells = {str(name): cell for name, cell in row.items() if pd.notna(cell) and cell != NULL}
             yield _flat({name: _object(cell) for name, cell in cells.items()})
         return
-    for value in _values(decode(read_bytes(path), str(path), encoding), path):
+    for value in _values(read_export_text(path, rules.encoding), path):
         for trial in value if isinstance(value, list) else [value]:
             if not isinstance(trial, dict):
                 raise InputError(f"{path}: this is not a list of trials; {REMEDY}.")

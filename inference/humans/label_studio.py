@@ -15,7 +15,7 @@ from ..tables.limits import parse_json
 from .exclusion_rules import Rules, counts
 from .imported_ratings import TAKEN, Imported, finish_log_import
 from .rating_columns import Layout
-from .text_tables import decode, read_bytes
+from .text_tables import read_export_text
 
 CONTROLS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected"}
 RECORDED = (
@@ -90,7 +90,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
     [['2', '7', 'wit', 4]]
     """
     source, layout = str(path), layout or Layout()
-    tasks, works = read_works(path, layout)
+    tasks, works = read_works(path, layout, None if rules is None else rules.reading.encoding)
     names = _dimensions(works, source)
     long = pd.DataFrame([row for work in works for row in _rows(work, names[work.user], layout, source)])
     if not any(work.truth for work in works):
@@ -118,19 +118,21 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
     return finish_log_import(long, layout, rules, source, notes)
 
 
-def read_works(path: str | Path, layout: Layout) -> tuple[list[Task], list[TaskAnnotation]]:
+def read_works(
+    path: str | Path, layout: Layout, encoding: str | None = None
+) -> tuple[list[Task], list[TaskAnnotation]]:
     """Read the tasks of an export, and their annotations and predictions one by one."""
     source = str(path)
-    tasks = _tasks(path, layout, source)
+    tasks = _tasks(path, layout, source, encoding)
     works = list(_works(tasks, layout, source))
     if not works:
         raise InputError(f"{source}: no task has an annotation or a prediction; export the annotated tasks.")
     return tasks, works
 
 
-def _tasks(path: str | Path, layout: Layout, source: str) -> list[Task]:
+def _tasks(path: str | Path, layout: Layout, source: str, encoding: str | None) -> list[Task]:
     """Tasks with their annotations; those of a JSON-MIN export in the form of the whole export."""
-    text = decode(read_bytes(path), source, layout.encoding)
+    text = read_export_text(path, encoding)
     try:
         content = parse_json(text)
     except ValueError as error:

@@ -6,18 +6,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..errors import InputError
 from ..tables.limits import parse_json
+from ..tables.reading.account import ReadingAccount
+from ..tables.reading.cell_rules import key_of
+from ..tables.reading.delimited import IMPORT_ID, ZONE
+from ..tables.reading.reading_rules import ReadingRules
 from .exclusion_rules import Rules
 from .imported_ratings import Imported
 from .rating_columns import Layout
-from .text_tables import read_text_table, read_times, require_column, text_key, to_numbers
+from .text_tables import read_export_table, read_times, require_column, to_numbers
 from .wide import WideExport, to_judgments
 
-IMPORT_ID = '{"ImportId"'  # begins the cells of the second row below the column names
 ID_TEXTS = ("response id", "responseid")
 SKIPPED = "-99"  # what Qualtrics writes on request for questions that were seen and not answered
 TIMES = {"started": "StartDate", "ended": "EndDate", "duration": "Duration (in seconds)"}
@@ -47,32 +49,25 @@ class Responses:
     source: str
     table: pd.DataFrame
     zone: str | None
+    notes: tuple[str, ...] = ()
 
 
 def read_responses(
     path: str | Path,
     id: str,
     judge: str | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
+    rules: ReadingRules | None = None,
 ) -> Responses:
     """Read an export without the rows of question texts and import ids that may follow the column names."""
-    source, key = str(path), judge or id
-    raw = read_text_table(
-        path,
-        encoding=encoding,
-        delimiter=delimiter,
-        check=lambda names: _check_header(names, key, source),
-    )
+    key = judge or id
+    export = read_export_table(path, rules, check=lambda names: _check_header(names, key, str(path)))
+    source, raw = export.source, export.table
     require_column(raw, key, source, "--id" if judge is None else "--judge")
-    top = raw.head(2)
-    rows_of_ids = [any(str(cell).startswith(IMPORT_ID) for cell in row) for row in top.to_numpy(dtype=object)]
-    first = str(top[id if id in raw else key].iloc[0]).casefold()
-    above = int(np.flatnonzero(rows_of_ids)[-1]) + 1 if any(rows_of_ids) else int(first in ID_TEXTS)
-    table = raw.iloc[above:].reset_index(drop=True)
+    first = str(raw[id if id in raw else key].iloc[0]).casefold()
+    table = raw.iloc[int(first in ID_TEXTS) :].reset_index(drop=True)
     if table.empty:
         raise InputError(f"{source}: there are no responses below the header rows; export it again.")
-    return Responses(source, table, _zone(top))
+    return Responses(source, table, _zone(export.account), export.notes)
 
 
 def read_qualtrics_ratings(
@@ -120,7 +115,8 @@ def read_qualtrics_ratings(
             "--value is for tables with one rating per row; name the columns of a Qualtrics export by "
             "--ratings, such as --ratings 'Q{item}_{dimension}'."
         )
-    read = read_responses(path, id, layout.judge, layout.encoding, layout.delimiter)
+    rules = _with_skipped(rules or Rules())
+    read = read_responses(path, id, layout.judge, rules.reading)
     source, table, judge = read.source, read.table, layout.judge or id
     times, notes = read_times(table, TIMES, layout.timezone or read.zone or "UTC")
     if "started" in times and times["started"].notna().any() and not (layout.timezone or read.zone):
@@ -136,10 +132,8 @@ def read_qualtrics_ratings(
     if nameless.any() and judge != id and id in table:
         notes.append(f"Responses without {judge}, identified by {id}: {int(nameless.sum()):,}.")
         table = table.assign(**{judge: table[judge].fillna(table[id])})
-    answers = WideExport(source, table, judge, reasons, times, technical, notes=tuple(notes))
-    rules = rules or Rules()
-    scale = replace(rules.scale, missing=(*rules.scale.missing, SKIPPED))
-    return to_judgments(answers, layout, replace(rules, scale=scale))
+    answers = WideExport(source, table, judge, reasons, times, technical, notes=(*read.notes, *notes))
+    return to_judgments(answers, layout, rules)
 
 
 def _check_header(names: list[str], key: str, source: str) -> None:
@@ -155,16 +149,23 @@ def _check_header(names: list[str], key: str, source: str) -> None:
         )
 
 
-def _zone(top: pd.DataFrame) -> str | None:
+def _with_skipped(rules: Rules) -> Rules:
+    """The rules with the code of Qualtrics for a question that was seen and not answered."""
+    reading = rules.reading
+    if any(SKIPPED in labels for labels in reading.levels.values()):
+        return rules
+    return replace(rules, reading=replace(reading, missing=(*reading.missing, SKIPPED)))
+
+
+def _zone(account: ReadingAccount) -> str | None:
     """Time zone of the dates by the row of import ids."""
-    for cell in top["StartDate"].dropna() if "StartDate" in top else ():
-        if str(cell).startswith(IMPORT_ID):
-            try:
-                zone = parse_json(str(cell)).get("timeZone")
-            except ValueError:
-                zone = None
-            if zone:
-                return "UTC" if zone == "Z" else str(zone)
+    for cell in (cell for entry in account.entries if entry.subject == "source" for cell in entry.cells):
+        try:
+            zone = parse_json(cell).get(ZONE)
+        except ValueError:
+            zone = None
+        if zone:
+            return "UTC" if zone == "Z" else str(zone)
     return None
 
 
@@ -172,7 +173,7 @@ def exclusion_marks(table: pd.DataFrame) -> pd.DataFrame:
     """Which responses Qualtrics marks as no answers of people to the survey."""
 
     def words(column: str) -> pd.Series[Any]:
-        return table.get(column, pd.Series("", index=table.index)).fillna("").map(text_key)
+        return table.get(column, pd.Series("", index=table.index)).fillna("").map(key_of)
 
     def numbers(column: str) -> pd.Series[Any]:
         cells = table.get(column, pd.Series(pd.NA, index=table.index, dtype=object))

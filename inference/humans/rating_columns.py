@@ -10,7 +10,7 @@ from typing import NoReturn
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from .text_tables import read_text_table, require_column
+from .text_tables import read_export_table, require_column
 
 GAPS = ("item", "dimension", "place", "sample", "judge")
 NUMBERED = ("place", "sample")
@@ -43,8 +43,8 @@ class Layout:
         Whether all judges are people.
     all_shown : bool
         Whether an item without any rating by a person is missing, and not unseen.
-    encoding, delimiter, timezone : str, optional
-        How the file is written.
+    timezone : str, optional
+        Of the times in the file.
 
     Examples
     --------
@@ -68,8 +68,6 @@ class Layout:
     models: Sequence[str] = ()
     people: bool = False
     all_shown: bool = False
-    encoding: str | None = None
-    delimiter: str | None = None
     timezone: str | None = None
 
 
@@ -156,7 +154,7 @@ def read_names(text: str | None, option: str) -> dict[str, str]:
     if text is None:
         return {}
     if text.lower().endswith((".csv", ".tsv", ".csv.gz")):
-        table = read_text_table(text)
+        table = read_export_table(text).table
         for column in ("key", "item_id"):
             require_column(table, column, text, f"the header of {option}")
         pairs = list(zip(table["key"], table["item_id"], strict=True))

@@ -1,121 +1,85 @@
-"""Exports as tables of text: encodings, delimiters, header rows, numbers and times of other programs."""
+"""Exports as tables of text, read by the rules of all tables; their times, and ids of their words."""
 
 from __future__ import annotations
 
-import codecs
 import csv
-import io
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..tables.limits import CELL_CHARACTERS, EXPORT_BYTES, check_columns, read_content, reading
-from ..tables.reading.short_rows import warn_of_short_rows
+from ..tables.reading.account import ReadingAccount
+from ..tables.reading.cell_rules import number_of
+from ..tables.reading.containers import open_content
+from ..tables.reading.delimited import DELIMITERS, UTF16, decode_text
+from ..tables.reading.reading_rules import ReadingRules
+from ..tables.reading.table_reading import read
 
-DELIMITERS = (",", ";", "\t")
-UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-ZIPPED = b"PK\x03\x04"
 ABBREVIATIONS = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
 YEAR_FIRST = re.compile(r"^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 NAMED_DAY = re.compile(r"^\w{3} (\w{3} +\d+ [\d:]+) (\w{3}) (\d{4})$")  # Wed Mar 04 10:15:20 PST 2026
 LONGEST_ID = 48
 
 
-def read_text_table(
+@dataclass(frozen=True)
+class ExportTable:
+    """An export with every cell as text, and what was done in reading it."""
+
+    source: str
+    table: pd.DataFrame
+    account: ReadingAccount
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All sentences of the account."""
+        return tuple(self.account.lines(len(self.account.entries) + 1))
+
+
+def read_export_table(
     path: str | Path,
-    *,
-    encoding: str | None = None,
+    rules: ReadingRules | None = None,
     fallback: str | None = None,
-    delimiter: str | None = None,
     check: Callable[[list[str]], None] | None = None,
-) -> pd.DataFrame:
-    """Read a text file with a header as text: cells stripped, empty ones missing, delimiter by the header."""
-    # `fallback` is the encoding of files that are not Unicode; `check` is called with the header first.
-    text = decode(read_bytes(path), str(path), encoding, fallback)
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise InputError(f"--delimiter {delimiter!r} is invalid; give one character, or tab.")
-    delimiter = delimiter or _find_delimiter(text, str(path))
-    with reading(path):
-        rows = _split(text, delimiter, str(path))
-    header = [name.strip() for name in rows[0]]
-    if check is not None:
-        check(header)
-    for name, count in Counter(header).items():
-        if name and count > 1:
-            raise InputError(
-                f"{path}: column '{name}' occurs twice in the header; rename or drop one of them."
-            )
-    names = [name or f"column {place + 1}" for place, name in enumerate(header)]
-    cells = np.array(rows[1:], dtype=object).reshape(-1, len(names))
-    cells[cells == ""] = pd.NA
-    body = pd.DataFrame(cells, columns=names, dtype=object)
-    if body.empty or body.isna().all(axis=None):
-        raise InputError(f"{path}: there are no rows below the header; export it again.")
-    return body
+) -> ExportTable:
+    """Read an export by the rules of all tables; ``fallback`` is the encoding where it is not Unicode."""
+    # `check` is called with the first line of a text file, before names that occur twice are refused.
+    rules = rules or ReadingRules()
+    content = open_content(path, rules.form)
+    if content.form == "csv" and fallback is not None and rules.encoding is None:
+        rules = rules if _is_unicode(content.data) else replace(rules, encoding=fallback)
+    if check is not None and content.form == "csv":
+        first = decode_text(content.data, rules.encoding, content.source, []).lstrip().partition("\n")[0]
+        names = next(csv.reader([first], delimiter=max(DELIMITERS, key=first.count)), [])
+        check([name.strip() for name in names])
+    reading = read(content, rules, typed=False)
+    table = reading.frame.astype(object)
+    table[table.isna()] = pd.NA
+    return ExportTable(content.source, table, reading.account)
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """Content of a file that is neither empty nor an archive, unpacked where its name ends in .gz."""
-    content = read_content(Path(path), EXPORT_BYTES)
-    if not content.strip():
-        raise InputError(f"{path}: the file is empty; export it again.")
-    if content.startswith(ZIPPED):
-        raise InputError(
-            f"{path}: this is a zip archive or an Excel workbook; unpack it, or save the sheet as CSV in "
-            "UTF-8."
-        )
-    return content
+def read_export_text(path: str | Path, encoding: str | None = None) -> str:
+    """Text of a file of JSON, decoded as tables of text are."""
+    content = open_content(path)
+    return decode_text(content.data, encoding, content.source, [])
 
 
-def decode(content: bytes, source: str, encoding: str | None = None, fallback: str | None = None) -> str:
-    """Text of bytes in the encoding named, else UTF-16 by its mark, else UTF-8, else ``fallback``."""
-    # Other encodings are not guessed: detectors read short Latin-1 files as cp1250, which alters names.
-    if encoding is None and content.startswith(UTF16):
-        encoding = "utf-16"
-    tried = [encoding] if encoding else ["utf-8-sig", *([fallback] if fallback else [])]
-    for name in tried:
-        try:
-            text = content.decode("utf-8-sig" if name.lower() in ("utf-8", "utf8") else name)
-        except LookupError:
-            raise InputError(
-                f"--encoding {name} is unknown; use utf-8, utf-16, cp932 or latin-1, as the program wrote it."
-            ) from None
-        except UnicodeError:
-            continue
-        if "\0" in text:
-            raise InputError(f"{source}: this is not a text file; correct the ending of its name.")
-        return text
-    raise InputError(
-        f"{source}: the file is not {' or '.join(tried).replace('-sig', '')} text; name its encoding, such "
-        "as --encoding cp932 (Shift JIS) or --encoding latin-1, or save it as CSV in UTF-8."
-    )
-
-
-def text_key(text: object) -> str:
-    """Text for comparisons: width, case and spaces do not count."""
-    return " ".join(unicodedata.normalize("NFKC", str(text)).casefold().split())
-
-
-def to_number(text: object) -> float | None:
-    """Number in a cell, full-width digits included; None where the cell contains something else."""
+def _is_unicode(data: bytes) -> bool:
     try:
-        number = float(unicodedata.normalize("NFKC", str(text)))
-    except ValueError:
-        return None
-    return number if abs(number) < float("inf") and "_" not in str(text) else None
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.startswith(UTF16)
+    return True
 
 
 def to_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
     """Numbers in cells as Float64, missing where a cell contains something else."""
-    return cells.map(to_number, na_action="ignore").astype("Float64")
+    return cells.map(lambda cell: number_of(str(cell)), na_action="ignore").astype("Float64")
 
 
 def numbers_or_text(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -230,45 +194,3 @@ def _moment(text: str, zone: ZoneInfo) -> pd.Timestamp | Any:
     if pd.isna(moment) or moment.tz is not None:
         return moment
     return moment.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
-
-
-def _find_delimiter(text: str, source: str) -> str:
-    head = text[:100_000]
-    try:
-        first = [next(csv.reader(io.StringIO(head, newline=""), delimiter=mark), []) for mark in DELIMITERS]
-    except csv.Error as error:
-        raise InputError(f"{source}: the header cannot be read ({error}); correct its quotes.") from None
-    return max(zip(first, DELIMITERS, strict=True), key=lambda pair: len(pair[0]))[1]
-
-
-def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
-    """Rows of stripped cells, the header first, all of its length, without empty lines."""
-    limit = csv.field_size_limit(CELL_CHARACTERS)
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
-    short: list[int] = []
-    try:
-        for cells in lines:
-            row = [cell.strip() for cell in cells]
-            if not any(row):
-                continue
-            width = len(rows[0]) if rows else len(row)
-            if any(row[width:]):
-                raise InputError(
-                    f"{source}: line {lines.line_num} has {len(row)} cells, and the header has {width} "
-                    "names; put cells that contain delimiters in quotes, or name every column."
-                )
-            check_columns(source, width)
-            if len(row) < width:
-                short.append(lines.line_num)
-            rows.append(row[:width] + [""] * (width - len(row)))
-    except csv.Error as error:
-        raise InputError(
-            f"{source}: line {lines.line_num} cannot be read ({error}); correct that line, or its quotes."
-        ) from None
-    finally:
-        csv.field_size_limit(limit)
-    if not rows:
-        raise InputError(f"{source}: the header is empty; write the column names in its first line.")
-    warn_of_short_rows(source, short)
-    return rows

@@ -12,11 +12,12 @@ import pandas as pd
 from ..errors import InputError, did_you_mean, listed
 from ..readers.judgments import like_models
 from ..tables.columns import refuse
+from ..tables.reading.cell_rules import key_of
 from ..tables.schema import JUDGE_KINDS
 from .exclusion_rules import Rules, row_exclusions
 from .imported_ratings import PERSON, TAKEN, Imported, finish_import
 from .rating_columns import Layout, RatingColumn, find_places, odd_columns, rename_ids
-from .text_tables import numbers_or_text, require_column, text_key, to_numbers
+from .text_tables import numbers_or_text, require_column, to_numbers
 
 HUMAN, MODEL = JUDGE_KINDS
 KIND_WORDS = {
@@ -280,7 +281,7 @@ def _kinds_of_column(
     judges: pd.Series[Any], rows: np.ndarray[Any, Any], table: pd.DataFrame, column: str, source: str
 ) -> pd.Series[Any]:
     require_column(table, column, source, "--judge-kind")
-    words = table[column].map(lambda cell: KIND_WORDS.get(text_key(cell)), na_action="ignore")
+    words = table[column].map(lambda cell: KIND_WORDS.get(key_of(cell)), na_action="ignore")
     unknown = words.isna().to_numpy()
     if unknown.any():
         cell = table[column].iloc[int(unknown.argmax())]
@@ -307,7 +308,7 @@ def _refuse_if_mixed(names: Sequence[str], judges: pd.Series[Any], rated: pd.Dat
             "people."
         )
     for column in map(str, rated):
-        words = {text_key(cell) for cell in rated[column].dropna().unique()[:100]}
+        words = {key_of(cell) for cell in rated[column].dropna().unique()[:100]}
         if (
             words
             and words <= KIND_WORDS.keys()

@@ -34,24 +34,24 @@ class Format:
         return READERS.find(self.reader)
 
 
-ANY = frozenset(("dimensions", "items", "judge", "anchors", "missing", "check_item", "again", "anonymise"))
+CELLS = frozenset(("missing", "levels", "relabel", "scale", "strict"))  # options about cells of any export
+TABLE = CELLS | {"where", "exclude", "encoding", "delimiter", "decimal", "sheet"}
+ANY = CELLS | {"dimensions", "items", "judge", "anchors", "check_item", "again", "anonymise"}
 PEOPLE = ANY | {"item", "min_seconds", "prolific", "covariates"}
-WIDE = PEOPLE | {
-    *("ratings", "sample", "all_shown", "duration", "encoding", "delimiter", "timezone", "check", "ignore"),
-    *("panel", "prolific_id"),
+WIDE = (PEOPLE | TABLE) | {
+    *("ratings", "sample", "all_shown", "duration", "timezone", "check", "ignore", "panel", "prolific_id"),
 }
 LONG = WIDE | {"value", "dimension"}
 CONJOINT = frozenset(
     (
         *("outcomes", "repeated", "flipped", "first", "second", "labels", "prefix", "draft_study"),
-        *("id_column", "covariates", "check", "min_seconds", "ignore", "duration", "anonymise"),
+        *("id", "covariates", "check", "min_seconds", "ignore", "duration", "anonymise"),
+        *(TABLE - {"levels", "relabel", "scale"}),
     )
 )
 FORMATS = (
     Format("qualtrics", "surveys", CHOICES, "conjoint_export:read_qualtrics", CONJOINT),
-    Format(
-        "qualtrics", "surveys", RATINGS, "qualtrics:read_qualtrics_ratings", WIDE | {"value", "id_column"}
-    ),
+    Format("qualtrics", "surveys", RATINGS, "qualtrics:read_qualtrics_ratings", WIDE | {"value", "id"}),
     Format("mturk", "crowd work", RATINGS, "crowd:read_crowd", LONG, {"platform": "mturk"}),
     Format("lancers", "crowd work", RATINGS, "crowd:read_crowd", LONG, {"platform": "lancers"}),
     Format(

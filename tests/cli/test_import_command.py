@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from conjury.cli.import_options import ExportOptions
 from conjury.cli.options import grouped, typed_options
+from conjury.cli.reading_options import TableOptions
 from conjury.inference.readers.formats import FORMATS, JOINED
 from conjury.inference.tables import read_table
 
@@ -163,15 +164,16 @@ def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
 
 
 def test_the_formats_read_all_options_and_each_has_a_reader() -> None:
-    assert {field.name for field in fields(ExportOptions)} == set().union(*(row.options for row in FORMATS))
+    names = {field.name for group in (ExportOptions, TableOptions) for field in fields(group)} - {"form"}
+    assert names == set().union(*(row.options for row in FORMATS))
     assert all(callable(row.load()) for row in FORMATS)
     assert {row.name for row in FORMATS if row.content == JOINED} == {"prolific"}
 
 
 def test_options_that_were_typed_are_those_that_differ_from_their_defaults() -> None:
     assert typed_options(ExportOptions()) == {}
-    typed = typed_options(ExportOptions(value=["a"], all_shown=True, flipped=False, id_column="person"))
-    names = {"flipped": "--no-flipped", "id_column": "--id", "value": "--value", "all_shown": "--all-shown"}
+    typed = typed_options(ExportOptions(value=["a"], all_shown=True, flipped=False))
+    names = {"flipped": "--no-flipped", "value": "--value", "all_shown": "--all-shown"}
     assert typed == names
 
 

@@ -13,7 +13,8 @@ from ...humans.jspsych import read_trials
 from ...humans.label_studio import read_works
 from ...humans.qualtrics import SKIPPED, TIMES, exclusion_marks, read_responses
 from ...humans.rating_columns import Layout
-from ...humans.text_tables import read_times, require_column, to_number
+from ...humans.text_tables import read_times, require_column
+from ...tables.reading.cell_rules import number_of
 from ..plan import PanelPlan
 from .fielded_answers import HUMAN, FieldedTables, Visit, tables_of
 from .task_html import FOLDER, PLAN, answers_of
@@ -101,7 +102,7 @@ def _qualtrics_visits(path: Path, plan: PanelPlan) -> Iterator[Visit]:
         seconds = {
             number: float(row_cells[column])
             for number, column in _timings(plan)
-            if to_number(row_cells.get(column, "")) is not None
+            if number_of(row_cells.get(column, "")) is not None
         }
         yield Visit(
             where=f"row {row + 1}",
@@ -187,7 +188,7 @@ def _jspsych_visits(path: Path, plan: PanelPlan) -> Iterator[Visit]:
             seconds={
                 number: float(row["rt"]) / 1000
                 for number, row in tasks.items()
-                if to_number(row.get("rt", "")) is not None
+                if number_of(row.get("rt", "")) is not None
             },
             questions=questions,
             checks=checks,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...errors import InputError, require_installed
-from ...humans.text_tables import to_number
 from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scale
 from ...study.models import ItemStudy, Study
 from ...tables.html_page import markdown_reader
 from ...tables.limits import read_text
+from ...tables.reading.cell_rules import number_of
 from ...tables.schema import POSITIONS
 from ..displayed_fields import SubjectDisplay
 from ..plan import PanelPlan, PlannedTask
@@ -51,7 +51,7 @@ class AnswerField:
         # With ``coded`` it is a label or one of `codes_of`: exports of Qualtrics contain no values.
         text = html.unescape(text).strip()
         if not self.options:
-            number = to_number(text)
+            number = number_of(text)
             is_valid = number is not None and number.is_integer() and self.minimum <= number <= self.maximum
             return str(int(number)) if is_valid and number is not None else None
         values, labels = (

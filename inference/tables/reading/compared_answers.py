@@ -37,6 +37,7 @@ class DistinctTexts:
     code: Codes  # (n,): position in `texts`, -1 for a cell without content
     order: tuple[str, ...]  # what the column itself declares: ordered categories, else empty
     rows: Codes | None = None  # (n,): numbers of the rows in their table, from 0; by default 0 to n - 1
+    cell_columns: Sequence[str] | None = None  # (n,): columns of the file from which the cells were taken
 
     @property
     def counts(self) -> Codes:
@@ -47,6 +48,12 @@ class DistinctTexts:
         """The first row with a text, counted from 1."""
         at = int((self.code == place).argmax())
         return (at if self.rows is None else int(self.rows[at])) + 1
+
+    def where(self, place: int) -> str:
+        """The first row with a text, and its column where the cells are of several."""
+        at = int((self.code == place).argmax())
+        column = "" if self.cell_columns is None else f" of column '{self.cell_columns[at]}'"
+        return f"row {self.row_of(place):,}{column}"
 
     def without(self, places: Collection[int]) -> DistinctTexts:
         """The column without some of its texts."""
@@ -98,6 +105,7 @@ def read_answers(
     source: str,
     reference: Collection[str] = (),
     rows: Codes | None = None,
+    cell_columns: Sequence[str] | None = None,
 ) -> ComparedAnswers:
     """Bring columns of answers that are compared with each other to one scale and one set of labels.
 
@@ -113,6 +121,8 @@ def read_answers(
         Columns whose spelling of a label is used where columns differ.
     rows : ndarray of int, shape (n,), optional
         Numbers of these rows in their table, from 0, which errors name.
+    cell_columns : sequence of n str, optional
+        Columns of the file from which the cells were taken, where they are of several.
 
     Returns
     -------
@@ -132,8 +142,8 @@ def read_answers(
     'ordinal'
     """
     entries: list[AccountEntry] = []
-    texts = [replace(distinct_texts(name, column), rows=rows) for name, column in columns.items()]
-    texts = [_relabel(column, options) for column in texts]
+    distinct = [distinct_texts(name, column) for name, column in columns.items()]
+    texts = [_relabel(replace(column, rows=rows, cell_columns=cell_columns), options) for column in distinct]
     _refuse_unused(texts, columns, options, source)
     texts = [_drop_missing(column, options, source) for column in texts]
     scale = _scale_of(texts, options, source, entries)
@@ -270,7 +280,7 @@ def _ask(column: DistinctTexts, places: Sequence[int], source: str) -> NoReturn:
         remedy = f"and if they are labels, name all labels with --levels {as_argument(','.join(labels))}"
     raise InputError(
         f"{source}: column '{column.name}' contains {listed(map(quoted, texts), MOST_CELLS)} in "
-        f"{counted(total, 'cell')} (first in row {column.row_of(places[0]):,}), {phrase}, {remedy}."
+        f"{counted(total, 'cell')} (first in {column.where(places[0])}), {phrase}, {remedy}."
     )
 
 
@@ -315,7 +325,7 @@ def _refuse_few_words(column: DistinctTexts, source: str) -> None:
     further = [quoted(column.texts[place]) for place in words[1:]]
     more = f" (and {listed(further, 4)})" if further else ""
     raise InputError(
-        f"{source}: column '{column.name}' contains {quoted(text)} in row {column.row_of(words[0]):,}{more}, "
+        f"{source}: column '{column.name}' contains {quoted(text)} in {column.where(words[0])}{more}, "
         f"while most of its cells are numbers; if it is no answer, state it as --missing "
         f"{as_argument(text)}, else correct it, or compare all answers as labels with --scale nominal."
     )
@@ -327,7 +337,7 @@ def _numbers(column: DistinctTexts, source: str) -> Floats:
         value = number_of(text)
         if value is None:
             raise InputError(
-                f"{source}: column '{column.name}' contains {quoted(text)} in row {column.row_of(place):,}, "
+                f"{source}: column '{column.name}' contains {quoted(text)} in {column.where(place)}, "
                 f"which is no number; state it as --missing {as_argument(text)} if it is no answer, correct "
                 "it, or use --scale nominal."
             )
@@ -414,7 +424,7 @@ def _refuse_strangers(
             place = int(column.code[int((code == STRANGER).argmax())])
             text = column.texts[place]
             raise InputError(
-                f"{source}: column '{column.name}' contains {quoted(text)} in row {column.row_of(place):,}, "
+                f"{source}: column '{column.name}' contains {quoted(text)} in {column.where(place)}, "
                 f"which is none of the levels ({listed(classes)}){did_you_mean(text, classes)}; add it "
                 "to --levels, state it as --missing, or correct it."
             )

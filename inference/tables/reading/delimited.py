@@ -28,6 +28,7 @@ HEAD = 50  # rows by which the separator is found
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 WINDOWS = "cp1252"
 IMPORT_ID = '{"ImportId"'  # how Qualtrics begins the cells of its third header row
+ZONE = "timeZone"  # what Qualtrics notes there of columns of times
 _SEPARATOR_LINE = re.compile(r'^"?sep=(.)"?\r?\n')  # what Excel writes first for itself
 
 
@@ -36,7 +37,7 @@ def read_delimited(
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A table of text with stripped cells, all as text, "" where they are empty; and what was recognised."""
     entries: list[AccountEntry] = []
-    text = _decode(data, options.encoding, source, entries)
+    text = decode_text(data, options.encoding, source, entries)
     match = _SEPARATOR_LINE.match(text)
     text = text[match.end() :] if match else text
     delimiter = _stated_delimiter(options.delimiter) or (match[1] if match else None)
@@ -64,7 +65,7 @@ def _stated_delimiter(delimiter: str | None) -> str | None:
     return mark
 
 
-def _decode(data: bytes, encoding: str | None, source: str, entries: list[AccountEntry]) -> str:
+def decode_text(data: bytes, encoding: str | None, source: str, entries: list[AccountEntry]) -> str:
     """Text of bytes: in the encoding that is stated, else UTF-16 by its marks, UTF-8, or Western European."""
     if encoding is None:
         encoding = _unicode_of(data)
@@ -148,9 +149,9 @@ def find_delimiter(text: str, source: str) -> str:
 
 
 def _is_regular(text: str) -> bool:
-    """Whether the quick reader agrees with the careful one: there are no carriage returns alone."""
+    """Whether the quick reader agrees with the careful one: no carriage returns alone, no open quotes."""
     lone_returns = "\r" in text and "\r" in text.replace("\r\n", "")
-    return not lone_returns and text.lstrip("\n")[:1] not in ("", " ")
+    return not lone_returns and text.count('"') % 2 == 0 and text.lstrip("\n")[:1] not in ("", " ")
 
 
 def _split_quickly(text: str, delimiter: str) -> pd.DataFrame | None:
@@ -232,11 +233,9 @@ def drop_survey_header(frame: pd.DataFrame, entries: list[AccountEntry]) -> pd.D
     """The table without the rows in which Qualtrics repeats its header as questions and as ids."""
     for row in range(min(2, len(frame))):
         if frame.iloc[row].str.startswith(IMPORT_ID).mean() > 0.5:
-            entries.append(
-                AccountEntry(
-                    "source", f"{counted(row + 1, 'row')} below the header, written by Qualtrics, left out."
-                )
-            )
+            zones = tuple(cell for cell in frame.iloc[row] if ZONE in cell)
+            sentence = f"{counted(row + 1, 'row')} below the header, written by Qualtrics, left out."
+            entries.append(AccountEntry("source", sentence, cells=zones))
             return frame.iloc[row + 1 :].reset_index(drop=True)
     return frame
 

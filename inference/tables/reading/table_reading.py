@@ -76,7 +76,9 @@ class TableReading:
         return replace(self, account=self.account.adding(entries))
 
 
-def read(source: Any, options: ReadingRules | None = None, name: str = "table") -> TableReading:
+def read(
+    source: Any, options: ReadingRules | None = None, name: str = "table", *, typed: bool = True
+) -> TableReading:
     r"""Read a table from a path, ``-`` for standard input, or a DataFrame of any library.
 
     Parameters
@@ -88,6 +90,8 @@ def read(source: Any, options: ReadingRules | None = None, name: str = "table") 
         What is stated about the table.
     name : str
         What errors call a DataFrame.
+    typed : bool
+        Whether numbers in text files become numbers; otherwise the cells of all files are text.
 
     Returns
     -------
@@ -132,7 +136,9 @@ def read(source: Any, options: ReadingRules | None = None, name: str = "table") 
     account = replace(account, entries=(AccountEntry("source", size, count=len(frame)), *account.entries))
     frame, missing = blank_cells(frame, options, form in TEXT_FORMATS)
     frame, excluded = select_rows(frame, options, label)
-    if form in TEXT_FORMATS:
+    if not typed:
+        frame = frame.astype("string") if form in TEXT_FORMATS else frame.apply(as_text)
+    elif form in TEXT_FORMATS:
         frame = _with_numbers(frame)
     return TableReading(frame, account.adding([*missing, *excluded]), label, form, options)
 

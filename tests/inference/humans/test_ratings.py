@@ -24,8 +24,10 @@ from conjury.inference.humans import (
 )
 from conjury.inference.humans.exclusion_rules import to_values
 from conjury.inference.humans.rating_columns import find_places
-from conjury.inference.humans.text_tables import read_text_table, read_times, to_number, to_utc
+from conjury.inference.humans.text_tables import read_export_table, read_times, to_utc
 from conjury.inference.readers.judgments import like_models
+from conjury.inference.tables.reading import ReadingRules
+from conjury.inference.tables.reading.cell_rules import number_of
 
 HUMANS = Path(__file__).resolve().parents[2] / "fixtures" / "humans"
 PROLIFIC = HUMANS / "prolific.csv"
@@ -124,7 +126,8 @@ def values(
     cells: list[str | None], anchors: str | None = None, missing: tuple[str, ...] = ()
 ) -> list[object]:
     long = pd.DataFrame({"dimension": "wit", "raw": cells, "row": range(1, len(cells) + 1), "column": "Q1"})
-    read, _ = to_values(long, read_scale(anchors, missing), "export.csv")
+    rules = ReadingRules(missing=missing)
+    read, _ = to_values(long, read_scale(anchors), "export.csv", rules)
     return [None if pd.isna(value) else value for value in read]
 
 
@@ -144,7 +147,7 @@ def test_anchors_of_single_dimensions_come_from_a_file_and_wide_digits_are_numbe
     file.write_text("label,value,dimension\nHigh,1,\nHigh,9,clear\n")
     long = pd.DataFrame({"dimension": ["wit", "clear"], "raw": ["High", "High"], "row": 1, "column": "Q"})
     assert to_values(long, read_scale(str(file)), "export.csv")[0].tolist() == [1, 9]
-    assert [to_number(cell) for cell in ("\uff13", "1_000", "inf")] == [3.0, None, None]
+    assert [number_of(cell) for cell in ("\uff13", "1_000", "inf")] == [3.0, None, None]
 
 
 def test_encodings_and_delimiters_are_found(tmp_path):
@@ -152,13 +155,13 @@ def test_encodings_and_delimiters_are_found(tmp_path):
     for encoding in ("utf-8-sig", "utf-16", "cp932"):
         file = tmp_path / f"{encoding}.csv"
         file.write_bytes(text.encode(encoding))
-        assert read_text_table(file, fallback="cp932").to_numpy().tolist() == [["太郎;\nA", "3"]]
+        table = read_export_table(file, fallback="cp932").table
+        assert table.to_numpy().tolist() == [["太郎;\nA", "3"]]
     for delimiter in (";;", "", '"', "\n"):
         with pytest.raises(InputError, match="is invalid; give one character, or tab"):
-            read_text_table(HUMANS / "ratings.csv", delimiter=delimiter)
-    assert len(read_text_table(HUMANS / "ratings.csv", delimiter=",").columns) == 7
-    with pytest.raises(InputError, match=r"is not utf-8 text; name its encoding, such as --encoding cp932"):
-        read_text_table(tmp_path / "cp932.csv")
+            read_export_table(HUMANS / "ratings.csv", ReadingRules(delimiter=delimiter))
+    with pytest.raises(InputError, match=r"is not UTF-8 text; name its encoding, such as --encoding cp932"):
+        read_export_table(tmp_path / "cp932.csv")
     unicode, other = HUMANS / "lancers.csv", tmp_path / "lancers.csv"
     other.write_bytes(unicode.read_text(encoding="utf-8").encode("cp932"))
     layout = Layout(value={"funny": "面白さ"}, item="回答番号")
@@ -173,7 +176,7 @@ def test_encodings_and_delimiters_are_found(tmp_path):
     ("content", "problem"),
     [
         (b"", "the file is empty"),
-        (b"PK\x03\x04rest", "an Excel workbook"),
+        (b"PK\x03\x04rest", "the file is damaged"),
         (b"a,b\n", "no rows below the header"),
         (b"a,a\n1,2\n", "column 'a' occurs twice"),
         (b"a,b\n1,2,3\n", "line 2 has 3 cells, and the header has 2 names"),
@@ -184,7 +187,7 @@ def test_broken_files_are_refused_by_line(tmp_path, content, problem):
     file = tmp_path / "export.csv"
     file.write_bytes(content)
     with pytest.raises(InputError, match=problem) as caught:
-        read_text_table(file)
+        read_export_table(file)
     assert str(caught.value).startswith(str(file))
 
 

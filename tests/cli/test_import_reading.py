@@ -1,0 +1,114 @@
+"""Exports of any kind of file and any spelling give the same judgments; what may be wrong is asked about."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.humans import Layout, Rules, read_crowd, read_qualtrics_ratings
+from conjury.inference.readers.judgments import load_judgments
+from conjury.inference.tables import read_table
+from conjury.inference.tables.reading import ReadingRules
+
+pyreadstat = pytest.importorskip("pyreadstat", reason="extra `files`")
+
+TABLE = pd.DataFrame(
+    {
+        "rater": ["ann", "bob"] * 4,
+        "item": ["a", "a", "b", "b", "c", "c", "d", "d"],
+        "wit": [1, 2, 3, 3, 5, 4, 2, 1],
+        "tone": ["kind", "Kind ", "rude", "RUDE", "kind", "rude", "kind", "kind"],
+    }
+)
+LAYOUT = Layout(value={"wit": "wit", "tone": "tone"}, item="item", judge="rater", people=True)
+WRITERS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
+    "t.csv": lambda frame, path: frame.to_csv(path, index=False),
+    "t.tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t", encoding="utf-16"),
+    "bars.txt": lambda frame, path: frame.to_csv(path, index=False, sep="|"),
+    "t.xlsx": lambda frame, path: frame.to_excel(path, index=False),
+    "t.sav": lambda frame, path: pyreadstat.write_sav(frame, str(path)),
+    "t.dta": lambda frame, path: pyreadstat.write_dta(frame, str(path)),
+    "t.parquet": lambda frame, path: frame.to_parquet(path),
+    "t.jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
+}
+
+
+@pytest.mark.parametrize("name", list(WRITERS))
+def test_equal_content_gives_equal_judgments_in_every_kind_of_file(tmp_path: Path, name: str) -> None:
+    WRITERS[name](TABLE, tmp_path / name)
+    made = read_crowd(tmp_path / name, "csv", LAYOUT)
+    of_wit = made.judgments[made.judgments["dimension"] == "wit"]
+    assert [float(value) for value in of_wit["value"]] == TABLE["wit"].tolist()
+    assert made.judgments.loc[made.judgments["dimension"] == "tone", "value"].tolist() == [
+        *("kind", "kind", "rude", "rude", "kind", "rude", "kind", "kind"),
+    ]
+    assert any("Spellings treated as one label" in note for note in made.notes)
+
+
+@pytest.mark.parametrize("code", [".", "-", "N/A", "#NULL!", "None", "-99", "refused"])
+def test_a_code_among_ratings_is_asked_about_or_missing_and_never_a_value(tmp_path: Path, code: str) -> None:
+    path = tmp_path / "t.csv"
+    TABLE.assign(wit=[code, *map(str, TABLE["wit"][1:])]).to_csv(path, index=False)
+    layout = Layout(value={"wit": "wit"}, item="item", judge="rater", people=True)
+    with pytest.raises(InputError, match=r"column 'wit' contains .* row 1.* state --missing"):
+        read_crowd(path, "csv", layout)
+    made = read_crowd(path, "csv", layout, Rules(reading=ReadingRules(missing=[code])))
+    assert made.judgments["value"].tolist()[1:] == TABLE["wit"].tolist()[1:]
+    assert made.judgments["status"].tolist()[0] == "missing"
+
+
+def test_a_cell_of_a_wide_export_is_named_by_its_row_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("ResponseId,Q1_wit,Q2_wit\nR_1,4,2\nR_2,3,7/10\nR_3,1,5\n")
+    with pytest.raises(InputError, match="'7/10' in row 2 of column 'Q2_wit'"):
+        read_qualtrics_ratings(path, Layout(ratings=["Q{item}_{dimension}"]))
+
+
+IMPORT = "--value label --judge who --item item --people --format"
+LABELS = "who,item,label\nann,a,None\nbob,a,None\nann,b,NA\nbob,b,None\nann,c,Hate\nbob,c,NA\n"
+
+
+@pytest.mark.parametrize("out", ["labels.csv", "labels.parquet"])
+def test_classes_that_look_like_nothing_come_back_in_both_formats(
+    ran: Callable[..., str], refused: Callable[..., str], out: str
+) -> None:
+    Path("people.csv").write_text(LABELS)
+    problem = refused(f"import people.csv {IMPORT} csv --out {out}")
+    assert "--missing" in problem
+    assert "--levels" in problem
+    ran(f"import people.csv {IMPORT} csv --levels None,Hate,NA --out {out}")
+    expected = ["None", "None", "NA", "None", "Hate", "NA"]
+    assert read_table(out, "judgments")["value"].astype(str).tolist() == expected
+    assert load_judgments(out)["value"].astype(str).tolist() == expected
+    printed = ran(f"import people.csv {IMPORT} csv --levels None,Hate --missing NA --out {out}")
+    assert "2 cells 'NA' of column 'label' count as missing." in printed
+
+
+def test_the_command_reads_workbooks_and_standard_input_selects_rows_and_allows_no_guess(
+    ran: Callable[..., str], refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    TABLE.to_excel("t.xlsx", index=False)
+    columns = "--value wit --judge rater --item item --people"
+    ran(f"import t.xlsx --format excel {columns} --where rater=ann --exclude item=d --out t.parquet")
+    assert read_table("t.parquet", "judgments")["value"].tolist() == [1, 3, 5]
+    text = TABLE.to_csv(index=False, sep=";").encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    ran(f"import - --format csv {columns} --out s.parquet")
+    assert read_table("s.parquet", "judgments")["value"].tolist() == TABLE["wit"].tolist()
+    TABLE.to_csv("t.csv", index=False, sep=";")
+    assert "--strict allows none" in refused(f"import t.csv --format csv {columns} --strict --out x.parquet")
+    named = f"import t.csv --format csv {columns} --strict --delimiter ; --out t.parquet"
+    ran(named)
+    ran(f"import t.csv --format csv {columns} --value tone --relabel RUDE=kind --out t.parquet")
+    tones = read_table("t.parquet", "judgments")
+    assert set(tones.loc[tones["dimension"] == "tone", "value"]) == {"kind"}
+    Path("t.json").write_text(json.dumps(TABLE.to_dict("records")))
+    ran(f"import t.json --format json {columns} --out t.parquet")
