@@ -63,6 +63,7 @@ PLACES = {  # in the order of the help: module and function of each
     "trial": "commands.trial:trial",
     "doctor": "commands.starting.installed:doctor",
     "judge": "commands.judges.judge:judge",
+    "conjoint": "commands.starting.conjoint_command:conjoint",
     "compare-runs": "commands.judges.compare_runs:compare_runs",
     "agreement": "commands.judges.agreement:agreement",
     "alt-test": "commands.judges.agreement:alt_test",

@@ -1,0 +1,206 @@
+"""AMCEs and marginal means of a survey, with attributes that restrict each other averaged over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from conjury.inference.errors import InputError, listed
+from conjury.inference.readers.conjoints import ConjointTable
+
+from ...frames.notes import noted_warnings
+from ...frames.variables import Formula
+from ...results import Result, stack
+from .amce import amce
+from .cj import amce_diffs, cj, mm, mm_diffs
+
+MOST_GROUPS = 8
+JOINT = "_and_"  # between the names of attributes that another one restricts together
+
+
+@dataclass(frozen=True)
+class SurveyEffects:
+    """Results by name: ``amce`` and ``mm``, and with subgroups ``amce_by, mm_by, amce_diffs, mm_diffs``."""
+
+    table: ConjointTable
+    results: dict[str, Result]
+    notes: tuple[str, ...]
+    n_rows: int
+    n_respondents: int
+    weights: str | None = None
+    by: tuple[str, ...] = ()
+    design_effect: float | None = None
+
+    @property
+    def labels(self) -> dict[Any, str]:
+        """Attributes and levels as the file writes them, for figures."""
+        names: dict[Any, str] = {name: name for name in (*self.table.attributes, *self.by)}
+        for name in self.table.attributes:
+            names |= {(name, str(level)): str(level) for level in self.table.frame[name].cat.categories}
+        for name in self.by:
+            names |= {(name, str(level)): str(level) for level in self.table.frame[name].dropna().unique()}
+        return names
+
+
+def survey_effects(
+    table: ConjointTable,
+    *,
+    weights: str | None = None,
+    by: Sequence[str] = (),
+    vcov: str = "survey",
+    alpha: float = 0.05,
+) -> SurveyEffects:
+    """Effects and means of all attributes, clustered by respondent, for all and for subgroups."""
+    frame, notes = _usable(table, weights, by)
+    options: dict[str, Any] = {"id": "judge_id", "vcov": vcov, "alpha": alpha}
+    if weights is not None:
+        options["weights"] = weights
+    formula = Formula(table.outcome, table.attributes)
+    results: dict[str, Result] = {}
+    with noted_warnings() as warned:
+        results["amce"] = _effects(table, frame, partial(amce, **options))
+        results["mm"] = mm(frame, formula, **options)
+        for name in by:
+            suffix = "" if len(by) == 1 else f"_{name}"
+            grouped = {**options, "by": name}
+            results[f"amce_by{suffix}"] = _effects(table, frame, partial(cj, estimate="amce", **grouped))
+            results[f"mm_by{suffix}"] = cj(frame, formula, estimate="mm", **grouped)
+            results[f"amce_diffs{suffix}"] = _effects(table, frame, partial(amce_diffs, **grouped))
+            results[f"mm_diffs{suffix}"] = mm_diffs(frame, formula, **grouped)
+    effect = None
+    if weights is not None:
+        values = frame.drop_duplicates("judge_id")[weights].astype(float)
+        effect = float(len(values) * (values**2).sum() / values.sum() ** 2)
+    restricted = [tie.sentence() for tie in table.empty_pairs]
+    texts = dict.fromkeys([*restricted, *notes, *map(_for_command, map(str, warned))])
+    return SurveyEffects(
+        table, results, tuple(texts), len(frame), int(frame["judge_id"].nunique()), weights, tuple(by), effect
+    )
+
+
+def _for_command(note: str) -> str:
+    """A warning of a verb with the options of the command."""
+    return note.replace(JOINT, " and ").replace("vcov='CR2'", "--vcov CR2")
+
+
+def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Rows with an outcome, with subgroups as categories, and what was noticed."""
+    frame, notes = table.frame, []
+    for name, option in {**dict.fromkeys(by, "--by"), **({weights: "--weights"} if weights else {})}.items():
+        if name not in frame:
+            raise InputError(
+                f"{table.source}: {option} names '{name}', which is no column of respondents; there are "
+                f"{listed(_covariates(table))}."
+            )
+        changing = frame.groupby("judge_id", observed=True)[name].nunique() > 1
+        if option == "--by" and changing.any() and name not in table.attributes:
+            raise InputError(
+                f"{table.source}: column '{name}', which {option} names, has several values for respondent "
+                f"'{changing.idxmax()}' (and {int(changing.sum()) - 1} more); correct it, or state the "
+                "respondent with --id."
+            )
+    frame = frame[frame[table.outcome].notna()].copy()
+    if table.is_choice:
+        frame[table.outcome] = frame[table.outcome].astype(int)
+    if weights is not None:
+        _refuse_weights(frame, weights, table.source)
+    for name in by:
+        values = frame[name]
+        n_groups = int(values.nunique())
+        if not 2 <= n_groups <= MOST_GROUPS:
+            kind = "different numbers" if is_numeric_dtype(values) else "groups"
+            raise InputError(
+                f"{table.source}: column '{name}', which --by names, has {n_groups} {kind}; give one with "
+                f"2 to {MOST_GROUPS} groups."
+            )
+        if name not in table.attributes:
+            order = (
+                [str(level) for level in values.cat.categories]
+                if isinstance(values.dtype, pd.CategoricalDtype)
+                else [str(level) for level in sorted(values.dropna().unique())]
+            )
+            texts = values.astype("string").astype(object)
+            frame[name] = pd.Categorical(texts, categories=[level for level in order if level in set(texts)])
+        n_missing = int(values.isna().sum())
+        if n_missing:
+            notes.append(f"{n_missing:,} rows without '{name}' are excluded from its subgroups.")
+    return frame, notes
+
+
+def _covariates(table: ConjointTable) -> list[str]:
+    internal = {"judge_id", "pair_id", "task", "position", table.outcome, *table.attributes}
+    return [str(name) for name in table.frame if name not in internal] or ["none"]
+
+
+def _refuse_weights(frame: pd.DataFrame, weights: str, source: str) -> None:
+    """Refuse weights that are text, missing or negative, by column and row."""
+    numbers = pd.to_numeric(frame[weights], errors="coerce")
+    bad = numbers.isna() | (numbers < 0)
+    if bad.any():
+        at = int(bad.to_numpy().argmax())
+        row, cell = frame.index[at] + 1, frame[weights].iloc[at]
+        problem = "is empty" if pd.isna(cell) else f"contains '{cell}'"
+        raise InputError(
+            f"{source}: column '{weights}', which --weights names, {problem} in row {row:,} (and "
+            f"{int(bad.sum()) - 1} more); weights are numbers from 0, so correct it or exclude these rows."
+        )
+    frame[weights] = numbers.astype(float)
+
+
+def formulas_of(table: ConjointTable) -> Iterator[tuple[Formula, tuple[str, ...], tuple[str, ...]]]:
+    """Formulas, the attributes that each reports, and those that it needs as one column of combinations."""
+    # An attribute that one other restricts is joined with it. Where several do, their combinations are one
+    # column, with which the attribute is joined: its effects are then averaged over combinations that occur.
+    partners: dict[str, list[str]] = {name: [] for name in table.attributes}
+    for tie in table.empty_pairs:
+        partners[tie.first].append(tie.second)
+        partners[tie.second].append(tie.first)
+    chained = [
+        name
+        for name in table.attributes
+        if len(partners[name]) > 1 or any(len(partners[partner]) > 1 for partner in partners[name])
+    ]
+    pairs = tuple(
+        (tie.first, tie.second) for tie in table.empty_pairs if not {tie.first, tie.second} & {*chained}
+    )
+    unrestricted = tuple(name for name in table.attributes if name not in chained)
+    if unrestricted:
+        yield Formula(table.outcome, table.attributes, pairs), unrestricted, ()
+    for name in chained:
+        joined = tuple(partners[name])
+        partner = joined[0] if len(joined) == 1 else JOINT.join(joined)
+        features = [feature for feature in table.attributes if feature not in joined]
+        features.insert(features.index(name) + 1, partner)
+        yield Formula(table.outcome, tuple(features), ((name, partner),)), (name,), joined
+
+
+def _effects(
+    table: ConjointTable, frame: pd.DataFrame, estimate: Callable[[pd.DataFrame, Formula], Result]
+) -> Result:
+    """Effects of all attributes, each by the formula that suits it."""
+    parts: list[tuple[Result, tuple[str, ...]]] = []
+    for formula, names, joined in formulas_of(table):
+        data = frame
+        if len(joined) > 1:
+            texts = frame[list(joined)].astype(str).agg(" / ".join, axis=1)
+            data = frame.assign(**{JOINT.join(joined): pd.Categorical(texts)})
+        parts.append((estimate(data, formula), names))
+    if len(parts) == 1:
+        return parts[0][0]
+    rows = [part.frame[part.frame["feature"].astype(str).isin(names)] for part, names in parts]
+    together = stack([part.assign(feature=part["feature"].astype(str)) for part in rows])
+    order = pd.Categorical(together["feature"], categories=list(table.attributes))
+    together = together.assign(feature=order).sort_values("feature", kind="stable").reset_index(drop=True)
+    first = parts[0][0]
+    return Result(together, first.kind, (), first.settings)
+
+
+def width_of(alpha: float) -> str:
+    """The level of intervals in percent."""
+    return f"{np.round(100 * (1 - alpha), 3):g}%"

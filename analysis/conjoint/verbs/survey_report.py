@@ -1,0 +1,178 @@
+"""What a survey shows, for a terminal and for one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import counted
+from conjury.inference.tables.safe_text import printable
+
+from ...figures.page_blocks import figure_block, paragraphs, result_page, table_block
+from ...frames.rounding import p_value
+from ...frames.word_table import WordTable
+from ...results import Result
+from .survey_effects import SurveyEffects, width_of
+
+DIGITS = 3
+LEAST = 3  # effects that a summary names at most
+OPEN = "h2 { margin-top: 2rem; }"
+
+
+def summary(effects: SurveyEffects) -> list[str]:
+    """What was estimated from how much, and the largest effects."""
+    table, frame = effects.table, effects.results["amce"].frame
+    profiles = f"{table.profiles} profiles" if table.profiles > 1 else "1 profile"
+    what = "choices" if table.is_choice else f"ratings ({table.outcome})"
+    sentences = [
+        f"{counted(effects.n_respondents, 'respondent')}, {counted(table.tasks, 'task')} of {profiles} each, "
+        f"{effects.n_rows:,} profiles; outcome: {what}; standard errors are clustered by "
+        "respondent."
+    ]
+    if effects.weights is not None:
+        sentences.append(
+            f"Weighted by '{effects.weights}'; design effect of the weights {effects.design_effect:.2f}."
+        )
+    tested = frame[frame["p"].notna()]
+    clear = tested[(tested["lower"] > 0) | (tested["upper"] < 0)]
+    largest = clear.reindex(clear["estimate"].abs().sort_values(ascending=False).index).head(LEAST)
+    sentences.append(
+        f"{len(clear)} of {counted(len(tested), 'effect')} {'has an' if len(clear) == 1 else 'have'} "
+        f"{'interval' if len(clear) == 1 else 'intervals'} without 0"
+        + (
+            "."
+            if largest.empty
+            else ", the largest: " + "; ".join(_effect(row) for row in _rows(largest)) + "."
+        )
+    )
+    return sentences
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    records = frame.astype(object).to_dict("records")
+    return [{str(name): cell for name, cell in row.items()} for row in records]
+
+
+def _effect(row: Mapping[str, Any]) -> str:
+    return f"{row['feature']} '{row['level']}' {_number(row['estimate'], True)}"
+
+
+def _number(value: Any, signed: bool = False) -> str:
+    if pd.isna(value):
+        return ""
+    text = f"{float(value):{'+' if signed else ''}.{DIGITS}f}"
+    return text.replace("-", "\u2212")
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    if pd.isna(row["lower"]):
+        return ""
+    return f"{_number(row['lower'])} to {_number(row['upper'])}"
+
+
+def _p(value: Any) -> str:
+    return "" if pd.isna(value) else p_value(float(value))
+
+
+def tables(effects: SurveyEffects) -> list[WordTable]:
+    """Effects with marginal means, then for each subgroup variable effects and differences."""
+    written = [_main_table(effects)]
+    for name in effects.by:
+        suffix = "" if len(effects.by) == 1 else f"_{name}"
+        written += [_group_table(effects, name, statistic, suffix) for statistic in ("amce", "mm")]
+    return written
+
+
+def sample_note(effects: SurveyEffects) -> str:
+    """The sample, for the note of every table."""
+    weighted = f", weighted by {effects.weights}" if effects.weights else ""
+    respondents = counted(effects.n_respondents, "respondent")
+    return f"N = {effects.n_rows:,} profiles of {respondents} (clusters){weighted}."
+
+
+def _main_table(effects: SurveyEffects) -> WordTable:
+    level = width_of(effects.results["amce"].settings["alpha"])
+    means = {(row["feature"], row["level"]): row for row in _rows(effects.results["mm"].frame)}
+    head = ["Level", "AMCE", "SE", f"{level} interval", "p", "Marginal mean", f"{level} interval"]
+    rows: list[list[str]] = []
+    last = None
+    for row in _rows(effects.results["amce"].frame):
+        if row["feature"] != last:
+            rows.append([printable(row["feature"])])
+        last = row["feature"]
+        mean = means[(row["feature"], row["level"])]
+        is_reference = pd.isna(row["std_error"])
+        rows.append(
+            [
+                printable(row["level"]) + (" (reference)" if is_reference else ""),
+                *([_number(0.0), "", "", ""] if is_reference else _cells(row)),
+                _number(mean["estimate"]),
+                _interval(mean),
+            ]
+        )
+    return WordTable("Effects (AMCE) and marginal means", head, rows, sample_note(effects))
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    return [_number(row["estimate"]), _number(row["std_error"]), _interval(row), _p(row["p"])]
+
+
+def _group_table(effects: SurveyEffects, by: str, statistic: str, suffix: str) -> WordTable:
+    """Estimates in each group, and differences from the first group."""
+    grouped = effects.results[f"{statistic}_by{suffix}"].frame
+    differences = effects.results[f"{statistic}_diffs{suffix}"].frame
+    groups = list(dict.fromkeys(grouped[by].astype(str)))
+    names = list(dict.fromkeys(differences["by"].astype(str)))
+    estimates = {(row["feature"], row["level"], str(row[by])): row for row in _rows(grouped)}
+    gaps = {(row["feature"], row["level"], str(row["by"])): row for row in _rows(differences)}
+    level = width_of(effects.results["amce"].settings["alpha"])
+    head = ["Level", *groups]
+    for name in names:
+        head += [name.replace(" - ", " \u2212 "), f"{level} interval", "p"]
+    rows: list[list[str]] = []
+    last = None
+    for feature, name in dict.fromkeys(zip(grouped["feature"], grouped["level"], strict=True)):
+        if feature != last:
+            rows.append([printable(feature)])
+        last = feature
+        cells = [printable(name)]
+        cells += [_number(estimates[(feature, name, group)]["estimate"]) for group in groups]
+        for difference in names:
+            gap = gaps.get((feature, name, difference))
+            cells += ["", "", ""] if gap is None else [_number(gap["estimate"]), _interval(gap), _p(gap["p"])]
+        rows.append(cells)
+    what = "Effects (AMCE)" if statistic == "amce" else "Marginal means"
+    return WordTable(f"{what} by {printable(by)}", head, rows, sample_note(effects))
+
+
+def to_page(effects: SurveyEffects, title: str, account: list[str]) -> str:
+    """One page: summary, figures in both themes, tables, and how the file was read."""
+    return result_page(printable(title), _blocks(effects, account), OPEN)
+
+
+def figures(effects: SurveyEffects) -> Iterator[tuple[str, Result, str]]:
+    """Name, result and caption of each figure."""
+    level = width_of(effects.results["amce"].settings["alpha"])
+    captions = {"amce": "Effects (AMCE)", "mm": "Marginal means"}
+    for name, result in effects.results.items():
+        statistic, _, kind = name.partition("_")
+        caption = captions[statistic]
+        if kind.startswith("by"):
+            caption += " in subgroups"
+        if kind.startswith("diffs"):
+            caption = f"Differences between subgroups: {caption}"
+        yield name, result, f"{caption} with {level} intervals. {sample_note(effects)}"
+
+
+def _blocks(effects: SurveyEffects, account: list[str]) -> Iterator[str]:
+    yield from paragraphs(summary(effects))
+    yield from paragraphs(effects.notes, "note")
+    for name, result, caption in figures(effects):
+        yield figure_block(result, name, caption, effects.labels)
+    for table in tables(effects):
+        yield f"<h2>{printable(table.title)}</h2>"
+        yield table_block(table)
+    yield "<h2>How the file was read</h2>"
+    yield from paragraphs(account, "note")

@@ -1,0 +1,166 @@
+"""The command ``conjoint``: from an export of a conjoint survey to effects, marginal means and figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError
+
+from ...automation import record
+from ...options import Alpha, grouped, read_pairs
+from ...printing import console, print_table
+from ...reading_options import TableOptions
+
+if TYPE_CHECKING:
+    from conjury.analysis.conjoint.verbs.survey_effects import SurveyEffects
+
+FIGURES = (".png", ".svg", ".pdf")
+
+
+@dataclass(frozen=True)
+class SurveyColumns:
+    """Which columns a conjoint consists of."""
+
+    outcome: Annotated[
+        str | None,
+        typer.Option(help="Column of the outcome: chosen as 0 or 1, the chosen profile, or a rating."),
+    ] = None
+    task: Annotated[str | None, typer.Option(help="Column of the task; else guessed.")] = None
+    profile: Annotated[str | None, typer.Option(help="Column of the profile in its task; else guessed.")] = (
+        None
+    )
+    attributes: Annotated[
+        list[str] | None,
+        typer.Option("--attributes", help="Columns of attributes, COL[,COL...]; else guessed."),
+    ] = None
+    reference: Annotated[
+        list[str] | None,
+        typer.Option("--reference", help="Reference level, as ATTRIBUTE=LEVEL; can be repeated."),
+    ] = None
+    weights: Annotated[str | None, typer.Option("--weights", help="Column of survey weights.")] = None
+    by: Annotated[
+        list[str] | None, typer.Option("--by", help="Column of subgroups of respondents; can be repeated.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class SurveyOutput:
+    """Where results go."""
+
+    alpha: Alpha = 0.05
+    vcov: Annotated[
+        str, typer.Option("--vcov", help="Standard errors: survey, CR1, CR1S, CR2 (few respondents), CV3.")
+    ] = "survey"
+    figure: Annotated[
+        Path | None, typer.Option(help="Write the figure of the effects (.png, .svg, .pdf).")
+    ] = None
+    html: Annotated[Path | None, typer.Option("--html", help="Write one HTML page with figures.")] = None
+    table: Annotated[Path | None, typer.Option(help="Write all estimates as a table (.csv, .parquet).")] = (
+        None
+    )
+
+
+@grouped
+def conjoint(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Any table (see `conjury read`) with one row per profile; - for standard input.",
+            show_default=False,
+        ),
+    ],
+    columns: SurveyColumns,
+    reading: TableOptions,
+    output: SurveyOutput,
+) -> None:
+    """Estimate effects (AMCEs) and marginal means of a conjoint survey from its export.
+
+    Exit code 0: done; 2: the file or an option cannot be used.
+    """
+    from conjury.analysis.conjoint.verbs.survey_effects import survey_effects
+    from conjury.analysis.conjoint.verbs.survey_report import summary, tables
+    from conjury.inference.readers.conjoints import read_conjoint
+
+    from ..judges.judge import split_names
+
+    _refuse_endings(output)
+    by = split_names(columns.by)
+    survey = read_conjoint(
+        file,
+        replace(reading.rules(), weights=columns.weights),
+        outcome=columns.outcome,
+        task=columns.task,
+        profile=columns.profile,
+        attributes=split_names(columns.attributes),
+        references=read_pairs("--reference", columns.reference),
+        further_roles=[name for name in (columns.weights, *by) if name],
+    )
+    effects = survey_effects(survey, weights=columns.weights, by=by, vcov=output.vcov, alpha=output.alpha)
+    for line in survey.account.lines():
+        console.print(line)
+    console.print()
+    for sentence in summary(effects):
+        console.print(sentence)
+    for note in effects.notes:
+        console.print(f"  Note: {note}")
+    for table in tables(effects):
+        console.print()
+        print_table(table)
+    record(
+        source=survey.source,
+        account=survey.account.as_records(),
+        respondents=effects.n_respondents,
+        tasks=survey.tasks,
+        profiles=survey.profiles,
+        rows=effects.n_rows,
+        outcome=survey.outcome,
+        references={name: str(survey.frame[name].cat.categories[0]) for name in survey.attributes},
+        restrictions=survey.empty_pairs,
+        design_effect=effects.design_effect,
+        estimates={name: result.frame for name, result in effects.results.items()},
+        notes=list(effects.notes),
+    )
+    _write(effects, output, f"Conjoint survey {Path(survey.source).name}")
+
+
+def _refuse_endings(output: SurveyOutput) -> None:
+    """Refuse files of another kind before anything is computed."""
+    for option, path, endings in (
+        ("--figure", output.figure, FIGURES),
+        ("--html", output.html, (".html", ".htm")),
+    ):
+        if path is not None and path.suffix.lower() not in endings:
+            raise InputError(f"{option} {path}: name a file that ends in {' or '.join(endings)}.")
+
+
+def _write(effects: SurveyEffects, output: SurveyOutput, title: str) -> None:
+    """Write the figure, the page and the table that are asked for."""
+    import pandas as pd
+
+    from conjury.analysis.conjoint.verbs.survey_report import to_page
+    from conjury.analysis.figures.figure_registry import draw
+    from conjury.analysis.figures.theme import save
+    from conjury.inference.tables.files import write_table
+    from conjury.inference.tables.writing import write_text
+
+    if output.figure is not None:
+        figure = draw(effects.results["amce"], labels=effects.labels)
+        (written,) = save(figure, output.figure.with_suffix(""), formats=(output.figure.suffix.lower()[1:],))
+        console.print(f"\nFigure: {written}")
+        record(files=[written])
+    if output.html is not None:
+        write_text(output.html, to_page(effects, title, effects.table.account.lines(30)))
+        console.print(f"\nPage with figures: {output.html}")
+        record(files=[output.html])
+    if output.table is not None:
+        frames = [result.frame.assign(result=name) for name, result in effects.results.items()]
+        written_table = pd.concat(frames, ignore_index=True).astype(
+            dict.fromkeys(("feature", "level"), "string")
+        )
+        write_table(written_table, output.table)
+        console.print(f"\n{len(written_table):,} estimates in {output.table}")
+        record(files=[output.table])

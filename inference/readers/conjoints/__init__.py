@@ -1,0 +1,16 @@
+"""Conjoint surveys in tables of others: outcomes of profiles and levels of attributes."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .conjoint_reading import ConjointTable, read_conjoint
+
+__all__ = ["ConjointTable", "read_conjoint"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is used."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(".conjoint_reading", __name__), name)

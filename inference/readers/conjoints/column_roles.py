@@ -1,0 +1,288 @@
+"""Which column of a conjoint table is the respondent, the task, the profile, the outcome, an attribute."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import InputError, counted, listed
+from ...tables.reading.account import AccountEntry
+from ...tables.reading.table_reading import require_named
+
+MOST_LEVELS = 40  # of an attribute that is guessed
+COMPLETE = 0.9  # share of tasks of one size above which columns are taken for the respondent and the task
+IDS = (
+    *(
+        "respondent",
+        "respondentid",
+        "resp",
+        "respid",
+        "responseid",
+        "judgeid",
+        "participant",
+        "participantid",
+    ),
+    *(
+        "subject",
+        "subjectid",
+        "person",
+        "personid",
+        "caseid",
+        "case",
+        "hh",
+        "hhid",
+        "household",
+        "householdid",
+    ),
+    *("user", "userid", "worker", "workerid", "voter", "voterid", "rid", "pid", "prolificid", "prolificpid"),
+    *("student", "studentid", "instanceid", "interview", "interviewid", "uuid", "uid", "id", "key", "subj"),
+)
+TASKS = (
+    *("task", "taskid", "tasknumber", "taskno", "tasknum", "contest", "contestid", "contestno"),
+    *("contestnumber", "choicetask", "choiceset", "setid", "set", "round", "trial", "comparison", "scenario"),
+    *(
+        "game",
+        "screen",
+        "question",
+        "questionid",
+        "qid",
+        "block",
+        "pair",
+        "pairid",
+        "decision",
+        "obsid",
+        "wave",
+    ),
+)
+PROFILES = (
+    *("profile", "profileid", "profilenumber", "profileno", "profilenum", "alternative", "alternativeid"),
+    *(
+        "alt",
+        "altid",
+        "position",
+        "option",
+        "optionid",
+        "concept",
+        "candidate",
+        "candidateid",
+        "card",
+        "side",
+    ),
+    *("vignette", "vignetteid", "choicenumber", "package", "immigrant"),
+)
+CHOICES = (
+    *("chosen", "choice", "selected", "select", "selection", "chose", "choose", "picked", "pick", "won"),
+    *(
+        "winner",
+        "win",
+        "voted",
+        "vote",
+        "preferred",
+        "prefer",
+        "preference",
+        "outcome",
+        "chosenprofile",
+        "dv",
+    ),
+    *("y", "response", "answer", "decision", "choiceoutcome", "forcedchoice", "binarychoice", "forced"),
+)
+RATINGS = ("rating", "rate", "rated", "score", "support", "evaluation", "likelihood", "likert", "scale")
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """Columns of a table with one row per profile; those that are None are absent."""
+
+    id: str
+    task: str | None
+    profile: str | None
+    outcome: str
+    attributes: tuple[str, ...]
+    entries: tuple[AccountEntry, ...] = ()
+
+
+def word_of(name: object) -> str:
+    """A column name without case and signs."""
+    return re.sub(r"[^a-z0-9]", "", str(name).casefold())
+
+
+def named_like(columns: Iterable[Any], names: Sequence[str]) -> list[str]:
+    """Columns whose names are among some, in the order of these."""
+    by_word: dict[str, list[str]] = {}
+    for column in columns:
+        by_word.setdefault(word_of(column), []).append(str(column))
+    return [column for name in names for column in by_word.get(name, [])]
+
+
+def outcomes_like(columns: Iterable[Any]) -> list[str]:
+    """Columns whose names say that they are an outcome: those of choices first, whole names before parts."""
+    columns = [str(column) for column in columns]
+    exact = named_like(columns, (*CHOICES, *RATINGS))
+    parts = [
+        column
+        for column in columns
+        if column not in exact
+        and {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column).casefold())}
+        & {*CHOICES[:15], *RATINGS[:6]}
+    ]
+    return [*exact, *parts]
+
+
+def sizes_of(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[int, float]:
+    """The usual number of rows that agree in columns, and the share of such groups."""
+    sizes = frame.groupby(list(columns), sort=False, dropna=False, observed=True).size()
+    counts = sizes.value_counts()
+    return int(counts.index[0]), float(counts.iloc[0] / counts.sum())
+
+
+def respondent_of(frame: pd.DataFrame, id: str | None, source: str) -> tuple[str, list[AccountEntry]]:
+    """The column of respondents: as stated, else by its name, of several the one with the fewest values."""
+    if id is not None:
+        require_named(frame, {id: "--id"}, source)
+        return id, []
+    candidates = named_like(frame, IDS)
+    if not candidates:
+        raise InputError(
+            f"{source}: no column looks like the respondent; name it with --id (there are {listed(frame)})."
+        )
+    n_values = {name: frame[name].nunique() for name in candidates}
+    name = min(candidates, key=lambda column: n_values[column])
+    sentence = f"Column '{name}' is taken as the respondent."
+    return name, [AccountEntry("roles", sentence, name, option="--id")]
+
+
+def guess_roles(
+    frame: pd.DataFrame,
+    source: str,
+    *,
+    id: str | None = None,
+    task: str | None = None,
+    profile: str | None = None,
+    outcome: str | None = None,
+    attributes: Sequence[str] = (),
+    further_roles: Sequence[str] = (),
+) -> ColumnRoles:
+    """Roles of the columns of a table with one row per profile; ``further_roles`` are excluded."""
+    options = {task: "--task", profile: "--profile", outcome: "--outcome"}
+    named: dict[str, str] = {name: option for name, option in options.items() if name is not None}
+    require_named(frame, named | dict.fromkeys(attributes, "--attributes"), source)
+    id, entries = respondent_of(frame, id, source)
+    roles_so_far = {id, *further_roles, *(name for name in (task, profile, outcome) if name), *attributes}
+    if task is None:
+        task = _task_of(frame.drop(columns=list(roles_so_far - {id})), id)
+        if task is not None:
+            entries.append(
+                AccountEntry("roles", f"Column '{task}' is taken as the task.", task, option="--task")
+            )
+            roles_so_far.add(task)
+    keys = [id] if task is None else [id, task]
+    size, _ = sizes_of(frame, keys)
+    if profile is None:
+        profile = _profile_of(frame.drop(columns=list(roles_so_far - {*keys})), keys, size)
+        if profile is not None:
+            roles_so_far.add(profile)
+    outcome_entry: list[AccountEntry] = []
+    if outcome is None:
+        outcome = _outcome_of(frame, [str(name) for name in frame if name not in roles_so_far], keys, source)
+        sentence = f"Column '{outcome}' is taken as the outcome."
+        outcome_entry = [AccountEntry("roles", sentence, outcome, option="--outcome")]
+        roles_so_far.add(outcome)
+    roles = ColumnRoles(id, task, profile, outcome, tuple(attributes), (*entries, *outcome_entry))
+    return roles if attributes else _with_attributes(roles, frame, roles_so_far, size, source)
+
+
+def _task_of(frame: pd.DataFrame, id: str) -> str | None:
+    """The column by which a respondent's rows form tasks of several profiles."""
+    columns = [str(name) for name in frame if name != id]
+    names = named_like(columns, TASKS)
+    usual, _ = sizes_of(frame, [id])
+    for name in (*names, *(name for name in columns if name not in names)):
+        if name not in names and frame[name].nunique() > max(usual, 1):
+            continue
+        size, share = sizes_of(frame, [id, name])
+        is_smaller = size < usual or name in names
+        if size > 1 and share >= (COMPLETE if name in names else 1.0) and is_smaller:
+            return name
+    # Tasks of which some rows are gone have no usual size; a name is enough where they are small.
+    return next((name for name in names if 1 < frame[name].nunique() <= usual * MOST_LEVELS), None)
+
+
+def _profile_of(frame: pd.DataFrame, keys: Sequence[str], size: int) -> str | None:
+    """The column that numbers the profiles of a task."""
+    for name in named_like(frame, PROFILES):
+        is_number = name not in keys and 2 <= frame[name].nunique() == size
+        if is_number and sizes_of(frame, [*keys, name])[0] == 1:
+            return name
+    return None
+
+
+def is_choice(frame: pd.DataFrame, name: str, keys: Sequence[str]) -> bool:
+    """Whether a column has two values, one of them exactly once in nearly all tasks."""
+    values = frame[name].dropna()
+    if values.nunique() != 2:
+        return False
+    sizes = frame.groupby(list(keys), sort=False, dropna=False, observed=True)[name].size()
+    if sizes.max() < 2:
+        return False
+    codes = pd.Series(pd.factorize(frame[name], sort=True)[0], index=frame.index)
+    groups = [frame[key] for key in keys]
+    filled = codes.where(codes >= 0)
+    counts = filled.groupby(groups, sort=False, dropna=False, observed=True).sum()
+    return any(float((counts == count).mean()) >= COMPLETE for count in (1, (sizes - 1).mode().iloc[0]))
+
+
+def _outcome_of(frame: pd.DataFrame, columns: Sequence[str], keys: Sequence[str], source: str) -> str:
+    """The column of the outcome: by its name, else the only one that is a choice in every task."""
+    names = outcomes_like(columns)
+    choices = [name for name in columns if is_choice(frame, name, keys)]
+    for candidates in ([name for name in names if name in choices], names, choices):
+        if len(candidates) == 1 or (candidates and candidates is not choices):
+            return candidates[0]
+    problem = f"{listed(choices)} may be" if choices else "no column looks like"
+    raise InputError(f"{source}: {problem} the outcome; name it with --outcome (there are {listed(frame)}).")
+
+
+def _with_attributes(
+    roles: ColumnRoles, frame: pd.DataFrame, roles_so_far: set[str], size: int, source: str
+) -> ColumnRoles:
+    """Roles with the columns that differ between the profiles of a task; others belong to tasks or people."""
+    keys = [roles.id] if roles.task is None or size < 2 else [roles.id, roles.task]
+    further = [name for name in outcomes_like(frame) if name not in roles_so_far]
+    attributes, excluded = [], []
+    for name in frame.columns:
+        if name in roles_so_far:
+            continue
+        column = frame[name]
+        n_values = column.nunique()
+        if n_values < 2 or not _varies(frame, keys, name):
+            continue
+        if name in further or n_values > MOST_LEVELS or n_values == len(frame):
+            excluded.append(str(name))
+        else:
+            attributes.append(str(name))
+    if not attributes:
+        raise InputError(
+            f"{source}: no column differs between the rows of a respondent's task, as attributes do; name "
+            "the columns with --attributes, and the respondent and the task with --id and --task."
+        )
+    sentence = f"{counted(len(attributes), 'attribute')}: {listed(map(repr, attributes), 30)}."
+    entries = [AccountEntry("roles", sentence, cells=tuple(attributes), option="--attributes")]
+    if excluded:
+        verb = "is not taken as an attribute" if len(excluded) == 1 else "are not taken as attributes"
+        sentence = f"{listed(map(repr, excluded))} {verb}."
+        entries.append(AccountEntry("roles", sentence, cells=tuple(excluded), option="--attributes"))
+    return replace(roles, attributes=tuple(attributes), entries=(*roles.entries, *entries))
+
+
+def _varies(frame: pd.DataFrame, keys: Sequence[str], name: str) -> bool:
+    """Whether rows that agree in keys have different cells of a column."""
+    codes = pd.factorize(frame[name])[0]
+    group = frame.groupby(list(keys), sort=False, dropna=False, observed=True).ngroup().to_numpy()
+    order = np.lexsort((codes, group))
+    same = (np.diff(group[order]) == 0) & (codes[order][1:] >= 0) & (codes[order][:-1] >= 0)
+    return bool((same & (np.diff(codes[order]) != 0)).any())

@@ -1,0 +1,308 @@
+"""A conjoint survey from any file: one row per profile, the outcome as a number, levels in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ...tables.columns import as_text
+from ...tables.reading import ReadingRules, TableReading, read
+from ...tables.reading.account import AccountEntry, ReadingAccount
+from ...tables.reading.cell_rules import key_of
+from ...tables.reading.table_reading import require_named
+from ...tables.schema import TABLES
+from .attribute_levels import EmptyPairs, find_empty_pairs, read_levels_of
+from .column_roles import COMPLETE, ColumnRoles, guess_roles
+from .profile_outcomes import read_outcomes
+
+__all__ = ["ConjointTable", "read_conjoint"]
+
+TAKEN = {*TABLES["choices"]} | {"origin", "panel"}
+
+
+@dataclass(frozen=True)
+class ConjointTable:
+    """A conjoint survey as it was read.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per profile: ``judge_id, pair_id, task, position``, the outcome, attributes as categories with
+        the reference first, and the columns of respondents.
+    outcome : str
+        ``chosen``, or the name of the rating.
+    attributes : tuple of str
+        Columns of the attributes.
+    empty_pairs : tuple of EmptyPairs
+        Levels that never occur together.
+    account : ReadingAccount
+        What was recognised, merged, excluded and guessed.
+    source : str
+        What the file is called.
+    profiles : int
+        Profiles per task.
+
+    Examples
+    --------
+    >>> rows = {"resp": [1, 1, 2, 2], "task": [1, 1, 1, 1], "chosen": [1, 0, 0, 1], "tax": list("abba")}
+    >>> read_conjoint(pd.DataFrame(rows)).attributes
+    ('tax',)
+    """
+
+    frame: pd.DataFrame
+    outcome: str
+    attributes: tuple[str, ...]
+    empty_pairs: tuple[EmptyPairs, ...]
+    account: ReadingAccount
+    source: str
+    profiles: int
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether the outcome says which profile was chosen."""
+        return self.outcome == "chosen"
+
+    @property
+    def respondents(self) -> int:
+        """How many respondents there are."""
+        return int(self.frame["judge_id"].nunique())
+
+    @property
+    def tasks(self) -> int:
+        """The most tasks of one respondent."""
+        return int(self.frame.groupby("judge_id")["pair_id"].nunique().max())
+
+
+def read_conjoint(
+    source: Any,
+    options: ReadingRules | None = None,
+    *,
+    outcome: str | None = None,
+    id: str | None = None,
+    task: str | None = None,
+    profile: str | None = None,
+    attributes: Sequence[str] = (),
+    references: Mapping[str, str] | None = None,
+    further_roles: Sequence[str] = (),
+) -> ConjointTable:
+    """Read a conjoint survey from a file or a DataFrame.
+
+    Parameters
+    ----------
+    source : path, str, DataFrame or TableReading
+        As in `conjury.inference.tables.reading.read`: one row per profile.
+    options : ReadingRules, optional
+        What is stated about the table.
+    outcome, id, task, profile : str, optional
+        Columns of the outcome (chosen as 0 or 1, the chosen profile, or a rating), the respondent, the task
+        and the profile; those that are absent are guessed. Several columns that identify respondents
+        together are separated by commas.
+    attributes : sequence of str
+        Columns of the attributes; by default those that differ between the profiles of a task.
+    references : mapping of str to str, optional
+        The reference level of an attribute.
+    further_roles : sequence of str
+        Columns of other roles, such as weights, which are no attributes.
+
+    Returns
+    -------
+    ConjointTable
+
+    Raises
+    ------
+    InputError
+        With the file, the column, the row and the option that helps.
+
+    Examples
+    --------
+    >>> rows = {"resp": [1, 1, 2, 2], "task": [1, 1, 1, 1], "chosen": [1, 0, 0, 1], "tax": list("abba")}
+    >>> read_conjoint(pd.DataFrame(rows)).frame["pair_id"].tolist()
+    [1, 1, 2, 2]
+    """
+    options = options or ReadingRules()
+    table = read(source, options)
+    name = Path(table.source).name
+    frame = table.frame
+    require_named(frame, dict.fromkeys(further_roles, "--weights or --by"), name)
+    frame, id = _with_respondents(frame, id or options.id, name)
+    roles = guess_roles(
+        frame,
+        name,
+        id=id,
+        task=task,
+        profile=profile,
+        outcome=outcome,
+        attributes=attributes,
+        further_roles=further_roles,
+    )
+    return _conjoint(table, frame, roles, options, name, references or {})
+
+
+def _with_respondents(frame: pd.DataFrame, id: str | None, source: str) -> tuple[pd.DataFrame, str | None]:
+    """A table with one column of respondents, made of several where they are stated."""
+    if id is None or id in frame or "," not in id:
+        return frame, id
+    names = [name.strip() for name in id.split(",") if name.strip()]
+    require_named(frame, dict.fromkeys(names, "--id"), source)
+    joined = as_text(frame[names[0]])
+    for name in names[1:]:
+        joined = joined + " / " + as_text(frame[name])
+    together = "_".join(names)
+    return frame.drop(columns=names).assign(**{together: joined}), together
+
+
+def _conjoint(
+    table: TableReading,
+    frame: pd.DataFrame,
+    roles: ColumnRoles,
+    options: ReadingRules,
+    source: str,
+    references: Mapping[str, str],
+) -> ConjointTable:
+    """The survey of a table with one row per profile, whose columns have roles."""
+    empty = frame[roles.id].isna()
+    if empty.any():
+        row = int(empty.to_numpy().argmax()) + 1
+        raise InputError(
+            f"{source}: column '{roles.id}', the respondent, is empty in row {row:,} (and "
+            f"{int(empty.sum()) - 1} more); fill it in, or exclude these rows."
+        )
+    entries = list(roles.entries)
+    task = _task_numbers(frame, roles, source, entries)
+    position, profiles = _positions(frame, roles, task)
+    _refuse_stacked(frame, roles, task, position, profiles, source)
+    outcome_rules, level_rules = _relabels(frame, roles, options)
+    outcomes = read_outcomes(frame[roles.outcome], task, position, outcome_rules, source)
+    labelled, level_entries = read_levels_of(
+        _relabelled(frame, roles.attributes, level_rules), roles.attributes, options, source, references
+    )
+    names = {name: f"{name}_attribute" if name in TAKEN else name for name in roles.attributes}
+    outcome = (
+        "chosen"
+        if outcomes.is_choice
+        else f"{roles.outcome}_rating" * (roles.outcome in TAKEN) or (roles.outcome)
+    )
+    columns: dict[str, Any] = {
+        "judge_id": as_text(frame[roles.id]),
+        "pair_id": task + 1,
+        "task": pd.Series(task).groupby(frame[roles.id].to_numpy()).transform(_rank).to_numpy(),
+        "position": position,
+        outcome: outcomes.values,
+        **{names[name]: labelled[name] for name in roles.attributes},
+    }
+    covariates = [
+        str(name)
+        for name in frame
+        if name not in {roles.id, roles.task, roles.profile, roles.outcome, *roles.attributes}
+        and name not in columns
+    ]
+    long = pd.DataFrame(columns, index=frame.index).join(frame[covariates])
+    attributes = tuple(names[name] for name in roles.attributes)
+    pairs = find_empty_pairs(long[np.isfinite(outcomes.values)], attributes)
+    entries += [*outcomes.entries, *level_entries]
+    entries += [AccountEntry("order", tie.sentence(), tie.first, count=len(tie.pairs)) for tie in pairs]
+    account = table.account.adding(entries)
+    return ConjointTable(long, outcome, attributes, pairs, account, source, profiles)
+
+
+def _rank(numbers: pd.Series[int]) -> NDArray[np.int64]:
+    return (pd.factorize(numbers)[0] + 1).astype(np.int64)
+
+
+def _task_numbers(
+    frame: pd.DataFrame, roles: ColumnRoles, source: str, entries: list[AccountEntry]
+) -> NDArray[np.int64]:
+    """The number of the task of each row, from 0; without a column each row is one, or profiles tell."""
+    keys = [frame[roles.id]]
+    if roles.task is not None:
+        keys.append(frame[roles.task])
+    elif roles.profile is not None:
+        keys.append(
+            frame.groupby([frame[roles.id], frame[roles.profile]], sort=False, observed=True).cumcount()
+        )
+        entries.append(
+            AccountEntry("roles", f"Tasks are numbered by the order of '{roles.profile}'.", option="--task")
+        )
+    else:
+        sentence = "No column is taken as the task: each row is one."
+        entries.append(AccountEntry("roles", sentence, option="--task"))
+        return np.arange(len(frame), dtype=np.int64)
+    grouped = frame.groupby(keys, sort=False, dropna=False, observed=True)
+    return grouped.ngroup().to_numpy(dtype=np.int64)
+
+
+def _positions(frame: pd.DataFrame, roles: ColumnRoles, task: NDArray[np.int64]) -> tuple[list[str], int]:
+    """The profile of each row as text, and how many a task usually has."""
+    sizes = pd.Series(task).value_counts()
+    profiles = int(sizes.value_counts().index[0])
+    if roles.profile is not None:
+        cells = as_text(frame[roles.profile]).fillna("")
+        order = sorted(cells.unique(), key=lambda text: (len(text), text))
+        texts = cells.tolist()
+        rank = {text: place for place, text in enumerate(order)}
+        return ([texts[row] for row in range(len(texts))] if rank else texts), profiles
+    return [str(number + 1) for number in pd.Series(task).groupby(task).cumcount()], profiles
+
+
+def _refuse_stacked(
+    frame: pd.DataFrame,
+    roles: ColumnRoles,
+    task: NDArray[np.int64],
+    position: Sequence[str],
+    profiles: int,
+    source: str,
+) -> None:
+    """Refuse tasks with more rows than for_outcome have, and profiles that a task shows twice."""
+    rows = pd.DataFrame({"task": task, "position": position})
+    sizes = rows["task"].value_counts()
+    large = sizes[sizes > profiles] if float((sizes == profiles).mean()) >= COMPLETE else sizes[:0]
+    double = rows.duplicated(["task", "position"])
+    if large.empty and not double.any():
+        return
+    number = int(large.index.min()) if not large.empty else int(rows["task"][double].iloc[0])
+    at = int(np.flatnonzero(task == number)[0])
+    of_task = f" in task {frame[roles.task].iloc[at]}" if roles.task is not None else ""
+    n_rows = int((task == number).sum())
+    usual = f"where most tasks have {profiles}" if not large.empty else "two of them of one profile"
+    raise InputError(
+        f"{source}: respondent '{frame[roles.id].iloc[at]}' has {n_rows} rows{of_task} "
+        f"(column '{roles.id}', row {at + 1:,}), {usual}; if surveys with the same numbers are stacked, name "
+        f"the columns that tell respondents apart, such as --id SURVEY,{roles.id}, else delete repeated "
+        "rows, or name the task with --task."
+    )
+
+
+def _relabels(
+    frame: pd.DataFrame, roles: ColumnRoles, options: ReadingRules
+) -> tuple[ReadingRules, dict[str, str]]:
+    """The rules for the outcome, and the texts of attributes that are written otherwise."""
+    keys = {key_of(str(value)) for name in roles.attributes for value in frame[name].dropna().unique()}
+    outcome_keys = {key_of(str(value)) for value in frame[roles.outcome].dropna().unique()}
+    for_levels = {
+        text: label
+        for text, label in options.relabel.items()
+        if key_of(text) in keys and key_of(text) not in outcome_keys
+    }
+    for_outcome = {text: label for text, label in options.relabel.items() if text not in for_levels}
+    return replace(options, relabel=for_outcome), {key_of(text): label for text, label in for_levels.items()}
+
+
+def _relabelled(frame: pd.DataFrame, attributes: Sequence[str], labels: Mapping[str, str]) -> pd.DataFrame:
+    """The attributes with the labels that are stated for their texts."""
+    if not labels:
+        return frame
+    columns = {
+        name: frame[name]
+        .astype(object)
+        .map(lambda cell: labels.get(key_of(str(cell)), cell), na_action="ignore")
+        for name in attributes
+        if {key_of(str(value)) for value in frame[name].dropna().unique()} & {*labels}
+    }
+    return frame.assign(**columns)

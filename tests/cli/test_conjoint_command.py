@@ -1,0 +1,175 @@
+"""``conjury conjoint``: from a file of a conjoint survey to effects, in one command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+Run = Callable[..., Any]
+JOBS, SCHOOLS, PRICES = ("None", "Cleaner", "Doctor"), ("no school", "college"), ("$50", "$200", "$1,000")
+
+
+def survey(n: int = 60, tasks: int = 4, seed: int = 3) -> pd.DataFrame:
+    """Choices between two profiles; doctors went to college, and nobody without school costs $1,000."""
+    draw = np.random.default_rng(seed)
+    rows = []
+    for person in range(n):
+        party, weight = ("Dem", "Rep")[person % 2], round(float(draw.gamma(4, 0.25)) + 0.1, 3)
+        for task in range(tasks):
+            profiles: list[dict[str, str]] = []
+            while len(profiles) < 2:
+                profile = {
+                    "job": str(draw.choice(JOBS)),
+                    "school": str(draw.choice(SCHOOLS)),
+                    "price": str(draw.choice(PRICES)),
+                }
+                if profile["school"] == "college" or (
+                    profile["job"] != "Doctor" and profile["price"] != "$1,000"
+                ):
+                    profiles.append(profile)
+            worth = [(part["job"] == "Doctor") + draw.gumbel() for part in profiles]
+            for side, profile in enumerate(profiles):
+                rows.append(
+                    {"resp": f"R{person}", "contest": task + 1, **profile}
+                    | {"chosen": int(worth[side] == max(worth)), "party": party, "w": weight}
+                )
+    return pd.DataFrame(rows)
+
+
+def estimates(conjury: Run, command: str, place: Path, name: str = "amce") -> pd.DataFrame:
+    ended = conjury(f"{command} --json", cwd=place)
+    assert ended.code == 0, ended.err
+    return pd.DataFrame(json.loads(ended.out)["estimates"][name])
+
+
+def by_level(frame: pd.DataFrame, column: str = "estimate") -> dict[tuple[str, str], float]:
+    keys = zip(frame["feature"], frame["level"], strict=True)
+    return dict(zip(keys, frame[column].astype(float), strict=True))
+
+
+@pytest.mark.long
+def test_effects_equal_those_of_statsmodels_with_clusters(tmp_path: Path, conjury: Run) -> None:
+    smf = pytest.importorskip("statsmodels.formula.api")
+    data = survey()
+    data = data[data["school"] == "college"].drop(columns="school")
+    data.to_csv(tmp_path / "tidy.csv", sep=";", index=False)
+    results = estimates(conjury, "conjoint tidy.csv --vcov CR1S --weights w --reference price=$200", tmp_path)
+    fit = smf.wls(
+        "chosen ~ C(job, Treatment('None')) + C(price, Treatment('$200'))", data, weights=data["w"]
+    ).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(data["resp"])[0]}, use_t=True)
+    effects, errors = by_level(results), by_level(results, "std_error")
+    for level in JOBS[1:]:
+        term = f"C(job, Treatment('None'))[T.{level}]"
+        assert effects["job", level] == pytest.approx(fit.params[term], abs=1e-9)
+        assert errors["job", level] == pytest.approx(fit.bse[term], abs=1e-9)
+    term = "C(price, Treatment('$200'))[T.$1,000]"
+    assert effects["price", "$1,000"] == pytest.approx(fit.params[term], abs=1e-9)
+
+
+def test_restrictions_are_found_and_averaged_over(tmp_path: Path, conjury: Run) -> None:
+    data = survey(200)
+    data.to_csv(tmp_path / "tidy.csv", index=False)
+    ended = conjury("conjoint tidy.csv --json", cwd=tmp_path)
+    document = json.loads(ended.out)
+    pairs = {(part["first"], part["second"]): part["pairs"] for part in document["restrictions"]}
+    assert pairs == {
+        ("job", "school"): [["Doctor", "no school"]],
+        ("school", "price"): [["no school", "$1,000"]],
+    }
+    # by hand: cells of school by its partners together, equally weighted where both levels occur
+    cells = data.groupby(["school", "job", "price"])["chosen"].mean().unstack("school")
+    expected = (cells["college"] - cells["no school"]).dropna().mean()
+    results = by_level(pd.DataFrame(document["estimates"]["amce"]))
+    assert results["school", "college"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_subgroups_are_compared_with_weights(tmp_path: Path, conjury: Run) -> None:
+    data = survey()
+    data.to_csv(tmp_path / "tidy.csv", index=False)
+    command = "conjoint tidy.csv --weights w --by party --attributes job"
+    gaps = by_level(estimates(conjury, command, tmp_path, "mm_diffs"))
+    means = (data["chosen"] * data["w"]).groupby([data["party"], data["job"]]).sum() / data.groupby(
+        ["party", "job"]
+    )["w"].sum()
+    assert gaps["job", "Doctor"] == pytest.approx(means["Rep", "Doctor"] - means["Dem", "Doctor"], abs=1e-9)
+
+
+@pytest.mark.long
+def test_one_command_prints_and_writes_everything(tmp_path: Path, conjury: Run) -> None:
+    survey().to_csv(tmp_path / "tidy.csv", index=False)
+    ended = conjury("conjoint tidy.csv --html page.html --figure amce.svg --table all.csv", cwd=tmp_path)
+    assert ended.code == 0
+    for text in (
+        "Column 'resp' is taken as the respondent.",
+        "None (reference)",
+        "60 respondents (clusters)",
+    ):
+        assert text in ended.out
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "Never shown together" in page
+    assert (tmp_path / "amce.svg").exists()
+    assert {"amce", "mm"} <= set(pd.read_csv(tmp_path / "all.csv")["result"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.assign(chosen=data["chosen"].map({1: "Yes", 0: "no "})),
+        lambda data: data.assign(chosen=data["chosen"].astype(bool)),
+        lambda data: data.assign(
+            profile=data.groupby(["resp", "contest"]).cumcount().map({0: "A", 1: "B"}),
+            chosen=data.groupby(["resp", "contest"])["chosen"].transform(
+                lambda part: "Profile " + "AB"[int(part.to_numpy().argmax())]
+            ),
+        ),
+        lambda data: data.sample(frac=1, random_state=1),
+        lambda data: data.rename(columns={"resp": "CaseID", "contest": "contest_no", "chosen": "Chosen_Job"}),
+        lambda data: data.assign(job=data["job"].where(data.index % 5 > 0, data["job"].str.upper() + " ")),
+    ],
+)
+def test_other_writings_of_one_survey_give_one_result(
+    tmp_path: Path, conjury: Run, change: Callable[[pd.DataFrame], pd.DataFrame]
+) -> None:
+    data = survey()
+    data.to_csv(tmp_path / "a.csv", index=False)
+    change(data).to_csv(tmp_path / "b.tsv", sep="\t", index=False)
+    first, second = (estimates(conjury, f"conjoint {name}", tmp_path) for name in ("a.csv", "b.tsv"))
+    assert sorted(second["estimate"].round(9)) == sorted(first["estimate"].round(9))
+    assert sorted(second["std_error"].dropna().round(9)) == sorted(first["std_error"].dropna().round(9))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "sentence"),
+    [
+        (lambda data: pd.concat([data, data]), "", "--id SURVEY,RESPONDENT"),
+        (lambda data: data.assign(chosen=data["chosen"].where(data.index != 4, -99)), "", "--missing '-99'"),
+        (
+            lambda data: data.assign(chosen=data["chosen"].where(data.index > 1, 1)),
+            "",
+            "2 profiles of one task",
+        ),
+        (lambda data: data.assign(job=data["job"].where(data.index > 3, ".")), "", "--missing '.'"),
+        (lambda data: data.assign(chosen=data["chosen"] + 1), "", "--relabel '1=1'"),
+        (lambda data: data.drop(columns="resp"), "", "name it with --id"),
+        (lambda data: data, "--reference job=Docter", "did you mean 'Doctor'"),
+        (lambda data: data.assign(w=data["w"].where(data.index != 3, -1)), "--weights w", "row 4"),
+        (lambda data: data.assign(w=data.index), "--by w", "several values for respondent"),
+        (lambda data: data, "--by w", "different numbers"),
+        (lambda data: data, "--strict", "which is a guess"),
+    ],
+)
+def test_what_may_be_wrong_is_asked_about(
+    tmp_path: Path, conjury: Run, change: Callable[[pd.DataFrame], pd.DataFrame], options: str, sentence: str
+) -> None:
+    change(survey(20)).to_csv(tmp_path / "tidy.csv", index=False)
+    ended = conjury(f"conjoint tidy.csv {options}", cwd=tmp_path)
+    assert ended.code == 2
+    assert sentence in ended.err
+    assert ended.err.count("\n") == 1
