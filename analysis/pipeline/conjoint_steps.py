@@ -258,7 +258,10 @@ def correction_steps(
     parts = [
         part
         for part in study.analyses
-        if part.verb in _CORRECTED and not part.compares_people and not is_grouped(part)
+        if part.verb in _CORRECTED
+        and not part.compares_people
+        and not is_grouped(part)
+        and not traits_of(study, part)  # models have none
     ]
     if not parts:
         raise InputError(

@@ -181,7 +181,8 @@ def test_a_weight_that_is_none_is_refused_with_file_row_and_column(
     tmp_path: Path, value: object, problem: str
 ) -> None:
     table = PEOPLE.astype({"wt": object})
-    table["wt"] = [value if at == 5 else weight for at, weight in enumerate(table["wt"])]
+    weights = [value if at == 5 else weight for at, weight in enumerate(table["wt"])]
+    table = table.assign(wt=pd.Series(weights, dtype=object))
     with pytest.raises(InputError, match=f"data_0.csv: {problem}"):
         loaded_from(tmp_path, table)
 
