@@ -11,6 +11,7 @@ WINGS: Registry[Any] = Registry(
     places={
         "cluster": "conjury.inference.backends.cluster.ray_backend:backend_of_run",
         "manifests_of_pictures": "conjury.inference.vignettes.jobs.picture_manifest",
+        "conjoint_exports": "conjury.inference.humans.conjoint_export:read_qualtrics",
         "exports": "conjury.inference.humans.collected_export:read_export",
     },
 )

@@ -145,6 +145,66 @@ def test_other_writings_of_one_survey_give_one_result(
     assert sorted(second["std_error"].dropna().round(9)) == sorted(first["std_error"].dropna().round(9))
 
 
+def per_task(data: pd.DataFrame, names: str = "{0}{1}", choice: str = "chosen") -> pd.DataFrame:
+    """One row per task, with a column of the chosen profile."""
+    numbered = data.assign(profile=data.groupby(["resp", "contest"]).cumcount() + 1)
+    wide = numbered.pivot(
+        index=["resp", "contest"], columns="profile", values=["job", "school", "price", "chosen"]
+    )
+    wide.columns = pd.Index([names.format(name, number) for name, number in wide.columns])
+    first = names.format("chosen", 1)
+    if choice == "number":
+        wide["choice"] = 2 - wide[first].astype(int)
+        wide = wide.drop(columns=[first, names.format("chosen", 2)])
+    return wide.reset_index()
+
+
+def per_respondent(data: pd.DataFrame, names: str) -> pd.DataFrame:
+    """One row per respondent."""
+    tasks = per_task(data, "{0}|{1}", "number").set_index(["resp", "contest"]).unstack("contest")
+    tasks.columns = pd.Index(
+        [
+            f"choice_{task}" if name == "choice" else names.format(*name.split("|"), task)
+            for name, task in tasks.columns
+        ]
+    )
+    return tasks.reset_index()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        per_task,
+        lambda data: per_task(data, "{0}_{1}", "number"),
+        lambda data: per_task(data, "p{1}_{0}", "number"),
+        lambda data: per_respondent(data, "{0}_t{2}_p{1}"),
+        lambda data: per_respondent(data, "{0}_{2}_{1}"),
+    ],
+)
+def test_wide_tables_give_the_effects_of_long_ones(
+    tmp_path: Path, conjury: Run, change: Callable[[pd.DataFrame], pd.DataFrame]
+) -> None:
+    data = survey(30)
+    data.to_csv(tmp_path / "long.csv", index=False)
+    change(data).to_csv(tmp_path / "wide.csv", index=False)
+    long, wide = (
+        by_level(estimates(conjury, f"conjoint {name} --attributes job,price", tmp_path))
+        for name in ("long.csv", "wide.csv")
+    )
+    assert wide == pytest.approx(long, abs=1e-9)
+
+
+def test_an_export_of_qualtrics_is_read_by_its_importer(tmp_path: Path, conjury: Run) -> None:
+    levels = [("no", "yes"), ("yes", "no"), ("no", "yes"), ("yes", "no")] * 3
+    rows = [
+        f"R_{at},Post {'AB'[(at // 2) % 2]},Curse,{left},{right}" for at, (left, right) in enumerate(levels)
+    ]
+    header = "ResponseId,choice1,K-1-1,K-1-1-1,K-1-2-1"
+    (tmp_path / "export.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
+    means = by_level(estimates(conjury, "conjoint export.csv", tmp_path, "mm"))
+    assert means == pytest.approx({("Curse", "no"): 0.5, ("Curse", "yes"): 0.5})
+
+
 @pytest.mark.parametrize(
     ("change", "options", "sentence"),
     [

@@ -69,7 +69,8 @@ def conjoint(
     file: Annotated[
         Path,
         typer.Argument(
-            help="Any table (see `conjury read`) with one row per profile; - for standard input.",
+            help="Any table (see `conjury read`) with a row per profile, task or respondent; - for standard "
+            "input.",
             show_default=False,
         ),
     ],

@@ -21,6 +21,8 @@ from ...tables.schema import TABLES
 from .attribute_levels import EmptyPairs, find_empty_pairs, read_levels_of
 from .column_roles import COMPLETE, ColumnRoles, guess_roles
 from .profile_outcomes import read_outcomes
+from .profile_shapes import make_long
+from .qualtrics_profiles import is_qualtrics, read_qualtrics_export
 
 __all__ = ["ConjointTable", "read_conjoint"]
 
@@ -97,7 +99,8 @@ def read_conjoint(
     Parameters
     ----------
     source : path, str, DataFrame or TableReading
-        As in `conjury.inference.tables.reading.read`: one row per profile.
+        As in `conjury.inference.tables.reading.read`: one row per profile, per task or per
+        respondent.
     options : ReadingRules, optional
         What is stated about the table.
     outcome, id, task, profile : str, optional
@@ -132,6 +135,19 @@ def read_conjoint(
     frame = table.frame
     require_named(frame, dict.fromkeys(further_roles, "--weights or --by"), name)
     frame, id = _with_respondents(frame, id or options.id, name)
+    shape = None
+    if is_qualtrics(frame) and not isinstance(source, pd.DataFrame | TableReading):
+        frame, labels, entries = read_qualtrics_export(source, id, name)
+        table = table.with_entries(*entries)
+        id, task, profile, outcome = "judge_id", "task", "position", outcome or "chosen"
+        attributes = attributes or labels
+    else:
+        shape = make_long(frame, name, outcome, attributes)
+    if shape is not None:
+        frame, roles_of_shape, entries = shape
+        table = table.with_entries(*entries)
+        outcome = roles_of_shape.get("outcome", outcome)
+        task, profile = task or roles_of_shape.get("task"), profile or roles_of_shape.get("profile")
     roles = guess_roles(
         frame,
         name,
@@ -213,7 +229,8 @@ def _conjoint(
 
 
 def _rank(numbers: pd.Series[int]) -> NDArray[np.int64]:
-    return (pd.factorize(numbers)[0] + 1).astype(np.int64)
+    ranks: NDArray[np.int64] = np.asarray(pd.factorize(numbers)[0] + 1, dtype=np.int64)
+    return ranks
 
 
 def _task_numbers(

@@ -1,0 +1,59 @@
+"""Conjoint exports of Qualtrics, with levels in columns such as K-1-2-1, by their importer."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+
+from ...inference_wings import WINGS
+from ...tables.columns import as_text
+from ...tables.reading.account import AccountEntry
+
+LEVEL = re.compile(r"\w+-\d+-\d+-\d+")
+RESPONSE = "ResponseId"
+INTERNAL = (
+    "judge_kind",
+    "pair_id",
+    "profile_id",
+    "attribute_order",
+    "repeated_task",
+    "repeat_of",
+    "status",
+    "repeat",
+)
+
+
+def is_qualtrics(frame: pd.DataFrame) -> bool:
+    """Whether columns are those of tasks that Qualtrics drew."""
+    return any(LEVEL.fullmatch(str(name)) for name in frame)
+
+
+def read_qualtrics_export(
+    source: Any, id: str | None, name: str
+) -> tuple[pd.DataFrame, tuple[str, ...], list[AccountEntry]]:
+    """One row per profile of an export, its attributes by their labels, and what the importer assumed."""
+    survey = WINGS.find("conjoint_exports")(source, id=id or RESPONSE)
+    choices = survey.choices
+    is_used = ~choices["repeat"].fillna(False).astype(bool)
+    entries = [AccountEntry("roles", note) for note in survey.notes]
+    if not is_used.all():
+        number = int((~is_used).sum())
+        entries.append(
+            AccountEntry("repeated", f"{number:,} rows of repeated tasks are excluded.", count=number)
+        )
+    if "excluded" in choices:
+        is_excluded = choices["excluded"].notna()
+        number = int((is_used & is_excluded).sum())
+        entries.append(AccountEntry("excluded", f"{number:,} rows of excluded respondents.", count=number))
+        is_used &= ~is_excluded
+    frame = choices[is_used].reset_index(drop=True)
+    labels: list[str] = []
+    for key, rows in survey.labels.groupby("attribute_id", sort=False):
+        label = str(rows["attribute"].iloc[0])
+        label = label if label not in frame else str(key)
+        texts = as_text(frame[str(key)]).map(dict(zip(rows["level_id"], rows["level"], strict=True)))
+        frame = frame.drop(columns=str(key)).assign(**{label: texts})
+        labels.append(label)
+    return frame.drop(columns=[column for column in INTERNAL if column in frame]), tuple(labels), entries
