@@ -1,4 +1,4 @@
-"""Label Studio exports (JSON and JSON-MIN): choices, ratings and numbers by annotators and predictions."""
+"""Label Studio exports (JSON, JSON-MIN, CSV): choices, ratings, numbers by annotators and predictions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..tables.limits import parse_json
+from ..tables.reading.containers import open_content
+from ..tables.reading.delimited import decode_text
+from ..tables.reading.reading_rules import ReadingRules
+from .annotation_records import records_of, split_choices, with_choices
 from .exclusion_rules import Rules, counts
 from .imported_ratings import TAKEN, Imported, finish_log_import
 from .rating_columns import Layout
-from .text_tables import read_export_text
+from .text_tables import read_export_table
 
 CONTROLS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected"}
 RECORDED = (
@@ -28,6 +32,7 @@ EXPECTED: Mapping[str, tuple[tuple[type, ...], str]] = {  # by kind: types, and 
     "seconds": ((int, float), "seconds belong there; correct it"),
     "time": ((str,), "a text such as 2026-01-31T12:00:00Z belongs there; correct it"),
 }
+FEW_WORDS = 20  # distinct words of a field that may be one of choices
 Task = dict[str, Any]
 
 
@@ -40,6 +45,7 @@ class TaskAnnotation:
     kind: str
     data: Mapping[str, Any]
     answers: Mapping[str, str]
+    choices: Mapping[str, tuple[str, ...]]  # the answers that are several choices, which `answers` joins
     cancelled: bool = False
     seconds: float | None = None
     ended: str | None = None
@@ -61,7 +67,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
     Parameters
     ----------
     path : str or Path
-        A .json file, exported as JSON (with all annotations) or JSON-MIN, or such a file with .gz.
+        A file exported as JSON (with all annotations), JSON-MIN or CSV, or such a file with .gz.
     layout : Layout, optional
         ``dimensions`` (which controls to read), ``item`` (field of a task's data that names the item; by
         default the id of the task), ``judge`` (field of the annotator, such as email), ``items``, and
@@ -77,7 +83,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
     Raises
     ------
     InputError
-        The file is no such export, a control contains text or regions, or several values.
+        The file is no such export, or a control contains text, regions or several results.
 
     Examples
     --------
@@ -92,7 +98,9 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
     source, layout = str(path), layout or Layout()
     tasks, works = read_works(path, layout, None if rules is None else rules.reading.encoding)
     names = _dimensions(works, source)
-    long = pd.DataFrame([row for work in works for row in _rows(work, names[work.user], layout, source)])
+    rows = [row for work in works for row in _rows(work, names[work.user], layout, source)]
+    rows, by_control, of_choices = split_choices(rows, source)
+    layout, long = with_choices(layout, by_control), pd.DataFrame(rows)
     if not any(work.truth for work in works):
         long = long.drop(columns="ground_truth")
     notes = (
@@ -100,6 +108,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
         if layout.item
         else ["Items are named by the ids of tasks; --item uses a field of their data instead."]
     )
+    notes += [*of_choices, *_unread(tasks, every_control(works))]
     notes += counts(
         {
             "Annotations that were cancelled (status missing)": sum(work.cancelled for work in works),
@@ -132,14 +141,17 @@ def read_works(
 
 def _tasks(path: str | Path, layout: Layout, source: str, encoding: str | None) -> list[Task]:
     """Tasks with their annotations; those of a JSON-MIN export in the form of the whole export."""
-    text = read_export_text(path, encoding)
-    try:
-        content = parse_json(text)
-    except ValueError as error:
-        raise InputError(
-            f"{source}: this is not valid JSON ({error}); export from Label Studio as JSON again."
-        ) from None
-    remedy = "export from Label Studio as JSON or JSON-MIN"
+    file = open_content(path)
+    if file.form in ("json", "jsonl"):
+        try:
+            content = parse_json(decode_text(file.data, encoding, source, []))
+        except ValueError as error:
+            raise InputError(
+                f"{source}: this is not valid JSON ({error}); export from Label Studio as JSON again."
+            ) from None
+    else:
+        content = records_of(read_export_table(file, ReadingRules(encoding=encoding)).table)
+    remedy = "export from Label Studio as JSON, JSON-MIN or CSV"
     if not isinstance(content, list) or not content:
         raise InputError(f"{source}: this is not a list of tasks; {remedy}.")
     for number, task in enumerate(content, start=1):
@@ -181,17 +193,23 @@ def _full_task(task: Task, names: list[str]) -> Task:
 
 
 def _controls(tasks: list[Task], source: str) -> list[str]:
-    """Fields of a JSON-MIN export that are results by their form."""
+    """Fields of a JSON-MIN or CSV export that are results by their form, or differ within a task."""
 
     def is_result(value: Any) -> bool:
         first = value[0] if isinstance(value, list) and value else value
         return isinstance(first, dict) and any(key in first for key in CONTROLS.values())
 
     fields = _fields(tasks)
-    names = [name for name in fields if any(is_result(task.get(name)) for task in tasks)]
+    data: dict[tuple[Any, str], set[str]] = {}
+    for task in tasks:
+        for name in fields:
+            if task.get(name) is not None:
+                data.setdefault((str(task.get("id")), name), set()).add(str(task[name]))
+    differing = {name for (_, name), values in data.items() if len(values) > 1}
+    names = [name for name in fields if name in differing or any(is_result(task.get(name)) for task in tasks)]
     if not names:
         raise InputError(
-            f"{source}: a JSON-MIN export does not state which fields are judgments; name them with "
+            f"{source}: a JSON-MIN or CSV export does not state which fields are judgments; name them with "
             f"--dimensions (there are: {listed(fields)})."
         )
     return names
@@ -227,7 +245,7 @@ def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[TaskAnnot
                 _annotator(annotation.get("completed_by"), layout, here),
                 "human",
                 data,
-                _answers(annotation.get("result"), layout, here),
+                *_answers(annotation.get("result"), layout, here),
                 bool(annotation.get("was_cancelled")),
                 _check_type(annotation.get("lead_time"), "seconds", "lead_time", here),
                 _end_time(annotation, here),
@@ -238,7 +256,9 @@ def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[TaskAnnot
                 here = f"{where}, prediction {prediction.get('id')}"
                 judge = _name(prediction.get("model_version") or "prediction", "model_version", here)
                 answers = _answers(prediction.get("result"), layout, here)
-                yield TaskAnnotation(number, judge, "model", data, answers, ended=_end_time(prediction, here))
+                yield TaskAnnotation(
+                    number, judge, "model", data, *answers, ended=_end_time(prediction, here)
+                )
 
 
 def _end_time(entry: Task, where: str) -> str | None:
@@ -276,9 +296,10 @@ def _name(value: Any, what: str, where: str) -> str:
     return str(value)
 
 
-def _answers(results: Any, layout: Layout, where: str) -> dict[str, str]:
-    """The answer of each control, as text."""
+def _answers(results: Any, layout: Layout, where: str) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The answer of each control as text, and those that are several choices."""
     answers: dict[str, str] = {}
+    choices: dict[str, tuple[str, ...]] = {}
     remedy = "but a judgment is one value; give other controls by --dimensions"
     for result in _check_type(results, "list", "result", where) or ():
         result = _check_type(result, "fields", "a result", where) or {}
@@ -297,13 +318,11 @@ def _answers(results: Any, layout: Layout, where: str) -> dict[str, str]:
         value = fields.get(CONTROLS[kind])
         if isinstance(value, list):
             if len(value) > 1:
-                raise InputError(
-                    f"{where}: '{name}' contains {len(value)} choices ({listed(value)}), {remedy}."
-                )
-            value = value[0] if value else None
+                choices[name] = tuple(dict.fromkeys(str(choice).strip() for choice in value))
+            value = ", ".join(map(str, value)) if value else None
         if value is not None and str(value).strip() != "":
             answers[name] = str(value).strip()
-    return answers
+    return answers, choices
 
 
 def _rows(work: TaskAnnotation, names: list[str], layout: Layout, source: str) -> Iterator[dict[str, Any]]:
@@ -323,7 +342,8 @@ def _rows(work: TaskAnnotation, names: list[str], layout: Layout, source: str) -
             "judge_kind": work.kind,
             "item_id": _name(work.data[item], f"'{item}'", f"{source}: task {work.task}"),
             "dimension": name,
-            "raw": None if work.cancelled else work.answers.get(name),
+            "raw": None if work.cancelled else work.choices.get(name, work.answers.get(name)),
+            "cancelled": work.cancelled,
             "status": "missing" if work.cancelled or name not in work.answers else None,
             "row": work.task,
             "column": name,
@@ -332,6 +352,24 @@ def _rows(work: TaskAnnotation, names: list[str], layout: Layout, source: str) -
             "ground_truth": work.truth,
             **further,
         }
+
+
+def every_control(works: list[TaskAnnotation]) -> set[str]:
+    """Names of all controls that an annotation or a prediction has used."""
+    return {name for work in works for name in work.answers}
+
+
+def _unread(tasks: list[Task], controls: set[str]) -> list[str]:
+    """Fields of a JSON-MIN or CSV export whose few words may be choices, and that were not read."""
+    data = [task["data"] for task in tasks if task.get("data") and "annotator" in task["data"]]
+    names = []
+    for name in _fields(data):
+        words = [record[name] for record in data if isinstance(record.get(name), str)]
+        is_id = len(set(words)) >= len({str(record.get("id")) for record in data})
+        if name not in controls and not is_id and 1 < len(set(words)) <= FEW_WORDS:
+            names.append(name)
+    text = f"Fields that were not read, and may be choices: {listed(names)}; name controls with --dimensions."
+    return [text] if names else []
 
 
 def _dimensions(works: list[TaskAnnotation], source: str) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ import pandas as pd
 from ..errors import InputError, did_you_mean, listed
 from ..tables.reading.account import ReadingAccount
 from ..tables.reading.cell_rules import number_of
-from ..tables.reading.containers import open_content
+from ..tables.reading.containers import FileContent, open_content
 from ..tables.reading.delimited import DELIMITERS, UTF16, decode_text
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import read
@@ -42,7 +42,7 @@ class ExportTable:
 
 
 def read_export_table(
-    path: str | Path,
+    path: str | Path | FileContent,
     rules: ReadingRules | None = None,
     fallback: str | None = None,
     check: Callable[[list[str]], None] | None = None,
@@ -50,7 +50,7 @@ def read_export_table(
     """Read an export by the rules of all tables; ``fallback`` is the encoding where it is not Unicode."""
     # `check` is called with the first line of a text file, before names that occur twice are refused.
     rules = rules or ReadingRules()
-    content = open_content(path, rules.form)
+    content = path if isinstance(path, FileContent) else open_content(path, rules.form)
     if content.form == "csv" and fallback is not None and rules.encoding is None:
         rules = rules if _is_unicode(content.data) else replace(rules, encoding=fallback)
     if check is not None and content.form == "csv":

@@ -173,7 +173,6 @@ def test_minimal_exports_contain_ratings_words_are_named_and_one_control_may_be_
     ("content", "layout", "problem"),
     [
         (ONLY_WORDS, None, r"name them with --dimensions \(there are: joke_id, text, harm\)"),
-        (MINIMAL, HARM, "annotation 102: 'harm' contains 2 choices"),
         (with_result(REGION), None, "'harm' has several results"),
         (with_result(TEXT), None, "annotation 101: 'why' contains free text"),
         (WHOLE, Layout(item="joke"), r"task 1 has no 'joke' among its data \(did you mean 'joke_id'\?\)"),
@@ -189,6 +188,67 @@ def test_minimal_exports_contain_ratings_words_are_named_and_one_control_may_be_
 def test_exports_that_contain_no_ratings_are_refused(tmp_path, content, layout, problem):
     with pytest.raises(InputError, match=problem):
         studio(tmp_path, content, layout)
+
+
+def choosing(*choices: tuple[str, ...]) -> list[dict[str, Any]]:
+    """One task for each pair of people, who choose several of the choices, or none."""
+
+    def result(chosen: tuple[str, ...]) -> list[dict[str, Any]]:
+        return (
+            [{"from_name": "flags", "type": "choices", "value": {"choices": list(chosen)}}] if chosen else []
+        )
+
+    return [
+        {
+            "id": number,
+            "data": {},
+            "annotations": [
+                {"id": 10 * number + person, "completed_by": person, "result": result(chosen)}
+                for person in (1, 2)
+            ],
+        }
+        for number, chosen in enumerate(choices, start=1)
+    ]
+
+
+def test_a_control_with_several_choices_becomes_one_indicator_for_each(tmp_path):
+    content = choosing(("spam",), ("spam", "rude"), (), ("fine",))
+    content[3]["annotations"][1]["was_cancelled"] = True
+    made = studio(tmp_path, content, None)
+    table = made.judgments.pivot(index=["item_id", "judge_id"], columns="dimension", values="value")
+    assert table.columns.tolist() == ["flags: fine", "flags: rude", "flags: spam"]
+    assert table.to_numpy(dtype=float, na_value=-1).tolist() == [
+        *([[0, 0, 1]] * 2),
+        *([[0, 1, 1]] * 2),
+        *([[0, 0, 0]] * 2),
+        [1, 0, 0],
+        [-1, -1, -1],
+    ]
+    assert "Annotations without any of these choices, with 0 for each: 2." in made.notes
+    named = studio(tmp_path, content, Layout(dimensions={"flags": "marks"})).judgments
+    assert named["dimension"].unique().tolist() == ["marks: spam", "marks: rude", "marks: fine"]
+    single = studio(tmp_path, choosing(("spam",), ("rude",)), None).judgments
+    assert single["value"].tolist() == ["spam", "spam", "rude", "rude"]
+
+
+def test_a_csv_of_label_studio_gives_the_numbers_of_its_json(tmp_path):
+    path = tmp_path / "export.csv"
+    header = "annotation_id,annotator,created_at,id,lead_time,tone,topic,stars,flags,updated_at"
+    rows = [
+        '11,1,,1,3.2,kind,work,"[{""rating"":3}]","{""choices"":[""spam"",""rude""]}",',
+        '12,2,,1,4,rude,work,"[{""rating"":4}]",spam,',
+        '21,1,,2,5,kind,sport,"[{""rating"":1}]",rude,',
+        '22,2,,2,5,kind,sport,"[{""rating"":2}]",,',
+        '31,1,,3,5,kind,sport,"[{""rating"":5}]",spam,',
+    ]
+    path.write_text("\n".join([header, *rows]))
+    made = read_label_studio(path)
+    table = made.judgments.pivot(index=["item_id", "judge_id"], columns="dimension", values="value")
+    assert table["stars"].tolist() == ["3", "4", "1", "2", "5"]
+    assert table["tone"].tolist() == ["kind", "rude", "kind", "kind", "kind"]
+    assert table["flags: spam"].tolist() == ["1", "1", "0", "0", "1"]
+    assert table["flags: rude"].tolist() == ["1", "0", "1", "0", "0"]
+    assert any("may be choices: topic" in note for note in made.notes)
 
 
 @pytest.mark.parametrize("name", [float("nan"), [1], True, " ", {"id": [1]}, {"id": float("inf")}])
