@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.conjoints import ConjointTable
 
 from ...frames.notes import noted_warnings
+from ...frames.participation import design_effect
 from ...frames.variables import Formula
 from ...results import Result, stack
 from .amce import amce
@@ -75,8 +76,9 @@ def survey_effects(
             results[f"mm_diffs{suffix}"] = mm_diffs(frame, formula, **grouped)
     effect = None
     if weights is not None:
-        values = frame.drop_duplicates("judge_id")[weights].astype(float)
-        effect = float(len(values) * (values**2).sum() / values.sum() ** 2)
+        answered = frame[frame[table.outcome].notna()]
+        units = answered.groupby("judge_id", sort=False, observed=True).ngroup().to_numpy()
+        effect = design_effect(answered[weights].to_numpy(dtype=float), units)
     restricted = [tie.sentence() for tie in table.empty_pairs]
     texts = dict.fromkeys([*restricted, *notes, *map(_for_command, map(str, warned))])
     return SurveyEffects(
@@ -141,7 +143,7 @@ def _covariates(table: ConjointTable) -> list[str]:
 def _refuse_weights(frame: pd.DataFrame, weights: str, source: str) -> None:
     """Refuse weights that are text, missing or negative, by column and row."""
     numbers = pd.to_numeric(frame[weights], errors="coerce")
-    bad = numbers.isna() | (numbers < 0)
+    bad = numbers.isna() | (numbers < 0) | (numbers == float("inf"))
     if bad.any():
         at = int(bad.to_numpy().argmax())
         row, cell = frame.index[at] + 1, frame[weights].iloc[at]
