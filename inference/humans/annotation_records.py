@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pandas as pd
 
-from ..errors import InputError, counted
+from ..errors import InputError, counted, listed
 from ..tables.limits import parse_json
 from ..tables.reading.cell_rules import number_of
+from ..tables.reading.containers import open_content
+from ..tables.reading.json_rows import parsed_json
+from .exclusion_rules import Rules
+from .imported_ratings import Imported, finish_log_import
 from .rating_columns import Layout
+from .text_tables import read_export_table
 
 MOST_CHOICES = 50  # choices of one control that become indicators
 YES, NO = "1", "0"
 SECONDS = "lead_time"  # field of Label Studio
 JOINT = ": "  # between a control and one of its choices
+RESPONSES, SUGGESTION = ".responses", "suggestion"  # ends of columns of Argilla
+LEFT_OUT = ("discarded", "draft")  # statuses of responses that are no answers
 Row = dict[str, Any]
+Response = tuple[str, str, Any, Any, Any]
 
 
 def split_choices(rows: Sequence[Row], source: str) -> tuple[list[Row], dict[str, list[str]], list[str]]:
@@ -96,3 +105,103 @@ def _value(text: str) -> Any:
         return parse_json(text)
     except ValueError:
         return text
+
+
+def read_argilla(path: str | Path, layout: Layout | None = None, rules: Rules | None = None) -> Imported:
+    """Read judgments from records of Argilla: responses to each question, and suggestions."""
+    # Records are flat (`label.responses`, `.responses.users`, `.responses.status`, `label.suggestion`) or
+    # nested (`responses: {label: [{value, user_id, status}]}`), in JSON, JSON lines or a table of text.
+    layout, rules, file = layout or Layout(), rules or Rules(), open_content(path)
+    source = file.source
+    if file.form in ("json", "jsonl"):
+        records = parsed_json(file.data, file.form == "jsonl", source)
+    else:
+        records = records_of(read_export_table(file, rules.reading).table)
+    for name in rules.ignore:
+        if name not in LEFT_OUT:
+            raise InputError(f"--ignore '{name}' is not a reason of Argilla; use {listed(LEFT_OUT)}.")
+    rows = [
+        row
+        for number, record in enumerate(records if isinstance(records, list) else [records], 1)
+        for row in _argilla_rows(record, number, layout, source)
+    ]
+    if not rows:
+        raise InputError(
+            f"{source}: no record has responses or suggestions of Argilla, such as 'label.responses'; export "
+            "the records with their responses."
+        )
+    rows, by_control, notes = split_choices(rows, source)
+    long = pd.DataFrame(rows)
+    if rules.ignore:
+        long["excluded"] = long["excluded"].where(~long["excluded"].isin(list(rules.ignore)), None)
+    return finish_log_import(long, with_choices(layout, by_control), rules, source, notes)
+
+
+def _argilla_rows(record: Any, number: int, layout: Layout, source: str) -> Iterator[Row]:
+    where = f"{source}: record {number}"
+    if not isinstance(record, dict):
+        raise InputError(f"{where} is not a JSON object; export the records of Argilla again.")
+    fields = {**record, **(record.get("fields") or {}), **(record.get("metadata") or {})}
+    item = fields.get(layout.item or "id", number if layout.item is None else None)
+    if item is None:
+        raise InputError(f"{where} has no '{layout.item}'; correct --item (there are: {listed(fields)}).")
+    for question, kind, judge, value, status in [*_responses(record, where), *_suggestions(record)]:
+        if layout.dimensions and question not in layout.dimensions:
+            continue
+        raw = tuple(map(str, value)) if isinstance(value, list) else None if value is None else str(value)
+        yield {
+            "judge_id": str(judge),
+            "judge_kind": kind,
+            "item_id": str(item),
+            "dimension": question,
+            "raw": raw or None,
+            "cancelled": value is None,
+            "status": None if raw else "missing",
+            "excluded": status if status in LEFT_OUT else None,
+            "duration": None,
+            "row": number,
+            "column": question,
+        }
+
+
+def _responses(record: Row, where: str) -> Iterator[Response]:
+    """Question, kind, person, value and status of each response of a record."""
+    nested = record.get("responses")
+    for question, parts in nested.items() if isinstance(nested, dict) else ():
+        for part in parts:
+            person = part.get("user_id", part.get("user"))
+            yield (
+                question,
+                "human",
+                person or _no_person(where, question),
+                part.get("value"),
+                part.get("status"),
+            )
+    for name, values in record.items():
+        if name.endswith(RESPONSES) and isinstance(values, list):
+            question = name.removesuffix(RESPONSES)
+            people, statuses = (
+                record.get(f"{name}.users"),
+                record.get(f"{name}.status") or [None] * len(values),
+            )
+            if not isinstance(people, list) or not len(people) == len(values) == len(statuses):
+                _no_person(where, question)
+            for person, value, status in zip(people or (), values, statuses, strict=True):
+                yield question, "human", person, value, status
+
+
+def _suggestions(record: Row) -> Iterator[Response]:
+    nested = record.get("suggestions")
+    for question, part in nested.items() if isinstance(nested, dict) else ():
+        yield question, "model", part.get("agent") or SUGGESTION, part.get("value"), None
+    for name, value in record.items():
+        if name.endswith(f".{SUGGESTION}") and value is not None:
+            judge = record.get(f"{name}.agent") or SUGGESTION
+            yield name.removesuffix(f".{SUGGESTION}"), "model", judge, value, None
+
+
+def _no_person(where: str, question: str) -> NoReturn:
+    raise InputError(
+        f"{where} does not say who gave each response to '{question}' ('{question}.responses.users'); export "
+        "the records with their users."
+    )

@@ -63,6 +63,9 @@ FORMATS = (
         *("label-studio", "annotations", RATINGS, "label_studio:read_label_studio"), PEOPLE | {"encoding"}
     ),
     Format(
+        *("argilla", "annotations", RATINGS, "annotation_records:read_argilla"), (ANY | {"item", "ignore"})
+    ),
+    Format(
         *("jspsych", "experiments in the browser", RATINGS, "jspsych:read_jspsych"),
         LONG - {"timezone", "prolific"},
     ),

@@ -24,6 +24,7 @@ from conjury.inference.humans import (
     read_qualtrics_ratings,
     read_scale,
 )
+from conjury.inference.humans.annotation_records import read_argilla
 
 HUMANS = Path(__file__).resolve().parents[2] / "fixtures" / "humans"
 
@@ -249,6 +250,61 @@ def test_a_csv_of_label_studio_gives_the_numbers_of_its_json(tmp_path):
     assert table["flags: spam"].tolist() == ["1", "1", "0", "0", "1"]
     assert table["flags: rude"].tolist() == ["1", "0", "1", "0", "0"]
     assert any("may be choices: topic" in note for note in made.notes)
+
+
+def test_each_response_of_argilla_is_a_judgment_and_discarded_ones_are_excluded(tmp_path):
+    flat = [
+        {
+            "id": name,
+            "text": "x",
+            "label.suggestion": "ok",
+            "label.responses": [first, second],
+            "label.responses.users": ["ann", "bob"],
+            "label.responses.status": ["submitted", status],
+        }
+        for name, first, second, status in (
+            ("r1", "ok", "toxic", "submitted"),
+            ("r2", "ok", "ok", "discarded"),
+        )
+    ]
+    nested = [
+        {
+            "id": record["id"],
+            "fields": {"text": "x"},
+            "responses": {
+                "label": [
+                    {"value": value, "user_id": person, "status": status}
+                    for value, person, status in zip(
+                        *(record[f"label.responses{end}"] for end in ("", ".users", ".status")), strict=True
+                    )
+                ]
+            },
+            "suggestions": {"label": {"value": "ok", "agent": None}},
+        }
+        for record in flat
+    ]
+    path = tmp_path / "records.json"
+    tables = []
+    for content in (flat, nested):
+        path.write_text(json.dumps(content))
+        tables.append(read_argilla(path).judgments)
+    pd.testing.assert_frame_equal(tables[0], tables[1])
+    rows = (
+        tables[0][["judge_id", "judge_kind", "item_id", "value", "excluded"]].fillna("").to_numpy().tolist()
+    )
+    assert rows == [
+        ["ann", "human", "r1", "ok", ""],
+        ["bob", "human", "r1", "toxic", ""],
+        ["suggestion", "model", "r1", "ok", ""],
+        ["ann", "human", "r2", "ok", ""],
+        ["bob", "human", "r2", "ok", "discarded"],
+        ["suggestion", "model", "r2", "ok", ""],
+    ]
+    kept = read_argilla(path, rules=Rules(ignore=["discarded"])).judgments
+    assert kept["excluded"].isna().all()
+    path.write_text(json.dumps([{"id": 1, "label.responses": ["ok"]}]))
+    with pytest.raises(InputError, match="does not say who gave each response"):
+        read_argilla(path)
 
 
 @pytest.mark.parametrize("name", [float("nan"), [1], True, " ", {"id": [1]}, {"id": float("inf")}])
