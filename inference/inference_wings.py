@@ -12,6 +12,8 @@ WINGS: Registry[Any] = Registry(
         "cluster": "conjury.inference.backends.cluster.ray_backend:backend_of_run",
         "manifests_of_pictures": "conjury.inference.vignettes.jobs.picture_manifest",
         "conjoint_exports": "conjury.inference.humans.conjoint_export:read_qualtrics",
+        "study_drafts": "conjury.inference.humans.conjoint_export:draft_study",
+        "ids": "conjury.inference.humans.text_tables:make_ids",
         "exports": "conjury.inference.humans.collected_export:read_export",
     },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -208,7 +208,14 @@ def read_qualtrics(
     )
 
 
-def draft_study(survey: Survey, name: str, source: str) -> str:
+def draft_study(
+    survey: Survey,
+    name: str,
+    source: str,
+    *,
+    restrictions: Sequence[Mapping[str, Any]] = (),
+    joined: Sequence[tuple[str, str]] = (),
+) -> str:
     """Write a study file with the attributes and levels of a survey, ready for ``conjury fit``.
 
     Parameters
@@ -219,6 +226,10 @@ def draft_study(survey: Survey, name: str, source: str) -> str:
         Id of the study.
     source : str
         What the survey was read from, for the first line.
+    restrictions : sequence of mapping
+        Combinations that never occur, as a study file has them.
+    joined : sequence of pairs of str
+        Attributes whose interaction the formula of the effects needs, each in one pair.
 
     Returns
     -------
@@ -246,6 +257,11 @@ def draft_study(survey: Survey, name: str, source: str) -> str:
         for key, rows in survey.labels.groupby("attribute_id", sort=False)
     ]
     formula = "chosen ~ " + " + ".join(part["id"] for part in attributes)
+    partner, second = dict(joined), {name for _, name in joined}
+    terms = [part["id"] for part in attributes if part["id"] not in second]
+    effects = "chosen ~ " + " + ".join(
+        f"{term} * {partner[term]}" if term in partner else term for term in terms
+    )
     content: dict[str, Any] = {
         "name": name,
         "title": f"Conjoint survey {name}",
@@ -257,12 +273,13 @@ def draft_study(survey: Survey, name: str, source: str) -> str:
             "respondents": survey.respondents,
             "tasks": survey.tasks,
             "repeat_first": survey.repeat_first,
+            **({"restrictions": [dict(part) for part in restrictions]} if restrictions else {}),
         },
         "judges": [{"id": "human", "label": "Respondents", "kind": "human"}],
         "clusters": {"human": "judge_id", "model": "pair_id"},
         "bootstrap": {"unit": "pair_id"},
         "analyses": [
-            {"name": "amce", "verb": "amce", "title": "Effects of all attributes", "formula": formula},
+            {"name": "amce", "verb": "amce", "title": "Effects of all attributes", "formula": effects},
             {"name": "mm", "verb": "mm", "title": "Marginal means", "formula": formula, "h0": 0.5},
             {"name": "frequencies", "verb": "cj_freqs", "title": "How often each level was shown"}
             | {"formula": formula},

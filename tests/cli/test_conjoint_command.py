@@ -233,3 +233,21 @@ def test_what_may_be_wrong_is_asked_about(
     assert ended.code == 2
     assert sentence in ended.err
     assert ended.err.count("\n") == 1
+
+
+@pytest.mark.long
+def test_a_drafted_study_gives_the_same_effects_by_fit(tmp_path: Path, conjury: Run) -> None:
+    data = survey(40)
+    data = data[data.groupby(["resp", "contest"])["price"].transform(lambda part: "$1,000" not in set(part))]
+    data.to_csv(tmp_path / "tidy.csv", index=False)
+    command = "conjoint tidy.csv --reference price=$200 --draft-study study.yaml"
+    drafted = by_level(estimates(conjury, command, tmp_path))
+    text = (tmp_path / "study.yaml").read_text(encoding="utf-8")
+    assert "formula: chosen ~ job * school + price" in text
+    assert "No profile of the survey shows them together." in text
+    ended = conjury("fit study.yaml --data study_choices.parquet --draws 10 --out results", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    fitted = pd.read_csv(tmp_path / "results" / "tables" / "amce.csv")
+    assert sorted(fitted["estimate"].round(9)) == sorted(np.round(list(drafted.values()), 9))
+    again = conjury("conjoint tidy.csv --draft-study study.yaml", cwd=tmp_path)
+    assert (again.code, "not overwritten" in again.err) == (2, True)

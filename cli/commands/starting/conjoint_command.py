@@ -17,6 +17,7 @@ from ...reading_options import TableOptions
 
 if TYPE_CHECKING:
     from conjury.analysis.conjoint.verbs.survey_effects import SurveyEffects
+    from conjury.inference.readers.conjoints import ConjointTable
 
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -62,6 +63,10 @@ class SurveyOutput:
     table: Annotated[Path | None, typer.Option(help="Write all estimates as a table (.csv, .parquet).")] = (
         None
     )
+    draft_study: Annotated[
+        Path | None,
+        typer.Option("--draft-study", help="Draft a study file, with a table of choices, for `conjury fit`."),
+    ] = None
 
 
 @grouped
@@ -125,7 +130,27 @@ def conjoint(
         estimates={name: result.frame for name, result in effects.results.items()},
         notes=list(effects.notes),
     )
+    if output.draft_study is not None:
+        _draft(survey, output.draft_study)
     _write(effects, output, f"Conjoint survey {Path(survey.source).name}")
+
+
+def _draft(survey: ConjointTable, draft: Path) -> None:
+    """Write a study file and the choices that `conjury fit` takes with it."""
+    from conjury.inference.readers.conjoints.study_draft import draft_of
+    from conjury.inference.tables.files import write_table
+    from conjury.inference.tables.writing import write_text
+
+    choices = draft.with_name(f"{draft.stem}_choices.parquet")
+    for path in (draft, choices):
+        if path.exists():
+            raise InputError(f"{path} exists and is not overwritten; give another file.")
+    content = draft_of(survey)
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    write_text(draft, content.study("survey", Path(survey.source).name))
+    write_table(content.choices, choices)
+    record(files=[draft, choices])
+    console.print(f"\nDraft of the study in {draft}; continue with `conjury fit {draft} --data {choices}`.")
 
 
 def _refuse_endings(output: SurveyOutput) -> None:
