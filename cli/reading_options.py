@@ -71,6 +71,10 @@ class TableOptions:
         str | None, about_reading("--decimal", text="Decimal point of numbers, . or ,; else recognised.")
     ] = None
     sheet: Annotated[str | None, about_reading("--sheet", text="Sheet of a workbook; else the first.")] = None
+    header_row: Annotated[
+        int | None,
+        about_reading("--header-row", text="Line with the names of columns, from 1; else recognised."),
+    ] = None
     strict: Annotated[bool, about_reading("--strict", text="Refuse whatever would be guessed.")] = False
 
     def rules(self) -> ReadingRules:
@@ -83,6 +87,7 @@ class TableOptions:
             delimiter=self.delimiter,
             decimal=self.decimal,
             sheet=self.sheet,
+            header_row=self.header_row,
             missing=tuple(self.missing or ()),
             levels=read_levels(self.levels or ()),
             relabel=read_pairs("--relabel", self.relabel),

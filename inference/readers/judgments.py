@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,9 +131,10 @@ def load_judgments(
     # Answers that test judges as instruments are excluded unless `ordinary` is False. Rows are selected by
     # the names that columns get by `renames`.
     rules = rules or ReadingRules()
-    reading = read(path, replace(rules, where={}, exclude={}))
+    renamed = set((renames or {}).values())
+    reading = read(path, _conditions(rules, renamed, False))
     frame = _rename_columns(reading.frame, renames or {}, str(path))
-    frame, entries = select_rows(frame, rules, str(path))
+    frame, entries = select_rows(frame, _conditions(rules, renamed, True), str(path))
     account = reading.account.adding(entries)
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
     if "judge_kind" not in frame:
@@ -166,6 +167,15 @@ def load_judgments(
         if notes is not None:
             notes += excluded
     return valid
+
+
+def _conditions(rules: ReadingRules, renamed: Collection[str], is_renamed: bool) -> ReadingRules:
+    """The rules with conditions only on columns that are renamed, or only on others."""
+    where, exclude = (
+        {name: value for name, value in conditions.items() if (name in renamed) == is_renamed}
+        for conditions in (rules.where, rules.exclude)
+    )
+    return replace(rules, where=where, exclude=exclude)
 
 
 def stack_judgments(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import fold
+from ..columns import fold, visible
 
 # Cells that are empty in every program that writes text: R, pandas and conjury itself write these.
 NOTHING = frozenset(("", "na", "nan", "<na>"))
@@ -50,9 +50,13 @@ CODES = frozenset(
         *("-nan", "1.#ind", "1.#qnan", "undefined", "sysmis", "no answer", "no response", "not answered"),
         *("not available", "not applicable", "refused", "refusal", "declined", "error", "timeout", "skipped"),
         *("unparsed", "don't know", "dont know", "dk", "prefer not to say", "prefer not to answer"),
-        *("keine angabe", "k.a.", "sans réponse", "sin respuesta", "ns/nr", "該当なし", "無回答"),
+        *("keine angabe", "k.a.", "sans reponse", "sin respuesta", "ns/nr", "該当なし", "無回答"),
+        *("unknown", "no data", "blank", "empty", "invalid", "failed", "failure", "parse error"),
+        *("parsing error", "parse_error", "no label", "no rating", "no score", "n.d.", "no opinion"),
     )
-)
+)  # folded
+_SIGNS_ONLY = re.compile(r"[.\-_*?/\\#~\s]+")
+_BRACKETS = "()[]<>{}\"'*_ "
 NUMBER_CODES = frozenset(
     sign * code
     for sign in (1, -1)
@@ -60,9 +64,23 @@ NUMBER_CODES = frozenset(
 )
 _REFUSAL = re.compile(  # with "'" in place of the typographic apostrophe
     r"^(i'?m|i am|we're|we are)? ?(very |so |really )?(sorry|unable|not able|afraid)\b"
-    r"|^i (can ?not|can't|won't|could not|couldn't|must decline|decline|refuse)\b"
+    r"|^(i|we|my) (sincerely )?apolog|^apologies"
+    r"|^i (can ?not|can't|won't|will not|could not|couldn't|must decline|decline|refuse)\b"
+    r"|^i (do not|don't) (feel|have (enough|the|an?|any|personal))\b"
     r"|^(as|being) an? (ai|artificial|large|language)\b"
-    r"|\b(can ?not|can't|unable to) (assist|help|comply|answer|rate|provide|judge|evaluate)\b",
+    r"|^(lo siento|no puedo|desole|je suis desole|je ne peux pas)\b"
+    r"|^(es tut mir leid|leider kann ich|ich kann .*nicht)\b"
+    r"|\b(can ?not|can't|unable to) "
+    r"(assist|help|comply|answer|rate|provide|judge|evaluate|determine|score|label|classify|decide)\b",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    r"\d{4}-\d\d?-\d\d?([ T].*)?|\d{1,2}[-. /](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+    r"([-. /]\d{2,4})?|\d{1,2}[./]\d{1,2}[./]\d{4}",
+    re.IGNORECASE,
+)
+_WITH_UNIT = re.compile(
+    r"[+-]?[$€£]?\d+([.,]\d+)? ?(%|/ ?\d+|out of \d+|stars?|points?|pts?\.?|€|[$])|[$€£]\d+([.,]\d+)?",
     re.IGNORECASE,
 )
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
@@ -74,7 +92,8 @@ MOST = 0.5  # share of cells above which a column is one of numbers
 
 def number_of(text: str, decimal: str = ".") -> float | None:
     """The number that a cell contains, full-width digits included; None where it contains anything else."""
-    line = text if text.isascii() else unicodedata.normalize("NFKC", text).replace("\u2212", "-")
+    line = text if text.isascii() else _ascii_digits(text)
+    line = line.lstrip("'`") if line[:1] in ("'", "`") else line  # by which Excel keeps numbers as text
     if decimal == ",":
         line = line.replace(".", "").replace(",", ".") if _DECIMAL_COMMA.fullmatch(line.strip()) else line
     elif _THOUSANDS.fullmatch(line.strip()):
@@ -84,6 +103,14 @@ def number_of(text: str, decimal: str = ".") -> float | None:
     except ValueError:
         return None
     return value if isfinite(value) and "_" not in line else None
+
+
+def _ascii_digits(text: str) -> str:
+    """A text with digits of ASCII; raised digits behind others are exponents or footnotes, and stay."""
+    raised = [unicodedata.decomposition(char).startswith(("<super>", "<sub>")) for char in text]
+    if any(raised) and not all(raised):
+        return text
+    return unicodedata.normalize("NFKC", visible(text)).replace("\u2212", "-").replace("\u2019", "'")
 
 
 def key_of(text: str) -> str:
@@ -99,12 +126,26 @@ def is_nothing(text: str) -> bool:
 
 def is_code(text: str) -> bool:
     """Whether a text usually means that there is no answer, or is the sentence of one who refuses."""
-    return text.casefold() in CODES or is_refusal(text)
+    key = " ".join(fold(text).split())
+    inner = key.strip(_BRACKETS)
+    if {key, inner, inner.rstrip(".!"), inner.replace("_", " ")} & CODES or _SIGNS_ONLY.fullmatch(key):
+        return True
+    return is_refusal(key)
 
 
 def is_refusal(text: str) -> bool:
     """Whether a text is a sentence by which people and models refuse to answer."""
-    return _REFUSAL.search(text.replace("\u2019", "'")) is not None
+    return _REFUSAL.search(" ".join(fold(text).split())) is not None
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date, as spreadsheets make them of 3-4 or 1/2."""
+    return _DATE.fullmatch(text) is not None
+
+
+def has_unit(text: str) -> bool:
+    """Whether a text is a number with a sign of percent, a maximum or another unit."""
+    return _WITH_UNIT.fullmatch(text) is not None
 
 
 def number_codes(values: Sequence[float]) -> list[float]:
@@ -113,7 +154,14 @@ def number_codes(values: Sequence[float]) -> list[float]:
     # so that 9 on a scale to 10, or 99 on one to 100, stays what it is.
     candidates = sorted(value for value in set(values) if value in NUMBER_CODES)
     answers = sorted(set(values) - set(candidates))
-    if not candidates or len(answers) < 2:
+    if len(answers) < 2:
+        return []
+    if answers[0] < 0:  # below a scale from 1, -1 to -8 are codes of surveys, unless they mirror the scale
+        low = [value for value in answers if value < 0 and value > -9 and value.is_integer()]
+        positive = [value for value in answers if value not in low]
+        if len(positive) > max(len(low), 1) and positive[0] >= 1:
+            candidates, answers = sorted([*low, *candidates]), positive
+    if not candidates:
         return []
     low, high = answers[0], answers[-1]
     reach = high - low + 1

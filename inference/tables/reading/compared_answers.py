@@ -13,9 +13,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...errors import InputError, counted, did_you_mean, listed
+from ..columns import visible
 from ..safe_text import printable
 from .account import MOST_CELLS, AccountEntry
-from .cell_rules import is_code, is_nothing, is_refusal, key_of, mostly_numbers, number_codes, number_of
+from .cell_rules import (
+    has_unit,
+    is_code,
+    is_date,
+    is_nothing,
+    is_refusal,
+    key_of,
+    mostly_numbers,
+    number_codes,
+    number_of,
+)
 from .reading_rules import ReadingRules
 
 Codes = NDArray[np.int64]
@@ -191,7 +202,7 @@ def as_argument(text: str) -> str:
 def _text_of(value: object) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    return printable(value)
+    return printable(" ".join(visible(value).split()) if isinstance(value, str) else value)
 
 
 def _relabel(column: DistinctTexts, options: ReadingRules) -> DistinctTexts:
@@ -246,6 +257,8 @@ def _drop_missing(column: DistinctTexts, options: ReadingRules, source: str) -> 
         if place not in blank and key_of(text) not in labels and (is_nothing(text) or is_code(text))
     ]
     if not labels:
+        dates = [place for place, text in enumerate(column.texts) if place not in blank and is_date(text)]
+        doubtful += dates if len(dates) + len(blank) < len(column.texts) else []
         doubtful += _doubtful_numbers(column, {*blank, *doubtful})
     if doubtful:
         _ask(column, doubtful, source)
@@ -302,6 +315,7 @@ def _scale_of(
     values = [number_of(text) for column in texts for text in column.texts]
     numbers = {value for value in values if value is not None}
     if None in values or not numbers:
+        _refuse_units(texts, source)
         return "nominal"
     if len(numbers) > FEW_NUMBERS or any(not value.is_integer() for value in numbers):
         sentence = "Answers are numbers, and are compared as measurements (interval scale)."
@@ -329,6 +343,17 @@ def _refuse_few_words(column: DistinctTexts, source: str) -> None:
         f"while most of its cells are numbers; if it is no answer, state it as --missing "
         f"{as_argument(text)}, else correct it, or compare all answers as labels with --scale nominal."
     )
+
+
+def _refuse_units(texts: Sequence[DistinctTexts], source: str) -> None:
+    """Refuse columns whose cells are numbers with units: as labels they would have no order."""
+    for column in texts:
+        if len(column.texts) > 2 and all(has_unit(text) for text in column.texts):
+            raise InputError(
+                f"{source}: column '{column.name}' contains numbers with units, such as "
+                f"{quoted(column.texts[0])}; write the numbers alone, or compare them as labels with --scale "
+                "nominal."
+            )
 
 
 def _numbers(column: DistinctTexts, source: str) -> Floats:

@@ -42,6 +42,18 @@ FORMATS = tuple(container.name for container in FILE_KINDS)
 TEXT_FORMATS = ("csv",)  # in which everything is text, and NA is written for nothing
 _OLD_STATA = bytes(range(0x69, 0x74))  # versions before 13, in their first byte
 _STATA_ORDERS = (b"\x01\x01\x00", b"\x02\x01\x00")  # order of bytes, in the next three
+DOCUMENTS = (
+    (b"%PDF", "a PDF"),
+    (b"{\\rtf", "a document in RTF"),
+    (b"SQLite format 3", "a database of SQLite"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"RDX", "a file of R"),
+    (b"RDA", "a file of R"),
+    (b"X\n\0\0\0", "a file of R"),
+    (b"\x80\x04\x95", "a pickle of Python"),
+    (b"\x80\x05\x95", "a pickle of Python"),
+)
 _WORKBOOK_PARTS = ("xl/workbook.xml", "xl/workbook.bin", "content.xml")
 
 
@@ -90,6 +102,7 @@ def kind_of(data: bytes, source: str, name: str = "") -> str:
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         return "excel"  # before 2007
     head = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    _refuse_documents(data[:512], head[:64].lower(), source)
     first, _, after = head.partition(b"\n")
     if head[:1] == b"{" and first.rstrip().endswith(b"}") and after.lstrip()[:1] == b"{":
         return "jsonl"
@@ -97,6 +110,15 @@ def kind_of(data: bytes, source: str, name: str = "") -> str:
     if by_name in ("json", "jsonl"):
         return by_name
     return "json" if head[:1] in (b"[", b"{") else "csv"
+
+
+def _refuse_documents(start: bytes, head: bytes, source: str) -> None:
+    """Refuse pages and documents, which are text or bytes but no tables."""
+    words = next((words for mark, words in DOCUMENTS if start.startswith(mark)), None)
+    if words is None and head.startswith((b"<!doctype", b"<html", b"<table", b"<?xml", b"<head", b"<body")):
+        words = "a page of HTML or XML"
+    if words is not None:
+        raise InputError(f"{source}: this is {words}, and no table; export the data as CSV or .xlsx.")
 
 
 def _kind_of_archive(data: bytes, source: str) -> str:

@@ -8,6 +8,8 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,7 @@ from .account import AccountEntry
 from .cell_rules import number_of, writes_decimal_commas
 from .reading_rules import ReadingRules
 from .short_rows import warn_of_short_rows
+from .surplus_rows import MOST_TITLES, title_entry, title_rows
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -46,6 +49,7 @@ def read_delimited(
         if delimiter != ",":
             words = DELIMITERS[delimiter]
             entries.append(AccountEntry("source", f"Columns are separated by {words}.", option="--delimiter"))
+    text = _from_header(text, delimiter, options.header_row, source, entries)
     with reading(source):
         frame = _split_quickly(text, delimiter) if _is_regular(text) else None
         if frame is None:
@@ -126,26 +130,59 @@ def _is_western(data: bytes) -> bool:
 def find_delimiter(text: str, source: str) -> str:
     """The character that splits the first rows into most columns, the same number in each."""
     head = text[: 4 * BLOCK // 64]
+    widths = {mark: _widths(head, mark, len(head) < len(text), source) for mark in DELIMITERS}
     best, best_rank = ",", (0.0, 0)
-    for mark in DELIMITERS:
-        try:
-            rows = []
-            for cells in csv.reader(io.StringIO(head, newline=""), delimiter=mark):
-                if any(cell.strip() for cell in cells):
-                    rows.append(len(cells))
-                if len(rows) > HEAD:
-                    break
-        except csv.Error as error:
-            raise InputError(f"{source}: the header cannot be read ({error}); correct its quotes.") from None
-        width = rows[0] if rows else 0
-        complete = rows[:-1] if len(head) < len(text) and len(rows) > 1 else rows
-        share = float(np.mean([count == width for count in complete])) if complete else 0.0
-        rank = (share if width > 1 else 0.0, width)
-        if width > 1 and (
-            rank[0] > best_rank[0] + 0.2 or (rank[0] > best_rank[0] - 0.2 and rank[1] > best_rank[1])
-        ):
-            best, best_rank = mark, rank
+    for is_below_titles in (False, True):  # with titles above, the header has the width of most rows
+        for mark, rows in widths.items():
+            width = 0 if not rows else Counter(rows).most_common(1)[0][0] if is_below_titles else rows[0]
+            share = float(np.mean([count == width for count in rows])) if rows else 0.0
+            rank = (share if width > 1 else 0.0, width)
+            if width > 1 and (
+                rank[0] > best_rank[0] + 0.2 or (rank[0] > best_rank[0] - 0.2 and rank[1] > best_rank[1])
+            ):
+                best, best_rank = mark, rank
+        if best_rank[1]:
+            break
     return best
+
+
+def _widths(head: str, mark: str, is_cut: bool, source: str) -> list[int]:
+    """Numbers of cells in the first rows that are not empty."""
+    rows: list[int] = []
+    try:
+        for cells in csv.reader(io.StringIO(head, newline=""), delimiter=mark):
+            if any(cell.strip() for cell in cells):
+                rows.append(len(cells))
+            if len(rows) > HEAD:
+                break
+    except csv.Error as error:
+        raise InputError(f"{source}: the header cannot be read ({error}); correct its quotes.") from None
+    return rows[:-1] if is_cut and len(rows) > 1 else rows
+
+
+def _from_header(
+    text: str, delimiter: str, header_row: int | None, source: str, entries: list[AccountEntry]
+) -> str:
+    """The text from its header on: that of the line that is stated, else without titles above it."""
+    if header_row is not None:
+        lines = text.split("\n") if "\n" in text else text.split("\r")
+        if not 1 <= header_row < len(lines):
+            raise InputError(f"{source}: --header-row {header_row} is not a line above data; correct it.")
+        return ("\n" if "\n" in text else "\r").join(lines[header_row - 1 :])
+    lines_read = csv.reader(io.StringIO(text[:BLOCK], newline=""), delimiter=delimiter)
+    rows, ends = [], []
+    with suppress(csv.Error):
+        for row in islice(lines_read, MOST_TITLES + 2):
+            rows.append([cell.strip() for cell in row])
+            ends.append(lines_read.line_num)
+    count = title_rows(rows)
+    if not count:
+        return text
+    entries.append(title_entry(ends[count - 1]))
+    lines = io.StringIO(text, newline="")
+    for _ in range(ends[count - 1]):
+        lines.readline()
+    return lines.read()
 
 
 def _is_regular(text: str) -> bool:

@@ -22,6 +22,7 @@ class RuleArguments(TypedDict, total=False):
     delimiter: str | None
     decimal: str | None
     sheet: str | None
+    header_row: int | None
     missing: Sequence[str]
     levels: Mapping[str, Sequence[str]] | Sequence[str]
     classes: Sequence[str]
@@ -61,6 +62,8 @@ class ReadingRules:
         Format of the file, one of ``conjury.inference.tables.reading.FORMATS``.
     encoding, delimiter, decimal, sheet : str, optional
         How a text file or a workbook is written.
+    header_row : int, optional
+        Line of a text file, or row of a sheet, with the names of columns, from 1.
     missing : sequence of str
         Texts of cells that are no answer, in all columns.
     levels : mapping of str to sequence of str
@@ -93,6 +96,7 @@ class ReadingRules:
     delimiter: str | None = None
     decimal: str | None = None
     sheet: str | None = None
+    header_row: int | None = None
     missing: Sequence[str] = ()
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     relabel: Mapping[str, str] = field(default_factory=dict)

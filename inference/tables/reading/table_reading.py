@@ -23,6 +23,7 @@ from .containers import STANDARD_INPUT, TEXT_FORMATS, FileContent, open_content
 from .delimited import read_delimited
 from .json_rows import read_json_lines, read_json_table
 from .reading_rules import ReadingRules
+from .surplus_rows import refuse_totals, without_headers
 from .typed_files import read_arrow_content, read_parquet_content, read_spss, read_stata, read_workbook
 
 READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, list[AccountEntry]]]] = {
@@ -38,7 +39,7 @@ READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, l
 LONGEST_MARK = 6  # characters of marks such as <NA>, and one more
 PROBED = 50  # cells by which most columns of text are told from numbers
 # Ids: whole numbers with zeros in front, or too long for a floating-point number.
-_IDS = r"^[+-]?(0\d|\d{16,}$)"
+_IDS = r"^'?[+-]?(0\d|\d{16,}$)"
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,9 @@ def read(
     account = replace(account, entries=(AccountEntry("source", size, count=len(frame)), *account.entries))
     frame, missing = blank_cells(frame, options, form in TEXT_FORMATS)
     frame, excluded = select_rows(frame, options, label)
+    frame, headers = without_headers(frame)
+    excluded += headers
+    refuse_totals(frame, label)
     if not typed:
         frame = frame.astype("string") if form in TEXT_FORMATS else frame.apply(as_text)
     elif form in TEXT_FORMATS:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import tempfile
+import zipfile
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +21,10 @@ from ..parquet import plain_cells
 from .account import AccountEntry
 from .delimited import drop_survey_header
 from .reading_rules import ReadingRules
+from .surplus_rows import MOST_TITLES, title_entry, title_rows
 
+_ERROR_CELL = re.compile(rb'<c [^>]*t="e"[^>]*>(?:<f.*?(?:</f>|/>))?<v>([^<]*)</v>', re.DOTALL)
+_NO_RESULT = re.compile(rb"<f(?: [^>]*)?>[^<]*</f>(?:<v ?/>|<v></v>)?</c>")
 NEEDED = "{words} needs the package {package}; install it with `pip install 'conjury[files]'`."
 
 
@@ -50,7 +55,50 @@ def read_workbook(data: bytes, options: ReadingRules, source: str) -> tuple[pd.D
                 option="--sheet",
             )
         )
+    entries += _cells_of_errors(data, source)
+    rows = _from_header(rows, options.header_row, source, entries)
     return drop_survey_header(_frame_of(rows, source), entries), entries
+
+
+def _from_header(
+    rows: list[list[Any]], header_row: int | None, source: str, entries: list[AccountEntry]
+) -> list[list[Any]]:
+    """The rows from the header on: that which is stated, else without titles above it."""
+    if header_row is not None:
+        if not 1 <= header_row < len(rows):
+            raise InputError(f"{source}: --header-row {header_row} is not a row above data; correct it.")
+        return rows[header_row - 1 :]
+    count = title_rows([[str(cell).strip() for cell in row] for row in rows[: MOST_TITLES + 2]])
+    if count:
+        entries.append(title_entry(count))
+    return rows[count:]
+
+
+def _cells_of_errors(data: bytes, source: str) -> list[AccountEntry]:
+    """What the account says of errors such as #N/A, which the library gives as empty cells."""
+    # Formulas without a stored result would be empty, too: programs write them that compute nothing.
+    if not data.startswith(b"PK"):
+        return []
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = [name for name in archive.namelist() if name.startswith("xl/worksheets/sheet")]
+        sheets = [archive.read(name) for name in names]
+    bare = sum(len(_NO_RESULT.findall(sheet)) for sheet in sheets)
+    if bare:
+        raise InputError(
+            f"{source}: {counted(bare, 'formula')} without a stored result; open the workbook in a spread"
+            "sheet program and save it, or replace the formulas by their values."
+        )
+    errors = sorted(text.decode() for sheet in sheets for text in _ERROR_CELL.findall(sheet))
+    if not errors:
+        return []
+    sentence = (
+        f"{counted(len(errors), 'cell')} with an error ({listed(dict.fromkeys(errors))}) count as missing."
+    )
+    return [
+        AccountEntry(
+            "missing", sentence, cells=tuple(dict.fromkeys(errors)), count=len(errors), option="--missing"
+        )
+    ]
 
 
 def _frame_of(rows: list[list[Any]], source: str) -> pd.DataFrame:
@@ -78,6 +126,8 @@ def read_spss(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataF
 
 def read_stata(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A file of Stata: missing codes are missing, labelled values are their labels."""
+    if data.startswith(b"<stata_dta>") and not data.rstrip().endswith(b"</stata_dta>"):
+        raise InputError(f"{source}: the file cannot be read (its end is missing); copy it again.")
     return _read_labelled(data, source, "read_dta", ".dta", "A file of Stata")
 
 

@@ -1,0 +1,193 @@
+"""A table of messes: whatever the door, the number is right or the refusal is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from conjury.analysis.raters import agreement
+from conjury.analysis.raters.validation import compare_runs, judge
+from conjury.cli.main import main
+from conjury.inference.errors import InputError
+from conjury.inference.readers.judgments import load_judgments
+from conjury.inference.tables.reading import read, read_answers
+from conjury.inference.tables.reading.reading_rules import rules_of
+from conjury.inference.tables.reading.table_reading import require_named
+from tests.support.messes.clean_tables import CleanTable, cohen, right_number
+from tests.support.messes.faults import MESSES, long_form
+from tests.support.messes.faulty_files import Fault
+
+pytest.importorskip("pyreadstat", reason="extra `files`")
+pytest.importorskip("openpyxl", reason="group dev")
+Run = Callable[..., Any]
+MAIN = {"nominal": "kappa", "ordinal": "weighted_kappa", "interval": "icc"}
+
+
+def name_of(mess: tuple[CleanTable, Fault]) -> str:
+    return f"{mess[0].kind}: {mess[1].name}"
+
+
+def rules_for(table: CleanTable) -> dict[str, Any]:
+    """What is stated of a table without faults."""
+    return {"levels": table.levels, "scale": "ordinal"} if table.levels else {}
+
+
+def by_read(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
+    """The number from the codes of the columns that `read` gives."""
+    reading = read(path, rules_of(rules))
+    names = ("judge", *table.people)
+    require_named(reading.frame, dict.fromkeys(names, "--judge"), path.name)
+    answers = read_answers({name: reading.frame[name] for name in names}, reading.rules, source=path.name)
+    rows = (answers.codes >= 0).all(0)
+    assert answers.scale == table.scale, answers.scale
+    if table.scale == "interval":
+        cells = dict(zip(names, answers.values[:, rows], strict=True))
+    else:
+        cells = {
+            name: [answers.classes[code].removesuffix(" é").lower() for code in codes[rows]]
+            for name, codes in zip(names, answers.codes, strict=True)
+        }
+    return right_number(table, pd.DataFrame(cells))
+
+
+def by_judge(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
+    frame = judge(path, "judge", table.people, **rules).frame.set_index("name")
+    return float(frame.loc[MAIN[table.scale], "estimate"])
+
+
+def by_compare_runs(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
+    frame = compare_runs(path, path, ("judge", "human"), **rules).frame.set_index("name")
+    return float(frame.loc[f"{MAIN[table.scale]}_between", "estimate"])
+
+
+def options_of(rules: dict[str, Any]) -> list[str]:
+    """Rules as a command has them."""
+    words = []
+    for name, value in rules.items():
+        if name == "levels":
+            words += [f"--levels={','.join(value)}"]
+        elif name == "exclude":
+            words += [f"--exclude={column}={text}" for column, text in value.items()]
+        else:
+            words += [
+                f"--{name.replace('_', '-')}={text}"
+                for text in ([value] if isinstance(value, str | int) else value)
+            ]
+    return words
+
+
+def by_agreement(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
+    judgments = load_judgments(path, rules=rules_of(rules))
+    frame = agreement(judgments, draws=0, coefficients=["cohen"]).frame
+    row = frame[(frame["among"] == "human") & (frame["against"] == "bot")]
+    return float(row["estimate"].iloc[0])
+
+
+DOORS = {"judge": by_judge, "compare_runs": by_compare_runs}
+
+
+def mess_file(mess: tuple[CleanTable, Fault], folder: Path) -> Path:
+    table, fault = mess
+    path = folder / fault.file
+    path.write_bytes(fault.content(fault.cells(table.frame)))
+    return path
+
+
+def long_file(mess: tuple[CleanTable, Fault], folder: Path) -> Path:
+    """The same fault in a table with a row per judgment."""
+    table, fault = mess
+    path = folder / fault.file
+    path.write_bytes(fault.content(long_form(fault.cells(table.frame), table)))
+    return path
+
+
+def check(door: Callable[..., float], path: Path, mess: tuple[CleanTable, Fault], expected: float) -> None:
+    table, fault = mess
+    rules = rules_for(table)
+    if fault.refusal is not None:
+        with pytest.raises(InputError) as refusal:
+            door(path, table, rules)
+        assert fault.refusal in str(refusal.value)
+        assert "\n" not in str(refusal.value)
+        if not fault.rules:
+            return
+    assert door(path, table, {**rules, **fault.rules}) == pytest.approx(expected, abs=1e-9)
+
+
+def is_first(mess: tuple[CleanTable, Fault]) -> bool:
+    return mess[0].kind == mess[1].kinds[0]
+
+
+def in_lanes(is_quick: Callable[[tuple[CleanTable, Fault]], bool], messes: Any = MESSES) -> list[Any]:
+    """Messes as cases, of which those that are not quick are long."""
+    return [
+        pytest.param(mess, id=name_of(mess), marks=() if is_quick(mess) else pytest.mark.long)
+        for mess in messes
+    ]
+
+
+@pytest.mark.parametrize("mess", in_lanes(lambda mess: True))
+def test_a_mess_is_read_as_the_right_table_or_refused(mess: tuple[CleanTable, Fault], tmp_path: Path) -> None:
+    table, fault = mess
+    check(by_read, mess_file(mess, tmp_path), mess, right_number(table, table.without(fault.gone)))
+
+
+@pytest.mark.parametrize("door", ["judge", "compare_runs"])
+@pytest.mark.parametrize("mess", in_lanes(lambda mess: is_first(mess) and mess[0].kind == "ratings"))
+def test_a_mess_gives_the_right_number_or_refusal(
+    mess: tuple[CleanTable, Fault], door: str, tmp_path: Path
+) -> None:
+    table, fault = mess
+    if door == "compare_runs" and len(table.people) > 1:
+        pytest.skip("compares two columns")
+    check(DOORS[door], mess_file(mess, tmp_path), mess, right_number(table, table.without(fault.gone)))
+
+
+LONG = [mess for mess in MESSES if not mess[1].is_wide and mess[0].kind not in ("decimals", "raters")]
+
+
+@pytest.mark.parametrize("mess", in_lanes(lambda mess: is_first(mess) and mess[0].kind == "labels", LONG))
+def test_a_mess_in_long_form_gives_the_right_agreement_or_refusal(
+    mess: tuple[CleanTable, Fault], tmp_path: Path
+) -> None:
+    table, fault = mess
+    expected = cohen(table.without(fault.gone), "judge", "human")
+    check(by_agreement, long_file(mess, tmp_path), mess, expected)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mess", in_lanes(is_first))
+def test_the_command_prints_the_right_number_or_the_refusal(
+    mess: tuple[CleanTable, Fault], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, fault = mess
+    path = mess_file(mess, tmp_path)
+    expected = right_number(table, table.without(fault.gone))
+
+    def run(rules: dict[str, Any]) -> int:
+        people = ",".join(table.people)
+        words = ["judge", str(path), "--judge", "judge", "--human", people, "--json", *options_of(rules)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["conjury", *words])
+            try:
+                main()
+            except SystemExit as stop:
+                return int(stop.code or 0)
+        return 0
+
+    rules = rules_for(table)
+    if fault.refusal is not None:
+        assert run(rules) == 2
+        message = capsys.readouterr().err
+        assert "Traceback" not in message
+        assert fault.refusal in message
+    if fault.refusal is None or fault.rules:
+        assert run({**rules, **fault.rules}) == 0
+        estimates = {one["name"]: one for one in json.loads(capsys.readouterr().out)["estimates"]}
+        assert estimates[MAIN[table.scale]]["estimate"] == pytest.approx(expected, abs=1e-6)
