@@ -157,10 +157,10 @@ def number_codes(values: Sequence[float]) -> list[float]:
     if len(answers) < 2:
         return []
     if answers[0] < 0:  # below a scale from 1, -1 to -8 are codes of surveys, unless they mirror the scale
-        low = [value for value in answers if value < 0 and value > -9 and value.is_integer()]
-        positive = [value for value in answers if value not in low]
-        if len(positive) > max(len(low), 1) and positive[0] >= 1:
-            candidates, answers = sorted([*low, *candidates]), positive
+        below = [value for value in answers if value < 0 and value > -9 and value.is_integer()]
+        positive = [value for value in answers if value not in below]
+        if len(positive) > max(len(below), 1) and positive[0] >= 1:
+            candidates, answers = sorted([*below, *candidates]), positive
     if not candidates:
         return []
     low, high = answers[0], answers[-1]

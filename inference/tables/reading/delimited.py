@@ -179,10 +179,10 @@ def _from_header(
     if not count:
         return text
     entries.append(title_entry(ends[count - 1]))
-    lines = io.StringIO(text, newline="")
+    buffer = io.StringIO(text, newline="")
     for _ in range(ends[count - 1]):
-        lines.readline()
-    return lines.read()
+        buffer.readline()
+    return buffer.read()
 
 
 def _is_regular(text: str) -> bool:

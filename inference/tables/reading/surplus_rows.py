@@ -9,6 +9,7 @@ import pandas as pd
 from ...errors import InputError, counted
 from ..columns import as_text, fold
 from .account import AccountEntry
+from .compared_answers import as_argument
 
 MOST_TITLES = 20  # lines above a header
 LAST = 3  # rows at the end among which totals are looked for
@@ -83,5 +84,6 @@ def refuse_totals(frame: pd.DataFrame, source: str) -> None:
             continue  # a label, and no id
         raise InputError(
             f"{source}: row {row + 1:,}, one of the last, has '{text}' in column '{column}', and may "
-            f"summarise the rows above; leave it out with --exclude '{column}={text}', else rename it."
+            f"summarise those above; leave it out with --exclude {as_argument(f'{column}={text}')}, or "
+            "rename it."
         )

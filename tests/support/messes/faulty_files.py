@@ -84,7 +84,9 @@ def binary(write: Callable[[pd.DataFrame, io.BytesIO], Any]) -> Bytes:
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
     """Columns of numbers as numbers."""
     numbers = {
-        name: pd.to_numeric(frame[name]) for name in frame if name != "item" and _are_numbers(frame[name])
+        str(name): pd.to_numeric(frame[name])
+        for name in frame
+        if name != "item" and _are_numbers(frame[name])
     }
     return frame.assign(**numbers)
 
@@ -110,7 +112,7 @@ def statistics_file(ending: str, **how: Any) -> Bytes:
             labels[str(name)] = dict(enumerate(texts, 1))
             codes = {text: code for code, text in labels[str(name)].items()}
             columns[name] = frame[name].map(codes).astype(float)
-        write = pyreadstat.write_sav if ending == ".sav" else pyreadstat.write_dta
+        write: Any = pyreadstat.write_sav if ending == ".sav" else pyreadstat.write_dta
         word = "variable_value_labels"
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"table{ending}"

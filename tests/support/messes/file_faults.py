@@ -141,14 +141,14 @@ OTHERS = [
     Fault(
         "percent signs",
         ("decimals",),
-        lambda frame: frame.assign(**{name: frame[name] + "%" for name in frame if name != "item"}),
+        lambda frame: frame.assign(**{str(name): frame[name] + "%" for name in frame if name != "item"}),
         refusal="numbers with units",
         is_wide=True,
     ),
     Fault(
         "shares of a maximum",
         ("ratings",),
-        lambda frame: frame.assign(**{name: frame[name] + "/7" for name in frame if name != "item"}),
+        lambda frame: frame.assign(**{str(name): frame[name] + "/7" for name in frame if name != "item"}),
         refusal="numbers with units",
         is_wide=True,
     ),

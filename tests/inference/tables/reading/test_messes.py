@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import pytest
@@ -40,7 +40,7 @@ def rules_for(table: CleanTable) -> dict[str, Any]:
 
 def by_read(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
     """The number from the codes of the columns that `read` gives."""
-    reading = read(path, rules_of(rules))
+    reading = read(path, rules_of(cast("Any", rules)))
     names = ("judge", *table.people)
     require_named(reading.frame, dict.fromkeys(names, "--judge"), path.name)
     answers = read_answers({name: reading.frame[name] for name in names}, reading.rules, source=path.name)
@@ -58,12 +58,12 @@ def by_read(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
 
 def by_judge(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
     frame = judge(path, "judge", table.people, **rules).frame.set_index("name")
-    return float(frame.loc[MAIN[table.scale], "estimate"])
+    return float(cast("Any", frame).loc[MAIN[table.scale], "estimate"])
 
 
 def by_compare_runs(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
     frame = compare_runs(path, path, ("judge", "human"), **rules).frame.set_index("name")
-    return float(frame.loc[f"{MAIN[table.scale]}_between", "estimate"])
+    return float(cast("Any", frame).loc[f"{MAIN[table.scale]}_between", "estimate"])
 
 
 def options_of(rules: dict[str, Any]) -> list[str]:
@@ -83,7 +83,7 @@ def options_of(rules: dict[str, Any]) -> list[str]:
 
 
 def by_agreement(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
-    judgments = load_judgments(path, rules=rules_of(rules))
+    judgments = load_judgments(path, rules=rules_of(cast("Any", rules)))
     frame = agreement(judgments, draws=0, coefficients=["cohen"]).frame
     row = frame[(frame["among"] == "human") & (frame["against"] == "bot")]
     return float(row["estimate"].iloc[0])
