@@ -35,7 +35,7 @@ class Format:
 
 
 CELLS = frozenset(("missing", "levels", "relabel", "scale", "strict"))  # options about cells of any export
-TABLE = CELLS | {"where", "exclude", "encoding", "delimiter", "decimal", "sheet"}
+TABLE = CELLS | {"where", "exclude", "encoding", "delimiter", "decimal", "sheet", "header_row"}
 ANY = CELLS | {"dimensions", "items", "judge", "anchors", "check_item", "again", "anonymise"}
 PEOPLE = ANY | {"item", "min_seconds", "prolific", "covariates"}
 WIDE = (PEOPLE | TABLE) | {
