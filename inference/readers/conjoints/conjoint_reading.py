@@ -137,6 +137,8 @@ def read_conjoint(
     frame, id = _with_respondents(frame, id or options.id, name)
     shape = None
     if is_qualtrics(frame) and not isinstance(source, pd.DataFrame | TableReading):
+        if str(source) == "-":
+            raise InputError("An export of Qualtrics cannot be read from standard input; give it as a file.")
         frame, labels, entries = read_qualtrics_export(source, id, name)
         table = table.with_entries(*entries)
         id, task, profile, outcome = "judge_id", "task", "position", outcome or "chosen"
@@ -252,7 +254,8 @@ def _task_numbers(
         entries.append(AccountEntry("roles", sentence, option="--task"))
         return np.arange(len(frame), dtype=np.int64)
     grouped = frame.groupby(keys, sort=False, dropna=False, observed=True)
-    return grouped.ngroup().to_numpy(dtype=np.int64)
+    numbers: NDArray[np.int64] = np.asarray(grouped.ngroup(), dtype=np.int64)
+    return numbers
 
 
 def _positions(frame: pd.DataFrame, roles: ColumnRoles, task: NDArray[np.int64]) -> tuple[list[str], int]:

@@ -140,7 +140,8 @@ def _from_tasks(
     further = frame.drop(columns=wide)
     parts = [
         further.assign(
-            **{POSITION: profile, **{stem: frame[columns[profile]] for stem, columns in names.items()}},
+            **{POSITION: profile},
+            **{stem: frame[columns[profile]] for stem, columns in names.items()},
             __row=range(len(frame)),
         )
         for profile in profiles
@@ -179,7 +180,8 @@ def _from_respondents(
         for stem, parts in double.items()
         if len(parts) == len(tasks) * len(profiles)
     }
-    wide = [name for columns in (*by_task.values(), *cells.values()) for name in columns.values()]
+    wide = [name for columns in by_task.values() for name in columns.values()]
+    wide += [name for columns in cells.values() for name in columns.values()]
     further = frame.drop(columns=wide)
     parts: list[Any] = []
     for task in tasks:
