@@ -28,7 +28,8 @@ def is_sample(record: Mapping[str, Any]) -> bool:
 
 def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
     """A row per document: ``answer`` is the filtered response, ``target`` what the task calls right."""
-    # Of multiple choices `answer` is the number of the choice with the largest likelihood, as the target is.
+    # Of multiple choices `answer` is the number of the choice with the largest likelihood, as the target is,
+    # or its text where the targets are texts.
     # Where a task has several filters, the last one counts, which is the most lenient of a task.
     filters = list(dict.fromkeys(str(record.get(FILTER, FIRST)) for record in records))
     notes = []
@@ -36,13 +37,42 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
         last_filter = filters[-1]
         records = [record for record in records if str(record.get(FILTER, FIRST)) == last_filter]
         notes.append(f"Filters of the task: {listed(filters)}; the answers of {last_filter!r} are used.")
-    rows = []
+    rows, are_texts = [], _are_texts(records)
     for number, record in enumerate(records, 1):
         if not is_sample(record):
             raise InputError(f"{source}: sample {number:,} has no doc_id, target or response; log it again.")
         further = {name: value for name, value in record.items() if name not in OMITTED}
-        rows.append({**flat(further), ANSWER: answer_of(record), TARGET: _text(record["target"])})
+        answer = _choice_of(record) if are_texts else answer_of(record)
+        rows.append({**flat(further), ANSWER: answer, TARGET: _text(record["target"])})
     return Judged(pd.DataFrame(rows), source, "samples of lm-eval", ANSWER, TARGET, ITEM, tuple(notes))
+
+
+def _are_texts(records: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all targets are texts of the choices, and not their numbers."""
+    targets = [_text(record.get("target")) for record in records]
+    return all(target is not None and not target.isdecimal() for target in targets) and all(
+        target in _choice_texts(record.get("arguments"))
+        for target, record in zip(targets, records, strict=True)
+    )
+
+
+def _choice_of(record: Mapping[str, Any]) -> str | None:
+    """The text of the choice with the largest likelihood."""
+    answer, texts = answer_of(record), _choice_texts(record.get("arguments"))
+    is_place = answer is not None and answer.isdecimal() and int(answer) < len(texts)
+    return texts[int(answer or 0)] if is_place else answer
+
+
+def _choice_texts(arguments: Any) -> list[str]:
+    """Texts of the choices of a sample, as its requests have them: the second argument of each."""
+    requests = list(arguments.values()) if isinstance(arguments, dict) else arguments
+    texts = []
+    for request in requests if isinstance(requests, list) else ():
+        parts = list(request.values()) if isinstance(request, dict) else request
+        if not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[1], str):
+            return []
+        texts.append(_text(parts[1]) or "")
+    return texts
 
 
 def answer_of(record: Mapping[str, Any]) -> str | None:

@@ -178,3 +178,19 @@ def test_texts_are_no_labels_and_items_are_named_by_id() -> None:
     assert item_column(frame) == "item_id"
     with pytest.raises(InputError, match=r"label might be that of the judge"):
         columns_of(Judged(frame, "t.csv"), None, ())
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_choices_of_lm_eval_are_texts_where_the_targets_are(tmp_path: Path, as_list: bool) -> None:
+    requests = [["Question", f" {text}"] for text in ("yes", "no", "maybe")]
+    arguments = requests if as_list else {f"gen_args_{k}": dict(enumerate(r)) for k, r in enumerate(requests)}
+    likelihoods = [[["-5.0", "False"], ["-3.0", "False"], ["-4.0", "False"]]] * 2
+    rows = [
+        {"doc_id": k, "target": target, "arguments": arguments, "filtered_resps": likelihoods[k]}
+        for k, target in enumerate(["no", "maybe"])
+    ]
+    file = tmp_path / "samples.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert read_judged(file).frame["answer"].tolist() == ["no", "no"]
+    file.write_text("\n".join(json.dumps({**row, "target": 1}) for row in rows))
+    assert read_judged(file).frame["answer"].astype(str).tolist() == ["1", "1"]
