@@ -6,6 +6,7 @@ import io
 import re
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -79,9 +80,12 @@ def _cells_of_errors(data: bytes, source: str) -> list[AccountEntry]:
     # Formulas without a stored result would be empty, too: programs write them that compute nothing.
     if not data.startswith(b"PK"):
         return []
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        names = [name for name in archive.namelist() if name.startswith("xl/worksheets/sheet")]
-        sheets = [archive.read(name) for name in names]
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [name for name in archive.namelist() if name.startswith("xl/worksheets/sheet")]
+            sheets = [archive.read(name) for name in names]
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InputError(f"{source}: the workbook cannot be read ({error}); save it again.") from None
     bare = sum(len(_NO_RESULT.findall(sheet)) for sheet in sheets)
     if bare:
         raise InputError(
@@ -204,9 +208,11 @@ def read_arrow_content(
 
 def _read_arrow(table: Callable[[], pa.Table], source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
     try:
-        return plain_cells(table().to_pandas()), []
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
+        content = table()
+        content.validate(full=True)  # offsets of a damaged file would end the process
+        return plain_cells(content.to_pandas()), []
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        reason = (str(error).splitlines() or ["no reason"])[0]
         raise InputError(f"{source}: the file is damaged ({reason}); write or copy it again.") from None
 
 
