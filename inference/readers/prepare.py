@@ -12,7 +12,7 @@ import pandas as pd
 from ..design.profiles import add_derived
 from ..errors import InputError, did_you_mean, listed
 from ..study.models import Study
-from ..tables.columns import as_text, coerce, refuse, resolve_levels
+from ..tables.columns import LabelledLevels, as_text, coerce, refuse, resolve_levels
 from ..tables.schema import PROBABILITY
 from .aliases import without_excluded
 from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
@@ -164,7 +164,10 @@ def load_choices(
     # `excluded` receives the rows of respondents who are marked as excluded.
     # Stimuli that the file numbers within a level get ids of their own (`politics_07`); derived attributes
     # are added or checked; answers without a choice follow the study's refusal policy.
-    attributes = {attribute.id: study.levels(attribute.id) for attribute in study.attributes}
+    attributes = {
+        attribute.id: LabelledLevels(study.levels(attribute.id), [level.label for level in attribute.levels])
+        for attribute in study.attributes
+    }
     derived = {part.id: study.levels(part.id) for part in study.derived}
     if Path(path).is_dir():
         raise InputError(f"{path}: this is a folder; name a file in it.")

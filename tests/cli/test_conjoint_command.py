@@ -251,3 +251,21 @@ def test_a_drafted_study_gives_the_same_effects_by_fit(tmp_path: Path, conjury: 
     assert sorted(fitted["estimate"].round(9)) == sorted(np.round(list(drafted.values()), 9))
     again = conjury("conjoint tidy.csv --draft-study study.yaml", cwd=tmp_path)
     assert (again.code, "not overwritten" in again.err) == (2, True)
+
+
+def test_fit_takes_labels_of_levels_for_their_ids(tmp_path: Path, conjury: Run) -> None:
+    from conjury.inference.readers.prepare import load_choices
+    from conjury.inference.study.load import load_study
+
+    data = survey(12)
+    data.to_csv(tmp_path / "tidy.csv", index=False)
+    assert conjury("conjoint tidy.csv --draft-study study.yaml", cwd=tmp_path).code == 0
+    study = load_study(tmp_path / "study.yaml")
+    choices = pd.read_parquet(tmp_path / "study_choices.parquet")
+    labels = {level.id: f" {level.label.upper()}" for part in study.attributes for level in part.levels}
+    written = choices.assign(**{part.id: choices[part.id].map(labels) for part in study.attributes})
+    written.to_csv(tmp_path / "labels.csv", index=False)
+    ids, by_label = (load_choices(study, tmp_path / name) for name in ("study_choices.parquet", "labels.csv"))
+    for part in study.attributes:
+        assert by_label[part.id].astype(str).tolist() == ids[part.id].astype(str).tolist()
+    assert {*ids["price"].astype(str)} == {"level_50", "level_200", "level_1_000"}
