@@ -104,7 +104,7 @@ test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.7 GB of 
 	HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 VLLM_ENABLE_V1_MULTIPROCESSING=0 VLLM_CPU_KVCACHE_SPACE=1 \
 		VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1 .venv-vllm/bin/python -m pytest -m "vllm and not slow" tests/vllm
 
-lint: $(READY) ## check style, types, paths, rooms, docstrings and names
+lint: $(READY) ## check style, types, paths, rooms, docstrings, names and sizes
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -112,6 +112,7 @@ lint: $(READY) ## check style, types, paths, rooms, docstrings and names
 	$(BIN)/python .ci/check_rooms.py
 	$(BIN)/python .ci/check_docstrings.py
 	$(BIN)/python .ci/check_names.py
+	$(BIN)/python .ci/check_sizes.py
 
 format: $(READY) ## put the code into the project's format
 	$(BIN)/ruff check --fix

@@ -70,3 +70,22 @@ def test_the_number_of_shared_names_may_only_fall(
     text = " ".join(sentences)
     assert ("Sum2 (analysis/sums2.py:2, cli/sums2.py:2)" in text) == (number == 3)
     assert ("sums2 (analysis/sums2.py, cli/sums2.py)" in text) == (number == 3)
+
+
+def test_a_folder_beyond_its_ceiling_and_modules_imported_by_tests_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = lint("check_sizes")
+    for folder in ("analysis/sums", "tests"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "analysis" / "sums" / "total.py").write_text("pass\n" * 101, encoding="utf-8")
+    imports = "from conjury.analysis.sums import total\nfrom conjury.analysis.sums.total import add\n"
+    (tmp_path / "tests" / "test_total.py").write_text(imports, encoding="utf-8")
+    monkeypatch.setattr(sizes, "CEILINGS", {"analysis/sums": 1, "tests": 1})
+    monkeypatch.setattr(sizes, "MODULES", 0)
+    first, second = sizes.problems(tmp_path)
+    assert first.startswith("analysis/sums has 101 lines and its ceiling is 100;")
+    assert second.startswith("Tests import 1 modules and the ceiling is 0;")
+    monkeypatch.setattr(sizes, "CEILINGS", {"analysis/sums": 2, "tests": 1})
+    monkeypatch.setattr(sizes, "MODULES", 1)
+    assert list(sizes.problems(tmp_path)) == []

@@ -1,0 +1,103 @@
+"""No folder of the product, nor the tests, grows beyond its ceiling without a reason.
+
+CEILINGS has the lines of Python of each folder, in hundreds; MODULES those that tests import, of which each is
+one that cannot move alone. Who removes lines lowers a ceiling; who needs more raises it and says why in the
+message of the commit. Run from the root of a checkout.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+LAYERS = ("analysis", "inference", "cli")
+CEILINGS = {
+    "analysis": 6,
+    "analysis/audit": 81,
+    "analysis/benchmark": 56,
+    "analysis/checks": 86,
+    "analysis/conjoint": 169,
+    "analysis/correction": 32,
+    "analysis/figures": 113,
+    "analysis/frames": 20,
+    "analysis/instrument": 22,
+    "analysis/numerics": 41,
+    "analysis/pipeline": 41,
+    "analysis/raters": 184,
+    "analysis/report": 120,
+    "analysis/trial": 40,
+    "cli": 74,
+    "inference": 2,
+    "inference/backends": 52,
+    "inference/collecting": 41,
+    "inference/design": 26,
+    "inference/humans": 37,
+    "inference/ledger": 26,
+    "inference/panel": 92,
+    "inference/parsing": 23,
+    "inference/perturb": 15,
+    "inference/readers": 23,
+    "inference/requests": 15,
+    "inference/simulation": 38,
+    "inference/study": 31,
+    "inference/tables": 46,
+    "inference/vignettes": 44,
+    "tests": 855,
+}
+MODULES = 513
+
+
+def lines_of(root: Path) -> Counter[str]:
+    """Count the lines of Python of each folder of a layer, of what lies beside them, and of the tests."""
+    lines: Counter[str] = Counter()
+    for top in (*LAYERS, "tests"):
+        for path in (root / top).rglob("*.py"):
+            parts = path.relative_to(root).parts
+            name = "/".join(parts[:2]) if top not in ("cli", "tests") and len(parts) > 2 else top
+            lines[name] += len(path.read_text(encoding="utf-8").splitlines())
+    return lines
+
+
+def imported_modules(root: Path) -> set[str]:
+    """Name the modules of the product that tests import."""
+    modules = {
+        ".".join(("conjury", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
+        for layer in LAYERS
+        for path in (root / layer).rglob("*.py")
+    }
+    imported = set()
+    for path in (root / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.ImportFrom(level=0, module=str(module), names=aliases):
+                    names = [f"{module}.{alias.name}" for alias in aliases]
+                    imported |= {name if name in modules else module for name in names}
+                case ast.Import(names=aliases):
+                    imported |= {alias.name for alias in aliases}
+    return imported & modules
+
+
+def problems(root: Path) -> Iterator[str]:
+    """Yield a sentence for each ceiling that is crossed, and for each folder without one."""
+    for name, lines in sorted(lines_of(root).items()):
+        ceiling = 100 * CEILINGS.get(name, 0)
+        if lines > ceiling:
+            yield (
+                f"{name} has {lines:,} lines and its ceiling is {ceiling:,}; remove some, or raise it in "
+                ".ci/check_sizes.py and say why in the message of the commit."
+            )
+    imported = len(imported_modules(root))
+    if imported > MODULES:
+        yield (
+            f"Tests import {imported:,} modules and the ceiling is {MODULES:,}; test through the names that "
+            "an `__all__` exports."
+        )
+
+
+if __name__ == "__main__":
+    sentences = list(problems(Path.cwd()))
+    print(*sentences, sep="\n")
+    sys.exit("Sizes are not as .ci/check_sizes.py says." if sentences else 0)
