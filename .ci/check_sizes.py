@@ -1,8 +1,8 @@
 """No folder of the product, nor the tests, grows beyond its ceiling without a reason.
 
-CEILINGS has the lines of Python of each folder, in hundreds; MODULES those that tests import, of which each is
-one that cannot move alone. Who removes lines lowers a ceiling; who needs more raises it and says why in the
-message of the commit. Run from the root of a checkout.
+CEILINGS has the lines of Python of each folder, in hundreds; MODULES those that tests import, of which none
+can move alone. Who removes lines lowers a ceiling; who needs more raises it and says why in the message of
+the commit. Run from the root of a checkout.
 """
 
 from __future__ import annotations
