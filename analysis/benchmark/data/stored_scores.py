@@ -79,7 +79,8 @@ class MarginSums:
         metric, place = find_metric(name, cell.classes, cell.levels)
         k, width = len(cell.classes), self.sums.shape[1]
         starts = {"label": 0, "answers": 3 * len(cell.levels), "class": width, "other classes": width + k}
-        return int(self.clusters[starts.get(metric.denominator, width + 2 * k) + place])
+        start = starts.get(metric.denominator)
+        return int(self.clusters[-1 if start is None else start + place])
 
 
 @dataclass(frozen=True)

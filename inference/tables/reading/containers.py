@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, did_you_mean, listed
-from ..limits import EXPORT_BYTES, read_content
+from ..limits import TABLE_BYTES, check_text_size, read_content, require_file
 
 STANDARD_INPUT = "-"
 
@@ -40,6 +40,7 @@ FILE_KINDS = (
 )
 FORMATS = tuple(container.name for container in FILE_KINDS)
 TEXT_FORMATS = ("csv",)  # in which everything is text, and NA is written for nothing
+PARQUET = b"PAR1"
 _OLD_STATA = bytes(range(0x69, 0x74))  # versions before 13, in their first byte
 _STATA_ORDERS = (b"\x01\x01\x00", b"\x02\x01\x00")  # order of bytes, in the next three
 DOCUMENTS = (
@@ -77,7 +78,7 @@ def open_content(path: str | Path, form: str | None = None) -> FileContent:
     if form is not None and form not in FORMATS:
         raise InputError(f"--format '{form}' is unknown{did_you_mean(form, FORMATS)}; use {listed(FORMATS)}.")
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)
-    data = _standard_input() if str(path) == STANDARD_INPUT else read_content(Path(path), EXPORT_BYTES)
+    data = _standard_input() if str(path) == STANDARD_INPUT else _content_of_file(Path(path))
     data = _unpack(data, source)
     if not data or data.isspace():
         raise InputError(f"{source}: the file is empty; write or copy it again.")
@@ -89,7 +90,7 @@ def open_content(path: str | Path, form: str | None = None) -> FileContent:
 
 def kind_of(data: bytes, source: str, name: str = "") -> str:
     """The kind of a content by its first bytes; what text is that could be several, by the ``name``."""
-    if data.startswith(b"PAR1"):
+    if data.startswith(PARQUET):
         return "parquet"
     if data.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
         return "arrow"
@@ -140,17 +141,32 @@ def _unpack(data: bytes, source: str) -> bytes:
         return data
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            unpacked = file.read(EXPORT_BYTES + 1)
+            unpacked = file.read(TABLE_BYTES + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{source}: the gzip file is damaged ({error}); write or copy it again.") from None
-    if len(unpacked) > EXPORT_BYTES:
+    if len(unpacked) > TABLE_BYTES:
         raise InputError(f"{source}: the file is too large once unpacked; split it, or write it as Parquet.")
     return unpacked
 
 
+def _content_of_file(path: Path) -> bytes:
+    """The bytes of a file, unpacked; a text that is too large is refused before it takes memory."""
+    require_file(path)
+    try:
+        with path.open("rb") as file:
+            if file.read(len(PARQUET)) == PARQUET:  # such files state how large they are, and have no limit
+                return PARQUET + file.read()
+        check_text_size(path)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None
+    return read_content(path, TABLE_BYTES)
+
+
 def _standard_input() -> bytes:
     stream: Any = sys.stdin.buffer
-    data: bytes = stream.read(EXPORT_BYTES + 1)
-    if len(data) > EXPORT_BYTES:
+    data: bytes = stream.read(TABLE_BYTES + 1)
+    if len(data) > TABLE_BYTES:
         raise InputError("standard input: there is too much of it; write it to a file, as Parquet.")
     return data

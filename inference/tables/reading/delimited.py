@@ -51,6 +51,7 @@ def read_delimited(
             entries.append(AccountEntry("source", f"Columns are separated by {words}.", option="--delimiter"))
     text = _from_header(text, delimiter, options.header_row, source, entries)
     with reading(source):
+        check_columns(source, text.partition("\n")[0].count(delimiter) + 1)
         frame = _split_quickly(text, delimiter) if _is_regular(text) else None
         if frame is None:
             frame = _split(text, delimiter, source)
