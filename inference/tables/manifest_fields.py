@@ -50,6 +50,7 @@ class Settings(TypedDict, total=False):
     exclude: dict[str, Any] | None
     h0: float | None
     interval: str | None
+    intervals: dict[str, Any] | None
     n_clusters: int | None
     n_rows: int | None
     n_used: int | None

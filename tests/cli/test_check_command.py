@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from manifests import note_texts
 
 from conjury.analysis.checks.registry import CHECKS
 from conjury.inference.simulation import simulate
@@ -92,7 +93,7 @@ def test_results_get_tables_figures_and_a_part_of_the_manifest(place: Path, conj
     manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
     part = manifest["parts"]["checked"]
     assert (part["checks"], part["data"][0]["file"]) == (["CJ204", "CJ303"], "always.csv")
-    assert any("simulated" in note for note in part["notes"])
+    assert any("simulated" in note for note in note_texts(part["notes"]))
     code, _, _ = conjury("check always.csv --study moderation --select CJ303 --out results", cwd=place)
     assert len(read_table(results / "tables" / "battery.parquet")) == 1
 

@@ -19,6 +19,7 @@ import pytest
 from fakes.studies import change_study
 from golden import golden_frame
 from interrupts import interruptible_process
+from manifests import note_texts
 
 from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.pipeline.manifest import results_of
@@ -127,7 +128,7 @@ def test_the_manifest_names_data_by_checksum_and_its_counts_add_up(folder: Path)
     ]  # fmt: skip
     assert (manifest["command"], manifest["study_argument"]) == (f"conjury {FIT}", "moderation")
     assert manifest["simulated"] is True
-    assert manifest["notes"][0].startswith("These choices are simulated")
+    assert note_texts(manifest["notes"])[0].startswith("These choices are simulated")
     results = results_of(manifest)
     assert [one.name for one in results] == [*ESTIMATES, "frequencies", *PEOPLE]
     for one in results:
@@ -195,7 +196,7 @@ def test_compare_adds_its_tables_to_the_results(folder: Path, copied: Path, ran:
     assert {name: compared["settings"][name] for name in settings} == settings
     assert (run["data"], run["simulated"], run["r"]) == (before["data"], True, None)
     assert run["command"].startswith("conjury compare moderation --engines native")
-    assert run["notes"] == [note for note in before["notes"] if "simulated" in note]
+    assert run["notes"] == [note for note in before["notes"] if "simulated" in str(note)]
     assert {"created", "packages"} <= set(run)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from manifests import note_texts
 
 from conjury.analysis.checks import Check
 from conjury.analysis.checks.check_runner import OF_CONJOINTS, ORDERED
@@ -65,7 +66,7 @@ def test_the_manifest_records_the_diagnosis_and_keeps_the_fit(place: Path) -> No
     assert found["command"].endswith("--alpha 0.01 --seed 4")
     assert found["data"][0]["file"] == "choices.parquet"
     assert found["created"].endswith("+00:00")
-    assert any("simulated" in note for note in found["notes"])
+    assert any("simulated" in note for note in note_texts(found["notes"]))
     before = json.loads((place / "fitted.json").read_text(encoding="utf-8"))
     del before["files"]
     fitted = before.pop("results")

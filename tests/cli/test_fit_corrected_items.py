@@ -16,6 +16,7 @@ from made_up.ratings import (
     ratings_by_few_people,
     write_rated_study,
 )
+from manifests import note_texts
 
 from conjury.analysis.raters import means, prediction_powered
 from conjury.analysis.report import Report
@@ -137,7 +138,8 @@ def test_a_silent_model_is_excluded_unless_it_is_named(tmp_path: Path, done: Tol
     done(FIT, "--correct ppi --out all", cwd=folder, figures=())
     results = json.loads((folder / "all" / "manifest.json").read_text(encoding="utf-8"))["results"]
     assert results[0]["settings"]["model"] == ["gpt_4_1"]
-    assert results[0]["notes"][0].startswith("gemini: excluded from the correction, since usable answers")
+    sentence = note_texts(results[0]["notes"])[0]
+    assert sentence.startswith("gemini: excluded from the correction, since usable answers")
     assert "'gemini' has no usable answer; name another model." in refused(
         FIT, "--correct ppi --model gemini --out no", cwd=folder, prints=True, writes=True
     )

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up.choices import hotel_choices, hotel_design, write_hotels
+from manifests import note_texts
 
 from conjury.analysis.report import Report
 from conjury.inference.simulation import simulate
@@ -63,7 +64,8 @@ def test_all_files_stand_in_the_manifest_with_checksums_and_rows(folder, short_s
         assert entry["sha256"] == hashlib.sha256((folder / name).read_bytes()).hexdigest()
     every = 400 + 2 * 20 * 16
     assert [(entry["rows"], entry["rows_used"]) for entry in found["data"]] == [(every, every), (100, 100)]
-    assert any(note.endswith("choices.parquet: 100 rows, of smollm2_135m.") for note in found["notes"])
+    sentences = note_texts(found["notes"])
+    assert any(note.endswith("choices.parquet: 100 rows, of smollm2_135m.") for note in sentences)
     options = f"{FILES} --out {tmp_path} --draws 0 --judge {OWN}"
     done("fit", short_study / "study.yaml", options, cwd=folder, figures=())
     assert [entry["rows_used"] for entry in manifest(tmp_path)["data"]] == [0, 100]
@@ -77,7 +79,7 @@ def test_only_simulated_judges_are_compared_with_the_truth_and_reported_as_such(
     results = folder / "results"
     found = manifest(results)
     assert (found["simulated"], found["real_judges"]) == (True, [OWN])
-    assert "rows of gpt4o, human are simulated" in found["notes"][0]
+    assert "rows of gpt4o, human are simulated" in note_texts(found["notes"])[0]
     assert judges(results, "recovery") == judges(results, "truth") == {"human", "gpt4o"}
     assert judges(results, "amce") == {"human", "gpt4o", OWN}
     report = Report(results)
@@ -96,7 +98,7 @@ def test_only_simulated_judges_are_compared_with_the_truth_and_reported_as_such(
 def test_probabilities_take_the_place_of_choices(folder: Path) -> None:
     found = manifest(folder / "likely")
     assert found["results"][0]["settings"]["formula"].startswith("probability ~ slur")
-    assert "gpt4o baseline, human: excluded, since no answer has a probability." in found["notes"]
+    assert "gpt4o baseline, human: excluded, since no answer has a probability." in note_texts(found["notes"])
     assert judges(folder / "likely", "amce") == {OWN}
     assert "**The outcome is the probability of being chosen**" in Report(folder / "likely").opening()
 

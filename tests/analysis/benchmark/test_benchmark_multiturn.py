@@ -157,7 +157,7 @@ def test_alphas_of_the_raters_layer_are_the_recomputed_ones(protocol: str) -> No
         runs = own.assign(judge_id="run " + own["sample"].astype(str), sample=1)
         assert alpha_of(runs) == pytest.approx(row.value, abs=RECOMPUTED_DIGITS)
     first = given[given["sample"] == 1]
-    silent = first.assign(value=first["value"].fillna("NA"), status="ok")
+    silent = first.assign(value=first["value"].fillna("none apply"), status="ok")
     for row in of_models.itertuples():
         chosen = silent if row.note == "run1, NA as category" else first
         found = alpha_of(chosen[chosen["language"] == row.language])
