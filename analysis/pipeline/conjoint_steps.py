@@ -116,7 +116,7 @@ def _fit_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], opti
     fitted = _estimate_each(complete, analysis, lambda group: fit_group(study, analysis, group, options))
     if not fitted.estimated:
         raise InputError(str(fitted.refused[0]))
-    without = [group.who for group in split if not any(group is one for one in complete)]
+    without = [group.who for group in split if not any(group is member for member in complete)]
     if without:
         text = "{groups}: left out, since {columns} describes respondents."
         fitted.warned.append(Note.of(text, groups=without, columns=traits))

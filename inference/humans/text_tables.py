@@ -54,7 +54,7 @@ def read_export_table(
     if content.form == "csv" and fallback is not None and rules.encoding is None:
         rules = rules if _is_unicode(content.data) else replace(rules, encoding=fallback)
     if check is not None and content.form == "csv":
-        first = decode_text(content.data, rules.encoding, content.source, []).lstrip().partition("\n")[0]
+        first = decode_text(content.data, rules.encoding, content.source, []).lstrip().splitlines()[0]
         names = next(csv.reader([first], delimiter=max(DELIMITERS, key=first.count)), [])
         check([name.strip() for name in names])
     reading = read(content, rules, typed=False)

@@ -19,11 +19,11 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = tuple(f"{ROOT / name}/" for name in ("analysis", "inference", "cli"))
 # Files and depth that a task may have; they may only fall, except by a line in CONTRIBUTING that says why.
 CEILINGS = {
-    "amce": (22, 13),
-    "fit": (86, 24),
+    "amce": (23, 13),
+    "fit": (89, 24),
     "collect": (72, 25),
-    "agreement": (71, 21),
-    "judge": (67, 20),
+    "agreement": (73, 21),
+    "judge": (68, 20),
 }
 
 

@@ -27,4 +27,5 @@ def same(found: Estimates, expected: Estimates, tolerance: float = 1e-10) -> Non
         np.testing.assert_allclose(found.vcov, expected.vcov, rtol=tolerance, atol=1e-14)
     settings = dict(found.settings)
     settings.pop("computed_from", None)
-    assert settings == dict(expected.settings)
+    # The design effect of weights is computed from rows, which a stored table does not give.
+    assert settings == {name: value for name, value in expected.settings.items() if name != "design_effect"}

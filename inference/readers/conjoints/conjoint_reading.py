@@ -117,6 +117,7 @@ def read_conjoint(
     Returns
     -------
     ConjointTable
+        One row per profile, its roles, and the account.
 
     Raises
     ------

@@ -37,7 +37,7 @@ def checklists_of(facts: Facts) -> list[Checklist]:
     --------
     >>> from conjury.inference.study import load_any_study
     >>> [len(one.items) for one in checklists_of(Facts(load_any_study("moderation")))][:2]
-    [22, 25]
+    [22, 26]
     """
     practice = [conjoint_practice(facts, facts.study)] if isinstance(facts.study, Study) else []
     return [guide_llm(facts), *practice, *datasheets(facts)]
