@@ -27,6 +27,7 @@ class InstalledPart:
 EXTRAS = {
     "nbclient": "pip install 'conjury[report]' (reports, printed tables)",
     "statsmodels": "pip install 'conjury[engines]' (engines statsmodels and linearmodels)",
+    "pyreadstat": "pip install 'conjury[files]' (files of Excel, SPSS and Stata)",
     "pymc": "pip install 'conjury[bayes]' (Python 3.12 or newer)",
     "openai": "pip install 'conjury[openai]'",
     "starlette": "pip install 'conjury[panel]' (people in the browser)",
