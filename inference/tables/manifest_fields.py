@@ -62,6 +62,17 @@ class Settings(TypedDict, total=False):
     vcov: str | None
 
 
+class ManifestSubgroup(TypedDict, total=False):
+    """Respondents of one group, with their numbers of choices and rows."""
+
+    __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
+
+    levels: Required[dict[str, str]]
+    n_choices: Required[int | None]
+    n_respondents: Required[int | None]
+    n_used: Required[int | None]
+
+
 class ManifestGroup(TypedDict, total=False):
     """Judgments that were estimated by themselves, with their numbers of rows and clusters."""
 
@@ -75,6 +86,13 @@ class ManifestGroup(TypedDict, total=False):
     n_rows: int | None
     n_used: int | None
     n_clusters: int | None
+    n_choices: int | None
+    n_profiles: int | None
+    n_respondents: int | None
+    id: str | None
+    weights: str | None
+    design_effect: float | None
+    subgroups: list[ManifestSubgroup] | None
     repeats_left_out: int | None
     pairs: dict[str, Any] | None
 

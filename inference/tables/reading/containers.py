@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, did_you_mean, listed
-from ..limits import TABLE_BYTES, check_text_size, read_content, require_file
+from ..limits import EXPORT_BYTES, TABLE_BYTES, check_text_size, read_content, require_file
 
 STANDARD_INPUT = "-"
 
@@ -41,6 +41,7 @@ FILE_KINDS = (
 FORMATS = tuple(container.name for container in FILE_KINDS)
 TEXT_FORMATS = ("csv",)  # in which everything is text, and NA is written for nothing
 PARQUET = b"PAR1"
+JSON_ENDINGS = (".json", ".jsonl", ".ndjson")  # whose lines may be of any length
 _OLD_STATA = bytes(range(0x69, 0x74))  # versions before 13, in their first byte
 _STATA_ORDERS = (b"\x01\x01\x00", b"\x02\x01\x00")  # order of bytes, in the next three
 DOCUMENTS = (
@@ -156,6 +157,8 @@ def _content_of_file(path: Path) -> bytes:
         with path.open("rb") as file:
             if file.read(len(PARQUET)) == PARQUET:  # such files state how large they are, and have no limit
                 return PARQUET + file.read()
+        if path.name.lower().removesuffix(".gz").endswith(JSON_ENDINGS):
+            return read_content(path, EXPORT_BYTES)
         check_text_size(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
