@@ -209,7 +209,7 @@ def notes_on_nonfollowers(data: PanelLabels, posterior: LabelDraws, alpha: float
         typical, usual = (np.median(part[..., members], axis=2) for part in (recognised, right))
         for j in members if len(members) >= LEAST_PEOPLE else ():
             if (recognised[..., j] < FAR_BELOW * typical).mean() > SURE:
-                lower, upper = draw_limits(right[..., j], alpha)
+                lower, upper = draw_limits(right[..., j].ravel(), alpha)
                 notes.append(
                     f"'{data.ratings.judges[j]}' follows the panel less than its other people do: accuracy "
                     f"{right[..., j].mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is "
