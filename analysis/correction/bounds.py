@@ -105,10 +105,10 @@ def pick_bounds(three: Sequence[Floats], direction: Direction | None) -> tuple[C
     estimate, least, largest = three
     low, high = np.full(len(estimate), 1), np.full(len(estimate), 2)
     inside = np.where(estimate < least, 1, np.where(estimate > largest, 2, 0))
-    given = ~np.isnan(estimate)
+    has_estimate = ~np.isnan(estimate)
     return (
-        np.where(given, inside, low) if direction == "for" else low,
-        np.where(given, inside, high) if direction == "against" else high,
+        np.where(has_estimate, inside, low) if direction == "for" else low,
+        np.where(has_estimate, inside, high) if direction == "against" else high,
     )
 
 

@@ -112,7 +112,7 @@ def _name_copies(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def _copies_named_here(raw: pd.DataFrame, frame: pd.DataFrame, study: ItemStudy) -> dict[str, str]:
-    """State how `_apart` named each copy, by its name; empty where the file has names of its own."""
+    """State how `_name_copies` named each copy, by its name; empty where the file has names of its own."""
     if "condition" not in frame or "base_item_id" in rename_columns(raw.head(0), study):
         return {}
     names = (name for name in map(str, raw) if study.column_aliases.get(name, name) == "condition")

@@ -98,7 +98,7 @@ class Templates:
         )
 
     def load(self, name: str) -> Template:
-        """Compile a template; InputError with file and line where it is none."""
+        """Compile a template; InputError with its file, and the line of a syntax error."""
         try:
             return self._environment.get_template(name)
         except TemplateSyntaxError as error:

@@ -164,19 +164,19 @@ class _PairedProfiles:
     design: np.ndarray  # (N, k): dummies of all levels but the first of each attribute
     kept: np.ndarray  # (k,): 1 for those of attributes of which some pair shows a level twice, else 0
     profile: np.ndarray  # (N,): number of the levels of these attributes together
-    other: np.ndarray  # (N,): a row that shows the other profile, -1 without one or where a level is missing
+    rival: np.ndarray  # (N,): a row that shows the other profile, -1 without one or where a level is missing
     first: np.ndarray  # rows that show each profile of each pair once
 
     def says(self, rows: np.ndarray, answers: np.ndarray) -> np.ndarray | None:
         """What answers to these rows imply about each pair's other profile, (N,), less its expectation."""
         # None stands for answers that say the same of all.
         rows, answers = rows[~np.isnan(answers)], answers[~np.isnan(answers)]
-        pairs = np.column_stack([np.ones(len(rows)), self.design[rows], self.design[self.other[rows]]])
+        pairs = np.column_stack([np.ones(len(rows)), self.design[rows], self.design[self.rival[rows]]])
         fit = least_squares(pairs, np.ones(len(rows)), answers)
         value = self.design @ (self.kept * fit.coef[1 + self.design.shape[1] :])
         if np.ptp(value) < _ROUNDING * max(np.abs(answers).max(initial=0.0), 1e-300):
             return None
-        return np.asarray(value[self.other] - _expectation(value, self.profile, self.other, self.first))
+        return np.asarray(value[self.rival] - _expectation(value, self.profile, self.rival, self.first))
 
 
 def covariates(
@@ -189,9 +189,9 @@ def covariates(
     key = np.concatenate([tasks.key_of_human, tasks.key_of_other])
     every = pd.concat([tasks.human, tasks.other])[features]
     profiles, left_out = _pair_profiles(every, key, len(key) if tasks.weight is not None else n)
-    answered_rows = n + np.flatnonzero(profiles.other[n:] >= 0)
+    answered_rows = n + np.flatnonzero(profiles.rival[n:] >= 0)
     values = np.zeros((len(tasks.models), n))
-    has_rival = profiles.other[:n] >= 0
+    has_rival = profiles.rival[:n] >= 0
     for number, answers in enumerate(tasks.of_other[:, answered_rows - n]):
         predictions = profiles.says(answered_rows, answers)
         if predictions is not None:

@@ -16,7 +16,7 @@ from conjury.inference.readers.conjoints import ConjointTable
 
 from ...frames.notes import noted_warnings
 from ...frames.participation import design_effect
-from ...frames.variables import Formula
+from ...frames.variables import Formula, weights_column
 from ...results import Result, stack
 from .amce import amce
 from .cj import amce_diffs, cj, mm, mm_diffs
@@ -111,7 +111,7 @@ def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tup
     if table.is_choice:
         frame[table.outcome] = frame[table.outcome].astype(int)
     if weights is not None:
-        _refuse_weights(frame, weights, table.source)
+        frame[weights] = _weights_of(frame, weights, table.source)
     for name in by:
         values = frame[name]
         n_groups = int(values.nunique())
@@ -140,19 +140,12 @@ def _covariates(table: ConjointTable) -> list[str]:
     return [str(name) for name in table.frame if name not in internal] or ["none"]
 
 
-def _refuse_weights(frame: pd.DataFrame, weights: str, source: str) -> None:
-    """Refuse weights that are text, missing or negative, by column and row."""
-    numbers = pd.to_numeric(frame[weights], errors="coerce")
-    bad = numbers.isna() | (numbers < 0) | (numbers == float("inf"))
-    if bad.any():
-        at = int(bad.to_numpy().argmax())
-        row, cell = frame.index[at] + 1, frame[weights].iloc[at]
-        problem = "is empty" if pd.isna(cell) else f"contains '{cell}'"
-        raise InputError(
-            f"{source}: column '{weights}', which --weights names, {problem} in row {row:,} (and "
-            f"{int(bad.sum()) - 1} more); weights are numbers from 0, so correct it or exclude these rows."
-        )
-    frame[weights] = numbers.astype(float)
+def _weights_of(frame: pd.DataFrame, weights: str, source: str) -> np.ndarray:
+    """The weights as all estimators take them; refusals name the file."""
+    try:
+        return weights_column(frame, weights)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
 
 
 def formulas_of(table: ConjointTable) -> Iterator[tuple[Formula, tuple[str, ...], tuple[str, ...]]]:

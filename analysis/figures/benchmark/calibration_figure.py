@@ -1,4 +1,4 @@
-"""Reliability curves: the share of events over their probability, a panel for each judge."""
+"""Reliability curves: shares of events over their probability, a panel for each judge, task and stratum."""
 
 from __future__ import annotations
 

@@ -61,8 +61,10 @@ def rating_lines(
     -------
     Result
         ``dimension, judge, *by, estimate, std_error, lower, upper, p, intercept, n_items, n_clusters``, where
-        estimates are slopes (1 and intercept 0: as people rate). ``extra["bands"]`` holds the lines with
-        pointwise intervals over the range of the human means (``x``), ``extra["points"]`` the items
+        estimates are slopes (1 and intercept 0: as people's means; a judge who rates like one of few people
+        has a slope below 1, since their means contain errors) and ``p`` tests a slope of 0.
+        ``extra["bands"]`` holds the lines with pointwise intervals over the range of the human means (``x``),
+        ``extra["points"]`` the items
         (``item, human, model``).
 
     Examples

@@ -41,7 +41,7 @@ OWN_HEADERS = {"openai-organization", "openai-project"}  # from variables of the
 NEEDED_HEADERS = {"host", "accept", "content-type", "content-length", "transfer-encoding", "authorization"}
 NO_KEY = "none"  # the client insists on one; a server that needs none does not look at it
 POOL = 12  # connections per pool
-PATIENT = 600.0  # seconds that a provider may ask to wait for; a run ends rather than wait longer
+PATIENT = 600.0  # seconds that a provider may ask to wait for; beyond them a run ends, and batches ask again
 CONNECT = 10.0  # seconds within which a connection must be made
 
 _attempts: ContextVar[list[Attempt]] = ContextVar("attempts")

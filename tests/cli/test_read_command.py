@@ -1,0 +1,96 @@
+"""`conjury read`: the account, the columns and the next command; the options of every command that reads."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conjury.cli.reading_options import TableOptions, read_levels
+from conjury.inference.errors import InputError
+
+Ran = Callable[..., str]
+JUDGED = "id;verdict;human\n1;spam;spam\n2;NA;ok\n3;Spam ;spam\n"
+
+
+def test_a_file_is_described_with_what_was_recognised_and_the_next_command(ran: Ran) -> None:
+    Path("answers.csv").write_text(JUDGED, encoding="utf-8")
+    lines = ran("read answers.csv").splitlines()
+    assert lines[:3] == [
+        "answers.csv: 3 rows, 3 columns.",
+        "Columns are separated by semicolons.",
+        "1 cell 'NA' of column 'verdict' counts as missing.",
+    ]
+    (verdict,) = (line.split() for line in lines if line.startswith("verdict"))
+    assert verdict == ["verdict", "labels", "2", "1", "spam,", "Spam"]
+    assert lines[-1] == "Next: conjury judge answers.csv --judge verdict --human human"
+
+
+def test_the_account_is_whole_in_json(here: Callable[..., Any], tmp_path: Path) -> None:
+    Path("answers.csv").write_text(JUDGED, encoding="utf-8")
+    content = json.loads(here("read answers.csv --json", cwd=tmp_path).out)
+    assert (content["rows"], content["format"]) == (3, "csv")
+    missing = [entry for entry in content["account"] if entry["subject"] == "missing"]
+    assert missing[0]["cells"] == ["NA"]
+    assert missing[0]["option"] == "--missing or --levels"
+    assert [column["missing"] for column in content["columns"]] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "following"),
+    [
+        ("judge_id,item_id,value\nann,a,1\n", "conjury agreement some.csv"),
+        ("a,b\nx,y\nz,y\n", "conjury judge some.csv --judge COLUMN --human COLUMN"),
+        ("ResponseId,DistributionChannel\nR_1,preview\n", "conjury import some.csv"),
+    ],
+)
+def test_the_next_command_suits_the_columns(ran: Ran, content: str, following: str) -> None:
+    Path("some.csv").write_text(content, encoding="utf-8")
+    assert ran("read some.csv").splitlines()[-1].startswith(f"Next: {following}")
+
+
+def test_standard_input_is_read_and_rows_are_selected(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(JUDGED.encode())))
+    text = ran("read - --where human=spam --delimiter ;")
+    assert text.startswith("standard input: 3 rows, 3 columns.\n")
+    assert "1 row with 'human' other than 'spam' excluded." in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("answers.csv --strict", "which is a guess, and --strict allows none; state it with --delimiter"),
+        ("answers.csv --where humans=spam", "there is no column 'humans' (did you mean 'human'?)"),
+        ("answers.csv --format exel", "--format 'exel' is unknown (did you mean 'excel'?)"),
+        ("answers.csv --levels spam", "give at least two labels"),
+        ("anwsers.csv", "there is no such file (did you mean 'answers.csv'?)"),
+    ],
+)
+def test_what_cannot_be_read_ends_with_one_sentence(refused: Ran, arguments: str, sentence: str) -> None:
+    Path("answers.csv").write_text(JUDGED, encoding="utf-8")
+    assert sentence in refused(f"read {arguments}")
+
+
+def test_levels_are_those_of_all_answers_or_of_a_column() -> None:
+    assert read_levels(["low, high", "tone=kind,rude"]) == {"": ("low", "high"), "tone": ("kind", "rude")}
+    with pytest.raises(InputError, match="gives the labels of 'tone' twice"):
+        read_levels(["tone=a,b", "tone=c,d"])
+    rules = TableOptions(missing=["-99"], relabel=["yes=1"], id="post").rules()
+    assert (rules.missing, rules.relabel, rules.id) == (("-99",), {"yes": "1"}, "post")
+
+
+def test_agreement_prints_what_was_read(ran: Ran) -> None:
+    rows = [
+        f"{who},human,i{k},{'ok' if (k + n) % 3 else 'Rude '}" for n, who in enumerate("ab") for k in range(9)
+    ]
+    rows[3] = "a,human,i3,-"
+    Path("long.csv").write_text(
+        "judge_id,judge_kind,item_id,value\n" + "\n".join(rows) + "\n", encoding="utf-8"
+    )
+    printed = ran("agreement long.csv --missing - --draws 0 --coefficient cohen")
+    assert "Note: 1 cell '-' of column 'value' counts as missing." in printed
