@@ -129,6 +129,7 @@ def of_panel(panel: RatingPanel, weights: Floats | None, kind: str, alpha: float
 
 
 ICCS = 3  # ICC(1,1), ICC(2,1) and ICC(3,1)
+MOST_ORDERS = 200  # of raters that are compared; more arise where very many raters have alike positions
 
 
 def of_icc(panel: RatingPanel, alpha: float, weight: Floats | None = None) -> Floats:
@@ -153,11 +154,37 @@ def of_icc(panel: RatingPanel, alpha: float, weight: Floats | None = None) -> Fl
 
 def order_of_raters(ratings: Floats, item_weight: Floats, cluster: Codes) -> Codes:
     """Order of the raters of complete ratings, (I, k), by what they rated, whatever their names and order."""
-    # Raters with the same ratings in all are told apart by the items that they gave them to, and these by
-    # their weight, their cluster and who rated them, until no two raters more are told apart (colour
-    # refinement).
     columns = [np.sort(column).tobytes() for column in ratings.T]
-    raters = np.array([sorted(set(columns)).index(column) for column in columns])
+    colours = np.array([sorted(set(columns)).index(column) for column in columns])
+    return _order_by_colours(ratings, item_weight, cluster, colours, MOST_ORDERS)
+
+
+def _order_by_colours(
+    ratings: Floats, item_weight: Floats, cluster: Codes, colours: Codes, most: int
+) -> Codes:
+    """Order of raters of different colours, and of those of one colour by which order reads least."""
+    # Where colours leave raters together, each of them comes first in turn, in at most so many orders; raters
+    # whose ratings are the same item by item are tried once. Orders that read the same give the same limits.
+    colours = _refined(ratings, item_weight, cluster, colours)
+    counts = np.bincount(colours)
+    if counts.max() == 1:
+        return np.argsort(colours)
+    tied = np.flatnonzero(colours == int((counts > 1).argmax()))
+    candidates = list({ratings[:, rater].tobytes(): rater for rater in tied[::-1]}.values())
+    if len(candidates) > most:
+        candidates = candidates[:1]
+    orders = []
+    for rater in candidates:
+        split = 2 * colours + 1
+        split[rater] -= 1
+        ranks = _ranks(split[:, None])
+        orders.append(_order_by_colours(ratings, item_weight, cluster, ranks, most // len(candidates)))
+    return min(orders, key=lambda order: _contents(ratings[:, order], item_weight, cluster))
+
+
+def _refined(ratings: Floats, item_weight: Floats, cluster: Codes, raters: Codes) -> Codes:
+    """Colours of raters, (k,), told apart by the items that they rated, until no two more are."""
+    # Items are told apart by their weight, their cluster and who rated them (colour refinement).
     values = _ranks(ratings.reshape(-1, 1)).reshape(ratings.shape)
     items = _ranks(item_weight[:, None])
     width = ratings.size
@@ -168,7 +195,13 @@ def order_of_raters(ratings: Floats, item_weight: Floats, cluster: Codes) -> Cod
         if refined.max() == raters.max():
             break
         raters = refined
-    return np.argsort(raters, kind="stable")
+    return raters
+
+
+def _contents(ratings: Floats, item_weight: Floats, cluster: Codes) -> list[list[tuple[float, ...]]]:
+    """Weights and ratings of the items of each cluster, whatever the order of items and clusters."""
+    rows = np.column_stack([item_weight, ratings])
+    return sorted(sorted(map(tuple, rows[cluster == number].tolist())) for number in np.unique(cluster))
 
 
 def _ranks_of_clusters(items: Codes, cluster: Codes) -> Codes:
