@@ -84,9 +84,11 @@ def next_command(reading: TableReading, file: Path) -> str:
     from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_table import Judged
 
+    judge = people = "COLUMN"
     try:
-        roles = columns_of(Judged(frame, reading.source), None, ())
-    except InputError:
-        return f"conjury judge {name} --judge COLUMN --human COLUMN"
-    people = shlex.quote(",".join(roles.human))
-    return f"conjury judge {name} --judge {shlex.quote(roles.judge)} --human {people}"
+        roles = columns_of(Judged(frame, reading.source), None, (), needs_human=False)
+        judge = roles.judge
+        people = ",".join(columns_of(Judged(frame, reading.source), judge, ()).human)
+    except InputError:  # columns that are called like neither are left to the user
+        pass
+    return f"conjury judge {name} --judge {shlex.quote(judge)} --human {shlex.quote(people)}"
