@@ -21,6 +21,7 @@ from .columns import Levels, coerce, resolve_levels
 from .frames import any_frame
 from .limits import check_columns, check_text_size, open_unpacked, reading, require_file
 from .parquet import MAGIC, read_parquet, write_parquet
+from .reading.cell_rules import SPELLINGS_OF_NOTHING
 from .reading.short_rows import short_rows, warn_of_short_rows
 from .schema import fields_of, validate
 from .writing import atomic_write
@@ -52,7 +53,6 @@ def shipped_names(folder: Path) -> list[str]:
 
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz")
-MISSING = ("", "NA", "NaN", "<NA>")
 VERBATIM = {"items": ("text",), "responses": ("text",)}
 
 
@@ -66,9 +66,9 @@ def read_table(
 
     Parquet carries the order of levels. For a CSV it comes from ``levels``, else from NAME.levels.json
     next to NAME.csv, else text columns that the table does not declare get their levels in alphabetical
-    order (by code point), as R's ``factor()`` gives them. Empty cells, NA, NaN and <NA> are missing, except
-    where they are levels, and None is text; in the text of items and responses only an empty cell is
-    missing.
+    order (by code point), as R's ``factor()`` gives them. Empty cells, and NA, NaN and <NA> in capitals or
+    not, are missing, except where they are levels, and None is text; in the text of items and responses
+    only an empty cell is missing.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _read_csv(path: Path, levels: Levels, text: set[str] | None, verbatim: Seque
         missing = {
             name: [""]
             if text is None or name in verbatim
-            else [mark for mark in MISSING if mark not in levels.get(name, ())]
+            else [mark for mark in SPELLINGS_OF_NOTHING if mark not in levels.get(name, ())]
             for name in header
         }
         dtypes: dict[Any, Any] = {

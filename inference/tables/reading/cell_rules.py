@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import product
 from math import isfinite
 
 import numpy as np
@@ -14,6 +15,12 @@ from ..columns import fold, visible
 
 # Cells that are empty in every program that writes text: R, pandas and conjury itself write these.
 NOTHING = frozenset(("", "na", "nan", "<na>"))
+# All spellings of these, for readers that compare letter by letter.
+SPELLINGS_OF_NOTHING = tuple(
+    "".join(letters)
+    for mark in sorted(NOTHING)
+    for letters in product(*(dict.fromkeys((char, char.upper())) for char in mark))
+)
 # Texts by which programs and people say that there is no answer, and which are labels elsewhere ("none" is a
 # class of many data sets): they are never decided in silence.
 CODES = frozenset(

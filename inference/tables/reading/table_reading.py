@@ -23,8 +23,9 @@ from .containers import STANDARD_INPUT, TEXT_FORMATS, FileContent, open_content
 from .delimited import read_delimited
 from .json_rows import read_json_lines, read_json_table
 from .reading_rules import ReadingRules
+from .statistics_files import read_spss, read_stata
 from .surplus_rows import refuse_totals, without_headers
-from .typed_files import read_arrow_content, read_parquet_content, read_spss, read_stata, read_workbook
+from .typed_files import read_arrow_content, read_parquet_content, read_workbook
 
 READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, list[AccountEntry]]]] = {
     "csv": read_delimited,

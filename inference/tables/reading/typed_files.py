@@ -1,15 +1,13 @@
-"""Workbooks, files of statistics programs and of Arrow: their cells, value labels and missing codes."""
+"""Workbooks and files of Arrow: their cells."""
 
 from __future__ import annotations
 
 import io
 import re
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,6 +16,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 from ...errors import InputError, MissingDependency, counted, did_you_mean, listed
+from ..limits import EXHAUSTED
 from ..parquet import plain_cells
 from .account import AccountEntry
 from .delimited import drop_survey_header
@@ -31,7 +30,7 @@ NEEDED = "{words} needs the package {package}; install it with `pip install 'con
 
 def read_workbook(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A sheet of a workbook; the only one with cells, the one that is stated, else the first."""
-    calamine = _library("python_calamine", "A workbook", "python-calamine")
+    calamine = load_library("python_calamine", "A workbook", "python-calamine")
     entries: list[AccountEntry] = []
     try:
         workbook = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -123,69 +122,6 @@ def _frame_of(rows: list[list[Any]], source: str) -> pd.DataFrame:
     return frame.drop(columns=unnamed).infer_objects()
 
 
-def read_spss(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
-    """A file of SPSS: declared missing values are missing, labelled values are their labels."""
-    return _read_labelled(data, source, "read_sav", ".sav", "A file of SPSS")
-
-
-def read_stata(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
-    """A file of Stata: missing codes are missing, labelled values are their labels."""
-    if data.startswith(b"<stata_dta>") and not data.rstrip().endswith(b"</stata_dta>"):
-        raise InputError(f"{source}: the file cannot be read (its end is missing); copy it again.")
-    return _read_labelled(data, source, "read_dta", ".dta", "A file of Stata")
-
-
-def _read_labelled(
-    data: bytes, source: str, function: str, ending: str, words: str
-) -> tuple[pd.DataFrame, list[AccountEntry]]:
-    pyreadstat = _library("pyreadstat", words, "pyreadstat")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"table{ending}"  # the library reads from names of files only
-        path.write_bytes(data)
-        try:
-            frame, meta = getattr(pyreadstat, function)(str(path))
-        except (pyreadstat.ReadstatError, OSError, ValueError) as error:
-            raise InputError(f"{source}: the file cannot be read ({error}); save it again.") from None
-    entries: list[AccountEntry] = []
-    for name, labels in meta.variable_value_labels.items():
-        if name in frame:
-            frame[name] = _with_labels(frame[name], labels, meta.variable_measure.get(name, ""), entries)
-    declared = [name for name in meta.missing_ranges if meta.missing_ranges[name]]
-    if declared:
-        names = listed(f"'{name}'" for name in declared)
-        entries.append(
-            AccountEntry("missing", f"Values that the file declares as missing are missing in {names}.")
-        )
-    return frame.replace("", None).infer_objects(), entries
-
-
-def _with_labels(
-    column: pd.Series[Any], labels: Mapping[Any, str], measure: str, entries: list[AccountEntry]
-) -> pd.Series[Any]:
-    """Values as their labels in the order of the values, where all have one; else as they are."""
-    values = column.dropna().unique().tolist()
-    bare = [value for value in values if value not in labels]
-    if bare:
-        ends = listed(
-            f"{value:g} '{label}'" if isinstance(value, float) else f"{value} '{label}'"
-            for value, label in labels.items()
-        )
-        entries.append(
-            AccountEntry(
-                "types", f"Column '{column.name}' keeps its numbers; only some have labels ({ends})."
-            )
-        )
-        return column
-    order = [labels[value] for value in sorted(labels)]
-    if len(set(order)) < len(order):
-        return column
-    return pd.Series(
-        pd.Categorical(column.map(dict(labels)), categories=order, ordered=measure == "ordinal"),
-        index=column.index,
-        name=column.name,
-    )
-
-
 def read_parquet_content(
     data: bytes, options: ReadingRules, source: str
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
@@ -211,12 +147,15 @@ def _read_arrow(table: Callable[[], pa.Table], source: str) -> tuple[pd.DataFram
         content = table()
         content.validate(full=True)  # offsets of a damaged file would end the process
         return plain_cells(content.to_pandas()), []
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+    except EXHAUSTED:
+        raise
+    except Exception as error:  # libraries pass on whatever damage makes their parsers raise
         reason = (str(error).splitlines() or ["no reason"])[0]
         raise InputError(f"{source}: the file is damaged ({reason}); write or copy it again.") from None
 
 
-def _library(module: str, words: str, package: str) -> Any:
+def load_library(module: str, words: str, package: str) -> Any:
+    """A package of the extra `files`."""
     try:
         return import_module(module)
     except ModuleNotFoundError:

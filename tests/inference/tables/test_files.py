@@ -18,6 +18,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.choices import read_choices
 from conjury.inference.tables import read_table, write_table
 from conjury.inference.tables.columns import load_levels
+from conjury.inference.tables.reading import read
 
 CHOICES = Path(__file__).resolve().parents[2] / "fixtures" / "tables" / "choices.csv"
 ATTRIBUTES = {"slur": ["generic", "None", "NA"], "curse": ["no_curse", "curse"]}
@@ -275,3 +276,13 @@ def test_choices_that_do_not_fit_the_study_are_refused(tmp_path, old, new, alias
         read_choices(path, ATTRIBUTES, aliases={**ALIASES, **aliases})
     assert str(path) in str(caught.value)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("mark", ["NA", "na", "Na", "NaN", "nan", "<NA>", "<na>", ""])
+def test_tables_of_the_contract_and_of_others_have_one_list_of_missing_marks(
+    tmp_path: Path, mark: str
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"item_id,label\na,x\nb,{mark}\nc,y\n")
+    assert read_table(path)["label"].isna().tolist() == [False, True, False]
+    assert read(path).frame["label"].isna().tolist() == [False, True, False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,6 @@ from tests.support.messes.clean_tables import CLEAN
 from tests.support.messes.faulty_files import as_text, binary, json_rows, packed, quoted, typed, workbook
 
 pytest.importorskip("python_calamine", reason="extra `files`")
-# Files of SPSS and Stata are left out: a damaged one can end the process within the library that reads it.
 WRITERS = {
     "plain.csv": as_text,
     "tabs.tsv": lambda frame: as_text(frame, sep="\t"),
@@ -70,6 +70,38 @@ def run_seeds(seeds: range, folder: Path) -> None:
             raise AssertionError(f"seed {seed}, {case}") from error
     assert refusals
     assert not [sentence for sentence in refusals if "\n" in sentence]
+
+
+@pytest.mark.parametrize("byte", [0xFF, 0x7F])
+def test_a_file_of_spss_that_ends_the_library_that_reads_it_is_refused(tmp_path: Path, byte: int) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat", reason="extra `files`")
+    frame = typed(CLEAN["ratings"].frame)
+    labels = {"judge": {1: "x", 2: "y"}}
+    pyreadstat.write_sav(frame, str(tmp_path / "survey.sav"), variable_value_labels=labels)
+    content = bytearray((tmp_path / "survey.sav").read_bytes())
+    content[content.index(b"ITEM    ") + 12] = byte  # the width of the next column
+    (tmp_path / "survey.sav").write_bytes(bytes(content))
+    with pytest.raises(InputError, match=r"survey\.sav: the file cannot be read .*; save it again"):
+        read(tmp_path / "survey.sav")
+
+
+@pytest.mark.long
+def test_damaged_files_of_spss_and_stata_are_read_or_refused(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat", reason="extra `files`")
+    write: dict[str, Any] = {"survey.sav": pyreadstat.write_sav, "survey.dta": pyreadstat.write_dta}
+    frame = typed(CLEAN["ratings"].frame)
+    outcomes: list[str] = []
+    for seed in range(60):
+        draws = random.Random(seed)
+        path = tmp_path / draws.choice(list(write))
+        write[path.name](frame, str(path), variable_value_labels={"judge": {1: "low", 7: "high"}})
+        path.write_bytes(damaged(path.read_bytes(), draws))
+        try:
+            read(path)
+        except InputError as refusal:
+            outcomes.append(str(refusal))
+    assert outcomes
+    assert not [sentence for sentence in outcomes if "\n" in sentence]
 
 
 def test_sixty_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
