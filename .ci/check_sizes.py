@@ -31,13 +31,13 @@ CEILINGS = {
     "analysis/trial": 40,
     "cli": 77,
     "inference": 2,
-    "inference/backends": 52,
+    "inference/backends": 54,
     "inference/collecting": 41,
     "inference/design": 26,
     "inference/humans": 39,
     "inference/ledger": 26,
     "inference/panel": 92,
-    "inference/parsing": 23,
+    "inference/parsing": 26,
     "inference/perturb": 15,
     "inference/readers": 40,
     "inference/requests": 15,
@@ -47,7 +47,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 874,
 }
-MODULES = 518
+MODULES = 520
 
 
 def lines_of(root: Path) -> Counter[str]:

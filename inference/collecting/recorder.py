@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..backends.base import Backend
+from ..backends.openai.replies import pass_gate
 from ..design.subjects import takes
 from ..errors import InputError
 from ..ledger import Ledger
@@ -113,8 +114,8 @@ class RunRecorder:
             self._ledger.set(EXCESS.format(self._judge_id), self._spending.excess)
 
     def record(self, outcome: Outcome) -> None:
-        """Hand an outcome to the ledger."""
-        self._ledger.record(outcome)
+        """Hand an outcome to the ledger, an answer only if it is one."""
+        self._ledger.record(pass_gate(outcome))
 
     def media(self, sha256: str) -> tuple[str, bytes]:
         """Media type and content of a stored image."""

@@ -1,7 +1,8 @@
 """Reading answers: from the JSON of a chat completion to values with a status and the rule that read them."""
 
+from .received import read_completion
 from .rules import explain, read_answer, refusal_version, rules
-from .spec import Answer, LabelSpec, Reading, ResponseSpec, ScaleSpec, dimensions, read_completion
+from .spec import Answer, LabelSpec, Reading, ResponseSpec, ScaleSpec, dimensions
 
 __all__ = [
     "Answer",

@@ -254,7 +254,6 @@ def read_judgments(
                 text if keeps_thought else without_thought(text),
                 refusal,
                 finish_reason=reason,
-                filtered=reason == "content_filter",
                 error=error,
             )
             cache[cells] = reader.parse(prompt, item, answer, items.texts.get(item, ()))

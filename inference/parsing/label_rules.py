@@ -48,7 +48,8 @@ def _finding(answer: Answer, response: ResponseSpec, value: str | None, note: st
     names = label_names(response.labels)
     if names.word(str(entry.get("token"))) != value:
         return RuleFinding("label", value, note)
-    return RuleFinding("label", value, note, share(masses(entry, names.word), value))
+    mass = share(masses(entry, names.word), value, entry, len(response.labels))
+    return RuleFinding("label", value, note, mass)
 
 
 Labels = dict[int, str | None]  # by number of the line, from 1; None for what is no label

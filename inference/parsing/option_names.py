@@ -50,26 +50,43 @@ def token_at(answer: Answer, key: str) -> Mapping[str, Any] | None:
 def masses(token: Mapping[str, Any], name: Callable[[str], Value | None]) -> dict[Value, float]:
     """Sum the probabilities of the listed tokens by the value that each names."""
     # Tokens that differ in case or in a leading space name the same value.
-    top = token.get("top_logprobs")
     totals: dict[Value, float] = {}
-    words = set()
-    for entry in [*top, token] if isinstance(top, list) else [token]:
-        word = entry.get("token") if isinstance(entry, dict) else None
-        value = name(word) if isinstance(word, str) else None
-        if value is not None and word not in words:
-            words.add(word)
-            logprob = entry.get("logprob")
-            if isinstance(logprob, int | float) and logprob == logprob:
-                totals[value] = totals.get(value, 0.0) + math.exp(min(logprob, 0.0))
+    for word, probability in _listed(token).items():
+        value = name(word)
+        if value is not None:
+            totals[value] = totals.get(value, 0.0) + probability
     return totals
 
 
-def share(mass: Mapping[Value, float], value: Value) -> Mass:
+def _listed(token: Mapping[str, Any]) -> dict[str, float]:
+    """Return the probabilities of the tokens that are listed, the chosen one among them."""
+    top = token.get("top_logprobs")
+    listed: dict[str, float] = {}
+    for entry in [*top, token] if isinstance(top, list) else [token]:
+        if not isinstance(entry, dict):
+            continue
+        word, logprob = entry.get("token"), entry.get("logprob")
+        if isinstance(word, str) and isinstance(logprob, int | float) and logprob == logprob:
+            listed.setdefault(word, math.exp(min(logprob, 0.0)))
+    return listed
+
+
+LONG_LIST = 5  # listed tokens from which on a value that is not among them has next to no probability
+
+
+def share(mass: Mapping[Value, float], value: Value, token: Mapping[str, Any], n_values: int) -> Mass:
     """Probability of ``value`` among all values, and the mass outside of them."""
+    # Where few tokens are listed, perhaps the chosen one alone, and not all values are among them, the others
+    # may have all that is left: the probability is then the lower bound of a listed value, or the upper bound
+    # of one that is not listed.
     total = sum(mass.values())
     if total <= 0:
         return Mass(None, 1.0)
-    return Mass(mass.get(value, 0.0) / total, max(0.0, 1.0 - total))
+    listed = _listed(token)
+    if len(mass) >= n_values or len(listed) >= LONG_LIST:
+        return Mass(mass.get(value, 0.0) / total, max(0.0, 1.0 - total))
+    remainder = max(0.0, 1.0 - sum(listed.values()))
+    return Mass(mass.get(value, remainder) / (total + remainder), bound=True)
 
 
 ORNAMENT = "*_`\"'“”«»()[]{}<>.,:;!#|~\\ \t\n"

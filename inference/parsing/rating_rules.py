@@ -183,9 +183,11 @@ def _mass(answer: Answer, scale: ScaleSpec, value: float) -> Mass:
     if entry is None or not one_digit or _digit(str(entry.get("token")), scale) != value:
         return Mass()
     mass = masses(entry, lambda token: _digit(token, scale))
+    result = share(mass, value, entry, int(scale.maximum - scale.minimum) + 1)
     total = sum(mass.values())
-    expected = sum(number * weight for number, weight in mass.items()) / total if total > 0 else None
-    return replace(share(mass, value), expected=expected)
+    is_known = total > 0 and not result.bound
+    expected = sum(number * weight for number, weight in mass.items()) / total if is_known else None
+    return replace(result, expected=expected)
 
 
 @lru_cache(maxsize=10_000)

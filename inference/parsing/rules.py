@@ -18,8 +18,11 @@ from ..tables.columns import fold
 from ..tables.files import ROOT
 from . import label_rules, rating_rules
 from . import verdicts as choice
+from .finish_reasons import CUT, FAILED, FILTERED
 from .spec import Answer, Form, LabelSpec, Reading, ResponseSpec, RuleFinding, ScaleSpec, Status, dimensions
 
+BOUND = "the probability is a bound, since few tokens have one"
+ALONE = "text in the field for reasoning only"
 PHRASES = ROOT / "data" / "refusals.yaml"
 SEARCHED = 400  # a refusal stands at the beginning of an answer
 FIRST_UNSPACED = "\u2e80"  # from here on scripts put no spaces between words
@@ -289,7 +292,7 @@ def read_answer(
             for dimension in dimensions(response)
         ]
     findings = chosen.read(answer, response, order, shown)
-    cut = answer.finish_reason == "length"
+    cut = answer.ending == CUT
     status, note = "ok", ""
     if all(finding.value is None for finding in findings) or response.form == "text":
         phrase = refusal_phrase(answer.text)
@@ -311,7 +314,7 @@ def _reading(finding: RuleFinding, rule: str, status: Status, note: str, cut: bo
         status,
         mass.probability,
         rule,
-        note or finding.note,
+        "; ".join(filter(None, (note or finding.note, BOUND * mass.bound))),
         mass.outside,
         mass.expected,
         finding.given,
@@ -321,14 +324,17 @@ def _reading(finding: RuleFinding, rule: str, status: Status, note: str, cut: bo
 def _status_of_answer(answer: Answer) -> tuple[Status | None, str]:
     if answer.error:
         return "error", answer.error
+    if answer.ending == FAILED:
+        return "error", f"the answer ended by '{answer.finish_reason[:40]}'"
     if answer.refusal:
         return "refused", "the provider's field for a refusal"
-    if answer.filtered:
+    if answer.ending == FILTERED:
         return "refused", "the provider's content filter"
     if not answer.text.strip():
-        if answer.finish_reason == "length":
-            return "truncated", "no text before the limit of tokens"
-        return "empty", ""
+        note = ALONE if answer.reasoning.strip() else ""
+        if answer.ending == CUT:
+            return "truncated", "; ".join(filter(None, ("no text before the limit of tokens", note)))
+        return "empty", note
     return None, ""
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import InputError
-from ..ledger.usage import counted_tokens
-from ..tables.limits import whole_text
+from .finish_reasons import usual_reason
 
 Form = Literal["choice", "ratings", "label", "line_labels", "text"]
 Status = Literal["ok", "refused", "empty", "truncated", "unparsed", "error"]
@@ -126,6 +125,8 @@ class Mass:
     outside: float | None = None
     # mean of a rating scale under the shares of its values
     expected: float | None = None
+    # whether `probability` is a bound, since too few tokens are listed
+    bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +237,7 @@ class Answer:
     refusal : str
         The provider's own field for a refusal.
     finish_reason : str
-        Why the answer ended, as the provider returned it, such as "stop" or "length".
-    filtered : bool
-        Whether the provider's content filter ended the answer.
+        Why the answer ended, in the provider's word, such as "stop", "length" or "MAX_TOKENS".
     tokens : sequence of mapping
         Log-probabilities of the content's tokens, as received.
     model : str
@@ -249,9 +248,12 @@ class Answer:
         Tokens of request and answer; None where they are not stated.
     error : str
         Why there is no answer; empty where there is one.
+    reasoning : str
+        Text of the model's reasoning that came apart from the content; it is never read as an answer.
 
     Examples
     --------
+    >>> from conjury.inference.parsing import read_completion
     >>> answer = read_completion({"choices": [{"message": {"content": "<think>Hm.</think>B"}}]})
     >>> answer.text, answer.error
     ('B', '')
@@ -260,57 +262,18 @@ class Answer:
     text: str = ""
     refusal: str = ""
     finish_reason: str = ""
-    filtered: bool = False
     tokens: Sequence[Mapping[str, Any]] = ()
     model: str = ""
     fingerprint: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     error: str = ""
+    reasoning: str = ""
 
-
-def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
-    """Read one chat completion in OpenAI's form; nothing that a body contains makes this raise.
-
-    Parameters
-    ----------
-    body : dict or None
-        The parsed JSON; None where no answer came.
-    error : str
-        What went wrong where ``body`` is None.
-
-    Returns
-    -------
-    Answer
-        The answer; ``error`` states why where there is none.
-
-    Examples
-    --------
-    >>> body = {"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}
-    >>> read_completion(body).text
-    'B'
-    """
-    if body is None:
-        return Answer(error=error or "no answer came")
-    choices = body.get("choices") if isinstance(body, dict) else None
-    if not isinstance(choices, list):
-        return Answer(error="the answer is not a chat completion")
-    prompt_tokens, completion_tokens = counted_tokens(body)
-    choice = _mapping(choices[0]) if choices else {}
-    message = _mapping(choice.get("message"))
-    reason = _string(choice.get("finish_reason"))
-    tokens = _mapping(choice.get("logprobs")).get("content")
-    return Answer(
-        text=without_thought(_content(message.get("content"))),
-        refusal=_string(message.get("refusal")),
-        finish_reason=reason,
-        filtered=reason == "content_filter",
-        tokens=tokens if isinstance(tokens, list) else (),
-        model=_string(body.get("model")),
-        fingerprint=_string(body.get("system_fingerprint")),
-        prompt_tokens=prompt_tokens,
-        completion_tokens=completion_tokens,
-    )
+    @property
+    def ending(self) -> str:
+        """Why the answer ended, in OpenAI's words: stop, length, content_filter, or another word."""
+        return usual_reason(self.finish_reason)
 
 
 def without_thought(text: str) -> str:
@@ -319,17 +282,3 @@ def without_thought(text: str) -> str:
     if end:
         return tail
     return "" if text.lstrip().startswith(THOUGHT_START) else text
-
-
-def _content(content: object) -> str:
-    if isinstance(content, list):
-        return "".join(_string(_mapping(part).get("text")) for part in content)
-    return _string(content)
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _string(value: object) -> str:
-    return whole_text(value) if isinstance(value, str) else ""

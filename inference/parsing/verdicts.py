@@ -86,7 +86,7 @@ def _names(response: ResponseSpec) -> ValueNames:
 
 
 def _mass(entry: Mapping[str, object], names: ValueNames, order: Sequence[str]) -> Mass:
-    return share(masses(entry, names.word), order[0])
+    return share(masses(entry, names.word), order[0], entry, len(order))
 
 
 def _with_probability(

@@ -8,14 +8,16 @@ Structured outputs, https://platform.claude.com/docs/en/build-with-claude/struct
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, resolve
 from ...ledger.usage import counted_tokens
+from ...parsing.finish_reasons import usual_reason
 from ...study.asking import MAX_TOKENS
 from ..base import text_of, translated
-from ..batches.shards import LineFormat, Media, answered, failed
+from ..batches.shards import LineFormat, Media, failed, settled
 from ..openai.failures import Failure, kind_of, read_failure
 
 RANGE = 101  # whole numbers between limits are listed, up to so many; Anthropic takes no limits
@@ -23,25 +25,6 @@ NO_LIMITS = (
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minLength", "maxLength", "minItems", "maxItems"),
 )
-FINISHED = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content_filter",
-}
-STATUS = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
 ACCOUNT = ("authentication_error", "billing_error", "permission_error")  # faults that pass for a request
 UNANSWERED = {"canceled": "cancelled", "expired": "expired"}
 
@@ -105,9 +88,7 @@ def message_completion(message: Any) -> bytes:
         message,
         name=text_of(fields.get("id")),
         model=text_of(fields.get("model")),
-        choices=[("".join(texts), FINISHED.get(text_of(reason), text_of(reason)))]
-        if isinstance(blocks, list)
-        else [],
+        choices=[("".join(texts), usual_reason(text_of(reason)))] if isinstance(blocks, list) else [],
         refusal=explanation if reason == "refusal" and isinstance(explanation, str) else None,
         usage=_usage(fields.get("usage")),
     )
@@ -157,13 +138,13 @@ def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
     content: dict[str, Any] = result if isinstance(result, dict) else {}
     kind = text_of(content.get("type"))
     if kind == "succeeded":
-        return answered(key, message_completion(content.get("message")), shard)
+        return settled(key, 200, message_completion(content.get("message")), shard)
     if kind in UNANSWERED:
         reason = f"the batch was {UNANSWERED[kind]} before this request was sent to the model"
         return failed(key, Failure(0, kind, reason), UNANSWERED[kind], shard)
     error = content.get("error")
     cause = read_failure(0, error if isinstance(error, dict) else {"error": "no reason given"})
-    failure = Failure(STATUS.get(cause.code, 500), cause.code, cause.message)
+    failure = replace(cause, status=cause.status or 500)
     return failed(key, failure, "server" if cause.code in ACCOUNT else kind_of(failure), shard)
 
 

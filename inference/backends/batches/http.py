@@ -10,8 +10,9 @@ from typing import Any
 from ...errors import InputError
 from ...tables.safe_text import redact
 from ..endpoints import Endpoint
-from ..openai.client import CONNECT, PATIENT, asked_wait, http
+from ..openai.client import CONNECT, http
 from ..openai.failures import parse
+from ..openai.waits import PATIENT, asked_wait
 from .service import (
     ProviderUnreachable,
     Waits,
@@ -91,7 +92,9 @@ class Exchanges:
             return self._silent(error, what), 0.0
         if response.status_code < 300:
             return response, 0.0
-        return self._refused(response, what), asked_wait(response.status_code, response.headers)
+        return self._refused(response, what), asked_wait(
+            response.status_code, response.headers, parse(response.content)
+        )
 
     def _refused(self, response: Any, what: str) -> InputError:
         return refusal(self.endpoint, self.model, response.status_code, response.content, what)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import InputError
 from ...tables.safe_text import mask_bytes
-from ..openai.failures import NO_CREDIT, common_error, parse, read_failure
+from ..openai.failures import common_error, parse, read_failure
 from .shards import LineFormat, ShardLimits, open_atomic, writable
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: s
     url = endpoint.base_url
     sent = endpoint.key_variable if endpoint.key else ""
     fatal = common_error(failure, model=model, base_url=url, key_variable=sent)
-    if fatal is not None and (status != 404 or failure.code in NO_CREDIT):
+    if fatal is not None and (status != 404 or failure.needs_credit):
         return fatal
     if status == 429:
         return ProviderBusy(

@@ -11,14 +11,15 @@ import re
 import uuid
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...errors import InputError
 from ...ledger.exchanges import Attempt, Outcome, Request
 from ...tables.writing import open_itself
-from ..openai.failures import Failure, fault_of_answer, parse
+from ..openai.failures import Failure, parse
+from ..openai.replies import BROKEN, Reply, read_reply
 
 Media = Callable[[str], tuple[str, bytes]]
 
@@ -243,31 +244,26 @@ def _lines_within(
             refuse(Outcome(request.key, kind="too_large", error=error))
 
 
-def answered(key: str, content: bytes, shard: str) -> Outcome:
-    """Return the outcome of a chat completion that came in a batch, or of what cannot be read as one."""
-    fault = fault_of_answer(content)
-    return _refused_outcome(key, content, fault, shard) if fault else Outcome(key, body=content, batch=shard)
+def settled(key: str, status: int, content: bytes, shard: str) -> Outcome:
+    """Return how a request ended by the status and the body that a batch brought for it."""
+    return _in_batch(read_reply(status, {}, content), key, content, shard)
 
 
 def unreadable(key: str, line: bytes, shard: str) -> Outcome:
     """Return the outcome of a request whose line of results is no JSON."""
-    return _refused_outcome(key, line, "its line in the results is not complete JSON", shard)
-
-
-def _refused_outcome(key: str, content: bytes, fault: str, shard: str) -> Outcome:
-    attempts = (Attempt(200, fault, 0.0, billed=True),)
-    return Outcome(
-        key, kind="invalid_response", error=fault, attempts=attempts, refused_body=content, batch=shard
-    )
+    fault = "its line in the results is not complete JSON"
+    reply = Reply(kind=BROKEN, error=fault, message=fault, billed=True)
+    return _in_batch(reply, key, line, shard)
 
 
 def failed(key: str, failure: Failure, kind: str, shard: str) -> Outcome:
     """Return the outcome of a request that a batch brought an error for."""
-    attempts = (Attempt(failure.status, failure.message, 0.0),)
-    return Outcome(
-        key,
-        kind=kind,
-        error=str(failure) if failure.status else failure.message,
-        attempts=attempts,
-        batch=shard,
-    )
+    error = str(failure) if failure.status else failure.message
+    reply = Reply(kind=kind, error=error, message=failure.message, status=failure.status)
+    return _in_batch(reply, key, None, shard)
+
+
+def _in_batch(reply: Reply, key: str, content: bytes | None, shard: str) -> Outcome:
+    attempts = [Attempt(reply.status, reply.message, 0.0, reply.billed)] if reply.kind else []
+    refused_body = content if reply.billed else None
+    return replace(reply.outcome(key, refused_body, attempts=attempts), batch=shard)

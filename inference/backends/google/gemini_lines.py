@@ -14,8 +14,9 @@ from typing import Any
 from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, resolve
 from ...ledger.usage import counted_tokens
+from ...parsing.finish_reasons import usual_reason
 from ..base import LogProbs, text_of, translated
-from ..batches.shards import LineFormat, Media, answered, failed
+from ..batches.shards import LineFormat, Media, failed, settled
 from ..openai.failures import Failure, kind_of, read_failure
 
 NAMES = {
@@ -29,13 +30,6 @@ NAMES = {
     "top_logprobs": "logprobs",
 }
 BESIDE = ("safetySettings", "tools", "toolConfig", "cachedContent")  # settings outside generationConfig
-FINISHED = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    **dict.fromkeys(
-        ("SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY"), "content_filter"
-    ),
-}
 STATUS = {
     3: 400,
     4: 504,
@@ -95,7 +89,7 @@ def content_completion(response: Any) -> bytes:
     choices: list[tuple[str | None, str]] = []
     if first is not None:
         reason = text_of(first.get("finishReason"))
-        choices = [(_candidate_text(first), FINISHED.get(reason, reason.lower()))]
+        choices = [(_candidate_text(first), usual_reason(reason.lower()))]
     elif isinstance(blocked, str):
         choices = [(None, "content_filter")]
     return translated(
@@ -191,7 +185,7 @@ def _key(line: dict[str, Any]) -> object:
 def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
     error = line.get("error")
     if error is None and isinstance(line.get("response"), dict):
-        return answered(key, content_completion(line["response"]), shard)
+        return settled(key, 200, content_completion(line["response"]), shard)
     cause = read_failure(0, error if isinstance(error, dict) else {"error": error or "no reason given"})
     error_code = _mapping(error).get("code")
     code = error_code if isinstance(error_code, int) else 0

@@ -6,21 +6,19 @@ import asyncio
 import importlib
 import itertools
 import os
-import re
 import time
 import urllib.request
 from collections import deque
-from collections.abc import Mapping
 from contextvars import ContextVar
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
 
 from ...errors import MissingDependency
 from ...ledger.exchanges import Attempt
-from ...tables.safe_text import redact
+from ...tables.safe_text import mask_bytes, redact
 from ..endpoints import Endpoint
-from .failures import NO_CREDIT, read_failure
+from .replies import BROKEN, Reply, read_reply
+from .waits import LONGEST
 
 try:
     import openai
@@ -41,8 +39,9 @@ OWN_HEADERS = {"openai-organization", "openai-project"}  # from variables of the
 NEEDED_HEADERS = {"host", "accept", "content-type", "content-length", "transfer-encoding", "authorization"}
 NO_KEY = "none"  # the client insists on one; a server that needs none does not look at it
 POOL = 12  # connections per pool
-PATIENT = 600.0  # seconds that a provider may ask to wait for; beyond them a run ends, and batches ask again
 CONNECT = 10.0  # seconds within which a connection must be made
+
+REPLY = "conjury"  # name under which a response keeps what was read in it
 
 _attempts: ContextVar[list[Attempt]] = ContextVar("attempts")
 
@@ -52,7 +51,7 @@ class RepeatRefused(openai.OpenAIError):  # type: ignore[misc]  # which the clie
 
 
 def open_client(
-    endpoint: Endpoint, pace: Pace, *, timeout: float, max_retries: int, capped: bool = False
+    endpoint: Endpoint, pace: Pace, *, model: str, timeout: float, max_retries: int, capped: bool = False
 ) -> Any:
     """Return an ``AsyncOpenAI`` whose exchanges keep ``pace`` and are noted; see ``observe``."""
     # Where costs are `capped` it repeats nothing that may have been billed.
@@ -61,7 +60,7 @@ def open_client(
         base_url=endpoint.base_url,
         timeout=http.Timeout(timeout, connect=min(timeout, CONNECT)),
         max_retries=max_retries,
-        http_client=_ObservedClient(endpoint, pace, timeout, capped),
+        http_client=_ObservedClient(endpoint, pace, model, timeout, capped),
     )
 
 
@@ -98,7 +97,7 @@ def collect_attempts() -> list[Attempt]:
 
 
 class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
-    def __init__(self, endpoint: Endpoint, pace: Pace, timeout: float, capped: bool) -> None:
+    def __init__(self, endpoint: Endpoint, pace: Pace, model: str, timeout: float, capped: bool) -> None:
         # the client itself finds its way through proxies
         proxied = bool(urllib.request.getproxies()) and not endpoint.direct
         super().__init__(
@@ -109,6 +108,7 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
         )
         self._endpoint = endpoint
         self._pace = pace
+        self._model = model
         self._seconds = timeout
         self._capped = capped
 
@@ -119,11 +119,11 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
         _keep_headers(self._endpoint, request)
         await self._pace.turn()
         began = time.monotonic()
-        status = 0
+        reply = Reply()
         try:
             async with asyncio.timeout(self._seconds):
                 response = await super().send(request, **options)
-            status = response.status_code
+            reply = self._read(response)
         except TimeoutError:
             self._note(0, f"{NO_ANSWER} {self._seconds:g} s", began, billed=True)
             raise http.ReadTimeout("the answer took too long", request=request) from None
@@ -132,16 +132,24 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
             self._note(0, f"{type(error).__name__}: {error}", began, billed=sent)
             raise
         finally:
-            self._pace.done(refused=status in BUSY)
-        wait = asked_wait(status, response.headers)
-        if wait:
-            self._pace.hold(wait)
-        if status >= 300:
-            failure = read_failure(status, response.content, self._endpoint.secrets)
-            self._note(status, failure.message, began)
-            if failure.code in NO_CREDIT or wait > PATIENT:
-                response.headers["x-should-retry"] = "false"
+            self._pace.done(refused=reply.is_busy)
+        if reply.wait:
+            self._pace.hold(reply.wait)
+        if reply.kind:
+            self._note(response.status_code, reply.message, began, reply.billed)
+            response.headers["x-should-retry"] = str(reply.is_worth_repeating).lower()
+        if reply.body is None and reply.kind != BROKEN:
+            response.status_code = reply.status  # an error inside a success is repeated like any other
         return response
+
+    def _read(self, response: Any) -> Reply:
+        """Read what came, and keep it with the response, in which keys are blanked out."""
+        content = mask_bytes(response.content, self._endpoint.secrets)
+        reply = read_reply(
+            response.status_code, response.headers, content, self._endpoint.secrets, self._model
+        )
+        response.extensions[REPLY] = (reply, content)
+        return reply
 
     def _note(self, status: int, error: str, began: float, billed: bool = False) -> None:
         message = redact(error, self._endpoint.secrets)
@@ -169,15 +177,6 @@ class _Pools(http.AsyncBaseTransport):  # type: ignore[misc]
     async def aclose(self) -> None:
         for pool in self._pools:
             await pool.aclose()
-
-
-BUSY = (429, 503, 529)  # too many requests, unavailable, and the code of Anthropic for overload
-
-
-LONGEST = 30 * 86400.0  # seconds of a wait that are believed
-
-
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class CollectionStopped(Exception):
@@ -289,30 +288,3 @@ class Pace:
 def next_limit(limit: float, refused: float, most: int) -> float:
     """Return the limit after one round in which the share ``refused`` was turned away."""
     return max(1.0, (1 - refused / 2) * limit) if refused else min(most, limit + 1)
-
-
-def asked_wait(status: int, headers: Mapping[str, str]) -> float:
-    """Return how many seconds a provider asks to wait, by Retry-After or spent rate limits; 0 for none."""
-    if status in BUSY:
-        return _retry_after(headers)
-    waits = [
-        _duration(headers.get(f"x-ratelimit-reset-{what}", ""))
-        for what in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{what}") == "0"
-    ]
-    return max(waits, default=0.0)
-
-
-def _retry_after(headers: Mapping[str, str]) -> float:
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name, "")
-        if re.fullmatch(r"\d+(\.\d+)?", value):
-            return float(value) * unit
-    try:
-        return max(parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time(), 0.0)
-    except ValueError:
-        return 0.0
-
-
-def _duration(text: str) -> float:
-    return sum(float(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text))

@@ -9,78 +9,153 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InputError
+from ...parsing.finish_reasons import FILTERED, usual_reason
+from ...parsing.received import error_in, message_of
 from ...tables.safe_text import redact
+from .waits import stated_wait
 
-FILTERED = (
-    "content_filter",
-    "content_policy",
-    "content_policy_violation",
-    "data_inspection_failed",
-    "moderation_blocked",
+MODERATED = re.compile(
+    r"(?i)\bflagged|\bmoderat(?:ed|ion)|content[_ ](?:policy|filter)"
+    r"|violates? (?:our )?usage (?:guidelines|polic)"
 )
-MODERATED = re.compile(r"(?i)\bflagged|\bmoderat(?:ed|ion)|content[_ ](?:policy|filter)")
-TOO_LONG = ("context_length_exceeded", "string_above_max_length", "request_too_large")
-NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+TOO_LONG = {
+    *("context_length_exceeded", "string_above_max_length", "request_too_large"),
+    "exceed_context_size_error",  # of llama.cpp
+}
+LONG_PROMPT = re.compile(
+    r"(?i)maximum context length|prompt is too long|longer than the model'?s context"
+    r"|input token count.{0,60}exceeds|too large for model with .{0,40}context"
+    r"|exceeds? the (?:model'?s )?(?:available )?context"
+)
+NO_CREDIT = (
+    *("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"),
+    *("exceeded_current_quota_error", "insufficient_credits", "1113"),  # the last two: Moonshot, Zhipu
+)
+CREDIT = re.compile(
+    r"(?i)credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|no credits? left"
+    r"|used all (?:of )?(?:its |your )?available credits"
+)
+DAILY = re.compile(r"(?i)\"quotaId\": \"[^\"]*PerDay")  # of Google, which states seconds to wait
 LONGEST_MESSAGE = 300
+# The HTTP status that a code in a body means, in small letters.
+STATUS = {
+    **dict.fromkeys(("invalid_request_error", "invalid_argument", "failed_precondition", "bad_request"), 400),
+    **dict.fromkeys(("authentication_error", "unauthenticated", "invalid_api_key", "unauthorized"), 401),
+    **dict.fromkeys(("billing_error", "payment_required", "insufficient_balance"), 402),
+    **dict.fromkeys(("permission_error", "permission_denied", "forbidden"), 403),
+    **dict.fromkeys(("not_found_error", "not_found", "model_not_found"), 404),
+    **dict.fromkeys(("timeout_error", "timeout", "deadline_exceeded", "request_timeout", "timed_out"), 504),
+    "request_too_large": 413,
+    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "rate_limit", "rate_limited"), 429),
+    **dict.fromkeys(("resource_exhausted", "too_many_requests", "throttling", "insufficient_quota"), 429),
+    **dict.fromkeys(("ratelimiterror", "throttling.ratequota", "rate_limit_reached", "requests_limit"), 429),
+    **dict.fromkeys(("api_error", "internal", "internal_error", "server_error", "internalservererror"), 500),
+    **dict.fromkeys(("network_error", "upstream_error", "provider_error", "bad_gateway"), 502),
+    **dict.fromkeys(("unavailable", "service_unavailable", "unavailable_error", "overloaded"), 503),
+    **dict.fromkeys(("engine_overloaded", "engine_overloaded_error", "model_overloaded"), 503),
+    **dict.fromkeys(("insufficient_system_resource", "resource_unavailable"), 503),
+    "overloaded_error": 529,
+}
+BUSY_CODES = (429, 503, 529)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An HTTP error of a provider: its status, the code it names, and its message in one line."""
+    """An error of a provider: its status, the code it names, and its message in one line."""
 
-    # `flagged` is set where a body, or the metadata in it, speaks of moderation.
+    # `status` is that of HTTP, or the one that the body names where that of HTTP is one of success or less
+    # precise; `http` is that of HTTP where it differs. `flagged` is set where a body, or the metadata in it,
+    # speaks of moderation; `daily` where a quota per day is used up.
 
     status: int
     code: str
     message: str
     flagged: bool = False
+    codes: tuple[str, ...] = ()
+    wait: float = 0.0
+    daily: bool = False
+    http: int = 0
 
     def __str__(self) -> str:
         """Return status and message."""
-        return f"HTTP {self.status}: {self.message}" if self.message else f"HTTP {self.status}"
+        status = f"HTTP {self.http} with error {self.status}" if self.http else f"HTTP {self.status}"
+        return f"{status}: {self.message}" if self.message else status
+
+    @property
+    def needs_credit(self) -> bool:
+        """Whether the account has no credit left; a quota that is renewed after a wait is none."""
+        if self.status == 402 or CREDIT.search(self.message):
+            return True
+        return not self.wait and any(code.lower() in NO_CREDIT for code in (self.code, *self.codes))
 
 
 def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence[str] = ()) -> Failure:
-    """Read the body of an HTTP error, whatever its form; keys in it are blanked out."""
+    """Read the body of an error, whatever its form; keys in it are blanked out."""
     parsed = content if isinstance(content, dict) else parse(content)
     if isinstance(parsed, list) and parsed:
         parsed = parsed[0]
-    error = parsed.get("error", parsed) if isinstance(parsed, dict) else parsed
-    if isinstance(error, dict):
-        code, message = (
-            error.get("code") or error.get("type") or "",
-            error.get("message") or error.get("detail"),
-        )
-    else:
-        code, message = "", error
-    if message is None:
+    error_field = error_in(parsed) if isinstance(parsed, dict) else None
+    error = parsed if error_field is None else error_field
+    message = message_of(error)
+    if not message and (parsed is None or parsed):
         message = content.decode(errors="replace") if isinstance(content, bytes) else json.dumps(content)
-    flagged = MODERATED.search(json.dumps(error)) is not None
+    codes = tuple(redact(code, secrets) for code in _codes(error, parsed))
+    words = [code for code in codes if not code.isdecimal()]
+    meaning = _meant_status(status, codes)
+    text = json.dumps(error, default=str)
     return Failure(
-        status,
-        redact(str(code), secrets),
-        redact(" ".join(str(message).split()), secrets)[:LONGEST_MESSAGE],
-        flagged,
+        meaning,
+        (words or list(codes) or [""])[0],
+        redact(" ".join(message.split()), secrets)[:LONGEST_MESSAGE] or "no reason given",
+        MODERATED.search(text) is not None,
+        codes,
+        stated_wait(parsed),
+        DAILY.search(text) is not None,
+        status if meaning != status else 0,
     )
+
+
+def _codes(error: Any, body: Any) -> list[str]:
+    """Return all codes of an error, the most precise first."""
+    places = [place for place in (error, body) if isinstance(place, dict)]
+    inner = [place["innererror"] for place in places if isinstance(place.get("innererror"), dict)]
+    codes = [
+        place.get(name) for place in [*places, *inner] for name in ("code", "type", "status", "error_type")
+    ]
+    return list(dict.fromkeys(str(code) for code in codes if isinstance(code, str | int) and code))
+
+
+def _meant_status(status: int, codes: Sequence[str]) -> int:
+    """Return the status that codes in a body mean, where that of HTTP says less."""
+    numbers = [int(code) for code in codes if code.isdecimal() and 400 <= int(code) < 600]
+    meaning = next(iter([*numbers, *(STATUS[code.lower()] for code in codes if code.lower() in STATUS)]), 0)
+    if status < 400:
+        return meaning or status
+    return meaning if meaning in BUSY_CODES and (status == 400 or status >= 500) else status
 
 
 def kind_of(failure: Failure) -> str:
     """Name the kind of a failure: ``TRANSIENT`` or ``FINAL`` of :mod:`conjury.inference.ledger.exchanges`."""
-    if failure.status == 413 or failure.code in TOO_LONG:
+    status = failure.status
+    if status == 413 or {failure.code, *failure.codes} & TOO_LONG:
         return "too_large"
-    if failure.status == 429:
+    if status in (400, 422) and LONG_PROMPT.search(failure.message):
+        return "too_large"
+    if status in (429, 498):
         return "rate_limit"
-    if failure.status in (408, 504):
+    if status in (408, 504):
         return "timeout"
-    if failure.status >= 500 or failure.status in (409, 425):
+    if status >= 500 or status in (409, 424, 425, 499) or status < 400:
         return "server"
     return "rejected"
 
 
 def is_filtered(failure: Failure) -> bool:
     """Whether the provider refused to answer because of what was asked, which is an answer."""
-    has_filter_code = failure.status in (400, 403, 422) and failure.code.lower() in FILTERED
-    return has_filter_code or (failure.status == 403 and failure.flagged)
+    filters = any(usual_reason(code) == FILTERED for code in (failure.code, *failure.codes))
+    has_filter_code = failure.status in (400, 403, 422) and filters
+    is_flagged_prompt = failure.status == 400 and failure.code == "invalid_prompt"
+    return has_filter_code or (failure.flagged and (failure.status == 403 or is_flagged_prompt))
 
 
 def filtered_completion(failure: Failure, model: str) -> bytes:
@@ -106,9 +181,14 @@ def common_error(
     # Where a request was `answered` before, key and model are known to be good: 403, 404 and 405 then concern
     # one request only. `key_variable` is empty where no key was sent.
     note = f" ({failure})"
-    if failure.code in NO_CREDIT or failure.status == 402:
+    if failure.needs_credit:
         return InputError(
             f"The account at {base_url} has no credit left{note}; add some, then run the same command again."
+        )
+    if failure.status == 429 and failure.daily:
+        return InputError(
+            f"The quota of a day at {base_url} is used up{note}; run the same command again tomorrow, or ask "
+            "the provider for a larger quota."
         )
     if failure.status == 401 and not key_variable:
         return InputError(
@@ -145,22 +225,6 @@ def redirect_error(base_url: str) -> InputError:
         f"{base_url} redirects to another address, where no text and no key is sent; name that address "
         "itself as base_url."
     )
-
-
-def fault_of_answer(content: bytes) -> str:
-    """State why ``content`` cannot be read as a chat completion; empty if it can."""
-    answer = parse(content)
-    if answer is None:
-        return "the answer is not complete JSON"
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    if not isinstance(choices, list):
-        return "the answer is not a chat completion"
-    if not choices:
-        return "the answer has no choices"
-    message = choices[0].get("message") if isinstance(choices[0], dict) else None
-    if not isinstance(message, dict) or not isinstance(message.get("content"), str | None):
-        return "the answer's choice has no message"
-    return ""
 
 
 def parse(content: bytes) -> Any:

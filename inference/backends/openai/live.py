@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ...errors import InputError, listed
 from ...ledger.exchanges import Attempt, Outcome, Request, resolve
-from ...tables.safe_text import mask_bytes, redact
+from ...tables.safe_text import redact
 from ..base import Recorder
 from ..endpoints import Endpoint, EndpointChoice, find_endpoint
 from ..providers import OPENAI
@@ -21,7 +21,7 @@ from .client import (
     CONNECT,
     NO_ANSWER,
     NO_CONNECTION,
-    PATIENT,
+    REPLY,
     VERSION,
     CollectionStopped,
     Pace,
@@ -34,15 +34,9 @@ from .client import (
     open_client,
     open_plain_client,
 )
-from .failures import (
-    common_error,
-    fault_of_answer,
-    filtered_completion,
-    is_filtered,
-    kind_of,
-    read_failure,
-    redirect_error,
-)
+from .failures import Failure, common_error, redirect_error
+from .replies import Reply
+from .waits import PATIENT
 
 
 def served_model(base_url: str, key_variable: str) -> str:
@@ -193,6 +187,7 @@ class _Run:
         client = open_client(
             backend.endpoint,
             self.pace,
+            model=backend.model,
             timeout=backend.timeout,
             max_retries=backend.max_retries,
             capped=self.recorder.capped,
@@ -262,36 +257,27 @@ class _Run:
             kind = "timeout" if attempts[-1].error.startswith(NO_ANSWER) else "connection"
             return _failed_outcome(request, attempts, kind, attempts[-1].error)
         self.reached = True
-        content = mask_bytes(response.content, self._endpoint.secrets)
-        if response.status_code >= 300:
-            return self._refused(request, attempts, response.status_code, content)
+        reply: Reply
+        reply, content = response.extensions[REPLY]
+        failure = reply.failure
+        fatal = None if failure is None else self._common_error(failure)
+        if fatal is not None:
+            raise fatal
         seconds = response.elapsed.total_seconds()
-        fault = fault_of_answer(content)
-        if not fault:
-            return Outcome(request.key, content, seconds=seconds, attempts=tuple(attempts))
-        attempts.append(Attempt(response.status_code, fault, seconds, billed=True))
-        return _failed_outcome(request, attempts, "invalid_response", fault, refused_body=content)
+        return reply.outcome(request.key, content, attempts=attempts, seconds=seconds)
 
     @property
     def _endpoint(self) -> Endpoint:
         return self.backend.endpoint
 
-    def _refused(self, request: Request, attempts: list[Attempt], status: int, content: bytes) -> Outcome:
-        failure = read_failure(status, content, self._endpoint.secrets)
-        if is_filtered(failure):
-            last = attempts.pop()
-            answer = filtered_completion(failure, self.backend.model)
-            return Outcome(request.key, answer, seconds=last.seconds, attempts=tuple(attempts))
-        fatal = common_error(
+    def _common_error(self, failure: Failure) -> InputError | None:
+        return common_error(
             failure,
             model=self.backend.model,
             base_url=self._endpoint.base_url,
             key_variable=self._endpoint.key_variable if self._endpoint.key else "",
             answered=self.backend.answered,
         )
-        if fatal is not None:
-            raise fatal
-        return _failed_outcome(request, attempts, kind_of(failure), str(failure), refused_body=content)
 
     def _unreachable(self, request: Request, attempts: list[Attempt], failure: Exception) -> Outcome:
         error = attempts[-1].error

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from ...ledger.exchanges import Outcome, Request, resolve
-from ..batches.shards import LineFormat, Media, answered, failed
-from .failures import filtered_completion, is_filtered, kind_of, read_failure
+from ..batches.shards import LineFormat, Media, failed, settled
+from .failures import kind_of, read_failure
 
 ENDPOINT = "/v1/chat/completions"
 ENDED_EARLY = {"batch_expired": "expired", "batch_cancelled": "cancelled", "request_timeout": "timeout"}
@@ -29,16 +30,13 @@ def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
     )
     if not isinstance(response, dict):
         failure = read_failure(0, error_body)
-        return failed(key, failure, ENDED_EARLY.get(failure.code, "server"), shard)
+        kind = kind_of(failure) if failure.status else "server"
+        failure = replace(failure, status=0)  # no exchange over HTTP is known
+        return failed(key, failure, ENDED_EARLY.get(failure.code, kind), shard)
     status, answer = response.get("status_code"), response.get("body")
-    if status == 200:
-        return answered(key, json.dumps(answer, separators=(",", ":")).encode(), shard)
-    failure = read_failure(
-        status if isinstance(status, int) else 0, answer if isinstance(answer, dict) else error_body
-    )
-    if is_filtered(failure):
-        return Outcome(key, body=filtered_completion(failure, ""), batch=shard)
-    return failed(key, failure, kind_of(failure) if failure.status else "server", shard)
+    body = answer if status == 200 or (isinstance(answer, dict) and answer) else error_body
+    content = json.dumps(body, separators=(",", ":")).encode()
+    return settled(key, status if isinstance(status, int) and status else 500, content, shard)
 
 
 LINES = LineFormat("custom_id", _line, _key, _outcome)

@@ -311,7 +311,9 @@ def _text_with_reasoning(body: Any, read: Answer) -> str:
     except (LookupError, TypeError):
         return read.text
     content = message.get("content") if isinstance(message, dict) else None
-    return content if isinstance(content, str) else read.text
+    if isinstance(content, str) and content.strip():
+        return content
+    return "\n\n".join(filter(None, (read.reasoning, read.text)))
 
 
 def _chosen_positions(judged: pd.DataFrame, collection: Collection) -> tuple[str, ...]:

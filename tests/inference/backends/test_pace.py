@@ -10,9 +10,10 @@ import pytest
 
 pytest.importorskip("openai")
 
-from conjury.inference.backends.openai import client
-from conjury.inference.backends.openai.client import CollectionStopped, Pace, asked_wait, next_limit
+from conjury.inference.backends.openai import client, waits
+from conjury.inference.backends.openai.client import CollectionStopped, Pace, next_limit
 from conjury.inference.backends.openai.live import OpenAIBackend
+from conjury.inference.backends.openai.waits import asked_wait
 
 
 def _settle(limit: float, capacity: int, rounds: int) -> list[float]:
@@ -124,7 +125,7 @@ def test_those_who_wait_are_turned_away_at_the_end():
 
 
 def test_waits_are_read_in_every_form_that_providers_use(monkeypatch):
-    monkeypatch.setattr(client, "time", SimpleNamespace(time=lambda: 1000.0))
+    monkeypatch.setattr(waits, "time", SimpleNamespace(time=lambda: 1000.0))
     assert asked_wait(429, {"retry-after": formatdate(1030)}) == 30
     assert asked_wait(429, {"retry-after": formatdate(970)}) == 0
     assert asked_wait(429, {"retry-after-ms": "1500", "retry-after": "9"}) == 1.5

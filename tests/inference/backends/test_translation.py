@@ -23,11 +23,11 @@ from conjury.inference.backends.anthropic.anthropic_lines import (
 from conjury.inference.backends.batches.shards import LineTally, outcomes_of
 from conjury.inference.backends.google.gemini_lines import LINES as GOOGLE
 from conjury.inference.backends.google.gemini_lines import content_completion, content_request
-from conjury.inference.backends.openai.failures import fault_of_answer
+from conjury.inference.backends.openai.replies import read_reply
 from conjury.inference.collecting.prices import stated_tokens
 from conjury.inference.errors import InputError
 from conjury.inference.ledger.exchanges import FINAL, TRANSIENT, Request, request_key
-from conjury.inference.parsing.spec import read_completion
+from conjury.inference.parsing import read_completion
 from conjury.inference.requests.building import answer_schema
 from conjury.inference.study.asking import MAX_TOKENS, Choice, Ratings, Scale
 
@@ -174,7 +174,9 @@ def test_whatever_comes_is_kept_whole_and_read_without_an_error(provider, data):
     assert answer["original"] == original
     read = read_completion(answer)
     assert isinstance(read.text, str)
-    assert fault_of_answer(content) in ("", "the answer has no choices")
+    reply = read_reply(200, {}, content)
+    assert reply.error == read.error
+    assert (reply.body == content) == (reply.kind == "")
     stated_tokens(answer)
 
 
@@ -207,7 +209,7 @@ def test_a_message_is_read_without_its_thoughts(reason, finish):
     answer = read_completion(json.loads(message_completion({**MESSAGE, "stop_reason": reason})))
     assert (answer.text, answer.finish_reason, answer.model) == ("A", finish, "claude-x")
     assert (answer.prompt_tokens, answer.completion_tokens) == (7, 4)
-    assert answer.filtered == (reason == "refusal")
+    assert (answer.ending == "content_filter") == (reason == "refusal")
 
 
 BLOCKED = ("SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY")
@@ -220,7 +222,7 @@ BLOCKED = ("SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "I
 def test_an_answer_of_google_ends_for_the_reason_that_is_stated(reason, finish):
     candidate = {"content": {"parts": [{"text": "A"}]}, "finishReason": reason}
     answer = read_completion(json.loads(content_completion({"candidates": [candidate]})))
-    assert (answer.finish_reason, answer.filtered) == (finish, finish == "content_filter")
+    assert answer.ending == finish
 
 
 @pytest.mark.parametrize("code", [[1], {}, None, "3", True, 3.0, 10**9, -1])

@@ -56,7 +56,12 @@ def test_a_completion_tells_its_model_and_its_tokens_and_joins_its_parts():
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"error": {"message": "no"}}, {"choices": None}, {"choices": "A"}, [], "A"], ids=repr
+    "body",
+    [
+        *({}, {"error": {"message": "no"}}, {"choices": None}, {"choices": "A"}, {"choices": []}, [], "A"),
+        *({"choices": [choice]} for choice in (None, {}, {"message": None})),
+    ],
+    ids=repr,
 )
 def test_a_body_that_is_no_completion_is_an_error(body):
     assert first(body).status == "error"

@@ -64,3 +64,17 @@ def test_readings_of_tokens_name_their_rule_order_mean_status_and_what_is_lackin
 def test_a_first_token_that_the_text_belies_is_not_read(text, rule):
     reading = read_answer(Answer(text, tokens=MOSTLY_A), CHOICE, {}, rule)[0]
     assert (reading.value, reading.status) == (None, "unparsed")
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "form", "expected"),
+    [pytest.param(*row, id=name) for name, *row in cases(__file__, "short_lists")],
+)
+def test_where_few_tokens_are_listed_the_probability_is_a_bound_and_not_one(text, given, form, expected):
+    reading = read_answer(Answer(text, tokens=tokens(given)), FORMS[form], {})[0]
+    assert (reading.value, reading.probability) == (expected[0], pytest.approx(expected[1]))
+    assert ("the probability is a bound" in reading.note) == expected[2]
+    assert (reading.outside is None, reading.expected is None) == (
+        expected[2],
+        expected[2] or form != "ratings",
+    )

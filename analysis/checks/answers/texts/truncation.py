@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import counted
+from conjury.inference.parsing.finish_reasons import CUT, usual_reason
 from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
@@ -41,7 +42,7 @@ def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) 
     )
     tokens = _numbers(answered, "completion_tokens")
     ended = (
-        as_text(answered["finish_reason"]).eq("length").fillna(False).to_numpy(dtype=bool)
+        as_text(answered["finish_reason"]).fillna("").map(usual_reason).eq(CUT).to_numpy(dtype=bool)
         if "finish_reason" in answered
         else np.zeros(len(answered), dtype=bool)
     )
