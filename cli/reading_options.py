@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,8 +24,8 @@ def about_reading(*names: str, text: str) -> Any:
 
 
 @dataclass(frozen=True)
-class TableOptions:
-    """What a user states about a file."""
+class FileReadingOptions:
+    """What a user states about a file, of whatever it is."""
 
     missing: Annotated[
         list[str] | None,
@@ -37,26 +37,18 @@ class TableOptions:
             "--levels",
             "--classes",
             text="All labels in their order, as low,middle,high, or of one column, as "
-            "COLUMN=low,middle,high; can be repeated.",
+            "COLUMN=low,middle,high, or a JSON file of them; can be repeated.",
         ),
     ] = None
     relabel: Annotated[
         list[str] | None,
         about_reading("--relabel", text="A text and the label that it means, as yes=1; can be repeated."),
     ] = None
-    scale: Annotated[
-        str | None,
-        about_reading("--scale", text="nominal, ordinal or interval; by default what the answers look like."),
-    ] = None
     where: Annotated[
         list[str] | None, about_reading("--where", text="Only rows with COLUMN=VALUE; can be repeated.")
     ] = None
     exclude: Annotated[
         list[str] | None, about_reading("--exclude", text="No rows with COLUMN=VALUE; can be repeated.")
-    ] = None
-    id: Annotated[
-        str | None,
-        about_reading("--id", text="Column of items; those with several rows form a cluster. Else guessed."),
     ] = None
     form: Annotated[
         str | None, about_reading("--format", text="Kind of file, such as csv or excel; else recognised.")
@@ -91,18 +83,39 @@ class TableOptions:
             missing=tuple(self.missing or ()),
             levels=read_levels(self.levels or ()),
             relabel=read_pairs("--relabel", self.relabel),
-            scale=self.scale,
             where=read_pairs("--where", self.where),
             exclude=read_pairs("--exclude", self.exclude),
-            id=self.id,
             strict=self.strict,
         )
+
+
+@dataclass(frozen=True)
+class TableOptions(FileReadingOptions):
+    """What a user states about a file of answers."""
+
+    scale: Annotated[
+        str | None,
+        about_reading("--scale", text="nominal, ordinal or interval; by default what the answers look like."),
+    ] = None
+    id: Annotated[
+        str | None,
+        about_reading("--id", text="Column of items; those with several rows form a cluster. Else guessed."),
+    ] = None
+
+    def rules(self) -> ReadingRules:
+        """As functions of Python take them."""
+        return replace(super().rules(), scale=self.scale, id=self.id)
 
 
 def read_levels(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Labels in their order by column; those of all answers under the empty name."""
     levels: dict[str, tuple[str, ...]] = {}
     for text in texts:
+        if text.lower().endswith(".json") and not {"=", ","} & {*text}:
+            from conjury.inference.tables.columns import load_levels
+
+            levels |= {name: tuple(labels) for name, labels in load_levels(text).items()}
+            continue
         column, equals, names = text.rpartition("=")
         labels = tuple(name.strip() for name in names.split(",") if name.strip())
         if len(labels) < 2 or (equals and not column):

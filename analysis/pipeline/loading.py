@@ -29,6 +29,7 @@ from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
+from conjury.inference.tables.reading.containers import STANDARD_INPUT
 from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.schema import PROBABILITY
 
@@ -57,7 +58,6 @@ class FileSelection:
 
     renames: Mapping[str, str] = field(default_factory=dict)
     rules: ReadingRules = field(default_factory=ReadingRules)
-    levels: Path | None = None
     judge: str | None = None
     prompt: str | None = None
 
@@ -241,7 +241,7 @@ def _choices_with_facets(study: Study, data: Sequence[Path], selection: FileSele
     """The main choices with their facets, where the study has an instrument."""
     if study.instrument is None:
         return None
-    named: dict[str, Any] = {"levels": selection.levels, "renames": selection.renames, "ordinary": False}
+    named: dict[str, Any] = {"renames": selection.renames, "rules": selection.rules, "ordinary": False}
     tables = {str(file): load_choices(study, file, **named) for file in data}
     return name_or_select(stack_choices(study, tables), selection.judge, selection.prompt)
 
@@ -254,16 +254,16 @@ def _read_variant(
     excluded: list[pd.DataFrame] | None = None,
 ) -> tuple[pd.DataFrame, list[SourceFile], list[str]]:
     """Read the files of one variant and keep the selected rows, with how many these are of each file."""
-    _refuse_duplicate_files(files)
+    _check_files(files)
     assumed: dict[str, list[str]] = {str(file): [] for file in files}
     tables = {
         str(file): load_choices(
             study,
             file,
-            levels=selection.levels,
             renames=selection.renames,
             notes=assumed[str(file)],
             excluded=excluded,
+            rules=selection.rules,
         )
         for file in files
     }
@@ -302,7 +302,7 @@ def read_judgments_of(
 ) -> LoadedStudy:
     """Read judgments of one or several files, the items beside them, and true values of a simulation."""
     selection = selection or FileSelection()
-    _refuse_duplicate_files(data)
+    _check_files(data)
     notes: list[str] = []
     tables = {
         str(file): load_judgments(
@@ -346,16 +346,18 @@ def _items(data: Sequence[Path], study: ItemStudy | None, items_path: Path | Non
     return read_table(study.file(study.items), "items") if study is not None else None
 
 
-def _refuse_duplicate_files(files: Sequence[Path]) -> None:
+def _check_files(files: Sequence[Path]) -> None:
     twice = next((file for at, file in enumerate(files) if file in files[:at]), None)
     if twice is not None:
         raise InputError(f"{twice} is named twice; name each file once.")
+    if any(str(file) == STANDARD_INPUT for file in files):
+        raise InputError("Results record the checksum of their data: save standard input to a file first.")
 
 
 def stored_choices(study: Study, results: Path, selection: FileSelection) -> LoadedStudy:
     """The main choices of a results folder."""
-    if selection.levels is not None or selection.renames:
-        raise InputError("--levels and --rename apply to the columns of a file; give it by --data.")
+    if selection.renames or selection.rules != ReadingRules():
+        raise InputError("--rename and options on how a file is read apply to a file; give it by --data.")
     choices = select_rows(ResultsFolder(results).choices(), selection.judge, selection.prompt)
     return LoadedStudy(study, {CHOICES: choices})
 

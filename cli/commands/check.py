@@ -16,11 +16,13 @@ from conjury.inference.readers.formats import PROGRAMS
 
 from ..options import grouped, read_pairs, refuse_typed
 from ..printing import console, draw_figures, print_blocks, save_figures, show_steps
+from ..reading_options import FileReadingOptions
 
 if TYPE_CHECKING:
     from conjury.analysis.checks import Check
     from conjury.analysis.checks.output.check_findings import Findings
     from conjury.inference.readers.collected import CollectedData
+    from conjury.inference.tables.reading import ReadingRules
 
 OUTPUTS = ("text", "json", "sarif")
 LIMITS = ("warning", "error")
@@ -55,6 +57,13 @@ class ReadingOptions:
     item: Annotated[str | None, typer.Option(help="With --format: column of the item.")] = None
     judge: Annotated[str | None, typer.Option(help="With --format: column of the judge.")] = None
     people: Annotated[bool, typer.Option("--people", help="With --format: all judges are people.")] = False
+
+
+@dataclass(frozen=True)
+class CheckedFiles(FileReadingOptions):
+    """What a user states about tables of answers; --format names the program of an export."""
+
+    form: str | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,9 @@ class CheckOutput:
 
 
 @grouped
-def check(what: What, reading: ReadingOptions, choosing: CheckSelection, writing: CheckOutput) -> None:
+def check(
+    what: What, reading: ReadingOptions, choosing: CheckSelection, writing: CheckOutput, files: CheckedFiles
+) -> None:
     """Check what was collected: design, people, answers, files and provenance.
 
     Exit code 0: no finding at or above --fail-on; 1: at least one; 2: the input cannot be read.
@@ -115,7 +126,7 @@ def check(what: What, reading: ReadingOptions, choosing: CheckSelection, writing
         load_checks(file)
     selected = None if choosing.select is None else pick_codes(_listed(choosing.select), "--select")
     ignore = dict.fromkeys(pick_codes(_listed(choosing.ignore), "--ignore"), TYPED) if choosing.ignore else {}
-    collected = _read(what, reading)
+    collected = _read(what, reading, files.rules())
     _refuse_filters(collected, choosing)
     with show_steps(len(pick_codes(selected))) as step:
         checks = run_checks(
@@ -151,13 +162,13 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _read(what: list[str], reading: ReadingOptions) -> CollectedData:
+def _read(what: list[str], reading: ReadingOptions, rules: ReadingRules) -> CollectedData:
     from conjury.inference.readers.collected import read_collected
 
     columns = ("ratings", "value", "dimension", "item", "judge", "people")
     if reading.form is None:
         refuse_typed("applies to exports only; add --format, or omit it.", reading, only=columns)
-        return read_collected(what, reading.study)
+        return read_collected(what, reading.study, rules)
     if len(what) > 1:
         raise InputError("--format takes one export; name one file.")
     from conjury.inference.inference_wings import WINGS
@@ -174,6 +185,7 @@ def _read(what: list[str], reading: ReadingOptions) -> CollectedData:
         item=reading.item,
         judge=reading.judge,
         people=reading.people,
+        reading=rules,
     )
     return exported
 

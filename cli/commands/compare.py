@@ -11,8 +11,9 @@ import typer
 from conjury.inference.errors import InputError
 
 from ..automation import record
-from ..options import Alpha, LevelsFile, Renames, ResultsPath, StudyName, grouped, read_pairs
+from ..options import Alpha, Renames, ResultsPath, StudyName, grouped, read_pairs
 from ..printing import console
+from ..reading_options import FileReadingOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,6 @@ class ChoiceSelection:
     ] = None
     judge: Annotated[str | None, typer.Option(help="Judge; by default the first.")] = None
     prompt: Annotated[str | None, typer.Option(help="Prompt; by default the first.")] = None
-    levels: LevelsFile = None
     rename: Renames = None
 
 
@@ -47,7 +47,9 @@ class Comparing:
 
 
 @grouped
-def compare(study: StudyName, choices: ChoiceSelection, comparing: Comparing) -> None:
+def compare(
+    study: StudyName, choices: ChoiceSelection, comparing: Comparing, reading: FileReadingOptions
+) -> None:
     """Run one analysis with several engines and write their differences to the results folder."""
     from conjury.analysis.pipeline.conjoint_steps import groups
     from conjury.analysis.pipeline.engine_comparison import compare_engines
@@ -58,7 +60,7 @@ def compare(study: StudyName, choices: ChoiceSelection, comparing: Comparing) ->
 
     loaded_study = load_study(study)
     folder = ResultsFolder(choices.results)
-    loaded, source = load_choices_of(loaded_study, choices)
+    loaded, source = load_choices_of(loaded_study, choices, reading)
     group = next(groups(loaded.variants), None)
     if group is None:
         raise InputError("The choices contain only repeated tasks, so no estimates can be compared.")
@@ -85,13 +87,15 @@ def compare(study: StudyName, choices: ChoiceSelection, comparing: Comparing) ->
     )
 
 
-def load_choices_of(study: Study, choices: ChoiceSelection) -> tuple[LoadedStudy, dict[str, object]]:
+def load_choices_of(
+    study: Study, choices: ChoiceSelection, reading: FileReadingOptions
+) -> tuple[LoadedStudy, dict[str, object]]:
     """Read choices from a file, or those of a folder, with what manifests record of them."""
     from conjury.analysis.pipeline.loading import FileSelection, read_choices_of, stored_choices
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     renames = read_pairs("--rename", choices.rename)
-    selection = FileSelection(renames, levels=choices.levels, judge=choices.judge, prompt=choices.prompt)
+    selection = FileSelection(renames, reading.rules(), judge=choices.judge, prompt=choices.prompt)
     if choices.data is not None:
         loaded = read_choices_of(study, [choices.data], None, selection)
         return loaded, loaded.source()

@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError, counted, did_you_mean
 from ..automation import record
 from ..options import StudyName, grouped
 from ..printing import console, draw_figures, print_blocks, save_figures, show_steps
+from ..reading_options import FileReadingOptions
 from .compare import ChoiceSelection, load_choices_of
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ class CheckingOptions:
 
 
 @grouped
-def diagnose(study: StudyName, choices: CheckedChoices, checking: CheckingOptions) -> None:
+def diagnose(
+    study: StudyName, choices: CheckedChoices, checking: CheckingOptions, reading: FileReadingOptions
+) -> None:
     """Check a conjoint's choices; add standard errors, reliability and detectable effects to the results."""
     from conjury.analysis.checks.check_runner import OF_CONJOINTS
     from conjury.analysis.checks.check_runner import diagnose as run_checks
@@ -71,7 +74,7 @@ def diagnose(study: StudyName, choices: CheckedChoices, checking: CheckingOption
             f"{choices.results} contains no results (manifest.json is missing); run `conjury fit` first, or "
             "name the choices with --data."
         )
-    loaded, source = load_choices_of(loaded_study, choices)
+    loaded, source = load_choices_of(loaded_study, choices, reading)
     rows = loaded.variants[""]
     _check_filters(rows, checking.filter)
     with show_steps(len(OF_CONJOINTS)) as step:

@@ -12,8 +12,9 @@ from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.limits import DRAWS
 
 from ..automation import record
-from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, read_pairs, refuse_typed
+from ..options import Alpha, Renames, StudyName, at_most, grouped, read_pairs, refuse_typed
 from ..printing import console, print_notes, print_place, show_steps
+from ..reading_options import FileReadingOptions
 
 if TYPE_CHECKING:
     from conjury.analysis.correction.correction_methods import CovariateAdjustment, PredictThenDebias
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 
 Data = Annotated[
     list[Path],
-    typer.Option("--data", help="Tidy choices table: .parquet, .csv or .csv.gz; repeat it to stack several."),
+    typer.Option(
+        "--data", help="Table of answers, in any format of `conjury read`; repeat to stack several."
+    ),
 ]
 
 CORRECTIONS = ("ppi", "covariate")
-OF_CONJOINT = ("variant", "levels", "id", "vcov", "outcome", "judge", "prompt", "engine", "interval")
+OF_CONJOINT = ("variant", "id", "vcov", "outcome", "judge", "prompt", "engine", "interval")
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,6 @@ class FitFiles:
     variant: Annotated[
         list[str] | None, typer.Option(help="A second version of the data as NAME=FILE; can be repeated.")
     ] = None
-    levels: LevelsFile = None
     rename: Renames = None
     judge: Annotated[
         str | None,
@@ -139,7 +141,12 @@ class CorrectionOptions:
 
 @grouped
 def fit(
-    study: StudyName, data: Data, files: FitFiles, fitting: EstimationOptions, correcting: CorrectionOptions
+    study: StudyName,
+    data: Data,
+    files: FitFiles,
+    fitting: EstimationOptions,
+    correcting: CorrectionOptions,
+    reading: FileReadingOptions,
 ) -> None:
     """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
     from conjury.analysis.pipeline.fitting import add_notes, fit_manifest, work_of, write_fit
@@ -150,11 +157,11 @@ def fit(
     from ..printing import draw_figures
 
     loaded_study = load_any_study(study)
-    _refuse_stray(loaded_study, files, fitting, correcting)
+    _refuse_stray(loaded_study, files, fitting, correcting, reading)
     settings = vars(fitting) | {"id": tuple(fitting.id or ()), "correct": correcting.method}
     outcome = settings.pop("outcome")
     options = FitOptions(**settings)
-    loaded = _load(loaded_study, data, files).about(outcome)
+    loaded = _load(loaded_study, data, files, reading).about(outcome)
     loaded.require("--id", options.id)
     work = work_of(loaded, options, files.gold, files.reading or ())
     _print_plan(work)
@@ -175,7 +182,11 @@ def fit(
 
 
 def _refuse_stray(
-    study: Study | ItemStudy, files: FitFiles, fitting: EstimationOptions, correcting: CorrectionOptions
+    study: Study | ItemStudy,
+    files: FitFiles,
+    fitting: EstimationOptions,
+    correcting: CorrectionOptions,
+    reading: FileReadingOptions,
 ) -> None:
     """Refuse options that the kind of study does not take."""
     from conjury.analysis.pipeline.fitting import has_gold
@@ -195,6 +206,7 @@ def _refuse_stray(
         return
     reason = f"applies to conjoint studies, and {study.name} is a study of items; omit it."
     refuse_typed(reason, files, fitting, only=OF_CONJOINT)
+    refuse_typed(f"does not apply to {study.name}, whose labels are in its file.", reading, only=("levels",))
     if correcting.correct not in (None, "ppi"):
         raise InputError(
             f"--correct {correcting.correct} applies to conjoint studies, and {study.name} is a study of "
@@ -206,15 +218,17 @@ def _refuse_stray(
         )
 
 
-def _load(study: Study | ItemStudy, data: list[Path], files: FitFiles) -> LoadedStudy:
+def _load(
+    study: Study | ItemStudy, data: list[Path], files: FitFiles, reading: FileReadingOptions
+) -> LoadedStudy:
     from conjury.analysis.pipeline.loading import FileSelection, read_choices_of, read_judgments_of
     from conjury.inference.study.models import ItemStudy
 
     renames = read_pairs("--rename", files.rename)
     if isinstance(study, ItemStudy):
-        return read_judgments_of(study, data, files.items, FileSelection(renames))
+        return read_judgments_of(study, data, files.items, FileSelection(renames, reading.rules()))
     variants = {name: Path(file) for name, file in read_pairs("--variant", files.variant).items()}
-    selection = FileSelection(renames, levels=files.levels, judge=files.judge, prompt=files.prompt)
+    selection = FileSelection(renames, reading.rules(), judge=files.judge, prompt=files.prompt)
     return read_choices_of(study, data, variants, selection)
 
 

@@ -12,6 +12,7 @@ from ..readers.collected import CollectedData, with_study
 from ..readers.formats import CHOICES, JOINED, find_format
 from ..readers.prepare import as_of_study
 from ..study.models import ItemStudy, Study
+from ..tables.reading.reading_rules import ReadingRules
 from .exclusion_rules import Rules
 from .rating_columns import Layout
 
@@ -27,13 +28,15 @@ def read_export(
     item: str | None = None,
     judge: str | None = None,
     people: bool = False,
+    reading: ReadingRules | None = None,
 ) -> CollectedData:
     """Read an export by its format, as `conjury import` does with the same options."""
+    rules = Rules(reading=reading or ReadingRules())
     export_format = find_format(form, with_ratings=bool(ratings or value))
     if export_format.content == JOINED:
         raise InputError(f"--format {form} contains no answers; import it with `conjury import`, then check.")
     if export_format.content == CHOICES:
-        survey = export_format.load()(path)
+        survey = export_format.load()(path, rules=rules)
         choices, of_excluded = without_excluded(survey.choices)
         choices, notes = choices.reset_index(drop=True), [*survey.notes, *of_excluded]
         if isinstance(study, Study):
@@ -50,6 +53,6 @@ def read_export(
         people=people,
     )
     id: dict[str, Any] = {"id": "ResponseId"} if "id" in export_format.options else {}
-    imported = export_format.load()(path, layout=layout, rules=Rules(), **export_format.fixed, **id)
+    imported = export_format.load()(path, layout=layout, rules=rules, **export_format.fixed, **id)
     files = {"judgments": Path(path)}
     return with_study(CollectedData(judgments=imported.judgments, files=files, notes=imported.notes), study)

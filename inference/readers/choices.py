@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -11,9 +12,20 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean
 from ..tables.columns import Levels, coerce, refuse, resolve_levels
-from ..tables.files import load
+from ..tables.files import infer_levels
 from ..tables.frames import any_frame
+from ..tables.reading.account import AccountEntry
+from ..tables.reading.reading_rules import ReadingRules
+from ..tables.reading.table_reading import TableReading, read, select_rows
 from ..tables.schema import POSITIONS, TABLES, require_columns, validate
+from .choice_cells import (
+    name_choices,
+    name_levels,
+    name_positions,
+    plain_column,
+    relabel_cells,
+    require_columns_of_levels,
+)
 
 __all__ = ["choices_from_tidy", "cj_tidy"]
 
@@ -25,37 +37,98 @@ MANY_JUDGES, FEW_PAIRS = 10, 50  # more judges with fewer pairs each than this l
 def read_choices(
     path: str | Path,
     attributes: Levels,
-    levels: Levels | str | Path | None = None,
+    levels: Levels | None = None,
     aliases: Mapping[str, str] | None = None,
     usual_names: Mapping[str, str] | None = None,
     judge_kinds: Mapping[str, str] | None = None,
     notes: list[str] | None = None,
+    labels: Levels | None = None,
+    rules: ReadingRules | None = None,
+    numbers: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Read a tidy table of forced choices, one row per judge, pair and profile."""
+    """Read a tidy table of forced choices in any format, one row per judge, pair and profile."""
     # Absent columns are filled in: `judge_kind` is human where `task` numbers a respondent's tasks, `status`
-    # is missing where `chosen` is empty. `notes` receives what was assumed.
+    # is missing where `chosen` is empty. `labels` are those of the levels of attributes, `numbers` columns of
+    # numbers that the caller checks. `notes` receives what was assumed.
     notes = [] if notes is None else notes
-    aliases, usual_names, source = aliases or {}, usual_names or {}, str(path)
+    rules, aliases, usual_names, source = rules or ReadingRules(), aliases or {}, usual_names or {}, str(path)
+    require_columns_of_levels(rules)
     fields = TABLES["choices"]
     kinds = {name: field.kind for name, field in fields.items()} | {"origin": "string", "panel": "string"}
-    study = {
-        **attributes,
-        **{alias: attributes[column] for alias, column in aliases.items() if column in attributes},
-    }
-    kinds |= {
-        alias: kinds[column] for alias, column in [*usual_names.items(), *aliases.items()] if column in kinds
-    }
-    raw = load(path, {**resolve_levels(path, levels), **study}, kinds, notes=notes)
+    kinds |= dict.fromkeys(numbers, "number")
+    further = {**resolve_levels(path, levels), **rules.levels}
+    table = _read_file(path, kinds, {**further, **attributes}, {**usual_names, **aliases}, rules)
+    raw = table.frame
     names = {*raw.columns, *aliases.values()}
     usual = {alias: column for alias, column in usual_names.items() if alias in raw and column not in names}
     frame = _rename(raw, {**usual, **aliases}, source)
+    renamed = {*usual.values(), *aliases.values()}
+    frame, entries = select_rows(frame, rules.conditions_on(renamed, only=True), source)
     require_columns(frame, ["pair_id", "position", "chosen", *attributes], source, "--rename")
-    if frame.empty:
-        raise InputError(f"{source}: the table has no rows; write one row for each profile shown.")
-    filled = _fill(frame, source, judge_kinds or {}, notes)
+    frame, of_cells = _cells_of_study(
+        frame, attributes, {**further, **attributes}, labels or {}, rules, source
+    )
+    file = Path(table.source).name
+    notes += [f"{file}: {note}" for note in table.account.adding([*entries, *of_cells]).notes()]
+    inferred: list[str] = []
+    if table.form not in ("parquet", "arrow"):
+        infer_levels(frame, file, {*further, *attributes, *kinds, *usual, *aliases}, inferred)
+    assumed: list[str] = []
+    filled = _fill(frame, source, judge_kinds or {}, assumed)
+    for guesses, remedy in ((inferred, "state it with --levels COLUMN=first,second"), (assumed, "add it")):
+        if guesses and rules.strict:
+            raise InputError(
+                f"{guesses[0].rstrip('.')}, which is a guess, and --strict allows none; {remedy}."
+            )
+        notes += guesses
     valid = validate(filled, "choices", source)
     declared = [*fields, *attributes]
     return valid[[*declared, *(name for name in valid if name not in declared)]]
+
+
+def _read_file(
+    path: str | Path,
+    kinds: Mapping[str, str],
+    levels: Levels,
+    aliases: Mapping[str, str],
+    rules: ReadingRules,
+) -> TableReading:
+    """The table of a file, with columns of text as text, and its account."""
+    column_of = {**aliases, **{name: name for name in {*kinds, *levels}}}
+    of_text = {*levels, *(name for name, kind in kinds.items() if kind in ("string", "label"))}
+    texts = [name for name, column in column_of.items() if column in of_text]
+    stated_levels = {name: levels[column] for name, column in column_of.items() if column in levels}
+    options = rules.conditions_on({*aliases.values()}, only=False)
+    options = replace(options, levels={**stated_levels, **rules.levels}, relabel={})
+    table = read(path, options, texts=texts)
+    columns = {str(name): plain_column(column, table.form) for name, column in table.frame.items()}
+    return replace(table, frame=pd.DataFrame(columns, index=table.frame.index))
+
+
+def _cells_of_study(
+    frame: pd.DataFrame,
+    attributes: Levels,
+    levels: Levels,
+    labels: Levels,
+    rules: ReadingRules,
+    source: str,
+) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """Positions, choices and levels as studies have them, and what was assumed about them."""
+    frame = relabel_cells(frame, ["chosen", *attributes], rules.relabel, source)
+    positions, entries = name_positions(frame["position"], source)
+    frame = frame.assign(position=positions)
+    choices, of_choices = name_choices(frame, rules, source)
+    columns = {"chosen": choices}
+    entries += of_choices
+    for name, ids in levels.items():
+        if name not in frame:
+            continue
+        column = frame[name]
+        if name in attributes:
+            column, of_levels = name_levels(column, ids, labels.get(name, ids))
+            entries += of_levels
+        columns[name] = coerce(column, "label", source, ids)
+    return frame.assign(**columns), entries
 
 
 def _refuse_respondents(frame: pd.DataFrame, source: str) -> None:

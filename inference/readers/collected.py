@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,9 +14,10 @@ from ..ledger import Ledger
 from ..study.load import list_studies, load_any_study
 from ..study.models import ItemStudy, Study
 from ..tables.columns import companion, responses_beside, split_occasion
-from ..tables.files import load, read_table
-from ..tables.limits import parse_json, read_text
+from ..tables.files import SUFFIXES, read_table
 from ..tables.manifest_fields import read_manifest
+from ..tables.reading.reading_rules import ReadingRules
+from ..tables.reading.table_reading import read
 from ..tables.schema import TABLES, validate
 from .aliases import rename_columns
 from .judgments import load_judgments, read_labels, stack_judgments
@@ -26,7 +26,6 @@ from .prepare import load_choices, stack_choices
 ROLES = ("choices", "judgments", "responses", "items", "labels", "respondents")
 BESIDE = ("items", "labels")  # companions of a table of answers, besides responses
 OPTIONS = ("model", "temperature", "top_p", "seed", "max_tokens")  # of requests as they are sent
-LINES = (".jsonl", ".ndjson")
 REQUESTS = {
     **dict.fromkeys(("request_key", "judge_id", "prompt_id", "item_id", "task_id"), "string"),
     "sample": "Int64",
@@ -72,6 +71,13 @@ class _Places:
     profiles: Path | None = None
     study: Study | ItemStudy | None = None
     notes: list[str] = field(default_factory=list)
+    rules: ReadingRules = field(default_factory=ReadingRules)
+
+    @property
+    def forms(self) -> ReadingRules:
+        """What is stated about how files are written, and not about their cells and rows."""
+        rules = self.rules if self.study is None else self.rules.over(self.study.reading.rules())
+        return replace(rules, missing=(), levels={}, relabel={}, where={}, exclude={}, strict=False)
 
     def add(self, role: str, file: Path) -> None:
         """Add the file of a table once."""
@@ -80,15 +86,18 @@ class _Places:
 
 
 def read_collected(
-    paths: str | Path | Sequence[str | Path], study: str | Path | Study | ItemStudy | None = None
+    paths: str | Path | Sequence[str | Path],
+    study: str | Path | Study | ItemStudy | None = None,
+    rules: ReadingRules | None = None,
 ) -> CollectedData:
-    """Read what was collected, of whatever kind it is."""
+    """Read what was collected, of whatever kind it is, with what is stated about tables of answers."""
     # `paths` are a study, the folder of a run, a results folder, or tables, which are recognised by their
     # columns, with the files that belong to them (`NAME.labels.parquet`).
     entries = [paths] if isinstance(paths, str | Path) else list(paths)
     if not entries:
         raise InputError("Nothing is named; name a study, a run, a results folder or a table.")
-    places = _Places(study=load_any_study(study) if isinstance(study, str | Path) else study)
+    loaded = load_any_study(study) if isinstance(study, str | Path) else study
+    places = _Places(study=loaded, rules=rules or ReadingRules())
     for entry in entries:
         _find(str(entry), Path(entry).expanduser(), places)
     for path in entries:
@@ -154,7 +163,7 @@ def _name_study(places: _Places, name: str) -> None:
 def _recognise_table(path: Path, places: _Places) -> None:
     if not path.is_file() or path.suffix.lower() in (".yaml", ".yml"):
         return
-    role = role_of(_columns(path, places.study), places.study, str(path))
+    role = role_of(_columns(path, places), places.study, str(path))
     places.add(role, path)
     if role in ("choices", "judgments"):
         for beside in BESIDE:
@@ -165,7 +174,9 @@ def _recognise_table(path: Path, places: _Places) -> None:
             places.add("responses", responses)
 
 
-def _columns(path: Path, study: Study | ItemStudy | None) -> set[str]:
+def _columns(path: Path, places: _Places) -> set[str]:
+    """Columns of a table, by the names of the study."""
+    study = places.study
     if path.suffix.lower() == ".parquet":
         import pyarrow.parquet as pq
         from pyarrow.lib import ArrowException
@@ -175,7 +186,7 @@ def _columns(path: Path, study: Study | ItemStudy | None) -> set[str]:
         except (ArrowException, OSError) as error:
             raise InputError(f"{path}: this is no readable Parquet file ({error}); write it again.") from None
     else:
-        frame = _load_table(path)
+        frame = read(path, places.forms).frame
     return set(map(str, (frame if study is None else rename_columns(frame, study)).columns))
 
 
@@ -201,49 +212,27 @@ def role_of(columns: set[str], study: Study | ItemStudy | None, source: str) -> 
     )
 
 
-def _load_table(path: Path) -> pd.DataFrame:
-    """A table from Parquet, CSV or JSON lines."""
-    return read_json_lines(path) if path.suffix.lower() in LINES else load(path, {}, {})
-
-
-def read_json_lines(path: Path) -> pd.DataFrame:
-    """Read a file with a JSON object in each line; values that are lists or objects are kept as JSON."""
-    rows = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = parse_json(line)
-        except ValueError as error:
-            raise InputError(f"{path}: line {number} is not valid JSON ({error}); correct it.") from None
-        if not isinstance(row, dict):
-            raise InputError(f'{path}: line {number} is no JSON object; write one as {{"item_id": ...}}.')
-        rows.append({k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in row.items()})
-    if not rows:
-        raise InputError(f"{path}: the file has no rows; give another one.")
-    return pd.DataFrame(rows)
-
-
 def _read(places: _Places) -> CollectedData:
     tables = {role: files for role, files in places.tables.items() if files}
     study, notes = places.study, places.notes
-    read: dict[str, pd.DataFrame] = {}
+    read_tables: dict[str, pd.DataFrame] = {}
     for role, files in tables.items():
         if role == "choices":
-            read[role] = _choices(files, study, notes)
+            read_tables[role] = _choices(files, places)
         elif role == "judgments":
-            read[role] = _judgments(files, study, notes)
+            read_tables[role] = _judgments(files, places)
         else:
-            read[role] = pd.concat([_table(file, role, study, notes) for file in files], ignore_index=True)
+            parts = [_table(file, role, places) for file in files]
+            read_tables[role] = pd.concat(parts, ignore_index=True)
             if role != "respondents" and len(files) > 1:
-                read[role] = validate(read[role], role, " and ".join(map(str, files)))
+                read_tables[role] = validate(read_tables[role], role, " and ".join(map(str, files)))
     requests = [requests_of(ledger, study) for ledger in places.ledgers]
     settings_by_judge = {
         judge: settings for ledger in places.ledgers for judge, settings in _settings_by_judge(ledger).items()
     }
     return CollectedData(
         study,
-        **read,
+        **read_tables,
         requests=pd.concat(requests, ignore_index=True) if requests else None,
         asked=settings_by_judge,
         files={role: files[0] for role, files in tables.items()}
@@ -253,34 +242,43 @@ def _read(places: _Places) -> CollectedData:
     )
 
 
-def _choices(files: Sequence[Path], study: Study | ItemStudy | None, notes: list[str]) -> pd.DataFrame:
+def _choices(files: Sequence[Path], places: _Places) -> pd.DataFrame:
+    study, rules = places.study, places.rules
     if isinstance(study, Study):
-        tables = {str(file): load_choices(study, file, notes=notes) for file in files}
+        tables = {str(file): load_choices(study, file, notes=places.notes, rules=rules) for file in files}
         return stack_choices(study, tables)
-    tables = {str(file): validate(_load_table(file), "choices", str(file)) for file in files}
+    tables = {}
+    for file in files:
+        table = read(file, rules, texts=_texts_of("choices"))
+        places.notes += table.account.notes()
+        tables[str(file)] = validate(table.frame, "choices", str(file))
     return pd.concat(tables.values(), ignore_index=True)
 
 
-def _judgments(files: Sequence[Path], study: Study | ItemStudy | None, notes: list[str]) -> pd.DataFrame:
-    item_study = study if isinstance(study, ItemStudy) else None
-    tables = {str(file): _judgments_of(file, item_study, notes) for file in files}
-    return stack_judgments(tables)
+def _texts_of(role: str) -> list[str]:
+    """Columns of a table that are text."""
+    return [name for name, field in TABLES[role].items() if field.kind in ("string", "label")]
 
 
-def _judgments_of(file: Path, study: ItemStudy | None, notes: list[str]) -> pd.DataFrame:
-    if file.suffix.lower() in LINES:
-        return validate(_load_table(file), "judgments", str(file))
-    if "item_id" not in _columns(file, study):  # of a conjoint, by task
-        return read_table(file, "judgments")
-    return load_judgments(file, study=study, notes=notes)
+def _judgments(files: Sequence[Path], places: _Places) -> pd.DataFrame:
+    return stack_judgments({str(file): _judgments_of(file, places) for file in files})
 
 
-def _table(file: Path, role: str, study: Study | ItemStudy | None, notes: list[str]) -> pd.DataFrame:
-    if file.suffix.lower() in LINES:
-        frame = _load_table(file)
+def _judgments_of(file: Path, places: _Places) -> pd.DataFrame:
+    study = places.study if isinstance(places.study, ItemStudy) else None
+    if "item_id" not in _columns(file, replace(places, study=study)):  # of a conjoint, by task
+        return validate(read(file, places.rules, texts=_texts_of("judgments")).frame, "judgments", str(file))
+    return load_judgments(file, study=study, rules=places.rules, notes=places.notes)
+
+
+def _table(file: Path, role: str, places: _Places) -> pd.DataFrame:
+    """A table besides answers; those of other formats than the contract's by the reader of all."""
+    if not file.name.lower().endswith(SUFFIXES):
+        frame = read(file, places.forms).frame
         return frame if role == "respondents" else validate(frame, role, str(file))
     if role == "labels":
-        return read_labels(file, study if isinstance(study, ItemStudy) else None, notes)
+        study = places.study if isinstance(places.study, ItemStudy) else None
+        return read_labels(file, study, places.notes)
     return read_table(file, None if role == "respondents" else role)
 
 

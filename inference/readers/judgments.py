@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import read, select_rows
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
 from .aliases import rename_columns
+from .choice_cells import relabel_cells
 from .ordinary_answers import ordinary_answers
 
 
@@ -131,10 +132,12 @@ def load_judgments(
     # Answers that test judges as instruments are excluded unless `ordinary` is False. Rows are selected by
     # the names that columns get by `renames`.
     rules = rules or ReadingRules()
+    if study is not None:
+        rules = rules.over(study.reading.rules())
     renamed = set((renames or {}).values())
-    reading = read(path, _conditions(rules, renamed, False))
+    reading = read(path, rules.conditions_on(renamed, only=False))
     frame = _rename_columns(reading.frame, renames or {}, str(path))
-    frame, entries = select_rows(frame, _conditions(rules, renamed, True), str(path))
+    frame, entries = select_rows(frame, rules.conditions_on(renamed, only=True), str(path))
     account = reading.account.adding(entries)
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
     if "judge_kind" not in frame:
@@ -155,6 +158,7 @@ def load_judgments(
         frame = frame.assign(dimension=_only_dimension(study))
     valid = validate(frame, "judgments", str(path))
     if study is not None:
+        valid = relabel_cells(valid, ["value"], rules.relabel, str(path))
         _check_dimensions(valid, study, str(path))
     else:
         valid, entries = _with_labels(valid, reading.rules, str(path))
@@ -167,15 +171,6 @@ def load_judgments(
         if notes is not None:
             notes += excluded
     return valid
-
-
-def _conditions(rules: ReadingRules, renamed: Collection[str], is_renamed: bool) -> ReadingRules:
-    """The rules with conditions only on columns that are renamed, or only on others."""
-    where, exclude = (
-        {name: value for name, value in conditions.items() if (name in renamed) == is_renamed}
-        for conditions in (rules.where, rules.exclude)
-    )
-    return replace(rules, where=where, exclude=exclude)
 
 
 def stack_judgments(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

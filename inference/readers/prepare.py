@@ -12,7 +12,8 @@ import pandas as pd
 from ..design.profiles import add_derived
 from ..errors import InputError, did_you_mean, listed
 from ..study.models import Study
-from ..tables.columns import LabelledLevels, as_text, coerce, refuse, resolve_levels
+from ..tables.columns import as_text, coerce, refuse, resolve_levels
+from ..tables.reading.reading_rules import ReadingRules
 from ..tables.schema import PROBABILITY
 from .aliases import without_excluded
 from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
@@ -154,28 +155,39 @@ def load_choices(
     study: Study,
     path: str | Path,
     *,
-    levels: str | Path | None = None,
     renames: Mapping[str, str] | None = None,
     notes: list[str] | None = None,
     ordinary: bool = True,
     excluded: list[pd.DataFrame] | None = None,
+    rules: ReadingRules | None = None,
 ) -> pd.DataFrame:
     """Read any tidy choices table as choices of a study; ``notes`` receives what was assumed."""
     # `excluded` receives the rows of respondents who are marked as excluded.
     # Stimuli that the file numbers within a level get ids of their own (`politics_07`); derived attributes
     # are added or checked; answers without a choice follow the study's refusal policy.
-    attributes = {
-        attribute.id: LabelledLevels(study.levels(attribute.id), [level.label for level in attribute.levels])
-        for attribute in study.attributes
-    }
+    # The section `reading` of the study holds where `rules` state nothing else.
+    attributes = {part.id: study.levels(part.id) for part in study.attributes}
+    labels = {part.id: [level.label for level in part.levels] for part in study.attributes}
+    rules = (rules or ReadingRules()).over(study.reading.rules())
     derived = {part.id: study.levels(part.id) for part in study.derived}
     if Path(path).is_dir():
         raise InputError(f"{path}: this is a folder; name a file in it.")
     traits = {trait.id: [level.id for level in trait.levels] for trait in study.traits if trait.levels}
-    further = {**derived, **traits, **resolve_levels(path, levels)}
+    further = {**derived, **traits, **resolve_levels(path, None)}
     judge_kinds = {judge.id: judge.kind for judge in study.judges}
     assumed: list[str] = []
-    choices = read_choices(path, attributes, further, renames, study.column_aliases, judge_kinds, assumed)
+    choices = read_choices(
+        path,
+        attributes,
+        further,
+        renames,
+        study.column_aliases,
+        judge_kinds,
+        assumed,
+        labels=labels,
+        rules=rules,
+        numbers=[study.weights] if study.weights is not None else [],
+    )
     usable, of_excluded = without_excluded(choices)
     if excluded is not None:
         excluded.append(choices.drop(index=usable.index))

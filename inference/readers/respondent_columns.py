@@ -75,7 +75,7 @@ def _numbers(column: pd.Series, people: np.ndarray, source: str) -> pd.Series:
     missing = people & cells.isna().to_numpy(dtype=bool)
     text = np.array([isinstance(cell, str | bool) for cell in cells]) & people
     if text.any():
-        unreadable = text & pd.to_numeric(cells.astype(str), errors="coerce").isna().to_numpy(dtype=bool)
+        unreadable = text & ~np.isfinite(pd.to_numeric(cells.astype(str), errors="coerce").to_numpy(float))
         text = unreadable if unreadable.any() else text
         value = cells.iloc[int(text.argmax())]
         refuse(source, name, text, f"contains {str(value)!r}, which is no number", remedy)

@@ -14,6 +14,7 @@ from ..tables.limits import ATTRIBUTES
 from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
 from .instrument import Instrument
 from .panel_section import PanelSection
+from .reading_section import ReadingSection
 from .study_fields import (
     Analysis,
     Assignment,
@@ -46,6 +47,8 @@ class AnyStudy(Part):
     Parameters
     ----------
     name, title, kind, question, prompts, judges, response, collect, instrument, panel, column_aliases, checks
+        As in the study file; each is described where it is declared.
+    reading
         As in the study file; each is described where it is declared.
 
     Examples
@@ -80,6 +83,8 @@ class AnyStudy(Part):
     """Names of columns in tables from elsewhere, as THEIRS: OURS."""
     checks: Checks = Checks()
     """How `conjury check` treats the study."""
+    reading: ReadingSection = ReadingSection()
+    """How tables of answers are read: what is missing, labels, rows, kinds of files."""
     _file: Path = PrivateAttr(default=Path("study.yaml"))
 
     @property
@@ -140,7 +145,7 @@ class Study(AnyStudy):
     ----------
     name, title, kind, question, prompts, judges, response, collect, instrument, panel, column_aliases, checks
         As in the study file; each is described where it is declared.
-    outcome, attributes, derived, stimuli, content, vignette, design, traits, weights
+    reading, outcome, attributes, derived, stimuli, content, vignette, design, traits, weights
         As in the study file; each is described where it is declared.
     refusal, clusters, bootstrap, intervals, costs, analyses
         As in the study file; each is described where it is declared.
@@ -236,7 +241,9 @@ class ItemStudy(AnyStudy):
     ----------
     name, title, kind, question, prompts, judges, response, collect, instrument, panel, column_aliases, checks
         As in the study file; each is described where it is declared.
-    items, refusal, missing, strata, cluster, generator, main, tiers, unrelated, set_aside, assignment, gold
+    reading, items, refusal, missing, strata, cluster, generator, main, tiers, unrelated, set_aside
+        As in the study file; each is described where it is declared.
+    assignment, gold
         As in the study file; each is described where it is declared.
 
     Examples

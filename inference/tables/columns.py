@@ -213,24 +213,9 @@ def _text(value: object) -> str:
     return str(value)
 
 
-class LabelledLevels(list[str]):
-    """Ids of levels in their order, and the ids of labels by which a table may call them."""
-
-    def __init__(self, ids: Sequence[str], labels: Sequence[str]) -> None:
-        super().__init__(ids)
-        keys = [label.strip().casefold() for label in labels]
-        self.by_label = {
-            key: level
-            for key, level in zip(keys, ids, strict=True)
-            if keys.count(key) == 1 and key not in {name.casefold() for name in ids if name != level}
-        }
-
-
 def _to_label(values: Column[Any], levels: Sequence[str], source: str) -> Column[Any]:
     codes, uniques = _factorize(values)
     texts = [_text(unique) for unique in uniques]
-    if isinstance(levels, LabelledLevels):
-        texts = [levels.by_label.get(text.strip().casefold(), text) for text in texts]
     positions = pd.Index(list(levels), dtype="str").get_indexer(pd.Index(texts, dtype="str"))
     unknown = np.append(positions < 0, False)[codes]
     if unknown.any():

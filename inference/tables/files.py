@@ -9,7 +9,7 @@ import io
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -177,7 +177,7 @@ def load(
         if name in frame:
             frame[name] = coerce(frame[name], "label", str(path), levels[name])
     if suffix != ".parquet":
-        _infer_levels(frame, path, {*levels, *kinds}, [] if notes is None else notes)
+        infer_levels(frame, path.name, {*levels, *kinds}, [] if notes is None else notes)
     return frame
 
 
@@ -197,15 +197,15 @@ def file_hash(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _infer_levels(frame: pd.DataFrame, path: Path, level_names: set[str], notes: list[str]) -> None:
+def infer_levels(frame: pd.DataFrame, file: str, level_names: Collection[str], notes: list[str]) -> None:
     """Put text columns without a level order into alphabetical order, and note which."""
     texts: pd.Index[str] = frame.select_dtypes("string").columns
     inferred = [str(name) for name in texts if name not in level_names]
     for name in inferred:
-        frame[name] = coerce(frame[name], "label", str(path), sorted(frame[name].dropna().unique()))
+        frame[name] = coerce(frame[name], "label", file, sorted(frame[name].dropna().unique()))
     if inferred:
         notes.append(
-            f"{path.name}: no level order is given for {', '.join(inferred)}; their levels are alphabetical, "
+            f"{file}: no level order is given for {', '.join(inferred)}; their levels are alphabetical, "
             "so the alphabetically first is the reference."
         )
 

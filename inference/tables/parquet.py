@@ -54,18 +54,40 @@ def read_parquet(
     _check_columns(column_names(path), columns or (), path)
     try:
         with pq.ParquetFile(path, read_dictionary=list(categories)) as file:
-            _check_claims(file.metadata, path)
+            _check_claims(file.metadata, path.stat().st_size, path)
             table = file.read(columns=None if columns is None else list(columns))
         frame, noted = table.to_pandas(), table.schema.metadata or {}
         del table
         for name in _plain_texts(path, categories):
             frame[name] = frame[name].cat.reorder_categories(sorted(frame[name].cat.categories))
-        pa.default_memory_pool().release_unused()
-        if frame.index.names != [None]:
-            frame = frame.reset_index()
-        return _restore_levels(frame.reset_index(drop=True), noted)
+        return _restored(frame, noted)
     except DAMAGE as error:
         raise _damage_error(path, error) from None
+
+
+def parse_parquet(data: bytes, source: str) -> pd.DataFrame:
+    """A frame from the bytes of a file of anybody, with the levels that ``write_parquet`` noted."""
+    _check_ends(data[: len(MAGIC)], data[-8:], len(data), source)
+    try:
+        with pq.ParquetFile(pa.BufferReader(data)) as file:
+            _check_claims(file.metadata, len(data), source)
+            table = file.read()
+        table.validate(full=True)  # offsets of a damaged file would end the process
+        frame, noted = table.to_pandas(), table.schema.metadata or {}
+        del table
+        return plain_cells(_restored(frame, noted))
+    except InputError:
+        raise
+    except Exception as error:  # libraries pass on whatever damage makes their parsers raise
+        raise _damage_error(source, error) from None
+
+
+def _restored(frame: pd.DataFrame, noted: dict[bytes, bytes]) -> pd.DataFrame:
+    """A frame with numbered rows and the levels that are noted."""
+    pa.default_memory_pool().release_unused()
+    if frame.index.names != [None]:
+        frame = frame.reset_index()
+    return _restore_levels(frame.reset_index(drop=True), noted)
 
 
 def column_names(path: Path) -> list[str]:
@@ -130,7 +152,7 @@ def _plain_texts(path: Path, columns: Sequence[str]) -> list[str]:
     return [name for name in columns if any(is_text(schema.field(name).type) for is_text in texts)]
 
 
-def _damage_error(path: Path, error: BaseException) -> InputError:
+def _damage_error(path: Path | str, error: BaseException) -> InputError:
     reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
     return InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.")
 
@@ -139,12 +161,15 @@ def _check_footer(path: Path) -> None:
     size = path.stat().st_size
     with path.open("rb") as file:
         head = file.read(len(MAGIC))
-        if head != MAGIC:
-            raise InputError(
-                f"{path}: this is not a Parquet file; name it .csv or .csv.gz if it is one of those."
-            )
         file.seek(max(size - 8, 0))
-        tail = file.read(8)
+        _check_ends(head, file.read(8), size, path)
+
+
+def _check_ends(head: bytes, tail: bytes, size: int, path: Path | str) -> None:
+    if head != MAGIC:
+        raise InputError(
+            f"{path}: this is not a Parquet file; name it .csv or .csv.gz if it is one of those."
+        )
     if size < SMALLEST or tail[4:] != MAGIC:
         raise InputError(f"{path}: the Parquet file is cut off (its end is missing); write or copy it again.")
     footer = int.from_bytes(tail[:4], "little")
@@ -155,9 +180,8 @@ def _check_footer(path: Path) -> None:
         )
 
 
-def _check_claims(metadata: pq.FileMetaData, path: Path) -> None:
+def _check_claims(metadata: pq.FileMetaData, size: int, path: Path | str) -> None:
     check_columns(path, metadata.num_columns)
-    size = path.stat().st_size
     groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
     cells = metadata.num_rows * max(metadata.num_columns, 1)
     stored = sum(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypedDict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypedDict
 
 from ...errors import InputError, did_you_mean, listed
 from .cell_rules import key_of
@@ -126,6 +126,31 @@ class ReadingRules:
                     )
                 if keys.count(key) > 1:
                     raise InputError(f"Level '{label}'{where} is given twice; give each level once.")
+
+    def over(self, base: ReadingRules) -> ReadingRules:
+        """These rules with what another set states besides; where both state something, these decide."""
+        merged: dict[str, Any] = {
+            name: {**getattr(base, name), **getattr(self, name)}
+            for name in ("levels", "relabel", "where", "exclude")
+        }
+        labels_of = {key_of(label) for labels in self.levels.values() for label in labels}
+        missing = [text for text in base.missing if key_of(text) not in labels_of]
+        merged["missing"] = tuple(dict.fromkeys([*missing, *self.missing]))
+        merged["strict"] = self.strict or base.strict
+        single = {
+            field.name: getattr(self if getattr(self, field.name) is not None else base, field.name)
+            for field in fields(self)
+            if field.name not in merged
+        }
+        return ReadingRules(**merged, **single)
+
+    def conditions_on(self, columns: Collection[str], *, only: bool) -> ReadingRules:
+        """The rules with conditions on some columns only, or on all others."""
+        where, exclude = (
+            {name: value for name, value in conditions.items() if (name in columns) == only}
+            for conditions in (self.where, self.exclude)
+        )
+        return replace(self, where=where, exclude=exclude)
 
     def order_of(self, column: str) -> tuple[str, ...]:
         """The levels that are stated for a column, in their order; empty where none are."""

@@ -79,7 +79,12 @@ class TableReading:
 
 
 def read(
-    source: Any, options: ReadingRules | None = None, name: str = "table", *, typed: bool = True
+    source: Any,
+    options: ReadingRules | None = None,
+    name: str = "table",
+    *,
+    typed: bool = True,
+    texts: Collection[str] = (),
 ) -> TableReading:
     r"""Read a table from a path, ``-`` for standard input, or a DataFrame of any library.
 
@@ -94,6 +99,8 @@ def read(
         What errors call a DataFrame.
     typed : bool
         Whether numbers in text files become numbers; otherwise the cells of all files are text.
+    texts : collection of str
+        Columns of text files that stay text, though their cells are numbers.
 
     Returns
     -------
@@ -144,7 +151,7 @@ def read(
     if not typed:
         frame = frame.astype("string") if form in TEXT_FORMATS else frame.apply(as_text)
     elif form in TEXT_FORMATS:
-        frame = _with_numbers(frame)
+        frame = _with_numbers(frame, texts)
     return TableReading(frame, account.adding([*missing, *excluded]), label, form, options)
 
 
@@ -253,6 +260,11 @@ def blank_cells(
 
 def _candidates(column: pd.Series[Any], stated_keys: Collection[str], is_text: bool) -> list[Any]:
     """Distinct cells of a column that are missing if they are no levels."""
+    if not is_text and not stated_keys:  # typed cells are missing where they are empty
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            return [""] if "" in column.cat.categories else []
+        is_text_column = isinstance(column.dtype, pd.StringDtype) or column.dtype == object
+        return [""] if is_text_column and bool((column == "").any()) else []
     if is_text and not stated_keys:  # the quick way: few texts can be marks
         cells = pa.array(column, type=pa.large_string())
         short = pc.filter(cells, pc.less(pc.utf8_length(cells), LONGEST_MARK)).unique().to_pylist()
@@ -282,9 +294,10 @@ def _missing_entry(text: str, counts: Counter[str], is_stated: bool) -> AccountE
     )
 
 
-def _with_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+def _with_numbers(frame: pd.DataFrame, texts: Collection[str]) -> pd.DataFrame:
     """A table of text with numbers where all cells of a column are numbers; ids with zeros in front stay."""
-    return pd.DataFrame({name: _typed(frame[name]) for name in frame.columns}, index=frame.index)
+    columns = {name: frame[name] if name in texts else _typed(frame[name]) for name in frame.columns}
+    return pd.DataFrame(columns, index=frame.index)
 
 
 def _typed(column: pd.Series[Any]) -> pd.Series[Any]:

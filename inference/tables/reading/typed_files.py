@@ -6,18 +6,16 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
-import pyarrow.parquet as pq
 
 from ...errors import InputError, MissingDependency, counted, did_you_mean, listed
 from ..limits import EXHAUSTED
-from ..parquet import plain_cells
+from ..parquet import parse_parquet, plain_cells
 from .account import AccountEntry
 from .delimited import drop_survey_header
 from .reading_rules import ReadingRules
@@ -125,26 +123,19 @@ def _frame_of(rows: list[list[Any]], source: str) -> pd.DataFrame:
 def read_parquet_content(
     data: bytes, options: ReadingRules, source: str
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
-    """A Parquet file as it is."""
-    return _read_arrow(lambda: pq.read_table(pa.BufferReader(data)), source)
+    """A Parquet file as it is, with the order of its levels."""
+    return parse_parquet(data, source), []
 
 
 def read_arrow_content(
     data: bytes, options: ReadingRules, source: str
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A file or stream of Arrow as it is."""
-
-    def table() -> pa.Table:
-        if data.startswith(b"\xff\xff\xff\xff"):
-            return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
-        return pyarrow.feather.read_table(pa.BufferReader(data))
-
-    return _read_arrow(table, source)
-
-
-def _read_arrow(table: Callable[[], pa.Table], source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
     try:
-        content = table()
+        if data.startswith(b"\xff\xff\xff\xff"):
+            content = pa.ipc.open_stream(pa.BufferReader(data)).read_all()
+        else:
+            content = pyarrow.feather.read_table(pa.BufferReader(data))
         content.validate(full=True)  # offsets of a damaged file would end the process
         return plain_cells(content.to_pandas()), []
     except EXHAUSTED:

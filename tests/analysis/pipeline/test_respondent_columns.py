@@ -174,7 +174,7 @@ def test_without_weights_sentences_say_so(tmp_path: Path) -> None:
         (-1, "row 6 of column 'wt' is negative"),
         (np.nan, "row 6 of column 'wt' is empty, and weights cannot be missing"),
         ("1,5", "row 6 of column 'wt' contains '1,5', which is no number"),
-        (np.inf, "row 6 of column 'wt' is infinite"),
+        (np.inf, "row 6 of column 'wt' contains 'inf', which is no number"),
     ],
 )
 def test_a_weight_that_is_none_is_refused_with_file_row_and_column(

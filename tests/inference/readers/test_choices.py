@@ -25,6 +25,7 @@ from conjury.inference.readers.prepare import (
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import read_table
+from conjury.inference.tables.reading import ReadingRules
 
 WIDE = Path(__file__).resolve().parents[2] / "fixtures" / "tables" / "wide.csv"
 PLAIN = {"identity": "anonymous", "reply": "no_reply", "curse": "no_curse", "engagement": "low"}
@@ -78,12 +79,11 @@ def test_names_prompts_stimuli_and_levels_become_those_of_the_study(study, load)
     assert set(named["text"]) == {"my_text"}
 
 
-def test_renames_and_levels_of_the_user_come_before_those_of_the_study(load, tmp_path):
+def test_renames_and_levels_of_the_user_come_before_those_of_the_study(load):
     frame = pairs(model="m", country=["France", "Norway"] * 2)
     frame = frame.rename(columns={"chosen": "picked", "pair_id": "task_number"})
-    levels = tmp_path / "order.json"
-    levels.write_text(json.dumps({"country": ["Norway", "France"]}), encoding="utf-8")
-    choices = load(frame, renames={"picked": "chosen", "task_number": "pair_id"}, levels=levels)
+    rules = ReadingRules(levels={"country": ["Norway", "France"]})
+    choices = load(frame, renames={"picked": "chosen", "task_number": "pair_id"}, rules=rules)
     assert choices["chosen"].tolist() == [1, 0, 1, 0]
     assert choices["country"].cat.categories.tolist() == ["Norway", "France"]
     with pytest.raises(InputError, match=r"choices\.csv: column 'piked', to be used as 'chosen'.*'picked'"):

@@ -163,8 +163,8 @@ def test_json_lines_are_read_and_bad_lines_are_named(tmp_path: Path) -> None:
     assert found.items["tags"].iloc[0] == '["p"]'
     for text, problem in (
         ('{"item_id": "a"}\n{oops\n', "line 2 is not valid JSON"),
-        ("[1]\n", "line 1 is no JSON object"),
-        ("\n", "has no rows"),
+        ("[1]\n", "row 1 is not a JSON object"),
+        ("\n", "the file is empty"),
     ):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=problem):

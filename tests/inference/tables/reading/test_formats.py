@@ -201,7 +201,7 @@ def test_ids_with_zeros_and_long_digits_stay_text(tmp_path: Path) -> None:
         (b'a,b\n"1,2\n', "line"),
         (b"a\0b,c\n1,2\n", "not a text file"),
         (b"PK\x03\x04broken", "damaged"),
-        (b"PAR1broken", "damaged"),
+        (b"PAR1broken", "is cut off"),
         (b"\x1f\x8b\x08broken", "gzip file is damaged"),
         (b'{"a": 1', "not valid JSON"),
         (b"[1, 2]", "row 1 is not a JSON object"),
