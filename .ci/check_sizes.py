@@ -47,7 +47,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 874,
 }
-MODULES = 520
+MODULES = 521
 
 
 def lines_of(root: Path) -> Counter[str]:

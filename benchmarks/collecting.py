@@ -12,6 +12,7 @@ import json
 import os
 import resource
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -59,11 +60,10 @@ Found = dict[str, Any]
 
 UNPLANNED = Plan(0, 0, 0, 0, Tokens(0, 0), False, None, None)
 LIMIT = 600  # seconds of one measurement
-OURS = ("conjury", "shared")
+OURS = ("conjury",)
 PACKAGES = ("conjury", "openai", "inspect-ai", "aiohttp")
 CONTENDERS = {
     "conjury": "conjury, every answer on disk before it counts",
-    "shared": "conjury in two processes, every answer on disk before it counts",
     "openai": "bare loop over `AsyncOpenAI`, keeps nothing",
     "inspect_ai": "inspect_ai, an evaluation without a scorer, its log on disk",
 }
@@ -284,26 +284,26 @@ def order(scratch: Path, pairs: int, prompts: list[str], *, images: bool = False
     return Job(known, JUDGE, ask, chosen, content.subjects, content.count, folder.media(known, None))
 
 
-def conjury(scratch: Path, n: int, url: str, processes: int = 1) -> Found:
+def conjury(scratch: Path, n: int, url: str, key_variable: str = "OPENAI_API_KEY") -> Found:
     """Collect: build, ask, and have every answer on disk."""
     from conjury.inference.backends.openai.live import OpenAIBackend
-    from conjury.inference.backends.openai.processes import OpenAIProcesses
 
     orders = {count: order(scratch, count, ["baseline"]) for count in (WARM, n)}
 
     def run(folder: Path, count: int) -> None:
         with Ledger.open(folder / "ledger.sqlite") as ledger:
-            live = OpenAIBackend(MODEL, base_url=url, concurrency=IN_FLIGHT)
-            backend = live if processes == 1 else OpenAIProcesses(live, processes)
+            backend = OpenAIBackend(MODEL, base_url=url, key_variable=key_variable, concurrency=IN_FLIGHT)
             tally = ask_all_of(orders[count], ledger, backend, Budget(), UNPLANNED, lambda tally: None)
         assert tally.answered == count, tally
 
     return timed(run, scratch, n)
 
 
-def openai(scratch: Path, n: int, url: str) -> Found:
-    """Ask in a bare loop that keeps nothing."""
-    from openai import AsyncOpenAI
+def openai(scratch: Path, n: int, url: str, typed: bool = True) -> Found:
+    """Ask in a bare loop that keeps nothing; the raw answers where they are not to be ``typed``."""
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    raw_answer = sys.modules[DefaultAsyncHttpxClient.__base__.__module__.partition(".")[0]].Response
 
     bodies = ready_bodies(scratch, n)
 
@@ -313,7 +313,10 @@ def openai(scratch: Path, n: int, url: str) -> Found:
 
             async def ask(body: Body) -> None:
                 async with gate:
-                    await client.chat.completions.create(**body)
+                    if typed:
+                        await client.chat.completions.create(**body)
+                    else:
+                        await client.post("/chat/completions", cast_to=raw_answer, body=body)
 
             await asyncio.gather(*(ask(body) for body in bodies[:count]))
 
@@ -358,11 +361,6 @@ def inspect_ai(scratch: Path, n: int, url: str) -> Found:
 
 def ready_bodies(scratch: Path, n: int) -> list[Body]:
     return [request.body for request in order(scratch, n, ["baseline"]).requests()]
-
-
-def shared(scratch: Path, n: int, url: str) -> Found:
-    """Collect by two processes; their start is in it."""
-    return conjury(scratch, n, url, processes=2)
 
 
 def processor_seconds() -> float:
@@ -472,7 +470,7 @@ def multiply(path: Path, n: int, times: int) -> None:
         os.fsync(file.fileno())
 
 
-MEASURED = {one.__name__: one for one in (conjury, shared, openai, inspect_ai, shards, flat, million)}
+MEASURED = {one.__name__: one for one in (conjury, openai, inspect_ai, shards, flat, million)}
 
 
 if __name__ == "__main__":

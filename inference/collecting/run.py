@@ -46,18 +46,13 @@ def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger
     if ask.backend == "openai":
         from ..backends.openai.live import OpenAIBackend
 
-        live = OpenAIBackend(
+        return OpenAIBackend(
             ask.model,
             base_url=ask.base_url,
             key_variable=ask.key_variable,
             concurrency=running.concurrency,
             named=job.named,
         )
-        if running.processes == 1:
-            return live
-        from ..backends.openai.processes import OpenAIProcesses
-
-        return OpenAIProcesses(live, running.processes)
     if ask.backend == "vllm":
         from ..backends.vllm import VLLMBackend
 
@@ -280,11 +275,11 @@ def collect(
             "--until stops a run while answers arrive, but --batch, --export, --results and --recheck handle "
             "all requests at once; omit one of the two."
         )
-    conflicts = (options.batch, options.export, options.results, options.processes > 1, options.max_cost)
+    conflicts = (options.batch, options.export, options.results, options.max_cost)
     if backend is not None and any(option not in (None, False) for option in conflicts):
         raise InputError(
-            "backend answers the requests itself, at no price; omit batch, export, results, processes and "
-            "max_cost, or omit the backend."
+            "backend answers the requests itself, at no price; omit batch, export, results and max_cost, or "
+            "omit the backend."
         )
     with _open_run(study, judge, prompts, out, asking or Asking(), options) as (setup, ledger, content):
         if backend is not None:

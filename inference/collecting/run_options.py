@@ -118,9 +118,6 @@ class Running:
     links: bool = False
     pictures: Path = _option(Path("stimuli"), "Where `conjury render` keeps pictures.")
     concurrency: int = _option(64, "Maximum number of concurrent requests.", least=1, most=REQUESTS)
-    processes: int = _option(
-        1, "Processes that share the requests, for servers that answer faster than one process asks.", least=1
-    )
     max_cost: float | None = _option(
         None,
         "Stop before the costs exceed this amount; they may exceed it by one request (by those in "

@@ -84,13 +84,12 @@ def wait_for_answers(server: FakeServer, n: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("further", [(), pytest.param(("--processes", 2), marks=pytest.mark.long)])
 def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
-    study: Path, tmp_path: Path, server: FakeServer, refused: Callable[..., str], further: tuple[Any, ...]
+    study: Path, tmp_path: Path, server: FakeServer, refused: Callable[..., str]
 ) -> None:
     server.configure(latency=0.2)
     run = tmp_path / "run"
-    options = ("--judge", "judge", "--base-url", server.url, "--out", run, "--concurrency", 3, *further)
+    options = ("--judge", "judge", "--base-url", server.url, "--out", run, "--concurrency", 3)
     process = start("from conjury.cli.main import main; main()", "collect", study, *options)
     wait_for_answers(server, 6)
     told = refused("collect", study, *options, writes=True)

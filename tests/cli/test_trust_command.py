@@ -39,7 +39,7 @@ def test_no_key_goes_to_a_server_that_a_study_file_alone_names(
     variable: str, tmp_path: Path, server: FakeServer, here: Callable[..., Any]
 ) -> None:
     study = strangers_study(tmp_path, server.url, variable)
-    for further in ("--dry-run", "", "--batch", "--processes 2"):
+    for further in ("--dry-run", "", "--batch"):
         words = f"collect {study} --judge judge --pairs 3 --concurrency 4 --out run {further}"
         code, out, err = here(words)
         assert code == 2

@@ -10,9 +10,9 @@ from typing import Any
 from ...errors import InputError
 from ...tables.safe_text import redact
 from ..endpoints import Endpoint
-from ..openai.client import CONNECT, http
+from ..openai.client import http
 from ..openai.failures import parse
-from ..openai.waits import PATIENT, asked_wait
+from ..openai.waits import CONNECT, PATIENT, asked_wait
 from .service import (
     ProviderUnreachable,
     Waits,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -17,55 +16,45 @@ from ...tables.safe_text import redact
 from ..base import Recorder
 from ..endpoints import Endpoint, EndpointChoice, find_endpoint
 from ..providers import OPENAI
-from .client import (
-    CONNECT,
-    NO_ANSWER,
-    NO_CONNECTION,
-    REPLY,
-    VERSION,
-    CollectionStopped,
-    Pace,
-    RepeatRefused,
-    StatusError,
-    TimedOut,
-    Unreachable,
-    collect_attempts,
-    http,
-    open_client,
-    open_plain_client,
-)
-from .failures import Failure, common_error, redirect_error
-from .replies import Reply
-from .waits import PATIENT
+from .failures import Failure, common_error, parse, read_failure, redirect_error
+from .pace import CollectionStopped, Pace
+from .transport import CLIENT, NoServerAnswer, Transport, get, run_to_end
+from .waits import CONNECT, PATIENT
 
 
 def served_model(base_url: str, key_variable: str) -> str:
     """Name the one model of a server."""
-    import openai  # after the client, which says how to install it
-
     endpoint = find_endpoint(base_url, key_variable)
-    client = open_plain_client(endpoint, timeout=30, max_retries=2)
     try:
-        models = [redact(str(model.id), endpoint.secrets) for model in client.models.list()]
-    except openai.APIConnectionError as error:
-        reason = redact(str(error.__cause__ or error), endpoint.secrets)
+        answer = get(endpoint, "/models", timeout=30, max_retries=2)
+    except NoServerAnswer as failure:
         raise InputError(
-            f"{endpoint.base_url} cannot be reached ({reason}); check the address, and that a server is "
+            f"{endpoint.base_url} cannot be reached ({failure}); check the address, and that a server is "
             "running there."
         ) from None
-    except openai.OpenAIError as error:
-        if 300 <= getattr(error, "status_code", 0) < 400:
-            raise redirect_error(endpoint.base_url) from None
-        message = redact(str(error), endpoint.secrets)
+    if 300 <= answer.status < 400:
+        raise redirect_error(endpoint.base_url)
+    models = _listed_models(answer.content) if answer.status < 300 else None
+    if models is None:
+        problem = read_failure(answer.status, answer.content, endpoint.secrets)
         raise InputError(
-            f"{endpoint.base_url}: the server does not list its models ({message}); name one with --model."
-        ) from None
-    if len(models) != 1:
-        raise InputError(
-            f"{endpoint.base_url}: the server has {len(models)} models ({listed(models)}); name one with "
-            "--model."
+            f"{endpoint.base_url}: the server does not list its models ({problem}); name one with --model."
         )
-    return models[0]
+    if len(models) != 1:
+        names = listed(redact(model, endpoint.secrets) for model in models)
+        raise InputError(
+            f"{endpoint.base_url}: the server has {len(models)} models ({names}); name one with --model."
+        )
+    return redact(models[0], endpoint.secrets)
+
+
+def _listed_models(content: bytes) -> list[str] | None:
+    """Read a list of models; None where the content is none."""
+    answer = parse(content)
+    models = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(models, list) or not all(isinstance(model, dict) and "id" in model for model in models):
+        return None
+    return [str(model["id"]) for model in models]
 
 
 def server_version(endpoint: Endpoint) -> dict[str, str]:
@@ -73,11 +62,13 @@ def server_version(endpoint: Endpoint) -> dict[str, str]:
     parts = urlsplit(endpoint.base_url)
     if parts.hostname == urlsplit(OPENAI.url).hostname:
         return {}
+    root = replace(endpoint, base_url=urlunsplit((parts.scheme, parts.netloc, "", "", "")), key="", own=False)
     try:
-        answer = http.get(urlunsplit((parts.scheme, parts.netloc, "/version", "", "")), timeout=CONNECT)
-        version = answer.json()["version"] if answer.status_code == 200 else None
-    except (http.HTTPError, ValueError, LookupError, TypeError):
+        answer = get(root, "/version", timeout=CONNECT)
+    except NoServerAnswer:
         return {}
+    fields = parse(answer.content) if answer.status == 200 else None
+    version = fields.get("version") if isinstance(fields, dict) else None
     return {"server_version": redact(version[:100], endpoint.secrets)} if isinstance(version, str) else {}
 
 
@@ -105,7 +96,6 @@ class OpenAIBackend:
         self.model = model
         self.named = EndpointChoice(*named)
         self.endpoint = find_endpoint(base_url, key_variable, named=self.named)
-        self._base_url = base_url
         self.concurrency = concurrency
         self.timeout = timeout
         self.max_retries = max_retries
@@ -125,47 +115,14 @@ class OpenAIBackend:
             "timeout": self.timeout,
             "max_retries": self.max_retries,
             "requests_per_minute": self.requests_per_minute,
-            "client": VERSION,
+            "client": CLIENT,
             **server_version(self.endpoint),
-        }
-
-    def arguments(self, concurrency: int) -> dict[str, Any]:
-        """What makes a backend that asks a share of the requests, with so many in flight; it has no key."""
-        pace = self.requests_per_minute
-        return {
-            "model": self.model,
-            "base_url": self._base_url,
-            "key_variable": self.endpoint.key_variable,
-            "concurrency": concurrency,
-            "timeout": self.timeout,
-            "max_retries": self.max_retries,
-            "requests_per_minute": pace and pace * concurrency / self.concurrency,
-            "grace": self.grace,
-            "named": list(self.named),
         }
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer the requests; see :class:`conjury.inference.backends.base.Backend`."""
         run = _Run(self, requests, recorder)
-        if not _is_loop_running():
-            asyncio.run(run.run())
-            return
-        with ThreadPoolExecutor(1) as thread:
-            ended = thread.submit(copy_context().run, asyncio.run, run.run())
-            try:
-                ended.result()
-            except KeyboardInterrupt:
-                run.interrupted = True
-                raise
-
-
-def _is_loop_running() -> bool:
-    """Whether this thread runs an event loop, as that of a notebook does."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+        run_to_end(run.run(), run.interrupt)
 
 
 class _Run:
@@ -181,10 +138,15 @@ class _Run:
         self.reached = False
         self.failed_in_a_row = 0
 
+    def interrupt(self) -> None:
+        """End as soon as possible."""
+        self.interrupted = True
+
     async def run(self) -> None:
+        """Ask until nothing is left or it is time to stop."""
         backend = self.backend
         self.pace.open()
-        client = open_client(
+        transport = Transport(
             backend.endpoint,
             self.pace,
             model=backend.model,
@@ -192,7 +154,7 @@ class _Run:
             max_retries=backend.max_retries,
             capped=self.recorder.capped,
         )
-        async with client:
+        async with transport as client:
             workers = [asyncio.create_task(self._work(client)) for _ in range(backend.concurrency)]
             try:
                 await self._until_done(workers)
@@ -217,7 +179,7 @@ class _Run:
     def _stopping(self) -> bool:
         return self.error is not None or self.recorder.stopping()
 
-    async def _work(self, client: Any) -> None:
+    async def _work(self, client: Transport) -> None:
         try:
             while not self._stopping():
                 if self.recorder.full():
@@ -230,8 +192,8 @@ class _Run:
         except Exception as error:
             self.error = self.error or error
 
-    async def _ask(self, client: Any, request: Request) -> None:
-        attempts = collect_attempts()
+    async def _ask(self, client: Transport, request: Request) -> None:
+        attempts: list[Attempt] = []
         try:
             outcome = await self._outcome(client, request, attempts)
         except CollectionStopped:
@@ -245,26 +207,18 @@ class _Run:
             self.error = self.error or self._long_wait()
         self._keep_patience(outcome)
 
-    async def _outcome(self, client: Any, request: Request, attempts: list[Attempt]) -> Outcome:
+    async def _outcome(self, client: Transport, request: Request, attempts: list[Attempt]) -> Outcome:
         body = resolve(request.body, self.recorder.media)
         try:
-            response = await client.post("/chat/completions", cast_to=http.Response, body=body)
-        except StatusError as error:
-            response = error.response
-        except Unreachable as error:
-            return self._unreachable(request, attempts, error)
-        except RepeatRefused:
-            kind = "timeout" if attempts[-1].error.startswith(NO_ANSWER) else "connection"
-            return _failed_outcome(request, attempts, kind, attempts[-1].error)
+            answer = await client.post("/chat/completions", body, attempts)
+        except NoServerAnswer as end:
+            return self._unreachable(request, attempts, end)
         self.reached = True
-        reply: Reply
-        reply, content = response.extensions[REPLY]
-        failure = reply.failure
+        failure = answer.reply.failure
         fatal = None if failure is None else self._common_error(failure)
         if fatal is not None:
             raise fatal
-        seconds = response.elapsed.total_seconds()
-        return reply.outcome(request.key, content, attempts=attempts, seconds=seconds)
+        return answer.reply.outcome(request.key, answer.content, attempts=attempts, seconds=answer.seconds)
 
     @property
     def _endpoint(self) -> Endpoint:
@@ -279,15 +233,13 @@ class _Run:
             answered=self.backend.answered,
         )
 
-    def _unreachable(self, request: Request, attempts: list[Attempt], failure: Exception) -> Outcome:
+    def _unreachable(self, request: Request, attempts: list[Attempt], failure: NoServerAnswer) -> Outcome:
         error = attempts[-1].error
-        if not self.reached and isinstance(failure.__cause__, NO_CONNECTION):
+        if not self.reached and not failure.sent:
             raise InputError(
                 f"{self._endpoint.base_url} cannot be reached ({error}); check the address and the server."
             ) from None
-        return _failed_outcome(
-            request, attempts, "timeout" if isinstance(failure, TimedOut) else "connection", error
-        )
+        return _failed_outcome(request, attempts, "timeout" if failure.timed_out else "connection", error)
 
     def _long_wait(self) -> InputError | None:
         wait = self.pace.wait

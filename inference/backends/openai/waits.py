@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 BUSY = (429, 498, 503, 529)  # too many requests (498: Groq), unavailable, overloaded (529: Anthropic)
+CONNECT = 10.0  # seconds within which a connection must be made
 PATIENT = 600.0  # seconds that a provider may ask to wait for; beyond them a run ends, and batches ask again
 LONGEST = 30 * 86400.0  # seconds of a wait that are believed
 
@@ -88,29 +90,67 @@ def _retry_after(headers: Mapping[str, str]) -> float:
         return _duration(value)
 
 
-# Headers that state how much is left, and when more is admitted: OpenAI, Azure and Groq; Anthropic;
-# OpenRouter, Together and Mistral; and the draft of the IETF.
+# Headers that state how much is left, and when more is admitted, by what they count: OpenAI, Azure and Groq;
+# Anthropic; Mistral; Together and OpenRouter; and the draft of the IETF.
 _LIMITS = (
-    *((f"x-ratelimit-remaining-{what}", f"x-ratelimit-reset-{what}") for what in ("requests", "tokens")),
     *(
-        (f"anthropic-ratelimit-{what}-remaining", f"anthropic-ratelimit-{what}-reset")
-        for what in ("requests", "tokens", "input-tokens", "output-tokens")
+        (what, f"x-ratelimit-remaining-{what}{unit}", f"x-ratelimit-reset-{what}{unit}")
+        for what in ("requests", "tokens")
+        for unit in ("", "-minute", "-day")
     ),
-    ("x-ratelimit-remaining", "x-ratelimit-reset"),
-    ("ratelimitbysize-remaining", "ratelimitbysize-reset"),
-    ("ratelimit-remaining", "ratelimit-reset"),
+    *(
+        (what, f"anthropic-ratelimit-{kind}-remaining", f"anthropic-ratelimit-{kind}-reset")
+        for what, kind in (
+            *(("requests", "requests"), ("tokens", "tokens")),
+            *(("tokens", "input-tokens"), ("tokens", "output-tokens")),
+        )
+    ),
+    ("requests", "x-ratelimit-remaining-req-minute", "x-ratelimit-reset-req-minute"),
+    ("tokens", "x-ratelimitbysize-remaining-minute", "x-ratelimitbysize-reset-minute"),
+    ("tokens", "ratelimitbysize-remaining", "ratelimitbysize-reset"),
+    ("tokens", "x-tokenlimit-remaining", "x-tokenlimit-reset"),
+    ("requests", "x-ratelimit-remaining", "x-ratelimit-reset"),
+    ("requests", "ratelimit-remaining", "ratelimit-reset"),
 )
 _MOMENT = 1e9  # a number beyond it is a time since 1970, in milliseconds if it is a thousand times as large
+_WINDOW = 120.0  # seconds over which what is left is spread
+_UNSTATED = 10.0  # seconds for which what is left must last where no reset is stated
+_ANY = re.compile(r"(?i)(?:rate|token)limit")
+_DRAFT = re.compile(r"\b([rt])=(\d+)")  # of the header RateLimit: what remains, and seconds until the reset
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a server admits until its limit is renewed."""
+
+    what: str  # "requests" or "tokens"
+    remaining: float
+    seconds: float  # until the limit is renewed
+
+
+def stated_allowances(headers: Mapping[str, str]) -> list[Allowance]:
+    """Return the limits of a minute or two that an answer states; a quota of a day may be used at once."""
+    if not _ANY.search(" ".join(headers)):
+        return []
+    return [each for each in _allowances(headers, _UNSTATED) if each.seconds <= _WINDOW]
+
+
+def _allowances(headers: Mapping[str, str], unstated: float) -> Iterator[Allowance]:
+    for what, remaining, reset in _LIMITS:
+        number = headers.get(remaining, "").strip()
+        if re.fullmatch(_NUMBER, number):
+            seconds = _until(headers[reset]) if headers.get(reset) else unstated
+            yield Allowance(what, float(number), seconds)
+    draft = dict(_DRAFT.findall(headers.get("ratelimit", "")))
+    if len(draft) == 2:
+        yield Allowance("requests", float(draft["r"]), float(draft["t"]))
 
 
 def _spent(headers: Mapping[str, str]) -> float:
     """Return the longest wait until a limit that is spent is renewed."""
-    waits = [
-        _until(headers.get(reset, ""))
-        for remaining, reset in _LIMITS
-        if (amount := headers.get(remaining, "").strip()) and not amount.strip("0.")
-    ]
-    return max(waits, default=0.0)
+    if not _ANY.search(" ".join(headers)):
+        return 0.0
+    return max((each.seconds for each in _allowances(headers, 0.0) if not each.remaining), default=0.0)
 
 
 def _until(text: str) -> float:

@@ -21,7 +21,6 @@ from conjury.inference.backends.addresses import read_address
 from conjury.inference.backends.batches.choosing import batch_backend
 from conjury.inference.backends.endpoints import BY_FILE, EndpointChoice, find_destination, find_endpoint
 from conjury.inference.backends.openai.live import OpenAIBackend, served_model
-from conjury.inference.backends.openai.processes import OpenAIProcesses
 from conjury.inference.backends.providers import ACCOUNTS, HOSTS
 from conjury.inference.backends.trusted import trust, trusted_address, trusted_hosts
 from conjury.inference.errors import InputError
@@ -232,11 +231,6 @@ def ask_live(url: str, **options: Any) -> None:
     )
 
 
-def ask_in_processes(url: str) -> None:
-    backend = OpenAIBackend("m", base_url=url, key_variable="MY_KEY", max_retries=0, concurrency=1)
-    OpenAIProcesses(backend, 1).run(one_request(), MemoryRecorder())
-
-
 def ask_models(url: str) -> None:
     served_model(url, "MY_KEY")
 
@@ -251,16 +245,12 @@ def batches(provider: str) -> Callable[[str], None]:
 
 WAYS: dict[str, Callable[[str], None]] = {
     "live": ask_live,
-    "processes": ask_in_processes,
     "models": ask_models,
     **{f"batches of {name}": batches(name) for name in ACCOUNTS},
 }
 
 
-EACH_WAY = [pytest.param(way, marks=pytest.mark.long) if way == "processes" else way for way in WAYS]
-
-
-@pytest.mark.parametrize("way", EACH_WAY)
+@pytest.mark.parametrize("way", WAYS)
 def test_a_redirection_is_not_followed_neither_with_a_key_nor_without(
     way: str, listener: Callable[..., Listener]
 ) -> None:
@@ -272,7 +262,7 @@ def test_a_redirection_is_not_followed_neither_with_a_key_nor_without(
     assert elsewhere.seen == []
 
 
-@pytest.mark.parametrize("way", EACH_WAY)
+@pytest.mark.parametrize("way", WAYS)
 def test_headers_of_the_environment_are_meant_for_openai_alone(
     way: str, listener: Callable[..., Listener], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,7 +279,7 @@ def test_headers_of_the_environment_are_meant_for_openai_alone(
     assert KEY in json.dumps(server.seen)
 
 
-@pytest.mark.parametrize("way", EACH_WAY)
+@pytest.mark.parametrize("way", WAYS)
 def test_a_server_on_this_machine_is_reached_without_a_proxy(
     way: str, listener: Callable[..., Listener], monkeypatch: pytest.MonkeyPatch
 ) -> None:

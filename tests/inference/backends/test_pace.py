@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("openai")
+pytest.importorskip("aiohttp")
 
-from conjury.inference.backends.openai import client, waits
-from conjury.inference.backends.openai.client import CollectionStopped, Pace, next_limit
+from conjury.inference.backends.openai import pace as gate
+from conjury.inference.backends.openai import waits
 from conjury.inference.backends.openai.live import OpenAIBackend
+from conjury.inference.backends.openai.pace import CollectionStopped, Pace, next_limit
 from conjury.inference.backends.openai.waits import asked_wait
 
 
@@ -76,7 +77,7 @@ def test_a_cancelled_wait_gives_its_place_to_the_next():
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time of the gate, which stands still until a test changes it."""
     now = [100.0]
-    monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: now[0], time=None))
+    monkeypatch.setattr(gate, "time", SimpleNamespace(monotonic=lambda: now[0], time=None))
     return now
 
 
@@ -134,3 +135,69 @@ def test_waits_are_read_in_every_form_that_providers_use(monkeypatch):
     spent = {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "20ms"}
     assert asked_wait(200, spent) == pytest.approx(0.02)
     assert asked_wait(200, {**spent, "x-ratelimit-remaining-tokens": "10"}) == 0
+
+
+class Provider:
+    """A provider on a clock of its own that refuses what is beyond its limit, and states what is left."""
+
+    def __init__(self, limit: float, window: float, rolling: bool) -> None:
+        self.limit, self.window, self.rolling = limit, window, rolling
+        self.level, self.since, self.refused = limit, 0.0, 0
+
+    def take(self, moment: float, amount: float) -> dict[str, str]:
+        if self.rolling:
+            self.level = min(self.limit, self.level + (moment - self.since) * self.limit / self.window)
+            self.since = moment
+            reset = (self.limit - self.level + amount) * self.window / self.limit
+        else:
+            self.since, renewed = moment // self.window * self.window, self.since
+            self.level = self.level if self.since == renewed else self.limit
+            reset = self.since + self.window - moment
+        self.refused += self.level < amount
+        self.level = max(self.level - amount, 0.0)
+        return {"remaining": f"{self.level:.0f}", "reset": f"{reset:.3f}s"}
+
+
+@pytest.mark.parametrize("rolling", [True, False], ids=["filled steadily", "renewed at once"])
+@pytest.mark.parametrize(("what", "amount"), [("requests", 1.0), ("tokens", 50.0)])
+def test_what_a_provider_states_to_be_left_is_used_up_and_not_exceeded(monkeypatch, rolling, what, amount):
+    now = [1000.0]
+    monkeypatch.setattr(gate, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    provider, pace = Provider(120 * amount, 60.0, rolling), Pace(16)
+    flying: list[tuple[float, int, dict[str, str]]] = []
+    sent = 0
+    while now[0] < 1300:  # five minutes, answers after half a second
+        while pace._is_free():
+            pace._start()
+            sent += 1
+            flying.append((now[0] + 0.5, pace._started, provider.take(now[0], amount)))
+        now[0] += 0.01
+        while flying and flying[0][0] <= now[0]:
+            _, number, limits = flying.pop(0)
+            headers = {f"X-RateLimit-{name}-{what}".lower(): value for name, value in limits.items()}
+            pace._leave()
+            pace.spread(waits.stated_allowances(headers), b'{"usage": {"total_tokens": 50}}', number)
+            if limits["remaining"] == "0":
+                pace.hold(waits.asked_wait(200, headers))
+    assert provider.refused <= 0.01 * sent
+    assert sent >= 0.85 * 5 * 120
+
+
+def test_limits_are_read_in_the_headers_of_every_provider_and_quotas_of_a_day_are_no_pace(monkeypatch):
+    monkeypatch.setattr(waits, "time", SimpleNamespace(time=lambda: 1_700_000_000.0))
+    for headers, what, remaining, seconds in (
+        ({"x-ratelimit-remaining-requests": "59", "x-ratelimit-reset-requests": "1s"}, "requests", 59, 1),
+        ({"x-ratelimit-remaining-tokens": "1499", "x-ratelimit-reset-tokens": "6ms"}, "tokens", 1499, 0.006),
+        ({"anthropic-ratelimit-input-tokens-remaining": "40", "anthropic-ratelimit-input-tokens-reset":
+          "2023-11-14T22:13:50Z"}, "tokens", 40, 30),
+        ({"x-ratelimit-remaining-tokens-minute": "9"}, "tokens", 9, 10),
+        ({"x-ratelimit-remaining": "5", "x-ratelimit-reset": "1700000007000"}, "requests", 5, 7),
+        ({"x-tokenlimit-remaining": "5", "x-tokenlimit-reset": "3"}, "tokens", 5, 3),
+        ({"ratelimit": '"default";r=50;t=30'}, "requests", 50, 30),
+    ):  # fmt: skip
+        (allowance,) = waits.stated_allowances(headers)
+        assert (allowance.what, allowance.remaining) == (what, remaining)
+        assert allowance.seconds == pytest.approx(seconds)
+    day = {"x-ratelimit-remaining-requests": "900", "x-ratelimit-reset-requests": "11h59m"}
+    assert waits.stated_allowances(day) == []
+    assert waits.stated_allowances({"content-type": "application/json"}) == []

@@ -83,19 +83,19 @@ def test_a_server_that_bills_more_than_a_request_can_have_is_found_out_by_its_fi
 
 
 @pytest.mark.parametrize(
-    ("growth", "in_flight", "processes"),
+    ("growth", "in_flight"),
     [
-        (2, 32, 1),
-        *(pytest.param(*some, marks=pytest.mark.long) for some in ((2, 512, 1), (1.3, 64, 1), (2, 32, 2))),
+        (2, 32),
+        *(pytest.param(*some, marks=pytest.mark.long) for some in ((2, 512), (1.3, 64))),
     ],
 )
 def test_a_limit_is_kept_to_within_one_request_where_each_answer_is_dearer_than_the_one_before(
-    long_answers, run, tmp_path, server, growth, in_flight, processes
+    long_answers, run, tmp_path, server, growth, in_flight
 ):
     server.configure(latency=0.02, growth=growth)
     options = {"base_url": server.url, "prices": prices(tmp_path, 1e-4), "concurrency": in_flight}
     for max_cost in (20.0, 50.0):
-        collect(long_answers, run, max_cost=max_cost, processes=processes, **options)
+        collect(long_answers, run, max_cost=max_cost, **options)
         seen = server.counts()
         assert max_cost / 3 < 1e-4 * sum(seen["billed"]) <= max_cost + 1e-4 * seen["dearest"]
 

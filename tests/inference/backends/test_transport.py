@@ -1,0 +1,307 @@
+"""Where bytes go: certificates, proxies, headers, cookies and .netrc; limits that a provider states."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import shutil
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("aiohttp")
+
+from fakes.answers import completion
+from fakes.recorder import MemoryRecorder
+
+from conjury.inference.backends.openai.live import OpenAIBackend
+from conjury.inference.backends.openai.transport import find_proxy, is_excepted
+from conjury.inference.errors import InputError
+from conjury.inference.ledger.exchanges import Outcome, Request
+
+KEY = "sentinel-0123456789abcdef"
+BODY = {"model": "m", "messages": [{"role": "user", "content": "Text"}]}
+PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+@pytest.fixture(autouse=True)
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key, no proxy, and credentials in .netrc."""
+    monkeypatch.setenv("MY_KEY", KEY)
+    for name in PROXY_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login me password netrc-secret\n", encoding="utf-8")
+    monkeypatch.setenv("NETRC", str(netrc))
+
+
+class Endpoint(ThreadingHTTPServer):
+    """A server on loopback that answers chat completions and notes what it was sent; also a proxy."""
+
+    daemon_threads = True
+
+    def __init__(self, headers: dict[str, str], status: int = 200) -> None:
+        self.headers, self.status = headers, status
+        self.lines: list[str] = []
+        self.seen: list[dict[str, str]] = []
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Chat completions, and CONNECT to whatever is asked for."""
+
+    server: Endpoint
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def do_POST(self) -> None:
+        self._note()
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        content = json.dumps(completion(BODY)).encode()
+        self.send_response(self.server.status)
+        for name, value in {**self.server.headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def do_CONNECT(self) -> None:
+        self._note()
+        import socket
+
+        host, _, port = self.path.rpartition(":")
+        with socket.create_connection((host, int(port))) as there:
+            self.send_response(200)
+            self.end_headers()
+            backward = threading.Thread(target=pump, args=(there, self.connection), daemon=True)
+            backward.start()
+            pump(self.connection, there)
+            backward.join(5)
+
+    def _note(self) -> None:
+        self.server.lines.append(self.requestline)
+        self.server.seen.append({name.lower(): value for name, value in self.headers.items()})
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def pump(source: Any, sink: Any) -> None:
+    """Copy bytes from one socket to another."""
+    import contextlib
+
+    with contextlib.suppress(OSError):
+        while piece := source.recv(65536):
+            sink.sendall(piece)
+        sink.shutdown(1)
+
+
+@pytest.fixture
+def listen() -> Iterator[Callable[..., Endpoint]]:
+    """Start servers."""
+    servers: list[Endpoint] = []
+
+    def start(certificate: Path | None = None, status: int = 200, **headers: str) -> Endpoint:
+        server = Endpoint({name.replace("_", "-"): value for name, value in headers.items()}, status)
+        if certificate is not None:
+            trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            trust.load_cert_chain(certificate)
+            server.socket = trust.wrap_socket(server.socket, server_side=True)
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of localhost that no authority knows, with its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+    file = tmp_path_factory.mktemp("certificate") / "server.pem"
+    subprocess.run(
+        [
+            *(
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+            ),
+            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2"),
+            *("-keyout", str(file.with_suffix(".key")), "-out", str(file)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    file.write_text(file.with_suffix(".key").read_text() + file.read_text())
+    return file
+
+
+def requests(n: int) -> Iterator[Request]:
+    return (Request(f"{number:032x}", "judge", "p", str(number), 1, BODY) for number in range(n))
+
+
+def ask(url: str, n: int = 1, **options: Any) -> list[Outcome]:
+    recorder = MemoryRecorder()
+    settings = {"key_variable": "MY_KEY", "max_retries": 0, "concurrency": 2, **options}
+    OpenAIBackend("m", base_url=url, **settings).run(requests(n), recorder)
+    return recorder.outcomes
+
+
+def address(server: Endpoint, scheme: str = "http", host: str = "127.0.0.1") -> str:
+    return f"{scheme}://{host}:{server.server_port}"
+
+
+# --- certificates -----------------------------------------------------------------------------------
+
+
+def test_a_certificate_is_verified_against_those_that_the_environment_names(
+    listen: Callable[..., Endpoint], certificate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = listen(certificate)
+    url = f"{address(server, 'https', 'localhost')}/v1"
+    with pytest.raises(InputError, match=r"cannot be reached .*certificate verify failed"):
+        ask(url)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert [outcome.kind for outcome in ask(url)] == [""]
+    with pytest.raises(InputError, match=r"cannot be reached .*127\.0\.0\.1"):
+        ask(f"{address(server, 'https')}/v1")  # the certificate is of another name
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "absent.pem"))
+    with pytest.raises(InputError, match=r"absent\.pem \(SSL_CERT_FILE .* cannot be read .*PEM"):
+        ask(url)
+    assert len(server.seen) == 1
+    assert server.seen[0]["authorization"] == f"Bearer {KEY}"
+
+
+# --- proxies ----------------------------------------------------------------------------------------
+
+
+def test_a_proxy_passes_encrypted_bytes_on_and_does_not_see_the_key(
+    listen: Callable[..., Endpoint], certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, proxy = listen(certificate), listen()
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("HTTPS_PROXY", f"http://me:word@127.0.0.1:{proxy.server_port}")
+    assert [outcome.kind for outcome in ask(f"{address(server, 'https', 'localhost')}/v1")] == [""]
+    assert proxy.lines == [f"CONNECT localhost:{server.server_port} HTTP/1.1"]
+    assert proxy.seen[0]["proxy-authorization"] == f"Basic {base64.b64encode(b'me:word').decode()}"
+    assert KEY not in json.dumps(proxy.seen)
+    assert "proxy-authorization" not in server.seen[0]
+    monkeypatch.setenv("NO_PROXY", "example.org, localhost")
+    ask(f"{address(server, 'https', 'localhost')}/v1")
+    assert len(proxy.lines) == 1
+    assert len(server.seen) == 2
+
+
+def test_a_proxy_that_refuses_is_named_without_its_password(
+    listen: Callable[..., Endpoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:pass-word@127.0.0.1:9")
+    with pytest.raises(InputError, match=r"llm\.example\.org/v1 cannot be reached .*127\.0\.0\.1") as refused:
+        ask("https://llm.example.org/v1")
+    assert "pass-word" not in str(refused.value)
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://me:pass-word@127.0.0.1:9")
+    with pytest.raises(InputError, match="is none of HTTP; name one that begins with http") as refused:
+        ask("https://llm.example.org/v1")
+    assert "pass-word" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("exceptions", "host", "port", "excepted"),
+    [
+        ("example.org", "llm.example.org", 443, True),
+        (".example.org", "llm.example.org", 443, True),
+        ("*.example.org", "llm.example.org", 443, True),
+        ("ample.org", "llm.example.org", 443, False),
+        ("llm.example.org:8443", "llm.example.org", 443, False),
+        ("LLM.example.org:8443", "llm.example.org", 8443, True),
+        ("a, *", "llm.example.org", 443, True),
+        ("10.0.0.0/8", "10.1.2.3", 443, True),
+        ("10.0.0.0/8", "11.1.2.3", 443, False),
+        ("fd00::/8", "fd00::1", 443, True),
+        ("[fd00::1]:8000", "fd00::1", 8000, True),
+        ("[fd00::1]:8000", "fd00::1", 443, False),
+        ("", "llm.example.org", 443, False),
+    ],
+)
+def test_no_proxy_names_domains_addresses_networks_and_ports(
+    exceptions: str, host: str, port: int, excepted: bool
+) -> None:
+    assert is_excepted(host, port, exceptions) is excepted
+
+
+def test_the_proxy_of_the_scheme_comes_before_that_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "http://all:1")
+    assert find_proxy("https://example.org/v1") == "http://all:1"
+    monkeypatch.setenv("HTTPS_PROXY", "secure:2")
+    assert find_proxy("https://example.org/v1") == "http://secure:2"
+    monkeypatch.setenv("NO_PROXY", "example.org:443")
+    assert find_proxy("https://example.org/v1") is None
+
+
+# --- what else is sent --------------------------------------------------------------------------------
+
+
+def test_neither_cookies_nor_netrc_are_used_and_connections_are_kept(
+    listen: Callable[..., Endpoint],
+) -> None:
+    server = listen(Set_Cookie="session=cookie-secret; Path=/")
+    ask(f"{address(server)}/v1", n=6, concurrency=1)
+    assert len(server.seen) == 6
+    assert "secret" not in json.dumps(server.seen)
+    assert {each["authorization"] for each in server.seen} == {f"Bearer {KEY}"}
+
+
+def test_headers_of_the_environment_go_to_openai_and_cannot_replace_the_key(
+    monkeypatch: pytest.MonkeyPatch, listen: Callable[..., Endpoint]
+) -> None:
+    server = listen()
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{address(server)}/v1")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: on\nAuthorization: Bearer other\nno colon")
+    OpenAIBackend("m", max_retries=0, concurrency=1).run(requests(1), MemoryRecorder())
+    (headers,) = server.seen
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert (headers["openai-organization"], headers["x-gateway"]) == ("org-1", "on")
+
+
+def test_an_answer_is_not_asked_for_again_where_the_server_advises_against_it(
+    listen: Callable[..., Endpoint],
+) -> None:
+    server = listen(status=500, x_should_retry="false")
+    (outcome,) = ask(f"{address(server)}/v1", max_retries=3)
+    assert outcome.kind == "server"
+    assert len(server.seen) == 1
+
+
+def test_limits_of_headers_slow_a_run_down(listen: Callable[..., Endpoint]) -> None:
+    server = listen(x_ratelimit_remaining_requests="20", x_ratelimit_reset_requests="1s")
+    moments: list[float] = []
+
+    async def timed() -> None:
+        loop = asyncio.get_running_loop()
+        backend = OpenAIBackend("m", base_url=f"{address(server)}/v1", max_retries=0, concurrency=1)
+        began = loop.time()
+        await asyncio.to_thread(backend.run, requests(8), MemoryRecorder())
+        moments.append(loop.time() - began)
+
+    asyncio.run(timed())
+    assert 0.25 < moments[0] < 2  # six gaps of a twentieth of a second after the first answer
