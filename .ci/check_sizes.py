@@ -26,10 +26,10 @@ CEILINGS = {
     "analysis/instrument": 22,
     "analysis/numerics": 41,
     "analysis/pipeline": 42,
-    "analysis/raters": 184,
+    "analysis/raters": 195,
     "analysis/report": 122,
     "analysis/trial": 40,
-    "cli": 77,
+    "cli": 78,
     "inference": 2,
     "inference/backends": 54,
     "inference/collecting": 41,
@@ -45,9 +45,9 @@ CEILINGS = {
     "inference/study": 32,
     "inference/tables": 50,
     "inference/vignettes": 44,
-    "tests": 874,
+    "tests": 877,
 }
-MODULES = 521
+MODULES = 523
 
 
 def lines_of(root: Path) -> Counter[str]:

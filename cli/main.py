@@ -65,6 +65,7 @@ PLACES = {  # in the order of the help: module and function of each
     "judge": "commands.judges.judge:judge",
     "conjoint": "commands.starting.conjoint_command:conjoint",
     "compare-runs": "commands.judges.compare_runs:compare_runs",
+    "compare-systems": "commands.judges.compare_systems:compare_systems",
     "agreement": "commands.judges.agreement:agreement",
     "alt-test": "commands.judges.agreement:alt_test",
     "raters": "commands.judges.raters:raters",

@@ -31,6 +31,7 @@ from conjury.inference.errors import InputError
 from ..numerics.operating import satterthwaite
 from ..numerics.rating_panel import RowClusters, cross_clusters, intersections
 from ..numerics.sandwich import positive_semidefinite
+from ..numerics.types import Codes
 
 Tuning = Literal["coefficient", "scalar", "matrix", "none"]
 FOLDS = 5
@@ -146,31 +147,35 @@ class LabelledClusters:
 
 
 def units_of(
-    clusterings: Mapping[str, RowClusters], n: int, folds: int, seed: int
+    clusterings: Mapping[str, RowClusters], n: int, folds: int, seed: int, fold: Codes | None = None
 ) -> tuple[RowClusters, list[LabelledClusters]]:
     """Assign the first clustering's labelled clusters to folds; folds of n rows, and all units."""
+    # `fold` (n,) has the folds of the labelled rows where a map of answers was fitted with them before.
     first = RowClusters.numbered(next(iter(clusterings.values())).code[:n])
     if first.n < 2:
         raise InputError(
             "People's answers are in one cluster, but standard errors need two; add answers of further "
             "people."
         )
-    fold = RowClusters(assign_folds(first.n, folds, seed)[first.code], n_folds(first.n, folds))
+    if fold is None:
+        of_rows = RowClusters(assign_folds(first.n, folds, seed)[first.code], n_folds(first.n, folds))
+    else:
+        of_rows = RowClusters.numbered(fold)
     all_units = []
     for sign, clusters in intersections(clusterings):
         labelled, unlabelled = (
             RowClusters.numbered(clusters.code[:n]),
             RowClusters.numbered(clusters.code[n:]),
         )
-        units = RowClusters.numbered(cross_clusters(labelled, fold).code)
+        units = RowClusters.numbered(cross_clusters(labelled, of_rows).code)
         place = np.zeros(unlabelled.n, dtype=np.int64)
         place[unlabelled.code] = clusters.code[n:]
         cluster, of_fold = np.zeros((2, units.n), dtype=np.int64)
-        cluster[units.code], of_fold[units.code] = clusters.code[:n], fold.code
+        cluster[units.code], of_fold[units.code] = clusters.code[:n], of_rows.code
         all_units.append(
             LabelledClusters(sign, clusters.n, labelled, unlabelled, place, units, cluster, of_fold)
         )
-    return fold, all_units
+    return of_rows, all_units
 
 
 def debias(sources: SourceEstimates, tuning: Tuning = "coefficient") -> DebiasedEstimates:

@@ -21,7 +21,7 @@ from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..numerics.intervals import SAME, UNBOUNDED, Support, inference, wilson
 from ..numerics.rating_panel import RowClusters
 from ..numerics.sandwich import small_sample_scale
-from ..numerics.types import Floats
+from ..numerics.types import Codes, Floats
 from .correction_methods import PredictThenDebias
 from .debias import SourceEstimates, correlation, debias, joint_df, units_of
 from .sources import weight_columns
@@ -48,6 +48,7 @@ class EstimateRows:
     labelled: Sequence[InfluenceEstimates]  # J, of n rows
     other: Sequence[InfluenceEstimates]  # J, of N rows
     clusterings: Mapping[str, RowClusters]  # of n + N rows; folds are of the first
+    fold: Codes | None = None  # (n,): folds of labelled rows, where they are not drawn here
 
     def chosen(self, mask: np.ndarray) -> EstimateRows:
         """The same for some of the estimates, given as flags of shape (m,)."""
@@ -60,6 +61,7 @@ class EstimateRows:
             [of(estimates) for estimates in self.labelled],
             [of(estimates) for estimates in self.other],
             self.clusterings,
+            self.fold,
         )
 
     @property
@@ -97,6 +99,7 @@ class CorrectedEstimates:
     rho: Floats  # (m,)
     weights: Floats  # (m, J)
     gain: Floats  # (m,)
+    labelled_variance: Floats  # (m,): the part of the corrected variance that more labels would reduce
 
     def by_source(self, alone: Mapping[str, EstimateVariances]) -> dict[str, EstimateVariances]:
         """Estimates of people, corrected ones, and those of models alone, by the name of their rows."""
@@ -147,7 +150,7 @@ def correct(rows: EstimateRows, method: PredictThenDebias) -> CorrectedEstimates
         empty = np.full(len(is_finite), np.nan)
         nothing = EstimateVariances(empty, empty, empty)
         return CorrectedEstimates(
-            nothing, nothing, empty, np.full((len(is_finite), len(rows.other)), np.nan), empty
+            nothing, nothing, empty, np.full((len(is_finite), len(rows.other)), np.nan), empty, empty
         )
     sources = _sources(subset, method.folds, method.seed)
     result = debias(sources, method.tuning)
@@ -161,6 +164,7 @@ def correct(rows: EstimateRows, method: PredictThenDebias) -> CorrectedEstimates
         _filled(correlation(sources), is_finite),
         np.stack([_filled(result.weights[each, j, each], is_finite) for j in range(len(rows.other))], axis=1),
         _filled(gain, is_finite),
+        _filled(part, is_finite),
     )
 
 
@@ -285,7 +289,7 @@ def _sources(rows: EstimateRows, folds: int, seed: int) -> SourceEstimates:
     """What clusters add to the errors of estimates by people and models."""
     inner = np.stack([estimates.influence for estimates in rows.labelled], axis=1)
     outer = np.stack([estimates.influence for estimates in rows.other], axis=1)
-    fold, clusterings = units_of(rows.clusterings, len(inner), folds, seed)
+    fold, clusterings = units_of(rows.clusterings, len(inner), folds, seed, rows.fold)
     influences = []
     for clustering in clusterings:
         scale = _factor(clustering.labelled.n)

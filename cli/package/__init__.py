@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from conjury.analysis.conjoint import power as power
     from conjury.analysis.raters import agreement as agreement
     from conjury.analysis.raters import alt_test as alt_test
+    from conjury.analysis.raters.systems import compare_systems as compare_systems
     from conjury.analysis.raters.validation import compare_runs as compare_runs
     from conjury.analysis.raters.validation import judge as judge
     from conjury.inference.collecting import collect as collect
@@ -32,6 +33,7 @@ MODULES = {
     "analysis.checks": ("check_collected", "diagnose"),
     "analysis.conjoint": ("amce", "amce_diffs", "cj", "cj_freqs", "mm", "mm_diffs", "power"),
     "analysis.raters": ("agreement", "alt_test"),
+    "analysis.raters.systems": ("compare_systems",),
     "analysis.raters.validation": ("compare_runs", "judge"),
     "inference.collecting": ("collect",),
     "inference.study": ("load_any_study",),

@@ -28,7 +28,13 @@ BASE, QUICK, LONG, BAYES, EXAMPLES = (
 SIMULATED = BASE["collect"]
 PEOPLE = "--judge verdict --human ann,ben,eva"
 FITTED = ("methods", "checklist", "metadata", "compare", "diagnose", "tables", "report")  # read results
-OF_THEIR_KIND = ("check", "judge", "compare-runs", "check-table")  # documents that existed before
+OF_THEIR_KIND = (
+    "check",
+    "judge",
+    "compare-runs",
+    "compare-systems",
+    "check-table",
+)  # documents that existed before
 
 
 def leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:

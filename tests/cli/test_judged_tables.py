@@ -136,7 +136,7 @@ def test_labels_of_two_systems_are_not_taken_for_those_of_one(tmp_path: Path, co
     ended = conjury("compare-runs old.csv new.csv --id id", cwd=tmp_path)
     assert ended.code == 2
     assert "'human' differs in 82 of 188 shared rows" in ended.err
-    assert "by `conjury judge`" in ended.err
+    assert "by `conjury compare-systems`" in ended.err
     for half, (name, table) in enumerate(tables.items()):
         labelled = np.flatnonzero(table["human"] != "")
         table.loc[labelled[half::2], "human"] = ""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...frames.vocabulary import SYSTEM_SOURCES
 from ...numerics.metrics.agreement_measures import ALPHA, KAPPA, measure_of
 from ..benchmark.confusion_figures import Confusions
 from ..figure_layout import Drawable
@@ -87,6 +88,34 @@ def run_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
         xlabel=f"Difference, {second} minus {first} (lines: {level_of(result.settings)} intervals)",
         what=f"Differences between two runs, {second} minus {first}; those within {margin:g} do not matter",
         hold=(-margin, margin),
+    )
+
+
+@figure("system_comparison")
+def system_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
+    """Levels and differences of systems: corrected, by people's labels alone, and by the judge alone."""
+    panels = {"differences": "Difference", "levels": "System"}
+    frame = result.frame[result.frame["part"].isin(panels)].reset_index(drop=True)
+    names = frame["system"].astype(str)
+    pairs = names + " minus " + frame["baseline"].astype(str)
+    sources = {name: text.capitalize() for name, text in SYSTEM_SOURCES.items()}
+    source = frame["measure"].str.replace(r"_(mean|rate).*$", "", regex=True).map(sources)
+    table = table_of(
+        frame, frame["part"].map(panels), pairs.where(frame["part"] == "differences", names), source
+    )
+    series = [name for name in sources.values() if (source == name).any()]
+    present = [name for name in panels.values() if (table["panel"] == name).any()]
+    ordered = table.assign(
+        panel=pd.Categorical(table["panel"], categories=present),
+        series=pd.Categorical(table["series"], categories=series),
+    )
+    positive = result.settings["positive"]
+    what = "mean rating" if positive is None else f"share of {positive!r}"
+    return levels(
+        ordered,
+        xlabel=f"{what[:1].upper()}{what[1:]} (lines: {level_of(result.settings)} intervals)",
+        what=f"Systems and their differences in {what}",
+        baseline={panels["differences"]: 0.0},
     )
 
 

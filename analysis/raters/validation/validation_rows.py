@@ -15,9 +15,9 @@ from .gates import range_of
 
 KEYS = ("name", "part", "measure", "class", "by", "level")
 NUMBERS = ("estimate", "std_error", "df", "lower", "upper", "p", "p_adjusted", "detectable", "n", "clusters")
-AGREEMENT, PEOPLE, RATES, ERRORS, SUBGROUPS, REPLACEMENT, CORRECTED, CHANGES = (
+AGREEMENT, PEOPLE, RATES, ERRORS, SUBGROUPS, REPLACEMENT, CORRECTED, CHANGES, LEVELS, DIFFERENCES = (
     "agreement", "people", "base rates", "errors by class", "subgroups", "replacement", "corrected",
-    "changes",
+    "changes", "levels", "differences",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from conjury import compare_systems
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import (
     afcp,
@@ -610,10 +611,23 @@ def _runs() -> Result:
     return compare_runs(frame, frame.assign(judge=frame["other"]), "judge", "ann")
 
 
+def _systems() -> Result:
+    """Three systems, of which the judge favours the last."""
+    random = np.random.default_rng(9)
+    common, parts = random.normal(size=120), []
+    for place, name in enumerate(("baseline", "retrieval", "a much longer name of a system")):
+        rating = common + 0.3 * place + random.normal(0, 0.6, 120)
+        score = rating + 0.3 * (place == 2) + random.normal(0, 0.3, 120)
+        people = np.where(np.arange(120) < 40, rating, np.nan)
+        parts.append(pd.DataFrame({"prompt": range(120), "system": name, "judge": score, "ann": people}))
+    return compare_systems(pd.concat(parts), "judge", "ann", id="prompt")
+
+
 VALIDATION: dict[str, Made] = {
     "judging": _judging,
     "judging, confusion": (_judging, {"part": "confusion"}),
     "run_comparison": _runs,
+    "system_comparison": _systems,
 }
 OF_ALL_CHECKS: dict[str, Made] = {"check": _general, "battery": _battery}
 TRIALS: dict[str, Made] = {

@@ -14,16 +14,30 @@ import pandas as pd
 from conjury.inference.tables.columns import json_value
 
 from ....figures.labels import p_text
+from ....frames.vocabulary import SYSTEM_SOURCES
 from ....frames.word_table import WordTable
 from ....numerics.metrics.agreement_measures import measure_of
 from ..gates import GateOutcome
 from ..judging import Validation
-from ..validation_rows import AGREEMENT, CHANGES, CORRECTED, ERRORS, PEOPLE, RATES, REPLACEMENT, SUBGROUPS
+from ..validation_rows import (
+    AGREEMENT,
+    CHANGES,
+    CORRECTED,
+    DIFFERENCES,
+    ERRORS,
+    LEVELS,
+    PEOPLE,
+    RATES,
+    REPLACEMENT,
+    SUBGROUPS,
+)
 from ..verdicts.judge_sentences import interval, number
 from ..verdicts.notable_rows import Row
 
 FORMAT = 1  # of the record
 HEADINGS = {
+    DIFFERENCES: "Differences between systems",
+    LEVELS: "Systems",
     CHANGES: "Changes",
     AGREEMENT: "Agreement with people",
     PEOPLE: "People among themselves",
@@ -67,6 +81,7 @@ def tables(result: Validation) -> list[WordTable]:
         further = {
             "chance": ("by chance", _chance),
             "p_equivalence": ("p, equivalence", lambda row: _p(row["p_equivalence"])),
+            "gain": ("gain", lambda row: number(row["gain"], "gain") if np.isfinite(row["gain"]) else ""),
         }
         extra_columns = {
             key: column for key, column in further.items() if key in rows and rows[key].notna().any()
@@ -94,6 +109,10 @@ def _label(row: Row, names: Sequence[str]) -> str:
         if measure.endswith(suffix):
             measure, who = measure.removesuffix(suffix), f", {name}"
     where = f"{row['by']} {row['level']}: " if row["by"] else ""
+    if row.get("system"):
+        pair = f"{row['system']} minus {row['baseline']}" if row["baseline"] else row["system"]
+        source = next(text for name, text in SYSTEM_SOURCES.items() if measure.startswith(name))
+        return f"{where}{pair}, {source}"
     of = f" of {row['class']!r}" if row["class"] else ""
     return f"{where}{measure_in_words(measure)}{of}{who}"
 

@@ -16,7 +16,7 @@ from ..coding import CodedRows, keys_of
 
 ANSWERS = ("answer", "output", "response", "completion", "generation", "reply", "model output", "candidate")
 SURELY = 1e-4  # p of either of two differences in opposite directions
-REMEDY = "compare each judge with the labels of its own answers by `conjury judge`"
+REMEDY = "compare the systems by `conjury compare-systems`"
 
 
 def refuse_other_answers(

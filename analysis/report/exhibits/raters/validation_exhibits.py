@@ -12,7 +12,7 @@ from ..template import tables_of
 if TYPE_CHECKING:
     from great_tables import GT
 
-KEYS = ("part", "measure", "class", "by", "level")
+KEYS = ("part", "measure", "system", "baseline", "class", "by", "level")
 SHOWN = ("estimate", "lower", "upper", "chance", "p", "p_adjusted", "p_equivalence", "n")
 
 
@@ -22,6 +22,7 @@ def _verdict(result: Result, names: ColumnNames) -> str:
 
 @tables_of("judging", reading=_verdict)
 @tables_of("run_comparison", reading=_verdict)
+@tables_of("system_comparison", reading=_verdict)
 def estimates(result: Result, names: ColumnNames) -> list[GT]:
     """All estimates by part."""
     return any_table(result.frame[[name for name in (*KEYS, *SHOWN) if name in result.frame]], names)

@@ -1,0 +1,66 @@
+"""A model's scores on the scale of people: a monotone map that people's answers to other items determine.
+
+A linear correction uses of a score what is linear in people's answers. Where a judge's scale is bent, or has
+few grades, a monotone map of it predicts people better. A map that is fitted to labelled items follows their
+own labels; therefore items are in folds, and those of a fold get the map of the others (cross-fitting).
+
+References
+----------
+Barlow, R. E., Brunk, H. D. (1972). The isotonic regression problem and its dual. Journal of the American
+Statistical Association 67(337), 140-147. doi:10.1080/01621459.1972.10481216
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from ..numerics.types import Codes, Floats
+
+
+@dataclass(frozen=True)
+class MonotoneMap:
+    """Values of people at U rising scores; linear between them, and constant outside."""
+
+    score: Floats  # (U,)
+    value: Floats  # (U,)
+
+    def of(self, score: Floats) -> Floats:
+        """Values at any scores."""
+        return np.asarray(np.interp(score, self.score, self.value))
+
+
+@dataclass(frozen=True)
+class CalibratedScores:
+    """A model's scores on people's scale, of n labelled and N other items."""
+
+    labelled: Floats  # (n,)
+    unlabelled: Floats  # (N,): mean over the maps of all folds
+
+
+def fit_monotone_map(score: Floats, value: Floats, weight: Floats) -> MonotoneMap:
+    """Fit people's values (n,) to scores (n,) by weighted least squares, rising or falling."""
+    # Both directions are tried, since a judge may grade the other way round.
+    distinct, code = np.unique(score, return_inverse=True)
+    mass = np.bincount(code, weight)
+    mean = np.bincount(code, weight * value) / mass
+    fits = [isotonic_regression(mean, weights=mass, increasing=rising).x for rising in (True, False)]
+    losses = [float(mass @ (mean - fit) ** 2) for fit in fits]
+    return MonotoneMap(distinct, np.asarray(fits[int(np.argmin(losses))]))
+
+
+def cross_fit(
+    score: Floats, value: Floats, weight: Floats, unlabelled: Floats, fold: Codes
+) -> CalibratedScores:
+    """Map scores of labelled items (n,) by the labels of other folds, and those of other items by all."""
+    folds = np.unique(fold)
+    labelled, beside = np.empty(len(score)), np.zeros(len(unlabelled))
+    for name in folds:
+        inside = fold == name
+        training = ~inside if len(folds) > 1 else inside
+        monotone = fit_monotone_map(score[training], value[training], weight[training])
+        labelled[inside] = monotone.of(score[inside])
+        beside += monotone.of(unlabelled) / len(folds)
+    return CalibratedScores(labelled, beside)

@@ -1,0 +1,122 @@
+"""Whether the labels of a system say something about all of its answers, decided before any number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted, listed
+
+from ...correction.selection import SELECTED
+from ...figures.labels import p_text
+from ...numerics.intervals.bounded import Flags
+from ...numerics.types import Floats
+from ..validation.coding import CodedRows
+from ..validation.weighted.answer_strata import Strata, strata_of
+
+OK, CAUTION, NO_LEVEL, NO_LABELS = "OK", "CAUTION", "NO LEVEL", "NO LABELS"
+FEWEST_PROMPTS = 4  # labelled, below which a system has no corrected level
+# Share of answers scored beyond all labelled ones: what people say of these is an extrapolation.
+BEYOND_CAUTION, BEYOND_REFUSED = 0.05, 0.2
+
+
+@dataclass(frozen=True)
+class LabelGate:
+    """The state of one system's labels, and why."""
+
+    system: str
+    state: str
+    reason: str
+    answers: int
+    labels: int
+    prompts: int  # labelled
+    beyond: float  # share of answers scored beyond all labelled ones
+    # least and greatest share of answers with a label among those that the judge scored alike
+    least_rate: float
+    greatest_rate: float
+    p: float  # of labels being as frequent whatever the judge said
+    weight: Floats | None  # how many answers each labelled one stands for, where labels follow the judge
+
+    @property
+    def has_level(self) -> bool:
+        """Whether a corrected level is computed."""
+        return self.state in (OK, CAUTION)
+
+
+def gate_systems(data: CodedRows, labelled: Flags, is_sampled: bool) -> list[LabelGate]:
+    """Look at the labels of each system; ``is_sampled`` where their probabilities are known."""
+    systems = data.groups[0]
+    level = SELECTED / len(systems.levels)  # so that one alarm in all systems is as rare as in one
+    return [
+        _gate(data.rows(inside), labelled[inside], name, None if is_sampled else level)
+        for name, inside in ((name, np.asarray(systems.code == k)) for k, name in enumerate(systems.levels))
+    ]
+
+
+def gate_table(gates: Sequence[LabelGate]) -> pd.DataFrame:
+    """One row per system."""
+    columns = (
+        "system",
+        "state",
+        "reason",
+        "answers",
+        "labels",
+        "prompts",
+        "beyond",
+        "least_rate",
+        "greatest_rate",
+        "p",
+    )
+    return pd.DataFrame([{name: getattr(gate, name) for name in columns} for gate in gates])
+
+
+def _gate(data: CodedRows, labelled: Flags, name: str, level: float | None) -> LabelGate:
+    prompts = len(np.unique(data.cluster[labelled]))
+    strata = strata_of(data)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = strata.labelled / strata.judged
+    beyond = _share_beyond(data, labelled)
+    is_selected = level is not None and strata.p < level
+    is_weighted = is_selected and not strata.sparse and labelled.any()
+    state, reason = _state(strata, labelled, prompts, beyond, is_selected)
+    return LabelGate(
+        name, state, reason, data.n, int(labelled.sum()), prompts, beyond, float(rates.min()),
+        float(rates.max()), strata.p, strata.weight if is_weighted else None,
+    )  # fmt: skip
+
+
+def _state(
+    strata: Strata, labelled: Flags, prompts: int, beyond: float, is_selected: bool
+) -> tuple[str, str]:
+    if not labelled.any():
+        return NO_LABELS, "no answer has a label"
+    if prompts < FEWEST_PROMPTS:
+        return NO_LEVEL, f"only {counted(prompts, 'prompt')} with a label, and {FEWEST_PROMPTS} are needed"
+    if beyond > BEYOND_REFUSED:
+        return NO_LEVEL, f"{beyond:.0%} of the answers are scored beyond all labelled ones"
+    if is_selected:
+        followed = f"labels follow the judge's answer (p {p_text(strata.p)})"
+        if strata.sparse:
+            return NO_LEVEL, f"{followed}, with too few labels of {listed(strata.sparse)}"
+        return CAUTION, f"{followed}; estimates are weighted by it"
+    if beyond > BEYOND_CAUTION:
+        return CAUTION, f"{beyond:.0%} of the answers are scored beyond all labelled ones"
+    return OK, ""
+
+
+def _share_beyond(data: CodedRows, labelled: Flags) -> float:
+    """Share of judged answers whose score lies outside of the labelled range, or whose class has no label."""
+    judged = np.isfinite(data.judged[0])
+    with_label = judged & labelled
+    if not with_label.any():
+        return 1.0
+    if data.scale == "interval":
+        score = data.judged[0]
+        low, high = score[with_label].min(), score[with_label].max()
+        outside = judged & ((score < low) | (score > high))
+    else:
+        outside = judged & ~np.isin(data.judges[0], np.unique(data.judges[0][with_label]))
+    return float(outside.sum() / judged.sum())

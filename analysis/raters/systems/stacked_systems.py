@@ -1,0 +1,117 @@
+"""One table of the answers of all systems, from one file or one per system, with labels of a second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.items import item_column
+from conjury.inference.tables.reading import ReadingRules, TableReading, read
+
+
+def stack_systems(
+    table: Any, labels: Any, people: Sequence[str], system: str, rules: ReadingRules, source: str
+) -> tuple[TableReading, list[str]]:
+    """Read one table or one per system, and join labels of a second table; what became of it in notes."""
+    reading, notes = (
+        _stacked(table, system, rules, source)
+        if isinstance(table, Mapping)
+        else (read(table, rules, source), [])
+    )
+    if labels is None:
+        return reading, notes
+    label_rules = replace(rules, where={}, exclude={})
+    return _joined(reading, read(labels, label_rules, "labels"), people, system, notes)
+
+
+def _stacked(
+    tables: Mapping[str, Any], system: str, rules: ReadingRules, source: str
+) -> tuple[TableReading, list[str]]:
+    readings = {str(name): read(part, rules, str(name)) for name, part in tables.items()}
+    if len(readings) < 2:
+        raise InputError(
+            f"{source}: there is one table; give one per system, at least two, or name their column."
+        )
+    parts, notes = [], list[str]()
+    for name, part in readings.items():
+        if system in part.frame:
+            raise InputError(
+                f"{part.source}: the table has a column '{system}', and systems are named by their tables; "
+                "give one table, or rename the column."
+            )
+        parts.append(part.frame.assign(**{system: name}))
+        notes += part.account.notes()
+    shared = set.intersection(*(set(part) for part in parts))
+    lacking = sorted({str(name) for part in parts for name in part} - set(map(str, shared)))
+    if lacking:
+        notes.append(f"Not in all tables: {listed(map(repr, lacking), 6)}.")
+    first = next(iter(readings.values()))
+    frame = pd.concat(parts, ignore_index=True)
+    return replace(first, frame=frame, source=" and ".join(part.source for part in readings.values())), notes
+
+
+def _joined(
+    reading: TableReading, labels: TableReading, people: Sequence[str], system: str, notes: list[str]
+) -> tuple[TableReading, list[str]]:
+    """Add the columns of people from a second table by prompt, and by system where it has them."""
+    frame, label_frame = reading.frame, labels.frame
+    prompt = reading.rules.id or item_column(frame)
+    if prompt is None:
+        raise InputError(
+            f"{reading.source}: no column is called as prompts are; name that of the prompts with --id."
+        )
+    keys = [prompt, system]
+    if system not in label_frame:
+        raise InputError(
+            f"{labels.source}: there is no column '{system}', so it is unknown which system's answer a "
+            "label is "
+            "about; add it."
+        )
+    for name in (*keys, *people):
+        if name not in label_frame:
+            hint = did_you_mean(name, map(str, label_frame))
+            raise InputError(
+                f"{labels.source}: there is no column '{name}'{hint}; there are "
+                f"{listed(map(str, label_frame))}."
+            )
+    overlap = [name for name in people if name in frame]
+    if overlap:
+        raise InputError(
+            f"{reading.source} and {labels.source} both have {listed(map(repr, overlap))}; keep the labels "
+            "in one."
+        )
+    sides = [
+        pd.MultiIndex.from_frame(pd.DataFrame({key: as_text(part[key]) for key in keys}))
+        for part in (frame, label_frame)
+    ]
+    if sides[1].has_duplicates:
+        row = int(sides[1].duplicated().argmax()) + 1
+        raise InputError(
+            f"{labels.source}: row {row:,} repeats the {' and '.join(keys)} of an earlier one; give one row "
+            "per "
+            "answer, with a column per person."
+        )
+    if sides[0].has_duplicates and sides[0][sides[0].duplicated()].isin(sides[1]).any():
+        raise InputError(
+            f"{reading.source}: a system has several answers to one prompt, and {labels.source} does not say "
+            "which of them a label is about; put the labels into the same table."
+        )
+    at = sides[1].get_indexer(sides[0])
+    if not (at >= 0).any():
+        raise InputError(
+            f"{labels.source}: no row has the {' and '.join(keys)} of an answer; name the column that both "
+            "tables share."
+        )
+    columns = label_frame[list(people)].take(at).reset_index(drop=True)
+    columns[at < 0] = pd.NA
+    unmatched = len(label_frame) - int((at >= 0).sum())
+    note = (
+        f"{labels.source}: {counted(int((at >= 0).sum()), 'answer')} of {len(frame):,} have a row of labels"
+    )
+    note += f", and {counted(unmatched, 'row')} of labels match no answer." if unmatched else "."
+    return replace(reading, frame=pd.concat([frame.reset_index(drop=True), columns], axis=1)), [*notes, note]

@@ -1,0 +1,268 @@
+"""Which system is better, by a judge of all answers and people's labels of a few."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.tables.items import item_column
+from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+from conjury.inference.tables.schema import SAMPLING
+
+from ...correction.correction_methods import PredictThenDebias
+from ...correction.sources import sampling_weights
+from ...numerics.bootstrap import unequal_clusters
+from ...numerics.intervals import check_alpha
+from ...numerics.intervals.bounded import Flags, n_clusters
+from ...numerics.types import Floats
+from ..validation.coding import CodedRows, CodingOptions, code_table, names_of, refuse_columns
+from ..validation.judging import Validation
+from ..validation.tables.item_columns import item_of
+from ..validation.validation_rows import TestRows
+from .label_gate import LabelGate, gate_systems, gate_table
+from .stacked_systems import stack_systems
+from .system_estimates import CalibratedRows
+from .system_rows import SystemRows, mix_weights, positive_class, system_rows
+from .system_sentences import verdict_of_systems
+from .system_table import FURTHER, add_systems, named_pairs
+
+KIND = "system_comparison"
+SYSTEM = "system"
+MOST_SYSTEMS = 30
+
+
+def compare_systems(
+    table: Any,
+    judge: str | Sequence[str],
+    human: str | Sequence[str],
+    *,
+    system: str = SYSTEM,
+    labels: Any = None,
+    by: str | Sequence[str] = (),
+    mix: Mapping[str, float] | None = None,
+    margin: float = 0.05,
+    positive: str | None = None,
+    calibration: bool = True,
+    alpha: float = 0.05,
+    seed: int = 1,
+    source: str = "table",
+    **rules: Unpack[RuleArguments],
+) -> Validation:
+    """Compare systems that answered the same prompts, by a judge of all answers and people's labels of a few.
+
+    What is estimated of each system is what people would say of all its answers: the mean of their ratings,
+    or the share of one class. People's labels alone are few, and the judge alone is biased, for one system
+    perhaps more than for another. The estimate from the labels is moved by what the judge says of labelled
+    and other answers, with a weight that is near 0 where the judge does not answer as people do
+    (predict-then-debias). The judge counts twice, with a weight each: its scores as they are, and a monotone
+    map of them to people's scale (isotonic regression), cross-fitted on the folds by which the weights are
+    chosen, so that neither a bent nor a straight scale costs precision.
+
+    Parameters
+    ----------
+    table : path, DataFrame of R rows, TableReading, or mapping of system to any of these
+        One row per answer of a system; a file in any format of ``conjury.read``.
+    judge : str or sequence of str
+        Columns of the judges' scores, grades or classes; missing where there is none.
+    human : str or sequence of str
+        Columns of people, one per person; missing where a person did not answer.
+    system : str
+        Column of the systems; of a mapping its keys.
+    labels : path, DataFrame or TableReading, optional
+        A second table with the columns of people, joined by the column of prompts, and by ``system`` where it
+        has this column.
+    by : str or sequence of str
+        Columns of segments, in which differences are estimated, too.
+    mix : mapping of str to float, optional
+        Shares of the segments of the first column of ``by``, to which all else is weighted.
+    margin : float
+        The largest difference that does not matter, for equivalence.
+    positive : str
+        The class whose share is compared; by default the second of two.
+    calibration : bool
+        Whether the monotone map is used.
+    alpha : float
+        One minus the confidence level.
+    seed : int
+        Assigns prompts to folds.
+    source : str
+        What errors call a DataFrame.
+    **rules
+        How tables are read, as in `conjury.analysis.raters.validation.judge`. ``id`` is the column of
+        prompts, by which answers are paired and intervals are clustered.
+
+    Returns
+    -------
+    Validation
+        Kind "system_comparison". ``frame`` has the columns of `judge`, with ``system, baseline, margin``,
+        ``p_equivalence`` (two one-sided tests), ``gain`` (variance of people alone over that of the corrected
+        estimate) and ``prompts_to_decide``. Levels of each system and differences of all pairs (the later
+        system of the table minus the earlier one) come in three rows: corrected, by people's labels alone and
+        by the judge alone. Of two systems the corrected difference is called ``difference``, of more
+        ``difference[B minus A]``; p values of corrected differences are adjusted after Holm. ``extra`` has
+        ``labels`` (the state of each system's labels) and ``weights`` (of the scores in each estimate).
+
+    Raises
+    ------
+    InputError
+        For columns that do not exist, fewer than two systems, tables without a column of prompts, more than
+        two classes without ``positive``, and labels that match no answer.
+
+    Notes
+    -----
+    Before any number the labels of each system are looked at. ``NO LEVEL`` is the state of a system with
+    labels of fewer than four prompts, with more than a fifth of its answers scored beyond all labelled ones,
+    or whose labels follow the judge's answer and are too few somewhere; its level and differences are not
+    estimated. Where labels follow the judge's answer elsewhere, they are weighted by it (``CAUTION``).
+    A column ``sampling_probability`` has the probabilities with which answers were chosen for people.
+
+    Every prompt counts the same for a system, however many answers it has. Standard errors are clustered by
+    prompt over labelled and other answers, so that differences are paired.
+
+    References
+    ----------
+    Angelopoulos, A. N., Bates, S., Fannjiang, C., Jordan, M. I., Zrnic, T. (2023). Prediction-powered
+    inference. Science 382, 669-674. doi:10.1126/science.adi6000
+
+    Kluger, D. M., Lu, K., Zrnic, T., Wang, S., Bates, S. (2025). Prediction-powered inference with imputed
+    covariates and nonuniform sampling. doi:10.48550/arXiv.2501.18577
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> quality = rng.normal(0, 1, 400)
+    >>> answers = pd.concat(
+    ...     pd.DataFrame({"prompt": range(400), "system": name, "people": quality + shift})
+    ...     for name, shift in (("old", 0.0), ("new", rng.normal(0.4, 0.3, 400)))
+    ... )
+    >>> answers["judge"] = answers["people"] + 0.2 * (answers["system"] == "new")
+    >>> answers["people"] = answers["people"].where(answers["prompt"] < 50)
+    >>> result = compare_systems(answers, "judge", "people", id="prompt")
+    >>> result.frame.set_index("name").loc[["difference", "judge_difference"], "estimate"].round(2).tolist()
+    [0.41, 0.61]
+    """
+    check_alpha(alpha)
+    if not 0 < margin < np.inf:
+        raise InputError(f"margin is {margin:g}; give a difference above 0, such as 0.05.")
+    judges, people, segments = names_of(judge), names_of(human), names_of(by)
+    if not judges or not people:
+        raise InputError("Name at least one column of the judge and one of people.")
+    reading, notes = stack_systems(table, labels, people, system, rules_of(rules), source)
+    table, source = reading.frame, reading.source
+    prompt = reading.rules.id or item_column(table.drop(columns=[system, *judges, *people], errors="ignore"))
+    if prompt is None:
+        raise InputError(f"{source}: no column is called as prompts are; name that of the prompts with --id.")
+    options = CodingOptions(judges, people, (system, *segments), prompt, positive, reading.rules)
+    refuse_columns(table, options, source)
+    _refuse_systems(table[system], system, source)
+    notes += [*reading.account.notes(), *item_of(table, prompt, (*judges, *people), source)[1]]
+    data = _in_order(code_table(table, options, source), table[system])
+    label_rows = np.asarray(np.isfinite(data.rated).any(axis=0))
+    if not label_rows.any():
+        raise InputError(
+            f"{source}: {listed(map(repr, people))} contain no labels; add labels of some answers."
+        )
+    sampled = _sampled(table, label_rows)
+    gates = gate_systems(data, label_rows, sampled is not None)
+    represented = _represented(data, gates, sampled)
+    rows = system_rows(data, judges, represented, mix_weights(data.groups[1:], mix or {}, data.n), source)
+    result_rows = TestRows(alpha)
+    weights = add_systems(
+        result_rows,
+        CalibratedRows.of(rows, PredictThenDebias(seed=seed), calibration),
+        gates,
+        data.groups[1:],
+        margin,
+    )
+    frame = named_pairs(result_rows.frame(FURTHER), len(rows.systems))
+    notes += [*data.notes, *_notes(rows, gates, prompt)]
+    place = positive_class(data, source)
+    settings: dict[str, Any] = {
+        "judge": list(judges), "human": list(people), "by": list(segments), "id": prompt, "system": system,
+        "systems": list(rows.systems), "scale": data.scale, "classes": list(data.classes),
+        "positive": data.classes[place] if place is not None else None, "measure": rows.measure,
+        "alpha": alpha, "seed": seed, "margin": margin, "mix": dict(mix or {}), "calibration": calibration,
+        "n_rows": data.n, "n_labelled": int(rows.labelled.sum()), "clusters": n_clusters(rows.prompt),
+        "weighted": represented is not None,
+    }  # fmt: skip
+    extra = {"labels": gate_table(gates), "weights": weights}
+    settings["verdict"] = verdict_of_systems(frame, extra, settings)
+    return Validation(frame, KIND, tuple(dict.fromkeys(notes)), settings, extra)
+
+
+def _refuse_systems(column: pd.Series[Any], system: str, source: str) -> None:
+    """Refuse rows without a system, one system, and a column that cannot be one of systems."""
+    if column.isna().any():
+        row = int(column.isna().to_numpy().argmax()) + 1
+        raise InputError(f"{source}: column '{system}' is empty in row {row:,}; every answer needs a system.")
+    count = column.nunique()
+    if count < 2:
+        raise InputError(f"{source}: column '{system}' has one value; give answers of two systems or more.")
+    if count > MOST_SYSTEMS:
+        raise InputError(
+            f"{source}: column '{system}' has {count:,} values, and at most {MOST_SYSTEMS} systems are "
+            "compared; "
+            "name the column of the systems with --system, or select some with --where."
+        )
+
+
+def _in_order(data: CodedRows, column: pd.Series[Any]) -> CodedRows:
+    """Systems in the order in which they appear, so that differences are the later minus the earlier."""
+    systems = data.groups[0]
+    order = list(dict.fromkeys(systems.code.tolist()))
+    place = np.argsort(order)
+    ordered = replace(systems, code=place[systems.code], levels=tuple(systems.levels[k] for k in order))
+    return replace(data, groups=(ordered, *data.groups[1:]))
+
+
+def _sampled(table: pd.DataFrame, labelled: Flags) -> Floats | None:
+    """How many answers each labelled one stands for, (R,), by the probabilities of the table."""
+    if SAMPLING not in table:
+        return None
+    weights = sampling_weights(table[SAMPLING][labelled])
+    if weights is None:
+        return None
+    represented = np.ones(len(table))
+    represented[labelled] = weights
+    return represented
+
+
+def _represented(data: CodedRows, gates: Sequence[LabelGate], sampled: Floats | None) -> Floats | None:
+    """The same where labels follow the judge's answer; None where all labelled answers count alike."""
+    if sampled is not None or all(gate.weight is None for gate in gates):
+        return sampled
+    represented = np.ones(data.n)
+    for place, gate in enumerate(gates):
+        if gate.weight is not None:
+            inside = data.groups[0].code == place
+            represented[inside] = np.where(gate.weight > 0, gate.weight, 1.0)
+    return represented
+
+
+def _notes(rows: SystemRows, gates: Sequence[LabelGate], prompt: str) -> list[str]:
+    notes = [f"{gate.system}: {gate.state}, {gate.reason}." for gate in gates if gate.reason]
+    for name, answered in zip(rows.judges, rows.answered, strict=True):
+        if (~answered).any():
+            notes.append(
+                f"{counted(int((~answered).sum()), 'answer')} without a score of '{name}': they count with "
+                "the "
+                "mean of their system's scores in the correction, and not at all in what the judge says "
+                "alone."
+            )
+    counts = [set(rows.prompt[rows.system == k].tolist()) for k in range(len(rows.systems))]
+    shared = set.intersection(*counts)
+    everything = set.union(*counts)
+    if len(shared) < len(everything):
+        notes.append(
+            f"{len(shared):,} of {len(everything):,} prompts have an answer of every system; the others "
+            "count "
+            "for the systems that answered them."
+        )
+    if len(rows.prompt) > sum(map(len, counts)):
+        notes.append(f"Systems have several answers to a '{prompt}'; each prompt counts as one.")
+    return [*notes, *unequal_clusters(rows.prompt[rows.labelled], "Labelled answers: ")]

@@ -1,0 +1,193 @@
+"""Levels and differences of systems: among people, corrected by a judge, and by the judge alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from ...correction.correction_methods import PredictThenDebias
+from ...correction.debias import assign_folds, joint_df
+from ...correction.item_corrections import (
+    EstimateRows,
+    EstimateVariances,
+    InfluenceEstimates,
+    clustered_numbers,
+    correct,
+    weighted_mean,
+)
+from ...correction.monotone_calibration import CalibratedScores, cross_fit
+from ...numerics.intervals import SAME, SHARE, UNBOUNDED, Support, inference
+from ...numerics.intervals.bounded import NOTHING, BoundedEstimate, Flags, n_clusters
+from ...numerics.rating_panel import RowClusters
+from ...numerics.types import Codes, Floats
+from .system_rows import SystemRows
+
+CALIBRATED = "calibrated"
+
+
+@dataclass(frozen=True)
+class CalibratedRows:
+    """Answers of systems with the judges' scores as they are and on people's scale, on one set of folds."""
+
+    rows: SystemRows
+    fold: Codes  # (n,) of the labelled answers
+    calibrated: tuple[CalibratedScores, ...]  # of each judge: labelled answers, and all R
+    method: PredictThenDebias
+
+    @classmethod
+    def of(cls, rows: SystemRows, method: PredictThenDebias, is_calibrated: bool) -> CalibratedRows:
+        """Fit the maps of all systems together: with more labels; their biases are corrected anyway."""
+        labelled = rows.labelled
+        prompts = RowClusters.numbered(rows.prompt[labelled])
+        fold = assign_folds(prompts.n, method.folds, method.seed)[prompts.code]
+        weight = rows.label_weight[labelled]
+        maps = [
+            cross_fit(score[labelled], rows.label[labelled], weight, score, fold)
+            for score in rows.score
+            if is_calibrated
+        ]
+        return cls(rows, fold, tuple(maps), method)
+
+    @property
+    def sources(self) -> list[str]:
+        """Names of the scores that the correction uses."""
+        return [
+            *self.rows.judges,
+            *(f"{name}, {CALIBRATED}" for name in self.rows.judges[: len(self.calibrated)]),
+        ]
+
+
+@dataclass(frozen=True)
+class CorrectedContrast:
+    """A level of one system, or a difference of two, among people."""
+
+    result: BoundedEstimate
+    weights: Floats  # of each score in the correction
+    labelled_variance: float  # the part of the variance that comes from labelled prompts
+    gain: float  # variance of people alone over that of the corrected estimate
+
+
+def judge_alone(rows: SystemRows, contrast: Floats, inside: Flags, alpha: float) -> BoundedEstimate:
+    """A weighted sum of levels by the mean of the judges' scores, over all answers that have one."""
+    mask = inside & (contrast != 0)[rows.system] & rows.answered.any(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        score = np.where(rows.answered, rows.score, 0.0).sum(axis=0) / rows.answered.sum(axis=0)
+    return _alone(rows, score, np.flatnonzero(mask), rows.weight, contrast, alpha)
+
+
+def people_alone(rows: SystemRows, contrast: Floats, inside: Flags, alpha: float) -> BoundedEstimate:
+    """A weighted sum of levels by people's labels alone."""
+    mask = inside & (contrast != 0)[rows.system] & rows.labelled
+    return _alone(rows, rows.label, np.flatnonzero(mask), rows.label_weight, contrast, alpha)
+
+
+def correct_contrast(
+    data: CalibratedRows, contrast: Floats, inside: Flags, alpha: float
+) -> CorrectedContrast:
+    """A weighted sum of levels among people, with weights (K,), of the answers that ``inside`` flags."""
+    rows = data.rows
+    inside = inside & (contrast != 0)[rows.system]
+    at = np.flatnonzero(inside & rows.labelled)
+    # Where labels are weighted, they are compared with all answers, else with those that have none.
+    beside = np.flatnonzero(inside if rows.represented is not None else inside & ~rows.labelled)
+    place = (np.cumsum(rows.labelled) - 1)[at]
+    df_labelled, n_scores = _df(rows, contrast, at), len(data.sources)
+    # In one fold weights would follow the labels that they move.
+    is_one_fold = len(np.unique(data.fold[place])) < 2
+    if is_one_fold or df_labelled[0] <= n_scores or _n_prompts(rows, contrast, beside) < 2:
+        return CorrectedContrast(people_alone(rows, contrast, inside, alpha), np.zeros(n_scores), np.nan, 1.0)
+    scores = [
+        *((score[at], score[beside]) for score in rows.score),
+        *((scale.labelled[place], scale.unlabelled[beside]) for scale in data.calibrated),
+    ]
+    prompt = np.concatenate([rows.prompt[at], rows.prompt[beside]])
+
+    def mean(values: Floats, of: Codes, weight: Floats) -> InfluenceEstimates:
+        return _contrast_of(values, rows.system[of], weight[of], contrast)
+
+    numbers = correct(
+        EstimateRows(
+            mean(rows.label[at], at, rows.label_weight),
+            [mean(score, at, rows.label_weight) for score, _ in scores],
+            [mean(score, beside, rows.weight) for _, score in scores],
+            {"prompt": RowClusters(prompt, int(rows.prompt.max()) + 1)},
+            data.fold[place],
+        ),
+        data.method,
+    )
+    # Choosing the weights costs a degree of freedom each, which matters with 20 labelled prompts.
+    labelled_variance = numbers.labelled_variance * df_labelled / (df_labelled - n_scores)
+    variance = numbers.corrected.variance - numbers.labelled_variance + labelled_variance
+    df = joint_df(variance, labelled_variance, df_labelled, n_clusters(rows.prompt[beside]) - 1.0)
+    return CorrectedContrast(
+        _bounded(
+            EstimateVariances(numbers.corrected.estimate, variance, df),
+            rows.prompt[at],
+            alpha,
+            _support(rows, contrast),
+        ),
+        numbers.weights[0],
+        float(labelled_variance[0]),
+        float(numbers.human.variance[0] / variance[0]) if variance[0] > SAME**2 else np.nan,
+    )
+
+
+def prompts_to_decide(estimate: CorrectedContrast, n_prompts: int, power: float, alpha: float) -> float:
+    """Labelled prompts with which such a difference would be clear; infinite if all are too few."""
+    result = estimate.result
+    if not result.std_error > 0 or result.p < alpha or not np.isfinite(estimate.labelled_variance):
+        return np.nan
+    target = (result.estimate / float(ndtri(1 - alpha / 2) + ndtri(power))) ** 2
+    unlabelled_variance = result.std_error**2 - estimate.labelled_variance
+    if target <= unlabelled_variance:
+        return np.inf
+    needed = np.ceil(result.clusters * estimate.labelled_variance / (target - unlabelled_variance))
+    return float(needed) if needed <= n_prompts else np.inf
+
+
+def _contrast_of(values: Floats, system: Codes, weight: Floats, contrast: Floats) -> InfluenceEstimates:
+    """A weighted sum of the means of systems, with what each row adds to its error."""
+    total, influence = 0.0, np.zeros((len(values), 1))
+    for place in np.flatnonzero(contrast):
+        part = weighted_mean(values[:, None], np.where(system == place, weight, 0.0))
+        total += contrast[place] * part.estimate[0]
+        influence += contrast[place] * part.influence
+    return InfluenceEstimates(np.array([total]), influence, np.ones(len(values), dtype=bool))
+
+
+def _alone(
+    rows: SystemRows, values: Floats, at: Codes, weight: Floats, contrast: Floats, alpha: float
+) -> BoundedEstimate:
+    if not set(np.flatnonzero(contrast)) <= set(rows.system[at]):
+        return NOTHING
+    estimate = _contrast_of(values[at], rows.system[at], weight[at], contrast)
+    numbers = replace(clustered_numbers(estimate, rows.prompt[at]), df=_df(rows, contrast, at))
+    return _bounded(numbers, rows.prompt[at], alpha, _support(rows, contrast))
+
+
+def _df(rows: SystemRows, contrast: Floats, at: Codes) -> Floats:
+    """Degrees of freedom, (1,): prompts of the system with fewer of them, less one."""
+    return np.array([max(_n_prompts(rows, contrast, at) - 1.0, 0.0)])
+
+
+def _n_prompts(rows: SystemRows, contrast: Floats, at: Codes) -> int:
+    """Prompts of the system with fewer of them among some answers."""
+    return min(n_clusters(rows.prompt[at][rows.system[at] == k]) for k in np.flatnonzero(contrast))
+
+
+def _bounded(numbers: EstimateVariances, prompt: Codes, alpha: float, support: Support) -> BoundedEstimate:
+    variance, df = float(numbers.variance[0]), float(numbers.df[0])
+    error = float(np.sqrt(variance)) if variance > SAME**2 and df > 0 else np.nan
+    interval = inference(numbers.estimate, np.array([error]), alpha, df=numbers.df, support=support)
+    lower, upper, p = (float(part[0]) for part in (interval.lower, interval.upper, interval.p))
+    return BoundedEstimate(
+        float(numbers.estimate[0]), error, lower, upper, len(prompt), n_clusters(prompt), df=df, p=p
+    )
+
+
+def _support(rows: SystemRows, contrast: Floats) -> Support:
+    if rows.measure != "rate":
+        return UNBOUNDED
+    return SHARE if np.count_nonzero(contrast) == 1 else (-1.0, 1.0)

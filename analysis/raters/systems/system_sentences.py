@@ -1,0 +1,198 @@
+"""What a comparison of systems found, in sentences with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted, listed
+
+from ...figures.labels import level_of, p_text, true_minus
+from ..validation.validation_rows import DIFFERENCES, LEVELS, SUBGROUPS
+from ..validation.verdicts.judge_sentences import interval, number
+from ..validation.verdicts.notable_rows import Row, TestedDifference, notable
+from .label_gate import NO_LABELS, NO_LEVEL
+
+MOST_PAIRS = 3  # of more systems, in sentences
+
+
+def verdict_of_systems(
+    frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+) -> list[str]:
+    """Sentences on the winner, what the judge alone says, levels, segments, weights and labels."""
+    parts = (
+        _blocked(extra["labels"]),
+        _winner(frame, settings),
+        _levels(frame, settings),
+        _segments(frame, settings),
+        _gain(frame),
+    )
+    return [sentence for part in parts for sentence in part]
+
+
+def _blocked(labels: pd.DataFrame) -> Iterator[str]:
+    for state, what in ((NO_LABELS, "has no labels"), (NO_LEVEL, "has labels that do not carry a level")):
+        rows = labels[labels["state"] == state]
+        for _, row in rows.iterrows():
+            reason = f": {row['reason']}" if state == NO_LEVEL else ""
+            yield f"{row['system']} {what}{reason}; what people would say of it is not estimated."
+
+
+def _winner(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    rows = _corrected(frame, DIFFERENCES, settings)
+    if rows.empty:
+        yield "No reliable winner: no difference of two systems can be corrected by labels of both."
+        return
+    clear = notable(rows, settings["alpha"])
+    if len(rows) == 1:
+        yield _difference(rows.iloc[0], settings)
+        yield from _judge_alone(frame, rows.iloc[0], settings)
+        yield from _to_decide(rows.iloc[0], settings)
+        return
+    best = _best(frame, rows, settings)
+    yield best
+    for _, row in clear.sort_values("estimate", key=np.abs, ascending=False).head(MOST_PAIRS).iterrows():
+        yield _difference(row, settings)
+        yield from _judge_alone(frame, row, settings)
+    if clear.empty:
+        yield f"None of {len(rows)} differences is clear after Holm's adjustment."
+
+
+def _best(frame: pd.DataFrame, rows: pd.DataFrame, settings: Mapping[str, Any]) -> str:
+    """Which system is highest, and which cannot be told from it."""
+    levels = _corrected(frame, LEVELS, settings).sort_values("estimate", ascending=False)
+    top = str(levels["system"].iloc[0])
+    tied = []
+    for name in levels["system"].iloc[1:].astype(str):
+        pair = rows[rows["system"].isin([name, top]) & rows["baseline"].isin([name, top])].iloc[0]
+        if not TestedDifference.of(pair, settings["alpha"]).clear:
+            tied.append(name)
+    value = number(levels["estimate"].iloc[0], settings["measure"])
+    text = f"{top} has the highest {_what(settings)} ({value})"
+    if tied:
+        return f"No reliable winner: {text}, but it cannot be told from {listed(tied)}."
+    return f"{text}, clearly above every other system."
+
+
+def _difference(row: Row, settings: Mapping[str, Any]) -> str:
+    second, first = row["system"], row["baseline"]
+    difference = TestedDifference.of(row, settings["alpha"])
+    size = _size(row["estimate"], settings)
+    margin = (
+        number(row["margin"], settings["measure"])
+        if settings["measure"] != "rate"
+        else f"{row['margin'] * 100:g} points"
+    )
+    if not np.isfinite(row["lower"]):
+        return f"{second} minus {first} is {size}, without an interval."
+    limits = f"{level_of(settings)} interval {_limits(row, settings)}, p {p_text(difference.p)}"
+    small = row["p_equivalence"] < settings["alpha"]
+    labels = counted(int(row["n"]), "label")
+    if difference.clear:
+        more = "higher" if difference.positive else "lower"
+        within = f", by less than the margin of {margin}" if small else ""
+        return (
+            f"{second} has a {more} {_what(settings)} than {first}{within}: {size} ({limits}), corrected "
+            "for the "
+            f"judge's errors by {labels}."
+        )
+    end = f"equivalent within {margin}" if small else f"neither different nor equivalent within {margin}"
+    return (
+        f"No reliable winner: {second} minus {first} is {size} in {_what(settings)} ({limits}), corrected "
+        "for the "
+        f"judge's errors by {labels}; {end}."
+    )
+
+
+def _judge_alone(frame: pd.DataFrame, row: Row, settings: Mapping[str, Any]) -> Iterator[str]:
+    """What the judge says without labels, and that it is no estimate of what people say."""
+    naive = frame[frame["measure"] == f"judge_only_{settings['measure']}_difference"]
+    for key in ("part", "system", "baseline"):
+        naive = naive[naive[key] == row[key]]
+    if naive.empty or not np.isfinite(naive["lower"].iloc[0]):
+        return
+    alone = naive.iloc[0]
+    outside = not alone["lower"] <= row["estimate"] <= alone["upper"]
+    end = ", which leaves out the corrected difference" if outside else ""
+    yield f"The judge alone says {_size(alone['estimate'], settings)} ({_limits(alone, settings)}){end}."
+
+
+def _to_decide(row: Row, settings: Mapping[str, Any]) -> Iterator[str]:
+    if TestedDifference.of(row, settings["alpha"]).clear or not np.isfinite(row["lower"]):
+        return
+    needed = row["prompts_to_decide"]
+    if np.isinf(needed):
+        yield (
+            "If the difference is as estimated, no number of labels makes it clear with these answers; "
+            "collect "
+            "answers to more prompts."
+        )
+    elif np.isfinite(needed):
+        yield (
+            f"If the difference is as estimated, labels of about {needed:,.0f} prompts instead of "
+            f"{int(row['clusters']):,} would make it clear (power 80%)."
+        )
+
+
+def _levels(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    rows = _corrected(frame, LEVELS, settings)
+    if not rows.empty:
+        texts = [
+            f"{row['system']} {number(row['estimate'], settings['measure'])}"
+            + (f" ({interval(row, settings['measure'])})" if interval(row, settings["measure"]) else "")
+            for _, row in rows.iterrows()
+        ]
+        yield f"The {_what(settings)} among people is estimated as {listed(texts, 8)}."
+
+
+def _segments(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    rows = _corrected(frame, SUBGROUPS, settings)
+    if rows.empty:
+        return
+    clear = notable(rows, settings["alpha"])
+    for _, row in clear.head(MOST_PAIRS).iterrows():
+        yield (
+            f"In {row['by']} {row['level']!r}, {row['system']} minus {row['baseline']} is "
+            f"{_size(row['estimate'], settings)} ({_limits(row, settings)}, "
+            f"p {p_text(TestedDifference.of(row, settings['alpha']).p)})."
+        )
+    if clear.empty:
+        yield f"No segment of {listed(settings['by'])} has a clear difference after Holm's adjustment."
+
+
+def _gain(frame: pd.DataFrame) -> Iterator[str]:
+    """What the judge adds to the labels."""
+    gains = frame["gain"][(frame["part"] == DIFFERENCES) & frame["gain"].notna()]
+    if gains.empty:
+        return
+    gain = float(gains.median())
+    if gain < 1.05:
+        yield "The judge adds little to the labels: people alone are about as precise."
+    else:
+        yield f"With the judge the labels are worth {gain:.1f} times as many."
+
+
+def _corrected(frame: pd.DataFrame, part: str, settings: Mapping[str, Any]) -> pd.DataFrame:
+    suffix = "" if part == LEVELS else "_difference"
+    return frame[(frame["part"] == part) & (frame["measure"] == f"corrected_{settings['measure']}{suffix}")]
+
+
+def _what(settings: Mapping[str, Any]) -> str:
+    return "mean rating" if settings["measure"] == "mean" else f"share of {settings['positive']!r}"
+
+
+def _size(value: float, settings: Mapping[str, Any]) -> str:
+    return (
+        f"{true_minus(f'{value * 100:+.1f}')} points"
+        if settings["measure"] == "rate"
+        else true_minus(f"{value:+.3g}")
+    )
+
+
+def _limits(row: Row, settings: Mapping[str, Any]) -> str:
+    if settings["measure"] == "rate":
+        return true_minus(f"{row['lower'] * 100:.1f} to {row['upper'] * 100:.1f}")
+    return true_minus(f"{row['lower']:.3g} to {row['upper']:.3g}")

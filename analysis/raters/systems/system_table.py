@@ -1,0 +1,138 @@
+"""The table of a comparison of systems: levels and differences, corrected, by people, by the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...numerics.intervals.bounded import POWER, BoundedEstimate, Flags, n_clusters
+from ...numerics.significance import two_one_sided
+from ...numerics.types import Floats
+from ..validation.coding import Groups
+from ..validation.validation_rows import DIFFERENCES, LEVELS, SUBGROUPS, TestRows
+from .label_gate import FEWEST_PROMPTS, LabelGate
+from .system_estimates import (
+    CalibratedRows,
+    correct_contrast,
+    judge_alone,
+    people_alone,
+    prompts_to_decide,
+)
+
+FURTHER = ("system", "baseline", "margin", "p_equivalence", "gain", "prompts_to_decide")
+SOURCES = ("corrected", "people_only", "judge_only")
+
+
+@dataclass(frozen=True)
+class SystemContrast:
+    """The level of a system, or its difference from a baseline, everywhere or in a segment."""
+
+    part: str
+    system: int
+    baseline: int | None
+    inside: Flags  # (R,): answers that it is about
+    is_correctable: bool
+    by: str = ""
+    level: str = ""
+
+    def weights(self, count: int) -> Floats:
+        """Weights of the levels of all systems, (K,)."""
+        unit = np.eye(count)
+        return np.asarray(unit[self.system] - (unit[self.baseline] if self.baseline is not None else 0.0))
+
+
+def add_systems(
+    table: TestRows,
+    data: CalibratedRows,
+    gates: Sequence[LabelGate],
+    segments: Sequence[Groups],
+    margin: float,
+) -> pd.DataFrame:
+    """Add all levels and differences, and those within segments; the weights of the scores in each."""
+    rows = data.rows
+    everywhere = np.ones(len(rows.system), dtype=bool)
+    pairs = list(combinations(range(len(rows.systems)), 2))
+    weights: list[dict[str, Any]] = []
+    for place, gate in enumerate(gates):
+        contrast = SystemContrast(LEVELS, place, None, everywhere, gate.has_level)
+        weights += _add(table, data, contrast, margin)
+    for first, second in pairs:
+        has_both = gates[first].has_level and gates[second].has_level
+        weights += _add(table, data, SystemContrast(DIFFERENCES, second, first, everywhere, has_both), margin)
+    for group in segments:
+        for place, level in enumerate(group.levels):
+            for first, second in pairs:
+                inside = np.asarray(group.code == place)
+                has_both = gates[first].has_level and gates[second].has_level
+                enough = has_both and all(
+                    _is_enough(data, inside & (rows.system == k)) for k in (first, second)
+                )
+                contrast = SystemContrast(SUBGROUPS, second, first, inside, enough, group.name, level)
+                weights += _add(table, data, contrast, margin)
+    return pd.DataFrame(weights, columns=["name", "system", "baseline", "score", "weight"])
+
+
+def named_pairs(frame: pd.DataFrame, count: int) -> pd.DataFrame:
+    """Call differences ``difference``, ``people_difference``, ``judge_difference``, and levels by system."""
+    is_difference = frame["part"] != LEVELS
+    names = frame["measure"].str.extract(r"^(?:corrected|(people|judge)_only)_", expand=False).fillna("")
+    short = names.where(names == "", names + "_") + "difference"
+    if count > 2:
+        short = short + "[" + frame["system"] + " minus " + frame["baseline"].fillna("") + "]"
+    where = ("[" + frame["by"] + "=" + frame["level"] + "]").where(frame["part"] == SUBGROUPS, "")
+    levels = frame["measure"] + "[" + frame["system"] + "]"
+    return frame.assign(name=(short + where).where(is_difference, levels).astype("string"))
+
+
+def _add(table: TestRows, data: CalibratedRows, row: SystemContrast, margin: float) -> list[dict[str, Any]]:
+    """Add a level or difference in up to three rows; the weights of the scores."""
+    systems, is_difference = data.rows.systems, row.baseline is not None
+    contrast = row.weights(len(systems))
+    measure = f"{data.rows.measure}{'_difference' if is_difference else ''}"
+    keys: dict[str, Any] = {
+        "system": systems[row.system],
+        "baseline": systems[row.baseline] if row.baseline is not None else "",
+        "by": row.by,
+        "level": row.level,
+    }
+    weights: list[dict[str, Any]] = []
+    if row.is_correctable:
+        corrected = correct_contrast(data, contrast, row.inside, table.alpha)
+        further: dict[str, Any] = {"gain": corrected.gain}
+        if is_difference:
+            further["prompts_to_decide"] = prompts_to_decide(
+                corrected, n_clusters(data.rows.prompt), POWER, table.alpha
+            )
+            further |= _equivalence(corrected.result, margin, table.alpha)
+        family = f"differences {row.by}" if is_difference else ""
+        p = None if is_difference else np.nan
+        table.add(row.part, f"corrected_{measure}", corrected.result, family=family, p=p, **further, **keys)
+        weights = [
+            {**keys, "score": score, "weight": float(weight)}
+            for score, weight in zip(data.sources, corrected.weights, strict=True)
+        ]
+    for source, estimate in (("people_only", people_alone), ("judge_only", judge_alone)):
+        result = estimate(data.rows, contrast, row.inside, table.alpha)
+        if np.isfinite(result.estimate):
+            table.add(row.part, f"{source}_{measure}", result, p=None if is_difference else np.nan, **keys)
+    return weights
+
+
+def _equivalence(result: BoundedEstimate, margin: float, alpha: float) -> dict[str, float]:
+    """Two one-sided tests that a difference is within the margin."""
+    if not result.std_error > 0:
+        return {"margin": margin, "p_equivalence": np.nan}
+    estimate, error, df = (np.array([value]) for value in (result.estimate, result.std_error, result.df))
+    test = two_one_sided(estimate, error, df, (-margin, margin), alpha)
+    return {"margin": margin, "p_equivalence": float(test.p[0])}
+
+
+def _is_enough(data: CalibratedRows, inside: Flags) -> bool:
+    """Whether a system has labels of enough prompts within a segment."""
+    rows = data.rows
+    return n_clusters(rows.prompt[inside & rows.labelled]) >= FEWEST_PROMPTS

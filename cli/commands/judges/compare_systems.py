@@ -1,0 +1,182 @@
+"""The command ``compare-systems``: which system is better, by a biased judge and a few labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, counted, listed
+
+from ...options import Alpha, grouped
+from ...reading_options import TableOptions
+from .judge import By, Output, finish, split_names
+
+if TYPE_CHECKING:
+    from conjury.analysis.raters.validation.judging import Validation
+
+SYSTEM = "system"
+
+
+@dataclass(frozen=True)
+class SystemColumns:
+    """Which columns are compared."""
+
+    system: Annotated[
+        str | None,
+        typer.Option("--system", help="Column of the systems in one file; of several files the names."),
+    ] = None
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", help="Column of the judge, or COL,COL of several; otherwise guessed."),
+    ] = None
+    human: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--human", "--label", help="Columns of people's labels, COL[,COL...]; otherwise guessed."
+        ),
+    ] = None
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Second file with the labels, joined by the columns of prompts and systems."),
+    ] = None
+    by: By = None
+    mix: Annotated[
+        str | None,
+        typer.Option(help="Shares of the segments of --by to which all is weighted, as en=0.7,de=0.3."),
+    ] = None
+    names: Annotated[str | None, typer.Option(help="Names of the systems of several files, as old,new.")] = (
+        None
+    )
+    positive: Annotated[
+        str | None, typer.Option(help="The class whose share is compared; by default the second of two.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class SystemTests:
+    """What is tested."""
+
+    margin: Annotated[float, typer.Option(help="Largest difference that counts as equivalent.")] = 0.05
+    calibration: Annotated[
+        bool, typer.Option(help="Use a monotone map of the judge's scores to people's scale, too.")
+    ] = True
+    alpha: Alpha = 0.05
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds of prompts.")] = 1
+
+
+@grouped
+def compare_systems(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A table with a row per answer and a column of systems, or a file per system.",
+            show_default=False,
+        ),
+    ],
+    columns: SystemColumns,
+    reading: TableOptions,
+    tested: SystemTests,
+    output: Output,
+) -> None:
+    """Compare systems that answered the same prompts, by a judge of all answers and people's labels of a few.
+
+    Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be
+    used.
+    """
+    from conjury.analysis.raters.systems import compare_systems as compute
+    from conjury.analysis.raters.validation.output.validation_report import ValidationReport
+    from conjury.inference.readers.judged import read_judged
+    from conjury.inference.readers.judged.judged_columns import columns_of
+
+    gates, rules, names = output.gates, reading.rules(), _system_names(files, columns)
+    parts = [read_judged(file, rules) for file in files]
+    labels = read_judged(columns.labels, rules) if columns.labels is not None else None
+    judges, human = split_names([columns.judge] if columns.judge else None), split_names(columns.human)
+    guesses = list[str]()
+    if not judges:
+        judges = (columns_of(parts[0], None, human, needs_human=False).judge,)
+        guesses.append("judge")
+    if not human:
+        human = columns_of(labels or parts[0], judges[0], ()).human
+        guesses.append("people")
+    tables = [
+        part.reading
+        if rules.id or part.id is None
+        else replace(part.reading, rules=replace(rules, id=part.id))
+        for part in parts
+    ]
+    result = compute(
+        dict(zip(names, tables, strict=True)) if names else tables[0],
+        judges,
+        human,
+        system=columns.system or SYSTEM,
+        labels=labels.reading if labels else None,
+        by=split_names(columns.by),
+        mix=_shares(columns.mix),
+        margin=tested.margin,
+        positive=columns.positive,
+        calibration=tested.calibration,
+        alpha=tested.alpha,
+        seed=tested.seed,
+    )
+    sources = [part.source for part in parts]
+    title = f"{listed(result.settings['systems'], 6)}: {counted(int(result.settings['n_rows']), 'answer')}"
+    notes = [note for part in parts for note in part.notes]
+    finish(
+        ValidationReport(result, title, sources, (_columns_in_words(result, guesses), *notes)), gates, output
+    )
+
+
+def _system_names(files: Sequence[Path], columns: SystemColumns) -> tuple[str, ...]:
+    """Names of the systems of several files; none for one file, which has a column of them."""
+    names = split_names([columns.names] if columns.names else None)
+    if len(files) == 1:
+        if names:
+            raise InputError(
+                "--names is for several files; in one file the systems are in a column, see --system."
+            )
+        if columns.system is None:
+            raise InputError(
+                f"{files[0]}: name the column of the systems with --system, or give a file per system."
+            )
+        return ()
+    names = names or tuple(path.name.partition(".")[0] for path in files)
+    if len(names) != len(files):
+        raise InputError(
+            f"--names gives {counted(len(names), 'name')} for {len(files)} files; give one for each."
+        )
+    if len(set(names)) < len(names):
+        raise InputError(f"Systems would have equal names ({listed(names)}); give others with --names.")
+    return names
+
+
+def _shares(text: str | None) -> dict[str, float]:
+    """Shares of segments, as en=0.7,de=0.3."""
+    shares: dict[str, float] = {}
+    for entry in split_names([text] if text else None):
+        name, equals, value = entry.rpartition("=")
+        try:
+            share = float(value)
+        except ValueError:
+            share = -1.0
+        if not equals or not name or not 0 <= share <= 1:
+            raise InputError(f"--mix {entry!r} is no share; give shares between 0 and 1, as en=0.7,de=0.3.")
+        shares[name.strip()] = share
+    return shares
+
+
+def _columns_in_words(result: Validation, guesses: Sequence[str]) -> str:
+    """Which columns were compared, and which of them were guessed."""
+    settings = result.settings
+    what = "mean" if settings["measure"] == "mean" else f"share of '{settings['positive']}'"
+    judges, people = (", ".join(f"'{name}'" for name in settings[role]) for role in ("judge", "human"))
+    text = (
+        f"systems: {listed(settings['systems'], 8)}; judge: {judges}; people: {people}; prompts: "
+        f"'{settings['id']}'; "
+        f"compared: {what}"
+    )
+    return f"{text} (guessed: {', '.join(guesses)})" if guesses else text

@@ -1,0 +1,332 @@
+"""Systems compared by a judge of all answers and labels of a few: numbers, gates, sentences, refusals."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.isotonic import IsotonicRegression
+
+import conjury
+from conjury.analysis.correction.debias import assign_folds
+from conjury.analysis.correction.monotone_calibration import cross_fit
+from conjury.analysis.raters import prediction_powered
+from conjury.inference.errors import InputError
+
+SHIFTS = {"old": 0.0, "new": 0.5}
+
+
+def answers(prompts: int = 300, labelled: int = 60, seed: int = 1, **shifts: float) -> pd.DataFrame:
+    """Scores from 0 to 1 by a bent judge who favours the last system, and people's ratings of some."""
+    rng = np.random.default_rng(seed)
+    shifts = shifts or SHIFTS
+    common, chosen = rng.normal(0, 1, prompts), rng.choice(prompts, labelled, replace=False)
+    parts = []
+    for place, (name, shift) in enumerate(shifts.items()):
+        quality = common + shift + rng.normal(0, 0.7, prompts)
+        score = 1 / (1 + np.exp(-3 * (quality + rng.normal(0, 0.4, prompts) + 0.4 * place) - 2))
+        rating = np.where(np.isin(np.arange(prompts), chosen), quality, np.nan)
+        ids = [f"p{k:04}" for k in range(prompts)]
+        parts.append(pd.DataFrame({"prompt": ids, "system": name, "score": score, "ann": rating}))
+        parts[-1]["quality"] = quality
+    return pd.concat(parts, ignore_index=True)
+
+
+def compare(table: pd.DataFrame, **options: object) -> pd.DataFrame:
+    return conjury.compare_systems(table, "score", "ann", id="prompt", **options).frame.set_index("name")
+
+
+def judgments(item: pd.Series, people: pd.Series, model: pd.Series) -> pd.DataFrame:
+    """People's and the model's values of items as judgments."""
+    sides = (("ann", "human", people), ("gpt", "model", model))
+    table = pd.concat(
+        pd.DataFrame({"judge_id": name, "judge_kind": kind, "item_id": item, "value": values})
+        for name, kind, values in sides
+    )
+    return table.dropna(subset="value")
+
+
+def test_levels_and_differences_are_those_of_means_corrected_by_a_model() -> None:
+    table = answers()
+    rows = compare(table, calibration=False)
+    old, new = (table[table["system"] == name].reset_index(drop=True) for name in SHIFTS)
+    cases = {
+        "corrected_mean[old]": judgments(old["prompt"], old["ann"], old["score"]),
+        "difference": judgments(old["prompt"], new["ann"] - old["ann"], new["score"] - old["score"]),
+    }
+    for name, table_of_items in cases.items():
+        reference = prediction_powered(table_of_items).frame.set_index("source").loc["corrected"]
+        row = rows.loc[name]
+        assert row["estimate"] == pytest.approx(reference["estimate"], rel=1e-9), name
+        # Its labelled part is larger by the degree of freedom of the weight, 59 / 58.
+        ratio = (row["std_error"] / reference["std_error"]) ** 2
+        assert 1 < ratio < 59 / 58
+        assert row["gain"] == pytest.approx(reference["gain"] / ratio, rel=1e-9)
+
+
+def test_labels_alone_and_judge_alone_are_paired_t_tests() -> None:
+    table = answers()
+    rows, wide = compare(table), table.pivot(index="prompt", columns="system")
+    for name, column in (("people_difference", "ann"), ("judge_difference", "score")):
+        test = stats.ttest_rel(*(wide[column][system].dropna() for system in ("new", "old")))
+        limits = test.confidence_interval()
+        expected = (limits.low, limits.high, test.pvalue)
+        assert rows.loc[name, ["lower", "upper", "p"]].tolist() == pytest.approx(expected, rel=1e-9)
+
+
+def test_maps_are_isotonic_regressions_of_the_other_folds() -> None:
+    rng = np.random.default_rng(2)
+    score, other = rng.normal(size=40).round(1), rng.normal(size=70).round(1)
+    value, weight, fold = score**3 + rng.normal(size=40), rng.uniform(0.5, 2, 40), assign_folds(40, 5, 3)
+    scores = cross_fit(score, value, weight, other, fold)
+    beside = np.zeros((5, 70))
+    for name in range(5):
+        mask = fold != name
+        reference = IsotonicRegression(out_of_bounds="clip").fit(score[mask], value[mask], weight[mask])
+        assert scores.labelled[~mask] == pytest.approx(reference.predict(score[~mask]))
+        beside[name] = reference.predict(other)
+    assert scores.unlabelled == pytest.approx(beside.mean(axis=0))
+
+
+def test_scores_that_fall_where_people_rise_are_mapped_like_others() -> None:
+    table = answers()
+    rising, falling = compare(table), compare(table.assign(score=-table["score"]))
+    for column in ("estimate", "lower", "upper"):
+        assert falling.loc["difference", column] == pytest.approx(rising.loc["difference", column], abs=1e-9)
+
+
+def test_a_bent_judge_narrows_intervals_by_its_map_and_a_biased_one_alone_is_wrong() -> None:
+    table = answers(1000, 50, seed=5)
+    rows, without = compare(table), compare(table, calibration=False)
+    truth = (
+        table.groupby("system")["quality"].mean()["new"] - table.groupby("system")["quality"].mean()["old"]
+    )
+    width = rows["upper"] - rows["lower"]
+    assert rows.loc["difference", "lower"] < truth < rows.loc["difference", "upper"]
+    assert width["difference"] < 0.9 * (without["upper"] - without["lower"])["difference"]
+    assert width["difference"] < 0.75 * width["people_difference"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["bent", "straight", "five grades", "useless", "reversed"])
+@pytest.mark.parametrize("labelled", [20, 50, 100, 200])
+def test_intervals_cover_what_people_would_say(shape: str, labelled: int) -> None:
+    shapes = {
+        "bent": lambda z, rng: 1 / (1 + np.exp(-3 * z - 2.5)),
+        "straight": lambda z, rng: z,
+        "five grades": lambda z, rng: np.round(1 + 4 / (1 + np.exp(-3 * z - 2.5))),
+        "useless": lambda z, rng: rng.random(len(z)),
+        "reversed": lambda z, rng: -1 / (1 + np.exp(-3 * z - 2.5)),
+    }
+    covered = np.zeros((600, 2))
+    for draw in range(len(covered)):
+        rng = np.random.default_rng([draw, labelled])
+        common, chosen = 0.8 * rng.normal(size=600), rng.choice(600, labelled, replace=False)
+        parts = []
+        for place, name in enumerate(("old", "new")):
+            z = common + 0.6 * rng.normal(size=600) + 0.25 * place
+            score = shapes[shape](z + 0.35 * rng.normal(size=600) + 0.3 * place, rng)
+            people = np.where(np.isin(np.arange(600), chosen), z, np.nan)
+            parts.append(pd.DataFrame({"prompt": range(600), "system": name, "score": score, "ann": people}))
+        rows = compare(pd.concat(parts), scale="interval", seed=draw)
+        for place, (name, truth) in enumerate({"corrected_mean[old]": 0.0, "difference": 0.25}.items()):
+            if name in rows.index:
+                covered[draw, place] = rows.loc[name, "lower"] <= truth <= rows.loc[name, "upper"]
+            else:
+                covered[draw, place] = np.nan
+    coverage = np.nanmean(covered, axis=0)
+    assert (coverage > 0.915).all(), coverage
+    assert (coverage < 0.985).all(), coverage
+
+
+def test_where_all_answers_have_labels_nothing_is_corrected() -> None:
+    rows = compare(answers(80, 80))
+    for column in ("estimate", "lower", "upper"):
+        assert rows.loc["difference", column] == rows.loc["people_difference", column]
+
+
+def test_shares_of_a_class_have_limits_between_zero_and_one() -> None:
+    table = answers(200, 80)
+    labels = table.assign(
+        score=np.where(table["score"] > 0.5, "pass", "fail"),
+        ann=np.where(table["ann"] > 0, "pass", np.where(table["ann"].isna(), None, "fail")),
+    )
+    result = conjury.compare_systems(labels, "score", "ann", id="prompt")
+    rows = result.frame.set_index("name")
+    assert (result.settings["positive"], result.settings["measure"]) == ("pass", "rate")
+    old = labels[labels["system"] == "old"]
+    assert rows.loc["people_only_rate[old]", "estimate"] == (old["ann"].dropna() == "pass").mean()
+    assert rows.loc["judge_only_rate[old]", "estimate"] == (old["score"] == "pass").mean()
+    assert rows["estimate"].between(-1, 1).all()
+    swapped = conjury.compare_systems(labels, "score", "ann", id="prompt", positive="fail").frame
+    assert swapped.set_index("name").loc["difference", "estimate"] == pytest.approx(
+        -rows.loc["difference", "estimate"]
+    )
+
+
+def test_answers_to_one_prompt_count_as_one() -> None:
+    table = answers(60, 60)
+    copies = pd.concat([table, table[table["prompt"] < "p0030"].assign(score=lambda t: t["score"] / 2)])
+    copies["ann"] += np.random.default_rng(4).normal(0, 0.1, len(copies))
+    rows = compare(copies)
+    means = copies.groupby(["prompt", "system"])["ann"].mean().unstack()
+    test = stats.ttest_rel(means["new"], means["old"])
+    assert rows.loc["people_difference", "estimate"] == pytest.approx((means["new"] - means["old"]).mean())
+    assert rows.loc["people_difference", "p"] == pytest.approx(test.pvalue, rel=1e-6)
+
+
+def test_segments_and_a_mix_are_those_of_their_rows() -> None:
+    table = answers(100, 100).assign(language=lambda t: np.where(t["prompt"] < "p0080", "en", "de"))
+    rows = compare(table, by="language", mix={"en": 0.5, "de": 0.5})
+    means = table.groupby(["language", "system"])["ann"].mean().unstack()
+    gaps = means["new"] - means["old"]
+    assert rows.loc["difference", "estimate"] == pytest.approx(gaps.mean())
+    for level in ("en", "de"):
+        assert rows.loc[f"people_difference[language={level}]", "estimate"] == pytest.approx(gaps[level])
+        assert np.isfinite(rows.loc[f"difference[language={level}]", "p_adjusted"])
+
+
+def test_labels_that_follow_the_judge_are_weighted_by_its_answer() -> None:
+    rng = np.random.default_rng(9)
+    parts = []
+    for name, rate in (("old", 0.6), ("new", 0.75)):
+        good = rng.random(4000) < rate
+        verdict = np.where(rng.random(4000) < 0.85, good, ~good)
+        labelled = rng.random(4000) < np.where(verdict, 0.02, 0.2)
+        human = np.where(labelled, np.where(good, "pass", "fail"), None)
+        verdicts = np.where(verdict, "pass", "fail")
+        parts.append(pd.DataFrame({"prompt": range(4000), "system": name, "score": verdicts, "ann": human}))
+    result = conjury.compare_systems(pd.concat(parts), "score", "ann", id="prompt")
+    rows = result.frame.set_index("name")
+    assert result.extra["labels"]["state"].tolist() == ["CAUTION", "CAUTION"]
+    for name, rate in (("old", 0.6), ("new", 0.75)):
+        level = rows.loc[f"corrected_rate[{name}]"]
+        assert level["lower"] < rate < level["upper"]
+    known = pd.concat(parts).assign(sampling_probability=lambda t: np.where(t["score"] == "pass", 0.02, 0.2))
+    stated = conjury.compare_systems(known, "score", "ann", id="prompt")
+    assert stated.extra["labels"]["state"].tolist() == ["OK", "OK"]
+    level = stated.frame.set_index("name").loc["corrected_rate[new]"]
+    assert level["lower"] < 0.75 < level["upper"]
+
+
+@pytest.mark.parametrize(
+    ("drop", "state"),
+    [
+        (lambda new: new["ann"].notna(), "NO LABELS"),
+        (lambda new: new["ann"].notna().cumsum() > 3, "NO LEVEL"),
+        (lambda new: new["score"] > new["score"].quantile(0.5), "NO LEVEL"),
+    ],
+)
+def test_systems_whose_labels_say_nothing_of_all_answers_have_no_level(drop, state: str) -> None:  # type: ignore[no-untyped-def]
+    table = answers(300, 150)
+    new = table["system"] == "new"
+    table["ann"] = table["ann"].mask(drop(table[new]).reindex(table.index, fill_value=False))
+    result = conjury.compare_systems(table, "score", "ann", id="prompt")
+    states = result.extra["labels"].set_index("system")["state"]
+    names = set(result.frame["name"])
+    assert states.to_dict() == {"old": "OK", "new": state}
+    assert "difference" not in names
+    assert "corrected_mean[new]" not in names
+    assert "corrected_mean[old]" in names
+    assert "judge_difference" in names
+    assert any("No reliable winner" in sentence for sentence in result.verdict)
+
+
+def test_differences_of_more_systems_are_adjusted_and_the_best_is_named_with_its_ties() -> None:
+    table = answers(400, 120, a=0.0, b=1.0, c=1.02)
+    result = conjury.compare_systems(table, "score", "ann", id="prompt")
+    rows = result.frame.set_index("name")
+    pairs = [f"difference[{second} minus {first}]" for first, second in combinations("abc", 2)]
+    p = rows.loc[pairs, "p"].to_numpy()
+    order, holm = np.argsort(p), np.empty(3)
+    holm[order] = np.minimum(np.maximum.accumulate(p[order] * [3, 2, 1]), 1)
+    assert rows.loc[pairs, "p_adjusted"].tolist() == pytest.approx(holm.tolist())
+    levels = rows.loc[[f"corrected_mean[{name}]" for name in "abc"], "estimate"]
+    best, tie = ("b", "c") if levels.iloc[1] > levels.iloc[2] else ("c", "b")
+    winner = next(sentence for sentence in result.verdict if "highest" in sentence)
+    assert winner.startswith(f"No reliable winner: {best} has the highest mean rating")
+    assert f"cannot be told from {tie}." in winner
+
+
+def test_tables_by_system_and_labels_in_a_second_table_give_the_same_numbers() -> None:
+    table = answers()
+    rows = compare(table)
+    parts = {str(name): part.drop(columns="system") for name, part in table.groupby("system", sort=False)}
+    assert compare(parts)["estimate"].tolist() == rows["estimate"].tolist()  # type: ignore[arg-type]
+    labels = table.loc[table["ann"].notna(), ["prompt", "system", "ann"]].sample(frac=1, random_state=1)
+    extra = pd.DataFrame({"prompt": [-1], "system": ["old"], "ann": [0.0]})
+    result = conjury.compare_systems(
+        table.drop(columns="ann"), "score", "ann", id="prompt", labels=pd.concat([labels, extra])
+    )
+    assert result.frame["estimate"].tolist() == rows["estimate"].tolist()
+    assert any(
+        "120 answers of 600 have a row of labels, and 1 row of labels match" in note for note in result.notes
+    )
+
+
+def test_missing_scores_count_in_the_correction_and_are_counted() -> None:
+    table = answers()
+    table.loc[table.index % 7 == 0, "score"] = np.nan
+    result = conjury.compare_systems(table, "score", "ann", id="prompt")
+    rows = result.frame.set_index("name")
+    assert (
+        rows.loc["people_difference", "estimate"] == compare(answers()).loc["people_difference", "estimate"]
+    )
+    assert rows.loc["judge_only_mean[old]", "n"] == table.loc[table["system"] == "old", "score"].notna().sum()
+    assert any(
+        f"{table['score'].isna().sum()} answers without a score of 'score'" in note for note in result.notes
+    )
+
+
+def test_the_verdict_states_the_numbers_of_the_table() -> None:
+    result = conjury.compare_systems(answers(), "score", "ann", id="prompt")
+    row = result.frame.set_index("name").loc["difference"]
+    first = result.verdict[0].replace("\N{MINUS SIGN}", "-")
+    assert first.startswith(f"new has a higher mean rating than old: {row['estimate']:+.3g} ")
+    assert f"95% interval {row['lower']:.3g} to {row['upper']:.3g}" in first
+    alone = result.frame.set_index("name").loc["judge_difference", "estimate"]
+    assert result.verdict[1].startswith(f"The judge alone says {alone:+.3g} ")
+
+
+def test_labels_that_would_decide_are_those_at_which_the_test_has_its_power() -> None:
+    shifts = {"old": 0.0, "new": -0.15}
+    row = compare(answers(3000, 40, seed=4, **shifts)).loc["difference"]
+    needed = int(row["prompts_to_decide"])
+    assert row["p"] > 0.05
+    assert needed > row["clusters"] == 40
+    more = compare(answers(3000, needed, seed=4, **shifts)).loc["difference"]
+    detectable = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    assert more["std_error"] * detectable == pytest.approx(abs(row["estimate"]), rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "part"),
+    [
+        ({}, {"system": "systm"}, "no column 'systm' (did you mean 'system'?)"),
+        ({"system": "old"}, {}, "column 'system' has one value"),
+        ({"ann": np.nan}, {}, "no labels"),
+        ({}, {"mix": {"en": 1.0}}, "name their column with --by"),
+        ({"by": "en"}, {"by": "by", "mix": {"fr": 1.0}}, "mix names 'fr'"),
+        ({}, {"margin": 0}, "margin is 0"),
+        ({}, {"alpha": 5}, "alpha is 5"),
+    ],
+)
+def test_requests_that_cannot_be_are_refused(
+    change: dict[str, object], options: dict[str, object], part: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        compare(answers(50, 20).assign(**change), **options)
+    assert part in str(refusal.value)
+
+
+def test_classes_of_which_none_is_named_are_refused() -> None:
+    table = answers(60, 60)
+    words = np.array(["bad", "fair", "good"])
+    named = table.assign(**{name: words[np.arange(120) % 3] for name in ("score", "ann")})
+    with pytest.raises(InputError, match="name the one whose share is compared with --positive"):
+        compare(named)
+    rows = compare(named, positive="good")
+    assert rows.loc["people_only_rate[old]", "estimate"] == pytest.approx(1 / 3)

@@ -1,0 +1,107 @@
+"""``conjury compare-systems``: one file, a file per system, labels in a second file; pages, limits, JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from conjury import compare_systems
+from conjury.inference.tables.files import EXAMPLES
+
+Run = Callable[..., Any]
+COLUMNS = "--judge grade --human ann --id prompt"
+ONE = f"compare-systems assistants.csv --system system {COLUMNS}"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    table = pd.read_csv(EXAMPLES / "systems" / "assistants.csv")
+    table.to_csv(tmp_path / "assistants.csv", index=False)
+    for name, part in table.groupby("system"):
+        part.drop(columns="system").to_csv(tmp_path / f"{name}.csv", index=False)
+    table.drop(columns="ann").to_parquet(tmp_path / "graded.parquet")
+    table.dropna(subset="ann")[["system", "prompt", "ann"]].to_excel(tmp_path / "labels.xlsx", index=False)
+    return tmp_path
+
+
+def estimates(ended: Any) -> dict[str, float]:
+    assert ended.code == 0, ended.err
+    return {row["name"]: row["estimate"] for row in json.loads(ended.out)["estimates"]}
+
+
+def test_one_file_files_by_system_and_labels_beside_them_have_the_numbers_of_python(
+    place: Path, conjury: Run
+) -> None:
+    frame = compare_systems(place / "assistants.csv", "grade", "ann", id="prompt").frame
+    expected = dict(zip(frame["name"], frame["estimate"], strict=True))
+    for command in (
+        ONE,
+        f"compare-systems baseline.csv retrieval.csv {COLUMNS}",
+        f"compare-systems graded.parquet --labels labels.xlsx --system system {COLUMNS}",
+    ):
+        assert estimates(conjury(f"{command} --json", cwd=place)) == pytest.approx(expected, rel=1e-12), (
+            command
+        )
+
+
+def test_the_finding_comes_first(place: Path, conjury: Run) -> None:
+    ended = conjury(ONE, cwd=place)
+    assert ended.code == 0
+    first = next(line for line in ended.out.splitlines() if line.startswith("- "))
+    assert first.startswith("- retrieval has a higher mean rating than baseline: +0.693 ")
+
+
+@pytest.mark.long
+def test_the_page_has_the_figure_and_all_rows(place: Path, conjury: Run) -> None:
+    assert conjury(f"{ONE} --by language --html page.html", cwd=place).code == 0
+    page = (place / "page.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "retrieval minus baseline, labels alone" in page
+
+
+@pytest.mark.parametrize(("limit", "code"), [("lower=0", 0), ("lower=2", 1)])
+def test_a_limit_on_the_difference_decides_the_exit_code(
+    place: Path, conjury: Run, limit: str, code: int
+) -> None:
+    assert conjury(f"{ONE} --fail-under difference.{limit}", cwd=place).code == code
+
+
+def test_a_small_dirty_study_ends_with_a_state_and_no_invented_number(place: Path, conjury: Run) -> None:
+    rows = [
+        ("p1", "a", "pass", "pass"), ("p1", "b", "pass", ""), ("p2", "a", "fail", "fail"),
+        ("p2", "b", "", ""), ("p3", "a", "pass", "pass"), ("p3", "b", "fail", ""),
+        ("p4", "a", "pass", ""), ("p4", "b", "pass", ""),
+    ]  # fmt: skip
+    pd.DataFrame(rows, columns=["prompt", "variant", "verdict", "person"]).to_csv(
+        place / "small.csv", index=False
+    )
+    ended = conjury(
+        "compare-systems small.csv --system variant --id prompt --judge verdict --human person", cwd=place
+    )
+    assert ended.code == 0, ended.err
+    text = " ".join(ended.out.split())
+    assert "b has no labels" in text
+    assert "a has labels that do not carry a level: only 3 prompts with a label, and 4 are needed" in text
+    assert "No reliable winner" in text
+    assert "corrected" not in text.partition("Systems")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (f"graded.parquet --labels baseline.csv --system system {COLUMNS}", "there is no column 'system'"),
+        (f"assistants.csv --labels labels.xlsx --system system {COLUMNS}", "both have 'ann'"),
+        ("graded.parquet --system system --id prompt --judge grade --human ann", "no column 'ann'"),
+    ],
+)
+def test_labels_that_cannot_be_joined_are_refused(
+    place: Path, conjury: Run, arguments: str, part: str
+) -> None:
+    ended = conjury(f"compare-systems {arguments}", cwd=place)
+    assert ended.code == 2
+    assert part in " ".join(ended.err.split())
