@@ -20,6 +20,7 @@ from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.study_yaml import read_marked_yaml
 from conjury.inference.tables.frames import any_frame
 
+from ..frames.notes import Note, join_notes
 from ..numerics.intervals import check_alpha
 from .judged import JudgedChoices, split
 from .registry import ALARMING, CHECKS, SEVERITY, Check, Question, Run, adjusted, show_p
@@ -253,12 +254,12 @@ def _demote(check: Check, overall: float, alpha: float) -> Check:
         return check
     if SEVERITY.index(check.least) >= SEVERITY.index(check.verdict):
         return check
-    note = f" Adjusted over all checks, {show_p(overall)}, so the test passes."
+    note = Note.of("Adjusted over all checks, {p}, so the test passes.", p=show_p(overall))
     is_alarm = check.least in ALARMING
     return replace(
         check,
         verdict=check.least,
-        finding=check.finding + note,
+        finding=join_notes([check.finding, note]),
         consequence=check.consequence if is_alarm else "",
         remedy=check.remedy if is_alarm else "",
     )

@@ -17,6 +17,7 @@ from conjury.inference.tables.schema import SUM_TOLERANCE
 
 from ..conjoint import amce
 from ..conjoint.estimates import Estimates
+from ..frames.notes import Note, join_notes
 
 Found = TypeVar("Found")
 
@@ -39,16 +40,16 @@ class JudgedChoices:
     repeats: pd.DataFrame  # repeated tasks, in the same order
 
     @property
-    def name(self) -> str:
-        """Judge and prompt."""
-        return " ".join(filter(None, (self.judge, self.prompt)))
+    def name(self) -> Note:
+        """Judge and prompt, as a part of a note."""
+        return Note("", judge=self.judge, prompt=self.prompt)
 
     @property
     def formula(self) -> str:
         """The outcome on every attribute that varies."""
         varied = [name for name in self.attributes if self.rows[name].nunique() > 1]
         if not varied:
-            raise InputError(f"{self.name}: no attribute varies, so no effects can be estimated.")
+            raise InputError("No attribute varies, so no effects can be estimated.")
         return f"{self.outcome} ~ {' + '.join(varied)}"
 
     @cached_property
@@ -159,17 +160,18 @@ def people_of(judged: Sequence[JudgedChoices], otherwise: str) -> list[JudgedCho
 
 def attempt(
     judged: Sequence[JudgedChoices], compute: Callable[[JudgedChoices], Found], otherwise: str = ""
-) -> tuple[list[tuple[JudgedChoices, Found]], list[str]]:
+) -> tuple[list[tuple[JudgedChoices, Found]], list[Note]]:
     """Compute something for each judge; where the data cannot carry it a note states why."""
     # Where this is so for all judges, the check does not apply.
-    done, notes = [], []
+    done: list[tuple[JudgedChoices, Found]] = []
+    notes: list[Note] = []
     for group in judged:
         try:
             done.append((group, compute(group)))
         except InputError as error:
-            notes.append(f"{group.name} was excluded: {error}")
+            notes.append(Note.of("{who} excluded: {error}", who=group.name, error=error.args[0]))
     if not done:
-        raise NotApplicableError(" ".join(filter(None, [otherwise, *notes])))
+        raise NotApplicableError(join_notes([otherwise, *notes]))
     return done, notes
 
 

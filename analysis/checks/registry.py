@@ -16,7 +16,8 @@ from conjury.inference.errors import InputError, counted
 
 from ..figures import has_figure
 from ..figures.diagnostics.verdict_figures import with_kind_of_figure
-from ..figures.labels import p_text, true_minus
+from ..figures.labels import p_text
+from ..frames.notes import Note, join_notes
 from ..numerics.significance import adjust_p_values as holm_of
 from ..results import Result
 from .judged import NotApplicableError
@@ -48,7 +49,7 @@ class Check:
     verdict : {"pass", "warning", "error", "not_applicable"}
         "warning" where a reader should know of something, "error" where it can change conclusions.
     finding : str
-        What was found, with the numbers.
+        What was found, with the numbers: a `Note`, whose ids are put in words where it is printed.
     consequence : str
         What follows for the analysis; empty where the check passes.
     remedy : str
@@ -130,7 +131,7 @@ class Check:
 
 def to_draw(check: Check) -> Result:
     """The table of a check as a result that has a figure."""
-    settings = {name: getattr(check, name) for name in ("name", "title", "finding", "axis", "percent")}
+    settings = {name: getattr(check, name) for name in ("name", "title", "axis", "percent")}
     result: Result = with_kind_of_figure(Result(check.table, "check", settings=settings))
     return result
 
@@ -173,7 +174,6 @@ class Question:
         # `least` is the verdict without the test; p is missing where nothing could be tested; `rows` are the
         # evidence.
         alarm = verdict in ALARMING
-        text = true_minus(" ".join([finding, *dict.fromkeys(notes)]))
         remedy = self.remedy if remedy is None else remedy
         return Check(
             self.code,
@@ -182,7 +182,7 @@ class Question:
             self.text,
             table,
             verdict,
-            text,
+            join_notes([finding, *dict.fromkeys(notes)]),
             self.consequence if alarm else "",
             remedy if alarm else "",
             _can_be_drawn(self.name, table),
@@ -223,7 +223,7 @@ def check(question: Question) -> Callable[[Run], Run]:
             try:
                 return run(*args, **options)
             except NotApplicableError as reason:
-                return question.not_applicable(str(reason))
+                return question.not_applicable(reason.args[0])
 
         for entry, _ in CHECKS.registered.values():
             if entry.code == question.code and entry.name != question.name:
@@ -272,9 +272,14 @@ def groups(n: int) -> str:
     return counted(n, "judge and prompt", "judges and prompts")
 
 
-def who(row: pd.Series) -> str:
-    """Name the judge and prompt of a row of a table."""
-    return " ".join(filter(None, (str(row["judge"]), str(row["prompt"]))))
+def who(row: pd.Series) -> Note:
+    """The judge and prompt of a row of a table, as a part of a finding."""
+    return Note("", judge=str(row["judge"]), prompt=str(row["prompt"]))
+
+
+def level_of(row: pd.Series) -> tuple[str, str]:
+    """The attribute and level of a row of a table, as a finding names levels."""
+    return str(row["feature"]), str(row["level"])
 
 
 def lowest(table: pd.DataFrame, by: pd.Series) -> pd.Series:

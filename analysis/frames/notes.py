@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -16,7 +16,8 @@ from conjury.inference.errors import listed
 __all__ = ["Note"]
 
 # Names of values that are ids: in the plural where there are several; a number may follow, as in judge2. A
-# level is a pair of attribute and level; a side is either of two that are compared, whatever they are.
+# level is a pair of attribute and level, a label one of task and label, which alone is printed; a side is
+# either of two that are compared, whatever they are.
 IDS = (
     "judge",
     "prompt",
@@ -26,19 +27,21 @@ IDS = (
     "metric",
     "feature",
     "level",
+    "label",
     "column",
     "result",
     "side",
 )
 # The formats are few: a template may come from a file of others.
-PLACE = re.compile(r"\{(?P<name>\w+)(?P<quoted>!r)?(?::(?P<format>,|g|\.\df|\.\d%|\d{1,2}))?\}")
+PLACE = re.compile(r"\{(?P<name>\w+)(?P<quoted>!r)?(?::(?P<format>,|g|\+?,?\.\df|\.\d%|\d{1,2}))?\}")
 # Columns of keys whose ids are of something else than they are called; levels without attribute are text.
 OF_COLUMNS = {
     "left": "side", "right": "side", "group": "judge", "quantity": "metric", "statistic": "metric",
     "level": "value",
 }  # fmt: skip
 ABOUT = ("judge", "prompt", "condition")
-Label = Callable[[str, str, str], str]  # of what an id is, the id, and the attribute of a level
+PAIRS = ("level", "label")
+Label = Callable[[str, str, str], str]  # of what an id is, the id, and the attribute or task of a pair
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,6 +59,8 @@ class Note(str):
         Name of the result that the note is about.
     judge, prompt, condition : str
         Whose answers it is about.
+    kind : str
+        By what programs select the note, where they do.
 
     Examples
     --------
@@ -70,6 +75,7 @@ class Note(str):
     judge: str = ""
     prompt: str = ""
     condition: str = ""
+    kind: str = ""
 
     def __new__(
         cls,
@@ -79,6 +85,7 @@ class Note(str):
         judge: str = "",
         prompt: str = "",
         condition: str = "",
+        kind: str = "",
     ) -> Note:
         """A string of what the note is about and its sentence, with ids as they are."""
         who = " ".join(filter(None, (judge, prompt, condition)))
@@ -105,6 +112,15 @@ class Note(str):
 def note_of(text: str) -> Note:
     """A sentence as a note, which it may be."""
     return text if isinstance(text, Note) else Note(text)
+
+
+def join_notes(notes: Iterable[str], gap: str = " ") -> Note:
+    """Notes one after another as one, without those that are empty."""
+    parts = [note_of(note) for note in notes if note]
+    if len(parts) == 1:
+        return parts[0]
+    named = {f"part{n}": part for n, part in enumerate(parts, start=1)}
+    return Note(gap.join(f"{{{name}}}" for name in named), named)
 
 
 def name_keys(keys: Mapping[Any, object], gap: str = ", ") -> Note:
@@ -159,9 +175,9 @@ def _worded(name: str, value: Any, label: Label | None) -> Any:
     of = name.rstrip("0123456789")
     if isinstance(value, Note):
         return value.sentence(label)
-    if of == "level":
-        feature, level = value
-        return label(of, level, feature) if label else f"{feature}={level}"
+    if of in PAIRS:
+        feature, id = value
+        return label(of, id, feature) if label else f"{feature}={id}" if of == "level" else id
     if isinstance(value, Sequence) and not isinstance(value, str):
         return _Several(str(_worded(of.removesuffix("s"), each, label)) for each in value)
     return label(of, value, "") if label and of in IDS else value
@@ -190,7 +206,7 @@ def read_note(entry: Any) -> Note:
     if not isinstance(entry, Mapping):
         return Note(str(entry))
     values = {name: _read_value(value) for name, value in (entry.get("values") or {}).items()}
-    about = {name: str(entry[name]) for name in ("result", *ABOUT) if name in entry}
+    about = {name: str(entry[name]) for name in ("result", *ABOUT, "kind") if name in entry}
     try:
         return Note(str(entry.get("template", "")), values, **about)
     except (ValueError, TypeError, IndexError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from conjury.inference.errors import counted
@@ -17,6 +17,7 @@ from .notes import Note
 RULE = 0.93  # coverage that a nominal 95% interval has to reach, within Monte Carlo error
 NOMINAL = 0.05  # one minus the level at which coverage was measured
 NEAR = 2.0  # factor within which two situations are alike
+COVERAGE = "coverage"  # kind of the notes on it
 LIKE_THIS = "In simulated tables like this one"
 POSITIONS = ("n", "prevalence", "effective")
 
@@ -131,7 +132,7 @@ def coverage_notes(method: str, queries: Iterable[tuple[str, str, Situation]], a
 
 def is_of_coverage(note: str) -> bool:
     """Whether a note is one of `coverage_notes`."""
-    return note.startswith(LIKE_THIS)
+    return isinstance(note, Note) and note.kind == COVERAGE
 
 
 def situation_of(cluster: Codes, counts: Floats | None = None) -> Situation:
@@ -171,7 +172,7 @@ def _note(label: str, rows: dict[str, PassportRow]) -> str:
     draws = max(row.draws for row in rows.values())
     shares = [Note.of("{metric} ({share})", metric=name, share=f"{row.coverage:.0%}") for name, row in worst]
     subject, remedy = ("intervals", "them") if len(rows) > 1 else ("interval", "it")
-    return Note.of(
+    note = Note.of(
         LIKE_THIS + " ({situation}; {draws}), the nominal 95% {subject} contained the true value less often: "
         "{shares:6}. Treat {remedy} as too short.",
         situation=label,
@@ -180,3 +181,4 @@ def _note(label: str, rows: dict[str, PassportRow]) -> str:
         shares=shares,
         remedy=remedy,
     )
+    return replace(note, kind=COVERAGE)

@@ -16,6 +16,7 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 
 from ..figures import alt, draw, has_figure
+from ..figures.note_labels import label_of, note_text
 from ..frames.kinds import Claims, claims_of, kind_of
 from ..frames.sentences import together
 from ..pipeline.manifest import FIT, RecordedResult, notes_of
@@ -26,7 +27,6 @@ from .exhibits.conjoint_exhibits import outcome_of
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
 from .exhibits.people_exhibit import drawing
 from .method_sentences import code, note_list, plain
-from .note_labels import label_of, note_text
 from .report_data import CORRECTIONS, ReportData
 from .table_format import any_table, starred, whole
 from .versions_section import versions_blocks

@@ -140,7 +140,7 @@ def check(
         )
     findings = _findings(collected, checks, what, choosing)
     if writing.page is not None:
-        _write_page(writing.page, findings, collected)
+        _write_page(writing.page, findings)
     if writing.out is not None:
         _add(writing.out, findings, collected)
     _print(findings, writing)
@@ -202,6 +202,7 @@ def _findings(
     collected: CollectedData, checks: list[Check], what: list[str], choosing: CheckSelection
 ) -> Findings:
     from conjury.analysis.checks.output.check_findings import Findings
+    from conjury.analysis.figures.labels import resolve_labels
     from conjury.inference.readers.collected import ROLES
 
     tables = {role: getattr(collected, role) for role in (*ROLES, "requests")}
@@ -214,6 +215,7 @@ def _findings(
         notes=collected.notes,
         alpha=choosing.alpha,
         seed=choosing.seed,
+        labels=resolve_labels(collected.study),
     )
 
 
@@ -242,26 +244,23 @@ def _print(findings: Findings, writing: CheckOutput) -> None:
     sys.stdout.write(to_sarif(findings))
 
 
-def _write_page(path: Path, findings: Findings, collected: CollectedData) -> None:
+def _write_page(path: Path, findings: Findings) -> None:
     from conjury.analysis.checks.output.checks_page import to_page
-    from conjury.analysis.figures.labels import resolve_labels
     from conjury.inference.tables.writing import write_text
 
-    text = to_page(findings, resolve_labels(collected.study))
-    write_text(path, text)
+    write_text(path, to_page(findings))
 
 
 def _add(out: Path, findings: Findings, collected: CollectedData) -> None:
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.wings.checks_in_folder import add_checks
 
-    add_checks(ResultsFolder(out), findings, collected, partial(_draw, findings, collected))
+    add_checks(ResultsFolder(out), findings, collected, partial(_draw, findings))
 
 
-def _draw(findings: Findings, collected: CollectedData, folder: Path, part: str) -> list[str]:
+def _draw(findings: Findings, folder: Path, part: str) -> list[str]:
     from conjury.analysis.checks.output.check_results import drawings
-    from conjury.analysis.figures.labels import resolve_labels
     from conjury.analysis.pipeline.wings.checks_in_folder import PREFIX
 
-    of_checks = drawings(findings.checks, resolve_labels(collected.study), PREFIX)
+    of_checks = drawings(findings.checks, findings.labels, PREFIX)
     return [*save_figures(folder, of_checks, quiet=True), *draw_figures(folder, part, quiet=True)]

@@ -60,6 +60,7 @@ def diagnose(
     from conjury.analysis.checks.output.check_findings import record as record_of
     from conjury.analysis.checks.output.check_results import summary
     from conjury.analysis.checks.output.checks_text import lines
+    from conjury.analysis.figures.labels import resolve_labels
     from conjury.analysis.numerics.intervals import check_alpha
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
@@ -95,7 +96,12 @@ def diagnose(
     added = Addition("diagnosed", loaded, fitted, tables, source, parameters)
     add_results(folder, added, partial(_draw, loaded_study, checks))
     findings = Findings(
-        checks, loaded_study.title, rows={"choices": len(rows)}, alpha=checking.alpha, seed=checking.seed
+        checks,
+        loaded_study.title,
+        rows={"choices": len(rows)},
+        alpha=checking.alpha,
+        seed=checking.seed,
+        labels=resolve_labels(loaded_study),
     )
     record(results=choices.results, findings=record_of(findings))
     record(rows={name: len(table) for name, table in reach.items()})

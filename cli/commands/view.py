@@ -127,6 +127,10 @@ def _run_of(folder: Path, roots: Sequence[Path]) -> int | None:
 
 def _checks_with_evidence(folder: Path, run: int | None, named: bool) -> Iterator[CheckAlarm]:
     """Yield the checks of a run with evidence in a results folder, or in one below the folder of the run."""
+    from conjury.analysis.figures.note_labels import texts_in_words
+    from conjury.analysis.pipeline.manifest import results_of
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.report.report_data import labels_of
     from conjury.inference.panel.view.filters import CheckAlarm
     from conjury.inference.tables.files import read_table
 
@@ -139,7 +143,10 @@ def _checks_with_evidence(folder: Path, run: int | None, named: bool) -> Iterato
             f"`conjury check RUN --out {folder}`."
         )
     for battery in files:
-        for row in read_table(battery).to_dict("records"):
+        manifest = ResultsFolder(battery.parent.parent).manifest
+        settings = next((each.settings for each in results_of(manifest) if each.name == "battery"), {})
+        table = texts_in_words(read_table(battery), settings, labels_of(manifest))
+        for row in table.to_dict("records"):
             path = battery.with_name(f"{CHECKED}{row['name']}{EVIDENCE}.parquet")
             if path.is_file():
                 code, title, finding = (str(row[name]) for name in ("code", "title", "finding"))

@@ -14,8 +14,11 @@ from manifests import note_texts
 
 from conjury.analysis.checks import Check
 from conjury.analysis.checks.check_runner import OF_CONJOINTS, ORDERED
+from conjury.analysis.figures.note_labels import texts_in_words
 from conjury.analysis.pipeline import robustness_steps
+from conjury.analysis.pipeline.manifest import results_of
 from conjury.analysis.pipeline.runner import FittedResults
+from conjury.analysis.report.report_data import labels_of
 from conjury.inference.study import Study
 from conjury.inference.tables import read_table
 
@@ -48,7 +51,12 @@ def test_every_check_is_printed_with_its_verdict_tables_and_figures(
     table = read_table(results / "tables" / "diagnosis.parquet")
     assert tuple(table["name"]) == NAMES
     assert list(table.columns[:5]) == ["code", "name", "title", "question", "verdict"]
-    assert [text for text in (*table["title"], *table["finding"]) if text not in printed] == []
+    manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    settings = next(each.settings for each in results_of(manifest) if each.name == "diagnosis")
+    texts = texts_in_words(table, settings, labels_of(manifest))
+    assert [text for text in (*table["title"], *texts["finding"]) if text not in printed] == []
+    assert "Human panel" in " ".join(texts["finding"])
+    assert not any("gpt4o" in text for text in texts["finding"])
     assert {"warning", "error"} & set(table["verdict"])  # findings are no failure of the command
     drawn = table.loc[table["figure"].astype(bool), "name"]
     assert len(drawn) > 10

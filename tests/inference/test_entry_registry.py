@@ -83,7 +83,7 @@ from conjury.analysis.checks.registry import CHECKS
 from conjury.analysis.figures.figure_registry import FIGURES
 from conjury.analysis.report.exhibits import EXHIBITS
 from conjury.analysis.figures.benchmark.benchmark_labels import METRIC_LABELS
-from conjury.analysis.report.note_labels import PHRASES
+from conjury.analysis.figures.note_labels import PHRASES
 from conjury.analysis.trial.trial_registry import PARTS
 
 print("blank" in CHECKS, "halves" in REGISTERED, "blank" in FIGURES, "blank" in EXHIBITS)

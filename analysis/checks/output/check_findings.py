@@ -15,6 +15,9 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import json_value
 
+from ...figures.labels import LabelKey
+from ...figures.note_labels import note_text
+from ...frames.notes import record_notes
 from ..alarm_rates import ANY, ERROR, battery_statement, rate_of, rate_statement
 from ..registry import SEVERITY, Check, Verdict
 
@@ -46,6 +49,12 @@ class Findings:
     # alpha, seed :: As in `run_checks`.
     alpha: float = 0.05
     seed: int = 1
+    # labels of judges, prompts, attributes and levels, by which all texts are put in words
+    labels: Mapping[LabelKey, str] = field(default_factory=dict)
+
+    def words(self, text: str) -> str:
+        """A finding or a remedy in words."""
+        return note_text(text, self.labels)
 
     def with_verdict(self, verdict: Verdict) -> list[Check]:
         """Checks of a verdict that are not suppressed, in the order of their codes."""
@@ -116,16 +125,24 @@ def record(findings: Findings) -> dict[str, Any]:
             "any_alarm": None if alarms is None else alarms.rate,
             "any_error": None if errors is None else errors.rate,
         },
-        "checks": [_record(check, findings.alpha) for check in findings.checks],
+        "checks": [_record(check, findings) for check in findings.checks],
     }
 
 
-def _record(check: Check, alpha: float) -> dict[str, Any]:
+def _record(check: Check, findings: Findings) -> dict[str, Any]:
     rows, n = evidence(check, MOST_ROWS)
-    names = ("code", "name", "kind", "title", "question", "verdict", "finding", "consequence", "remedy")
-    return {name: getattr(check, name) for name in names} | {
+    return {
+        name: getattr(check, name) for name in ("code", "name", "kind", "title", "question", "verdict")
+    } | {
+        "finding": findings.words(check.finding),
+        "finding_parts": record_notes(check.finding),
+        "consequence": check.consequence,
+        "remedy": findings.words(check.remedy),
         "p": check.p,
-        "false_alarms": {"kind": check.alarms, "rate": rate_statement(check.code, check.alarms, alpha)},
+        "false_alarms": {
+            "kind": check.alarms,
+            "rate": rate_statement(check.code, check.alarms, findings.alpha),
+        },
         "suppressed": check.suppressed or None,
         "evidence": {"rows": n, "first": rows},
     }

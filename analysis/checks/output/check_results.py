@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...figures import draw
+from ...figures.note_labels import TEXTS
+from ...frames.notes import note_of
 from ...results import Result
 from ..alarm_rates import battery_statement
 from ..registry import Check, to_draw
@@ -16,7 +18,7 @@ from ..registry import Check, to_draw
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TEXTS = ("code", "name", "title", "question", "verdict", "finding", "consequence", "remedy")
+WORDS = ("code", "name", "title", "question", "verdict", "finding", "consequence", "remedy")
 
 
 def summary(
@@ -37,7 +39,8 @@ def summary(
     -------
     Result
         One row per check: ``code, name, title, question, verdict, finding, consequence, remedy, suppressed,
-        alarms, axis, p, figure, percent``.
+        alarms, axis, p, figure, percent``. Findings and remedies have ids as they are; setting ``texts`` has
+        their notes.
 
     Examples
     --------
@@ -45,13 +48,16 @@ def summary(
     >>> summary(check_collected("multiturn", checks=["CJ404"])).frame["verdict"].tolist()
     ['pass']
     """
-    texts = (*TEXTS, "suppressed", "alarms", "axis")
+    texts = (*WORDS, "suppressed", "alarms", "axis")
     columns: dict[str, Any] = {
         name: pd.array([getattr(check, name) for check in checks], dtype="string") for name in texts
     }
     columns["p"] = pd.array([check.p for check in checks], dtype="Float64")
     settings = {"alpha": 0.05, **(settings or {})}
     settings = {**settings, "false_alarms": battery_statement(float(settings["alpha"]))}
+    settings[TEXTS] = {
+        name: [note_of(getattr(check, name)) for check in checks] for name in ("finding", "remedy")
+    }
     flags = {name: [bool(getattr(check, name)) for check in checks] for name in ("figure", "percent")}
     return Result(pd.DataFrame({**columns, **flags}), kind, (), settings)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from html import escape
-from typing import Any
 
 from conjury.inference.errors import counted
 from conjury.inference.tables.safe_text import printable
@@ -26,44 +25,47 @@ ALARMS = """
 OTHERS: tuple[tuple[str, Verdict], ...] = (("Passed", "pass"), ("Not applicable", "not_applicable"))
 
 
-def to_page(findings: Findings, labels: Mapping[Any, str] | None = None) -> str:
+def to_page(findings: Findings) -> str:
     """The page: a figure of all checks, alarms with figure, evidence and remedy, a table of all checks."""
-    return result_page(f"Checks: {printable(findings.title)}", _blocks(findings, labels or {}), ALARMS)
+    return result_page(f"Checks: {printable(findings.title)}", _blocks(findings), ALARMS)
 
 
-def _blocks(findings: Findings, labels: Mapping[Any, str]) -> Iterator[str]:
+def _blocks(findings: Findings) -> Iterator[str]:
     yield from paragraphs([f"{verdict_counts(findings)}. {battery_statement(findings.alpha)}"])
     yield from paragraphs(findings.notes, "note")
     if findings.checks:
         battery = summary(findings.checks, {"alpha": findings.alpha})
-        yield figure_block(battery, "battery", "Checks by kind and verdict.", labels)
+        yield figure_block(battery, "battery", "Checks by kind and verdict.", findings.labels)
     for check in (*findings.with_verdict("error"), *findings.with_verdict("warning")):
-        yield _alarm(check, findings.alpha, labels)
+        yield _alarm(check, findings)
     if findings.suppressed:
         yield "<h2>Suppressed</h2>"
     for check in findings.suppressed:
-        yield _alarm(check, findings.alpha, labels)
+        yield _alarm(check, findings)
     for heading, verdict in OTHERS:
         checks = findings.with_verdict(verdict)
         if checks:
             yield f"<h2>{heading}</h2>"
-            yield _table(checks, findings.alpha)
+            yield _table(checks, findings)
 
 
-def _alarm(check: Check, alpha: float, labels: Mapping[Any, str]) -> str:
+def _alarm(check: Check, findings: Findings) -> str:
     kind = "suppressed" if check.suppressed else check.verdict
     parts = [
         f'<h3><span class="code">{escape(check.code)}</span> {escape(check.title)}</h3>',
-        f"<p><strong>{kind.capitalize()}.</strong> {inline_text(check.finding)}</p>",
+        f"<p><strong>{kind.capitalize()}.</strong> {inline_text(findings.words(check.finding))}</p>",
         *paragraphs([f"Suppressed because: {check.suppressed}"] if check.suppressed else []),
     ]
     if check.figure and not only_zeros(check.name, check.table):
-        text = caption(check.name, check.title, alpha, check.axis)
-        parts.append(figure_block(to_draw(check), check.name, text, labels))
+        text = caption(check.name, check.title, findings.alpha, check.axis)
+        parts.append(figure_block(to_draw(check), check.name, text, findings.labels))
     parts.append(_evidence(check))
     parts += [
         f"<p><strong>{heading}.</strong> {inline_text(text)}</p>"
-        for heading, text in (("Consequence", check.consequence), ("What to do", check.remedy))
+        for heading, text in (
+            ("Consequence", check.consequence),
+            ("What to do", findings.words(check.remedy)),
+        )
         if text
     ]
     return f'<section class="alarm {escape(kind)}">\n{chr(10).join(filter(None, parts))}\n</section>'
@@ -80,9 +82,14 @@ def _evidence(check: Check) -> str:
     return f"<details><summary>{label}</summary>\n{table}\n</details>"
 
 
-def _table(checks: list[Check], alpha: float) -> str:
+def _table(checks: list[Check], findings: Findings) -> str:
     cells = [
-        (check.code, check.title, check.finding, rate_statement(check.code, check.alarms, alpha))
+        (
+            check.code,
+            check.title,
+            findings.words(check.finding),
+            rate_statement(check.code, check.alarms, findings.alpha),
+        )
         for check in checks
     ]
     return table_block(WordTable("", ("Code", "Check", "Finding", "False alarms"), cells, words=range(4)))

@@ -28,29 +28,31 @@ def lines(findings: Findings, verbose: bool = False) -> Iterator[str]:
     for verdict in ("error", "warning"):
         for check in findings.with_verdict(verdict):
             yield ""
-            yield from _alarm(check, VERDICTS[verdict])
+            yield from _alarm(check, VERDICTS[verdict], findings)
     for check in findings.suppressed:
         yield ""
-        yield from _alarm(check, "IGNORED")
+        yield from _alarm(check, "IGNORED", findings)
     passed = findings.with_verdict("pass")
     if passed:
         yield ""
     for check in passed:
-        yield f"passes   {check.code} {check.title}" + (f": {printable(check.finding)}" if verbose else "")
+        finding = f": {printable(findings.words(check.finding))}" if verbose else ""
+        yield f"passes   {check.code} {check.title}{finding}"
     checks = findings.with_verdict("not_applicable")
     if checks:
         yield ""
         text = f"{counted(len(checks), 'check does', 'checks do')} not apply"
         yield f"{text}:" if verbose else f"{text}; --verbose lists the reasons."
     if verbose:
-        yield from (f"-        {check.code} {check.title}: {printable(check.finding)}" for check in checks)
+        for check in checks:
+            yield f"-        {check.code} {check.title}: {printable(findings.words(check.finding))}"
     yield ""
     yield battery_statement(findings.alpha)
 
 
-def _alarm(check: Check, verdict: str) -> Iterator[str]:
+def _alarm(check: Check, verdict: str, findings: Findings) -> Iterator[str]:
     yield f"{verdict:8} {check.code} {check.title}"
-    yield f"{INDENT}{printable(check.finding)}"
+    yield f"{INDENT}{printable(findings.words(check.finding))}"
     if check.suppressed:
         yield f"{INDENT}Suppressed because: {printable(check.suppressed)}"
         return
@@ -61,4 +63,4 @@ def _alarm(check: Check, verdict: str) -> Iterator[str]:
             f"{INDENT}  {'; '.join(f'{k} {shortened(v, LONGEST)}' for k, v in row.items())}" for row in rows
         )
     yield f"{INDENT}Consequence: {printable(check.consequence)}"
-    yield f"{INDENT}What to do: {printable(check.remedy)}"
+    yield f"{INDENT}What to do: {printable(findings.words(check.remedy))}"

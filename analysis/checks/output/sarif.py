@@ -85,7 +85,8 @@ def _rule(check: Check, question: Question | None, alpha: float) -> dict[str, An
 
 def _result(check: Check, place: int, findings: Findings) -> dict[str, Any]:
     rows, n = evidence(check, MOST_LOCATIONS)
-    text = " ".join(filter(None, [check.finding, check.consequence, check.remedy]))
+    words = [findings.words(check.finding), check.consequence, findings.words(check.remedy)]
+    text = " ".join(filter(None, words))
     result: dict[str, Any] = {
         "ruleId": check.code,
         "ruleIndex": place,

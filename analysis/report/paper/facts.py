@@ -14,6 +14,7 @@ from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.tables.contained_paths import read_inside
 from conjury.inference.tables.limits import TEMPLATE_BYTES
 
+from ...figures.note_labels import texts_in_words
 from ...frames.participation import COMPLETE
 from ..report_data import ReportData
 
@@ -118,11 +119,13 @@ class Facts:
         return self.results.table(name) if self.results is not None and self.results.has(name) else None
 
     def check(self, code: str) -> Mapping[str, Any] | None:
-        """The verdict and finding of a check of the results; None where it was not run."""
+        """The verdict and finding of a check of the results, in words; None where it was not run."""
         for name in ("diagnosis", "battery"):
             frame = self.table(name)
-            if frame is not None and "code" in frame:
-                rows = frame[frame["code"] == code]
+            if self.results is not None and frame is not None and "code" in frame:
+                settings = next((record.settings for record in self.records(name)), None)
+                words = texts_in_words(frame, settings or {}, self.results.labels)
+                rows = words[words["code"] == code]
                 if len(rows):
                     return dict(rows.iloc[0])
         return None

@@ -16,13 +16,13 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 
 from ...figures.labels import LabelKey, words
+from ...figures.note_labels import note_text
 from ...frames.kinds import kind_of
 from ...frames.notes import note_of
 from ...pipeline.manifest import RecordedResult
 from ...results import Result
 from ..exhibits import EXHIBITS, Exhibit
 from ..exhibits.exhibit_registry import EVERY_STUDY
-from ..note_labels import note_text
 from ..report_data import ReportData
 from ..results_report import GENERAL
 from ..table_format import capitalised, starred

@@ -14,8 +14,10 @@ from conjury.analysis.checks.output.checks_page import to_page
 from conjury.analysis.checks.output.checks_text import lines
 from conjury.analysis.checks.output.sarif import sarif, to_sarif
 from conjury.analysis.checks.registry import Question
+from conjury.analysis.frames.notes import Note, read_note
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\n| $x$ {table}"
+LABELS = {("judges", "a"): "Judge of the study", ("gender", "f"): "Women", "gender": "Gender"}
 TABLE = pd.DataFrame({"judge": ["a"], "prompt": ["b"], "estimate": [0.2]})
 EVIDENCE = pd.DataFrame(
     {"judge_id": HOSTILE, "item_id": [f"i{k}" for k in range(30)], "row": range(1, 31), "gap": float("nan")}
@@ -39,6 +41,36 @@ def findings(hostile: str = HOSTILE) -> Findings:
     ]
     files = {"judgments": Path("data/a b.csv"), "responses": Path("data/raw.parquet")}
     return Findings(checks, hostile, ("data/a b.csv",), files, {"judgments": 1_200}, ("A note.",))
+
+
+def test_every_output_puts_a_finding_in_words_and_programs_have_its_parts() -> None:
+    who = Note("", judge="a", prompt="p_1")
+    finding = Note.of("{level} is at {x:+.1f} for {who}, of {judges}.", level=("gender", "f"), x=-1, who=who,
+        judges=["a", "human"])  # fmt: skip
+    remedy = Note.of("Ask {judge} again.", judge="a")
+    answers = [ask("CJ301", "two").answer(TABLE, "error", finding, ["Then."], remedy)]
+    answers += [ask("CJ302", "three").answer(TABLE, "warning", "gpt_4 is at -1 {x}.")]  # as plain text
+    found = Findings(answers, labels=LABELS)
+    words = (
+        "Gender: Women is at \N{MINUS SIGN}1.0 for Judge of the study, p 1, "
+        "of Judge of the study, people. Then."
+    )
+    plain = "gpt_4 is at \N{MINUS SIGN}1 {x}."
+    checks = json.loads(to_json(found))["checks"]
+    [run] = json.loads(to_sarif(found))["runs"]
+    outputs = [
+        "\n".join(lines(found)),
+        to_page(found),
+        *(result["message"]["text"] for result in run["results"]),
+    ]
+    for text in (outputs[0], outputs[1], outputs[2], checks[0]["finding"] + checks[0]["remedy"]):
+        assert words in text
+        assert "Ask Judge of the study again." in text
+    for text in (outputs[0], outputs[1], outputs[3], checks[1]["finding"]):
+        assert plain in text
+    assert [read_note(check["finding_parts"]) for check in checks] == [check.finding for check in answers]
+    assert checks[0]["finding_parts"]["values"]["part1"]["values"]["level"] == ["gender", "f"]
+    assert answers[0].finding == "gender=f is at -1.0 for a p_1, of a, human. Then."
 
 
 def test_verdicts_are_counted_and_suppressed_ones_do_not_count() -> None:
@@ -135,7 +167,7 @@ def test_the_page_escapes_whatever_data_contain(text: str) -> None:
 
 
 def test_the_page_shows_all_checks_and_each_alarm_in_a_figure_that_says_what_it_shows() -> None:
-    page = to_page(findings("text"), {("judges", "a"): "Judge of the study"})
+    page = to_page(replace(findings("text"), labels=LABELS))
     assert page.count('<svg role="img" aria-label=') == 4  # all checks, two alarms and a suppressed one
     assert "Judge of the study" in page
     assert "var(--figure-" in page

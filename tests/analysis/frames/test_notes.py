@@ -8,8 +8,8 @@ import warnings
 
 import pytest
 
+from conjury.analysis.figures.note_labels import note_text
 from conjury.analysis.frames.notes import Note, note_under, noted_warnings, read_note, record_notes
-from conjury.analysis.report.note_labels import note_text
 
 LABELS = {
     ("judges", "gpt4o"): "GPT-4o",
@@ -32,7 +32,7 @@ NOTES = {
 TEXTS = {
     "plain": ("Braces {as they are}.", "Braces {as they are}."),
     "group": ("amce, gpt4o baseline: Few clusters of 'pair_id'.", "Few clusters of 'pair_id'."),
-    "level": ("slur=sexism has 12,000; a=x -1", "Insult: Sexist slur has 12,000; a=x \u22121"),
+    "level": ("slur=sexism has 12,000; a=x -1", "Insult: Sexist slur has 12,000; a: x \u22121"),
     "metrics": (
         "rows of macro_f1, mcc, pass_all_k of 2 and 1 more",
         "rows of macro-F1, Matthews correlation, pass all k of 2 and 1 more",

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from cases import cases
 from made_up.rating_results import means
-from made_up.results import amce_frame, record, write_items
+from made_up.results import BATTERY, amce_frame, record, write_checked, write_items
 
 from conjury.analysis.figures import alt
-from conjury.analysis.frames.notes import Note
+from conjury.analysis.frames.notes import Note, record_notes
 from conjury.analysis.report import Report
-from conjury.analysis.report.exhibits.diagnosed.finding_labels import finding_in_words
 from conjury.analysis.report.method_sentences import describe_analysis
 from conjury.analysis.report.table_format import side_by_side, with_gaps
 from conjury.analysis.results import Result
 
-LABELS = {
-    ("judges", "gpt4o"): "GPT-4o",
-    ("judges", "human"): "Human panel",
-    ("prompts", "baseline"): "Policy only",
-    ("slur", "sexism"): "Sexist slur",
-    "slur": "Insult",
-}
 
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    cases(__file__, "judges_prompts_levels_and_metrics_have_their_labels_in_findings"),
-)
-def test_judges_prompts_levels_and_metrics_have_their_labels_in_findings(text: str, expected: str) -> None:
-    assert finding_in_words(text, LABELS) == expected
+def test_findings_are_printed_with_the_labels_of_the_report_and_those_of_earlier_versions_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_checked(tmp_path / "checked")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    Report(folder, "checked").show("battery", "battery_checks")
+    assert capsys.readouterr().out.count("Two ties.") == 2
+    who = Note("", judge="model_x", prompt="context_two")
+    finding = Note.of("{level} is rare for {who}.", level=("slur", "generic"), who=who)
+    notes = [Note(text) for text in BATTERY["finding"]]
+    texts = {"finding": [*notes[:2], finding, *notes[3:]], "remedy": list(BATTERY["remedy"])}
+    manifest["results"][0]["settings"]["texts"] = texts
+    (folder / "manifest.json").write_text(json.dumps(record_notes(manifest)), encoding="utf-8")
+    Report(folder, "checked").show("battery", "battery_checks")
+    printed = capsys.readouterr().out
+    assert "Two ties." not in printed
+    assert printed.count("Generic insult is rare for Model X, context two.") == 2
 
 
 def test_a_note_about_several_prompts_of_an_analysis_is_listed_once(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -12,7 +11,8 @@ from conjury.inference.errors import counted
 from ....figures.conjoint.comparison_figures import reference_engine_of
 from ....figures.diagnostics.check_figures import caption, only_zeros
 from ....figures.diagnostics.verdict_figures import VERDICTS, verdicts, with_kind_of_figure
-from ....figures.labels import LabelKey, LevelLabels
+from ....figures.labels import LevelLabels
+from ....figures.note_labels import texts_in_words
 from ....results import Result
 from ...blocks import slug
 from ...method_sentences import code, describe_comparison, plain
@@ -20,7 +20,6 @@ from ...report_data import ReportData
 from ...sentences.diagnostic_sentences import checks_in_words, verdicts_of
 from ...table_format import number, styled_table
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
-from .finding_labels import finding_in_words
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -31,9 +30,10 @@ MOST_ROWS = 10  # rows of evidence that are shown
 EARLIER = {"fail": "error", "look": "warning"}  # verdicts of folders that earlier versions wrote
 
 
-def current_verdicts(result: Result) -> pd.DataFrame:
-    """Checks with verdicts in today's words; those of alarms that are suppressed are "suppressed"."""
-    frame = result.frame.assign(verdict=result.frame["verdict"].astype(str).replace(EARLIER))
+def current_verdicts(result: Result, report: ReportData) -> pd.DataFrame:
+    """Checks in words, with today's names of verdicts; those of suppressed alarms are "suppressed"."""
+    frame = texts_in_words(result.frame, result.settings, report.labels)
+    frame = frame.assign(verdict=frame["verdict"].astype(str).replace(EARLIER))
     return frame.assign(verdict=verdicts(frame))
 
 
@@ -49,28 +49,28 @@ def _method(record: RecordedResult, report: ReportData) -> str:
 
 def _counts(result: Result, record: RecordedResult, report: ReportData) -> str:
     """How many checks have each verdict."""
-    return checks_in_words(verdicts_of(current_verdicts(result)["verdict"]))
+    return checks_in_words(verdicts_of(current_verdicts(result, report)["verdict"]))
 
 
 @exhibit("diagnosis", "battery", method=_method, headline=_counts)
 def diagnosis(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """All checks with their verdicts, the gravest first."""
-    frame = current_verdicts(result)
-    tables = [Laid([diagnosis_table(frame, report.labels)], "Checks by verdict.")]
+    frame = current_verdicts(result, report)
+    tables = [Laid([diagnosis_table(frame)], "Checks by verdict.")]
     if "code" not in frame:
         return Exhibit(tables=tables)
     figure = Drawn(Result(frame, "battery"), "Checks by kind and verdict.")
     return Exhibit("{figure shows} all checks, and {table} their findings.", [figure], tables)
 
 
-def diagnosis_table(frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> GT:
+def diagnosis_table(frame: pd.DataFrame) -> GT:
     """Lay checks out by verdict, the gravest first, with the finding."""
     codes = frame["code"].astype(str) + " " if "code" in frame else ""
     rows = pd.DataFrame(
         {
             "verdict": frame["verdict"].astype(str),
             "Check": codes + frame["title"].astype(str),
-            "Finding": frame["finding"].map(lambda text: finding_in_words(text, labels)),
+            "Finding": frame["finding"].astype(str),
         }
     )
     place = rows["verdict"].map(list(VERDICTS).index)
@@ -83,7 +83,7 @@ def diagnosis_table(frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> GT:
 def checks(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Every check: question, verdict, finding, figure, remedy."""
     alpha = float(record.settings.get("alpha") or 0.05)
-    rows = current_verdicts(result).to_dict("records")
+    rows = current_verdicts(result, report).to_dict("records")
     return Exhibit(further=[_check(row, report, alpha, "check_") for row in rows])
 
 
@@ -91,13 +91,17 @@ def checks(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
 def battery_checks(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Every check that applies: question, verdict, finding, evidence, figure, remedy."""
     alpha = float(record.settings.get("alpha") or 0.05)
-    rows = [row for row in current_verdicts(result).to_dict("records") if row["verdict"] != "not_applicable"]
+    rows = [
+        row
+        for row in current_verdicts(result, report).to_dict("records")
+        if row["verdict"] != "not_applicable"
+    ]
     return Exhibit(further=[_check(row, report, alpha, "checked_") for row in rows])
 
 
 def _check(check: dict[Any, Any], report: ReportData, alpha: float, prefix: str) -> Exhibit:
     name, title, axis = str(check["name"]), str(check["title"]), str(check.get("axis") or check["title"])
-    verdict, finding = VERDICTS[str(check["verdict"])], finding_in_words(check["finding"], report.labels)
+    verdict, finding = VERDICTS[str(check["verdict"])], str(check["finding"])
     lead = f"*{plain(check['question'])}*\n\n**{verdict}.** {plain(finding)}"
     figures = []
     if check["figure"] and not report.has(f"{prefix}{name}"):

@@ -13,10 +13,10 @@ from conjury.inference.study.load import list_studies
 
 from ....figures.conjoint.error_choices_figure import ratio_ranges
 from ....figures.labels import LevelLabels, display_order
+from ....figures.note_labels import note_text
 from ....pipeline.manifest import notes_of
 from ....results import Result
 from ...method_sentences import code, plain
-from ...note_labels import note_text
 from ...report_data import ReportData
 from ...sentences.diagnostic_sentences import (
     RepeatVerdict,

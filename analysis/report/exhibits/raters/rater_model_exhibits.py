@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....figures.labels import OF_RATERS, ColumnNames, words
+from ....figures.note_labels import note_text
 from ....figures.raters.rater_model_figures import (
     category_names,
     is_outside_interval,
@@ -19,7 +20,6 @@ from ....figures.raters.rater_model_figures import (
 from ....frames.notes import read_note
 from ....results import Result
 from ...method_sentences import code, plain
-from ...note_labels import note_text
 from ...report_data import ReportData
 from ...sentences.rater_sentences import count_predicted_shares, predicted_in_words
 from ...table_format import (
