@@ -8,6 +8,7 @@ import pandas as pd
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note
 from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import draw_limits
 from ..answers.refusals_by_attribute import strata_of
@@ -54,10 +55,15 @@ def assignment(
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     worst = lowest(table, table["p_adjusted"])
     p = float(worst["p_adjusted"])
-    finding = (
-        f"Between people, strata vary {worst['estimate']:.2f} times as much as by random assignment "
-        f"({worst['label']}, {pairs['judge'].nunique()} people; chance: {worst['lower']:.2f} to "
-        f"{worst['upper']:.2f}; adjusted {show_p(p)})."
+    finding = Note.of(
+        "Between people, strata vary {estimate:.2f} times as much as by random assignment "
+        "({feature}, {people} people; chance: {lower:.2f} to {upper:.2f}; adjusted {p}).",
+        estimate=worst["estimate"],
+        feature=worst["label"],
+        people=pairs["judge"].nunique(),
+        lower=worst["lower"],
+        upper=worst["upper"],
+        p=show_p(p),
     )
     verdict: Verdict = "error" if p < min(SEVERE, alpha) else "warning" if p < alpha else "pass"
     return ASSIGNMENT.answer(table, verdict, finding, p=p)

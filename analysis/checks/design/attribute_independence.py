@@ -12,6 +12,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import joint_shares
 
+from ...frames.notes import Note, join_notes
 from ..judged import JudgedChoices, codes, designs, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p, who
 from .design_draws import (
@@ -80,20 +81,32 @@ def attribute_independence(study: Study, judged: Sequence[JudgedChoices], alpha:
     )
     furthest = lowest(table, table["p_adjusted"])
     p = float(furthest["p_adjusted"])
-    finding = (
-        f"{counted(len(tested), 'pair')} of attributes tested; the smallest adjusted {show_p(p)} "
-        f"({furthest['feature']} and {furthest['partner']}, {who(furthest)}; Cramer's V "
-        f"{furthest['cramers_v']:.3f})."
+    finding = Note.of(
+        "{pairs} of attributes tested; the smallest adjusted {p} ({feature} and {feature2}, "
+        "{who}; Cramer's V {cramers_v:.3f}).",
+        pairs=counted(len(tested), "pair"),
+        p=show_p(p),
+        feature=furthest["feature"],
+        feature2=furthest["partner"],
+        who=who(furthest),
+        cramers_v=furthest["cramers_v"],
     )
     tied = len(table.loc[table["restricted"], ["feature", "partner"]].drop_duplicates())
     if tied:
-        finding += (
-            f" For pairs that are dependent by restrictions ({tied}), agreement with the design's "
-            f"shares was tested."
+        finding = join_notes(
+            [
+                finding,
+                Note.of(
+                    "For pairs that are dependent by restrictions ({tied}), agreement with the design's "
+                    "shares was tested.",
+                    tied=tied,
+                ),
+            ]
         )
     closer = furthest["p_closer"] < furthest["p_worse"]
     if p < alpha and closer:
-        finding += " Combinations of their levels are more balanced than expected from random draws."
+        balanced = Note("Combinations of their levels are more balanced than expected from random draws.")
+        finding = join_notes([finding, balanced])
     verdict: Verdict = "pass" if not p < alpha else "warning" if closer or p >= min(0.001, alpha) else "error"
     return ATTRIBUTE_INDEPENDENCE.answer(
         table, verdict, finding, remedy=CLOSER if closer else _remedy(furthest), p=p
@@ -104,11 +117,15 @@ def _remedy(pair: pd.Series) -> str:
     """What to do about two dependent attributes; where combinations never occur, a formula with both."""
     if not pair["empty_cells"] or pair["restricted"]:
         return ATTRIBUTE_INDEPENDENCE.remedy
-    return (
-        f"Combinations of {pair['feature']} and {pair['partner']} that never occur were probably restricted "
-        f"by design: write {pair['feature']} * {pair['partner']} in the formula, so that effects are "
-        "averaged over combinations that occur, and interpret marginal means with care: those of one "
-        "attribute include effects of the other."
+    return Note.of(
+        "Combinations of {feature} and {feature2} that never occur were probably restricted by "
+        "design: write {first} * {second} in the formula, so that effects are averaged "
+        "over combinations that occur, and interpret marginal means with care: those of one "
+        "attribute include effects of the other.",
+        feature=pair["feature"],
+        feature2=pair["partner"],
+        first=pair["feature"],
+        second=pair["partner"],
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from ...frames.notes import Note
 from ..judged import JudgedChoices, codes, tidy
-from ..registry import Check, Question, check, lowest, who
+from ..registry import Check, Question, check, level_of, lowest, who
 from .effective_numbers import ENOUGH, counts_of_levels, effective_number, verdict_of
 
 CLUSTERS = Question(
@@ -33,12 +34,17 @@ def clusters(judged: Sequence[JudgedChoices]) -> Check:
     if rows.empty:
         return CLUSTERS.not_applicable("No pair has a choice.")
     row = lowest(rows, rows["effective"])
-    finding = (
-        f"The level on the fewest clusters is {row['feature']} = {row['level']} with "
-        f"{int(row['clusters']):,} ({row['effective']:,.1f} in effect) clusters by {row['unit']}, {who(row)}."
+    finding = Note.of(
+        "The level on the fewest clusters is {level} with {clusters:,} ({effective:,.1f} in "
+        "effect) clusters by {column}, {who}.",
+        level=level_of(row),
+        clusters=int(row["clusters"]),
+        effective=row["effective"],
+        column=row["unit"],
+        who=who(row),
     )
     verdict = verdict_of(float(row["effective"]))
-    return CLUSTERS.answer(table, verdict, finding if verdict == "pass" else f"{finding} {CLUSTERS_WHY}")
+    return CLUSTERS.answer(table, verdict, finding, () if verdict == "pass" else [CLUSTERS_WHY])
 
 
 def _cluster_rows(group: JudgedChoices) -> pd.DataFrame:

@@ -11,15 +11,9 @@ from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import count_cells
 
 from ...conjoint import amce
+from ...frames.notes import Note, join_notes
 from ..judged import JudgedChoices, attempt, tidy
-from ..registry import (
-    Check,
-    Question,
-    Verdict,
-    check,
-    lowest,
-    who,
-)
+from ..registry import Check, Question, Verdict, check, level_of, lowest, who
 from .design_draws import infer_draw, probabilities
 
 DESIGN_CARD = Question(
@@ -41,22 +35,39 @@ def design_card(study: Study, judged: Sequence[JudgedChoices]) -> Check:
     done, notes = attempt(judged, lambda group: _card_rows(study, group))
     table = tidy(done)
     sizes = " x ".join(str(len(a.levels)) for a in study.attributes)
-    implied = "".join(f"; {part.label.lower()} follows from {part.source}" for part in study.derived)
+    implied = [
+        Note.of("{derived} follows from {feature}", derived=part.label.lower(), feature=part.source)
+        for part in study.derived
+    ]
     cells, total = count_cells(study)
-    excluded = "no combination is excluded" if cells == total else f"restrictions exclude {total - cells:,}"
-    stimuli = "".join(f", {s.count} values of {s.id} per {s.attribute}" for s in study.stimuli)
+    excluded = (
+        Note.of("restrictions exclude {n:,}", n=total - cells)
+        if cells < total
+        else Note("no combination is excluded")
+    )
+    stimuli = [
+        Note.of("{n} values of {column} per {feature}", n=s.count, column=s.id, feature=s.attribute)
+        for s in study.stimuli
+    ]
+    combinations = Note.of("{sizes} = {total:,} combinations of levels", sizes=sizes, total=total)
+    design = join_notes([join_notes([combinations, *stimuli], ", "), *implied, excluded], "; ")
     contrasts = table[~table["reference"]]
     never = table[table["rows"] == 0]
     small = lowest(contrasts, contrasts["estimate"].fillna(0))
-    finding = (
-        f"{sizes} = {total:,} combinations of levels{stimuli}{implied}; {excluded}. "
-        f"The contrast on the fewest effective rows is {small['feature']} = "
-        f"{small['level']} ({small['contrast_rows']:,} rows, "
-        f"{0 if np.isnan(small['estimate']) else small['estimate']:,.0f} in effect, {who(small)})."
+    finding = Note.of(
+        "{design}. The contrast on the fewest effective rows is {level} ({contrast_rows:,} rows, "
+        "{estimate:,.0f} in effect, {who}).",
+        design=design,
+        level=level_of(small),
+        contrast_rows=small["contrast_rows"],
+        estimate=0 if np.isnan(small["estimate"]) else small["estimate"],
+        who=who(small),
     )
     if len(never):
         first = never.iloc[0]
-        finding += f" {first['feature']} = {first['level']} never occurs ({who(first)})."
+        finding = join_notes(
+            [finding, Note.of("{level} never occurs ({who}).", level=level_of(first), who=who(first))]
+        )
     is_sparse = bool((contrasts["estimate"].fillna(0) < FEW).any())
     verdict: Verdict = "error" if len(never) else "warning" if is_sparse else "pass"
     return DESIGN_CARD.answer(table, verdict, finding, notes)

@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 
+from ...frames.notes import Note, join_notes
 from ...numerics.intervals import inference
 from ..judged import JudgedChoices, designs, tidy
 from ..registry import (
@@ -19,6 +20,7 @@ from ..registry import (
     adjusted_by_feature,
     check,
     highest,
+    level_of,
     lowest,
     show_p,
     who,
@@ -71,13 +73,20 @@ def design_probabilities(study: Study, judged: Sequence[JudgedChoices], alpha: f
     p = float(furthest["p_adjusted"])
     off = highest(table, table["estimate"].abs())
     how = ["without replacement" if w else "independently" for w in tests["without_replacement"]]
-    finding = (
-        f"{counted(len(tests), 'attribute')} tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the "
-        f"smallest adjusted {show_p(p)} ({furthest['feature']}, {who(furthest)}). The largest deviation is "
-        f"{100 * off['estimate']:+.2f} percentage points ({off['feature']} = {off['level']})."
+    finding = Note.of(
+        "{attributes} tested, profiles drawn {how}; the smallest adjusted {p} ({feature}, "
+        "{who}). The largest deviation is {estimate:+.2f} percentage points ({level}).",
+        attributes=counted(len(tests), "attribute"),
+        how=" or ".join(dict.fromkeys(how)),
+        p=show_p(p),
+        feature=furthest["feature"],
+        who=who(furthest),
+        estimate=100 * off["estimate"],
+        level=level_of(off),
     )
     if p < alpha and furthest["p_closer"] < furthest["p_worse"]:
-        finding += " Shares of levels agree with the design more closely than expected from random draws."
+        closely = Note("Shares of levels agree with the design more closely than expected from random draws.")
+        finding = join_notes([finding, closely])
     return DESIGN_PROBABILITIES.answer(
         table, worst(map(_verdict, tests.itertuples(), [alpha] * len(tests))), finding, p=p
     )

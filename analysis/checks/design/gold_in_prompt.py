@@ -12,6 +12,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ...benchmark.data.units import bases, with_copies
+from ...frames.notes import Note, join_notes
 from ...frames.rounding import rounded
 from ..judge_shares import MOST
 from ..judged import NotApplicableError
@@ -76,23 +77,36 @@ def gold_in_prompt(
     parts = []
     if len(table):
         most = highest(table, table["estimate"])
-        where = f"{most['panel']}, prompt {most['prompt']!r}; smallest adjusted {show_p(p)}"
+        where = Note.of(
+            "{dimension}, prompt {prompt!r}; smallest adjusted {p}",
+            dimension=most["panel"],
+            prompt=most["prompt"],
+            p=show_p(p),
+        )
         more = f"{rounded(most['estimate'], 2, 0)} times more often"
         if most["estimate"] <= 0:
             more = "no more often"
         parts.append(
-            f"Messages name the gold label of their item {more} than that of another item ({where})."
+            Note.of(
+                "Messages name the gold label of their item {more} than that of another item ({where}).",
+                more=more,
+                where=where,
+            )
         )
     if len(leaks):
         parts.append(
-            f"{counted(len(leaks), 'prompt shows', 'prompts show')} another test item, such as "
-            f"{leaks['shown'].iloc[0]} in the prompt of {leaks['item_id'].iloc[0]}."
+            Note.of(
+                "{n_prompts} another test item, such as {shown} in the prompt of {item_id}.",
+                n_prompts=counted(len(leaks), "prompt shows", "prompts show"),
+                shown=leaks["shown"].iloc[0],
+                item_id=leaks["item_id"].iloc[0],
+            )
         )
     verdict: Verdict = "error" if named or len(leaks) else "pass"
     return GOLD_IN_PROMPT.answer(
         table,
         verdict,
-        " ".join(parts),
+        join_notes(parts),
         p=None if len(leaks) else p,
         rows=leaks.head(MOST) if len(leaks) else None,
     )

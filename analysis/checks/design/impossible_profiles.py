@@ -13,6 +13,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import is_allowed
 
+from ...frames.notes import Note, join_notes
 from ..judged import JudgedChoices, codes, designs, tidy
 from ..registry import Check, Question, adjusted, check, highest, show_p, who
 from .design_draws import probabilities
@@ -66,14 +67,27 @@ def impossible_profiles(study: Study, judged: Sequence[JudgedChoices], alpha: fl
         return IMPOSSIBLE_PROFILES.answer(
             table,
             "pass",
-            f"None of {counted(rules, 'rule')} of the design is broken.{_same_by_chance(table)}",
+            join_notes(
+                [
+                    Note.of("None of {rules} of the design is broken.", rules=counted(rules, "rule")),
+                    _same_by_chance(table),
+                ]
+            ),
             p=float(table["p_adjusted"].min()),
         )
     most = highest(broken, broken["n"])
-    finding = (
-        f"{most['n']:,} of {most['of']:,}: {most['rule']} ({who(most)}; for example {most['example']}"
-        f"{_describe_excess(most)}); {broken['rule'].nunique()} of {counted(rules, 'rule')} "
-        f"{'is' if broken['rule'].nunique() == 1 else 'are'} broken."
+    finding = Note.of(
+        "{n:,} of {of:,}: {rule} ({who}; {example}); {broken} of {rules} {verb} broken.",
+        n=most["n"],
+        of=most["of"],
+        rule=most["rule"],
+        who=who(most),
+        example=join_notes(
+            [Note.of("for example {pair}", pair=most["example"]), _describe_excess(most)], "; "
+        ),
+        broken=broken["rule"].nunique(),
+        rules=counted(rules, "rule"),
+        verb="is" if broken["rule"].nunique() == 1 else "are",
     )
     share = float(((broken["n"] - broken["expected"]) / broken["of"]).max())
     remedy = " ".join(dict.fromkeys(REMEDIES.get(rule, STIMULUS) for rule in broken["rule"]))
@@ -152,7 +166,11 @@ def _rule_rows(study: Study, group: JudgedChoices) -> pd.DataFrame:
 def _describe_excess(row: pd.Series) -> str:
     if row["expected"] == 0:
         return ""
-    return f"; {_rounded(row['expected'])} expected by chance, {show_p(float(row['p_adjusted']))}"
+    return Note.of(
+        "{expected} expected by chance, {p}",
+        expected=_rounded(row["expected"]),
+        p=show_p(float(row["p_adjusted"])),
+    )
 
 
 def _same_by_chance(table: pd.DataFrame) -> str:
@@ -160,9 +178,11 @@ def _same_by_chance(table: pd.DataFrame) -> str:
     if same.empty:
         return ""
     most = highest(same, same["n"])
-    return (
-        f" {counted(int(most['n']), 'pair contains', 'pairs contain')} the same profile twice ({who(most)}), "
-        f"where independent draws give {_rounded(most['expected'])}."
+    return Note.of(
+        "{pairs} the same profile twice ({who}), where independent draws give {expected}.",
+        pairs=counted(int(most["n"]), "pair contains", "pairs contain"),
+        who=who(most),
+        expected=_rounded(most["expected"]),
     )
 
 

@@ -11,6 +11,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text, plain
 
+from ...frames.notes import Note
 from ..answers.refusals_by_attribute import strata_of
 from ..judge_shares import MOST
 from ..judged import NotApplicableError
@@ -78,14 +79,17 @@ def items_in_strata(
     table.columns = pd.Index(["judge", "prompt", "label", "n", "of", "estimate"])
     if matches.empty:
         return ITEMS_IN_STRATA.answer(
-            table, "pass", f"Every text occurs once among {len(originals):,} items."
+            table, "pass", Note.of("Every text occurs once among {n:,} items.", n=len(originals))
         )
     first = matches.iloc[0]
-    finding = (
-        f"{counted(len(matches), 'pair')} of items with the same or nearly the same text, "
-        f"{kinds['in different strata']} in different strata "
-        f"and {kinds['with different gold labels']} with different gold labels; for example "
-        f"{first['item_id']} and {first['other']}."
+    finding = Note.of(
+        "{pairs} of items with the same or nearly the same text, {n_strata} in different strata and "
+        "{n_gold} with different gold labels; for example {item_id} and {other}.",
+        pairs=counted(len(matches), "pair"),
+        n_strata=kinds["in different strata"],
+        n_gold=kinds["with different gold labels"],
+        item_id=first["item_id"],
+        other=first["other"],
     )
     verdict: Verdict = "error" if kinds["with different gold labels"] else "warning"
     return ITEMS_IN_STRATA.answer(table, verdict, finding, rows=matches.head(MOST))

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest, chi2
 
+from ...frames.notes import Note
 from ...numerics.intervals import inference
 from ..judged import JudgedChoices, codes, designs, tidy
 from ..registry import (
@@ -18,6 +19,7 @@ from ..registry import (
     adjusted_by_feature,
     check,
     highest,
+    level_of,
     lowest,
     show_p,
     who,
@@ -82,10 +84,15 @@ def position_balance(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     smallest = lowest(table, table["p_adjusted"].fillna(1))
     largest = highest(table, table["estimate"].abs())
     p = float(smallest["p_adjusted"])
-    finding = (
-        f"The largest standardised difference between A and B is {largest['estimate']:+.3f} "
-        f"({largest['feature']} = {largest['level']}, {who(largest)}); over {n_tests} tests the smallest "
-        f"adjusted {show_p(p)} ({smallest['feature']})."
+    finding = Note.of(
+        "The largest standardised difference between A and B is {estimate:+.3f} ({level}, "
+        "{who}); over {n_tests} tests the smallest adjusted {p} ({feature}).",
+        estimate=largest["estimate"],
+        level=level_of(largest),
+        who=who(largest),
+        n_tests=n_tests,
+        p=show_p(p),
+        feature=smallest["feature"],
     )
     verdict: Verdict = "error" if p < min(SEVERE, alpha) else "warning" if p < alpha else "pass"
     return POSITION_BALANCE.answer(table, verdict, finding, p=p)

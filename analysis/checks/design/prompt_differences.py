@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
+from ...frames.notes import Note
 from ...frames.sentences import agreeing
 from ..judge_shares import MOST
 from ..judged import NotApplicableError
@@ -49,15 +50,23 @@ def prompt_differences(requests: pd.DataFrame, items: pd.DataFrame) -> Check:
         return PROMPT_DIFFERENCES.answer(
             table,
             "pass",
-            f"The prompts of {counted(len(frame), 'copy', 'copies')} and originals differ only in the item.",
+            Note.of(
+                "The prompts of {copies} and originals differ only in the item.",
+                copies=counted(len(frame), "copy", "copies"),
+            ),
         )
     example = frame[frame["differs"]].iloc[0]
-    finding = (
-        f"{int(frame['differs'].sum()):,} of {counted(len(frame), 'copy', 'copies')} "
-        f"{agreeing(int(frame['differs'].sum()), 'was', 'were')} judged under "
-        "another prompt than their original, the most "
-        f"{int(most['n']):,} of {int(most['of']):,} with condition {most['label']!r} ({who(most)}); for "
-        f"example {example['difference']}."
+    finding = Note.of(
+        "{differs:,} of {copies} {verb} judged under another prompt than their original, the "
+        "most {n:,} of {of:,} with condition {condition!r} ({who}); for example {difference}.",
+        differs=int(frame["differs"].sum()),
+        copies=counted(len(frame), "copy", "copies"),
+        verb=agreeing(int(frame["differs"].sum()), "was", "were"),
+        n=int(most["n"]),
+        of=int(most["of"]),
+        condition=most["label"],
+        who=who(most),
+        difference=example["difference"],
     )
     return PROMPT_DIFFERENCES.answer(table, "error", finding, rows=frame[frame["differs"]].head(MOST))
 

@@ -9,17 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gamma
 
+from ...frames.notes import Note
 from ..judged import JudgedChoices, codes, people_of, tidy
-from ..registry import (
-    Check,
-    Question,
-    Verdict,
-    adjusted,
-    check,
-    lowest,
-    show_p,
-    who,
-)
+from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p, who
 
 RESPONDENT_BALANCE = Question(
     code="CJ103",
@@ -79,10 +71,17 @@ def respondent_balance(judged: Sequence[JudgedChoices], alpha: float) -> Check:
         return RESPONDENT_BALANCE.not_applicable("There are too few respondents to test balance.")
     worst = lowest(table, table["p_adjusted"])
     p = float(worst["p_adjusted"])
-    finding = (
-        f"Between-respondent variation of levels is {worst['estimate']:.2f} times that expected by chance "
-        f"({worst['feature']}, {who(worst)}; chance: {worst['lower']:.2f} to {worst['upper']:.2f}), "
-        f"adjusted {show_p(p)} over {table['p'].notna().sum()} tests."
+    finding = Note.of(
+        "Between-respondent variation of levels is {estimate:.2f} times that expected by "
+        "chance ({feature}, {who}; chance: {lower:.2f} to {upper:.2f}), adjusted {p} over {n} "
+        "tests.",
+        estimate=worst["estimate"],
+        feature=worst["feature"],
+        who=who(worst),
+        lower=worst["lower"],
+        upper=worst["upper"],
+        p=show_p(p),
+        n=table["p"].notna().sum(),
     )
     verdict: Verdict = "error" if p < min(0.001, alpha) else "warning" if p < alpha else "pass"
     return RESPONDENT_BALANCE.answer(table, verdict, finding, p=p)

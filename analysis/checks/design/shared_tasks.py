@@ -11,6 +11,7 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.schema import SAMPLING
 
 from ...conjoint.verbs.people_diffs import pair_codes
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ..judged import JudgedChoices, NotApplicableError, people_of, tidy
 from ..registry import Check, Question, Verdict, check, exceeds, groups, highest, lowest, who
@@ -47,29 +48,49 @@ def shared_tasks(judged: Sequence[JudgedChoices]) -> Check:
     worst = lowest(table, table["estimate"])
     if not table["n_both"].any():
         raise NotApplicableError(
-            f"No task of people was judged by a model: people judged {int(worst['n_people']):,} tasks, and "
-            f"{groups(len(table))} others. {SEPARATE}"
+            Note.of(
+                "No task of people was judged by a model: people judged {n_people:,} tasks, and "
+                "{groups} others. {remedy}",
+                n_people=int(worst["n_people"]),
+                groups=groups(len(table)),
+                remedy=SEPARATE,
+            )
         )
     share_missing = (table["n_missing"] / table["n_both"].where(table["n_both"] > 0)).fillna(0)
     sizes = list(zip(table["n_missing"].astype(int), table["n_both"].astype(int), strict=True))
     verdict: Verdict = "warning" if any(exceeds(n, of, SOME) for n, of in sizes) else "pass"
     if any(exceeds(n, of, MANY_LOST) for n, of in sizes):
         verdict = "error"
-    finding = (
-        f"{who(worst)} answered {int(worst['n_answered']):,} of {counted(int(worst['n_people']), 'task')} of "
-        f"people ({percentage(worst['estimate'], 1)}), the smallest share of {groups(len(table))}; people "
-        f"made {counted(int(worst['n_choices']), 'choice')} on them."
+    finding = Note.of(
+        "{who} answered {n_answered:,} of {n_tasks} of people ({share}), the smallest share of "
+        "{groups}; people made {choices} on them.",
+        who=who(worst),
+        n_answered=int(worst["n_answered"]),
+        n_tasks=counted(int(worst["n_people"]), "task"),
+        share=percentage(worst["estimate"], 1),
+        groups=groups(len(table)),
+        choices=counted(int(worst["n_choices"]), "choice"),
     )
     notes = []
     if share_missing.max() > 0:
         row = highest(table, share_missing)
         notes.append(
-            f"{who(row)} gave no single choice in {int(row['n_missing']):,} of {int(row['n_both']):,} tasks "
-            "that both were asked; such answers must count as a separate category."
+            Note.of(
+                "{who} gave no single choice in {n_missing:,} of {n_both:,} tasks that both were "
+                "asked; such answers must count as a separate category.",
+                who=who(row),
+                n_missing=int(row["n_missing"]),
+                n_both=int(row["n_both"]),
+            )
         )
     n_sampled = int(worst["n_sampled"])
     if n_sampled:
-        notes.append(f"The sampling probability is known for {n_sampled:,} of the tasks that both judged.")
+        notes.append(
+            Note.of(
+                "The sampling probability is known for {n_sampled:,} of the tasks that both judged.",
+                n_sampled=n_sampled,
+            )
+        )
     return SHARED_TASKS.answer(table, verdict, finding, notes)
 
 

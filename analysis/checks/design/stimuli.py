@@ -9,8 +9,9 @@ import pandas as pd
 from conjury.inference.study.models import Study
 
 from ...conjoint import amce
+from ...frames.notes import Note, join_notes
 from ..judged import JudgedChoices, attempt, codes, tidy
-from ..registry import Check, Question, check, highest, lowest, who
+from ..registry import Check, Question, check, highest, level_of, lowest, who
 from .effective_numbers import ENOUGH, counts_of_levels, effective_number, verdict_of
 
 STIMULI = Question(
@@ -43,17 +44,31 @@ def stimuli(study: Study, judged: Sequence[JudgedChoices]) -> Check:
     nested = table[table["own"]]
     row = lowest(nested, nested["effective"])
     inflated = highest(table, table["estimate"]) if table["estimate"].notna().any() else None
-    finding = (
-        f"The level on the fewest stimuli is {row['feature']} = {row['level']}: {int(row['stimuli'])} "
-        f"({row['effective']:.1f} in effect) of {row['stimulus']}, {who(row)}."
+    finding = Note.of(
+        "The level on the fewest stimuli is {level} with {stimuli} ({effective:.1f} in effect) of "
+        "{column}, {who}.",
+        level=level_of(row),
+        stimuli=int(row["stimuli"]),
+        effective=row["effective"],
+        column=row["stimulus"],
+        who=who(row),
     )
     if inflated is not None:
-        finding += (
-            f" Clustering by {inflated['stimulus']} multiplies the standard error of {inflated['feature']} = "
-            f"{inflated['level']} by {inflated['estimate']:.1f} ({who(inflated)}), the largest factor."
+        finding = join_notes(
+            [
+                finding,
+                Note.of(
+                    "Clustering by {column} multiplies the standard error of {level} by {estimate:.1f} "
+                    "({who}), the largest factor.",
+                    column=inflated["stimulus"],
+                    level=level_of(inflated),
+                    estimate=inflated["estimate"],
+                    who=who(inflated),
+                ),
+            ]
         )
     verdict = verdict_of(float(row["effective"]))
-    return STIMULI.answer(table, verdict, finding if verdict == "pass" else f"{finding} {STIMULI_WHY}", notes)
+    return STIMULI.answer(table, verdict, finding, [*(() if verdict == "pass" else [STIMULI_WHY]), *notes])
 
 
 def _stimulus_rows(study: Study, group: JudgedChoices) -> pd.DataFrame:

@@ -229,7 +229,8 @@ def test_design_card_counts_rows_and_finds_levels_that_never_occur(study: Study,
     none = (model["reply"] == "agree").to_numpy().reshape(-1, 2).any(axis=1)
     without = design_card(study, split(study, model[~np.repeat(none, 2)]))
     assert without.verdict == "error"
-    assert "reply = agree never occurs" in without.finding
+    assert without.finding.values["part2"].values["level"] == ["reply", "agree"]
+    assert "reply=agree never occurs" in without.finding
 
 
 def test_effective_rows_fall_where_clusters_repeat_themselves(study: Study, model: pd.DataFrame) -> None:
