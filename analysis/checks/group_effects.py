@@ -10,9 +10,10 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ..conjoint.comparisons.effects_by_group import hotelling_test
+from ..frames.notes import Note, join_notes
 from ..numerics.intervals import inference
 from .judged import JudgedChoices, tidy
-from .registry import Check, Question, Verdict, adjusted, highest, lowest, show_p, who
+from .registry import Check, Question, Verdict, adjusted, highest, level_of, lowest, show_p, who
 
 LARGE = 0.05  # a difference of effects, in choice probability, that changes what a reader concludes
 
@@ -56,17 +57,27 @@ def judge_differences(
     table = table.merge(tests.drop(columns="p_joint"), on=keys, how="left")
     table["p_adjusted"] = table.groupby(keys, sort=False)["p"].transform(lambda p: adjusted(p.to_numpy()))
     if tests["p_joint"].isna().all():
-        return question.not_applicable(" ".join([f"There are too few clusters to test {what}.", *notes]))
+        return question.not_applicable(
+            join_notes([Note.of("There are too few clusters to test {what}.", what=what), *notes])
+        )
     worst = lowest(tests, tests["p_joint_adjusted"])
     rejected, tested = tests["p_joint_adjusted"] < alpha, int(tests["p_joint_adjusted"].notna().sum())
-    verdict, cause, those = _gravest_difference(table, alpha)
+    verdict, cause, subject = _gravest_difference(table, alpha)
     largest = highest(cause, cause["estimate"].abs())
-    finding = (
-        f"{int(rejected.sum())} of {counted(tested, 'joint test finds', 'joint tests find')} {what}; "
-        f"smallest adjusted {show_p(float(worst['p_joint_adjusted']))}{_named(worst, test)}, "
-        f"{who(worst)}. The largest difference{those} is {largest['estimate']:+.3f} "
-        f"({largest['feature']} = {largest['level']}, {who(largest)}; "
-        f"{show_p(float(largest['p_adjusted']))} adjusted over its levels)."
+    finding = Note.of(
+        "{n} of {tests} {what}; smallest adjusted {p}{test}, {who}. {largest} is {estimate:+.3f} ({level}, "
+        "{who2}; {p_of_level} adjusted over its levels).",
+        n=int(rejected.sum()),
+        tests=counted(tested, "joint test finds", "joint tests find"),
+        what=what,
+        p=show_p(float(worst["p_joint_adjusted"])),
+        test=_named(worst, test),
+        who=who(worst),
+        largest=subject,
+        estimate=largest["estimate"],
+        level=level_of(largest),
+        who2=who(largest),
+        p_of_level=show_p(float(largest["p_adjusted"])),
     )
     remedy = None
     if remedies is not None and test is not None:
@@ -80,10 +91,14 @@ def _gravest_difference(table: pd.DataFrame, alpha: float) -> tuple[Verdict, pd.
     rejected = table["p_joint_adjusted"] < alpha
     severe = rejected & (table["p_adjusted"] < alpha) & (table["estimate"].abs() > LARGE)
     if severe.any():
-        return "error", table[severe], f" that is significant after adjustment and exceeds {LARGE:g}"
+        return (
+            "error",
+            table[severe],
+            f"The largest difference that is significant after adjustment and exceeds {LARGE:g}",
+        )
     if rejected.any():
-        return "warning", table[rejected], " where a joint test rejects"
-    return "pass", table, ""
+        return "warning", table[rejected], "The largest difference where a joint test rejects"
+    return "pass", table, "The largest difference"
 
 
 def _named(row: pd.Series, test: str | None) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.tables.schema import STATUSES
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ..judged import JudgedChoices, tidy
 from ..registry import Check, Question, check, exceeds, groups, highest, who
@@ -38,12 +39,17 @@ def answers(judged: Sequence[JudgedChoices]) -> Check:
     worst = highest(share, share["share"])
     rate = float(worst["share"])
     if rate == 0:
-        return ANSWERS.answer(table, "pass", f"All {int(total.sum()):,} pairs have one chosen profile.")
+        return ANSWERS.answer(
+            table, "pass", Note.of("All {n:,} pairs have one chosen profile.", n=int(total.sum()))
+        )
     rows = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
     text = ", ".join(f"{row.n:,} {row.answer}" for row in rows.itertuples() if row.answer != "ok")
-    finding = (
-        f"{percentage(rate, 2)} of pairs have no single choice ({who(worst)}: {text}), the largest share of "
-        f"{groups(len(share))}."
+    finding = Note.of(
+        "{share} of pairs have no single choice ({who}: {text}), the largest share of {groups}.",
+        share=percentage(rate, 2),
+        who=who(worst),
+        text=text,
+        groups=groups(len(share)),
     )
     sizes = [(int(without.get(key, 0)), int(n)) for key, n in total.items()]
     if any(exceeds(n_lost, n, MANY_LOST) for n_lost, n in sizes):

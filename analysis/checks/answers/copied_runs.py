@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ...frames.sentences import agreeing_with_part, out_of
 from ..judge_shares import MOST, evidence, judge_and_prompt
@@ -40,11 +41,15 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
     long = _long_answers(responses)
     if long.empty:
         raise NotApplicableError(
-            f"No answer has {LONG} characters or more, so answers may be identical by chance."
+            Note.of(
+                "No answer has {long} characters or more, so answers may be identical by chance.", long=LONG
+            )
         )
     table = pd.concat([_compare_samples(long), _compare_judges(long)], ignore_index=True)
     if table.empty:
-        raise NotApplicableError(f"No two samples or judges have {FEWEST} long answers to the same items.")
+        raise NotApplicableError(
+            Note.of("No two samples or judges have {fewest} long answers to the same items.", fewest=FEWEST)
+        )
     fixed = table["judge"].map(lambda judge: _is_deterministic(asked, judge)).to_numpy(dtype=bool)
     fixed &= (table["kind"] == "samples").to_numpy()
     suspect = table[~fixed]
@@ -52,16 +57,23 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
     share = float(suspect["estimate"].max()) if len(suspect) else 0.0
     verdict: Verdict = "error" if share > MANY else "warning" if share > SOME else "pass"
     copies, most = int((suspect["estimate"] > SOME).sum()), int((suspect["estimate"] > MANY).sum())
-    finding = (
-        f"{out_of(copies, len(suspect), 'pair')} of samples or judges "
-        f"{agreeing_with_part(copies, len(suspect), 'has', 'have')} "
-        "identical answers in over "
-        f"{percentage(SOME, 0)} of long answers, {most} of them in over {percentage(MANY, 0)}; the most is "
-        f"{percentage(worst['estimate'], 1)} of {int(worst['of'])} ({who(worst)}, {worst['label']})."
+    finding = Note.of(
+        "{pairs} of samples or judges {verb} identical answers in over {some} of long "
+        "answers, {most} of them in over {many}; the most is {largest} of {of} ({who}, "
+        "{partner}).",
+        pairs=out_of(copies, len(suspect), "pair"),
+        verb=agreeing_with_part(copies, len(suspect), "has", "have"),
+        some=percentage(SOME, 0),
+        most=most,
+        many=percentage(MANY, 0),
+        largest=percentage(worst["estimate"], 1),
+        of=int(worst["of"]),
+        who=who(worst),
+        partner=worst["partner"],
     )
     if suspect.empty:
         pairs = counted(len(table), "pair")
-        finding = f"The only answers to compare are {pairs} of samples at temperature 0."
+        finding = Note.of("The only answers to compare are {pairs} of samples at temperature 0.", pairs=pairs)
     notes = []
     if fixed.any() and (table.loc[fixed, "estimate"] > SOME).any():
         notes.append(
@@ -69,7 +81,7 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
         )
     repeated = long.duplicated(["judge", "prompt", "subject", "text"], keep=False).to_numpy()
     rows = evidence(long, repeated, ("text",)) if verdict != "pass" else None
-    return COPIED_RUNS.answer(table.drop(columns="kind"), verdict, finding, notes, rows=rows)
+    return COPIED_RUNS.answer(table.drop(columns=["kind", "partner"]), verdict, finding, notes, rows=rows)
 
 
 def _long_answers(responses: pd.DataFrame) -> pd.DataFrame:
@@ -96,8 +108,8 @@ def _compare_samples(long: pd.DataFrame) -> pd.DataFrame:
     for (judge, prompt), answers in long.groupby(["judge", "prompt"], sort=False):
         wide = answers.pivot_table(index="subject", columns="sample", values="code", aggfunc="first")
         for first, second, same, of in _compare_columns(wide):
-            label = f"samples {first} and {second}"
-            rows.append((judge, prompt, label, same, of, same / of, "samples"))
+            partner = Note.of("samples {first} and {second}", first=first, second=second)
+            rows.append((judge, prompt, str(partner), same, of, same / of, "samples", partner))
     return _table(rows)
 
 
@@ -108,7 +120,8 @@ def _compare_judges(long: pd.DataFrame) -> pd.DataFrame:
     for prompt, answers in first.groupby("prompt", sort=False):
         wide = answers.pivot(index="subject", columns="judge", values="code")
         for judge, partner, same, of in _compare_columns(wide.iloc[:, :MOST]):
-            rows.append((judge, prompt, f"and {partner}", same, of, same / of, "judges"))
+            label = Note.of("and {judge}", judge=partner)
+            rows.append((judge, prompt, str(label), same, of, same / of, "judges", label))
     return _table(rows)
 
 
@@ -124,6 +137,6 @@ def _compare_columns(wide: pd.DataFrame) -> Iterator[tuple[Any, Any, int, int]]:
 
 
 def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    columns = ["judge", "prompt", "label", "n", "of", "estimate", "kind"]
+    columns = ["judge", "prompt", "label", "n", "of", "estimate", "kind", "partner"]
     table = pd.DataFrame(rows, columns=columns)
     return table.astype({"judge": "string", "prompt": "string", "estimate": np.float64})

@@ -11,6 +11,7 @@ from conjury.inference.errors import listed
 from conjury.inference.readers.judgments import scales_of
 from conjury.inference.study.models import ItemStudy
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..labelled import answers_of, numeric
@@ -53,17 +54,28 @@ def heaped_ratings(judgments: pd.DataFrame, item_study: ItemStudy | None = None)
                 rows.append((judge, prompt, task, label, len(ratings), *parts))
     if not rows:
         raise NotApplicableError(
-            f"No judge has {FEWEST} whole ratings on a scale of {POINTS} points or more."
+            Note.of(
+                "No judge has {fewest} whole ratings on a scale of {points} points or more.",
+                fewest=FEWEST,
+                points=POINTS,
+            )
         )
     columns = ["judge", "prompt", "panel", "label", "of", "estimate", "others"]
     table = pd.DataFrame(rows, columns=columns)
     heaped = table[(table["estimate"] > HEAPED) & (table["others"] < OTHERS * table["estimate"])]
     worst = highest(table, table["estimate"])
-    finding = (
-        f"{len(heaped)} of {len(table)} series of ratings have gaps that those of other judges lack; in the "
-        f"largest, {percentage(worst['estimate'], 1)} of {int(worst['of'])} ratings would fill them "
-        f"({who(worst)}, {worst['panel']}, {worst['label']}), and {percentage(worst['others'], 1)} in the "
-        "ratings of the others."
+    finding = Note.of(
+        "{heaped} of {n_series} series of ratings have gaps that those of other judges lack; in the "
+        "largest, {share} of {of} ratings would fill them ({who}, {dimension}, {points}), and "
+        "{share_of_others} in the ratings of the others.",
+        heaped=len(heaped),
+        n_series=len(table),
+        share=percentage(worst["estimate"], 1),
+        of=int(worst["of"]),
+        who=who(worst),
+        dimension=worst["panel"],
+        points=worst["label"],
+        share_of_others=percentage(worst["others"], 1),
     )
     return HEAPED_RATINGS.answer(table, "warning" if len(heaped) else "pass", finding)
 

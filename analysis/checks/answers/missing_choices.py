@@ -11,10 +11,11 @@ from scipy.stats import chi2
 
 from conjury.inference.errors import InputError, counted
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ...numerics.intervals import SAME, inference
 from ..judged import JudgedChoices, NotApplicableError, attempt, tidy
-from ..registry import Check, Question, adjusted, check, groups, highest, lowest, show_p, who
+from ..registry import Check, Question, adjusted, check, groups, highest, level_of, lowest, show_p, who
 
 MISSING_CHOICES = Question(
     code="CJ302",
@@ -59,19 +60,27 @@ def missing_choices(judged: Sequence[JudgedChoices], alpha: float, seed: int) ->
     if tests["p_joint"].isna().all():
         n_missing = sum(int(np.isnan(group.first_chosen).sum()) for group in lossy)
         raise NotApplicableError(
-            f"{counted(n_missing, 'pair')} without a choice cannot be tested: the people concerned answered "
-            "nothing, or the levels shown do not vary among their pairs."
+            Note.of(
+                "{pairs} without a choice cannot be tested: the people concerned answered nothing, or "
+                "the levels shown do not vary among their pairs.",
+                pairs=counted(n_missing, "pair"),
+            )
         )
     worst = lowest(table, table["p_joint_adjusted"])
     rows = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
     largest = highest(rows, rows["estimate"].abs())
     p = float(worst["p_joint_adjusted"])
-    finding = (
-        f"The levels shown predict which pairs are unanswered for "
-        f"{int((tests['p_joint_adjusted'] < alpha).sum())} "
-        f"of {groups(len(judged))}; smallest adjusted {show_p(p)} ({who(worst)}, "
-        f"{percentage(worst['share_missing'], 2)} missing). There the share deviates most for "
-        f"{largest['feature']} = {largest['level']} ({100 * largest['estimate']:+.2f} points)."
+    finding = Note.of(
+        "The levels shown predict which pairs are unanswered for {n} of "
+        "{groups}; smallest adjusted {p} ({who}, {share} missing). There the share deviates "
+        "most for {level} ({estimate:+.2f} points).",
+        n=int((tests["p_joint_adjusted"] < alpha).sum()),
+        groups=groups(len(judged)),
+        p=show_p(p),
+        who=who(worst),
+        share=percentage(worst["share_missing"], 2),
+        level=level_of(largest),
+        estimate=100 * largest["estimate"],
     )
     rejected = table[table["p_joint_adjusted"] < alpha]
     severe = (rejected["share_missing"] > MANY_MISSING).any()

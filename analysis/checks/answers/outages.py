@@ -12,6 +12,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note
 from ..judge_shares import evidence
 from ..judged import NotApplicableError
 from ..labelled import answers_of, labelled
@@ -63,7 +64,7 @@ def outages(
             pass
     series = list(_series(answers, responses))
     if not series:
-        raise NotApplicableError(f"No judge has {FEWEST} answers to one task.")
+        raise NotApplicableError(Note.of("No judge has {fewest} answers to one task.", fewest=FEWEST))
     table = pd.DataFrame(
         [
             {**key, "label": run.value, "estimate": run.length, "start": run.start + 1, "p": run.p}
@@ -74,14 +75,23 @@ def outages(
     worst = lowest(table, table["p"])
     alarms = (table["p_adjusted"] < alpha).to_numpy()
     p = float(table["p_adjusted"].min())
-    finding = (
-        f"{counted(int(alarms.sum()), 'series has', 'series have')} an improbable run of one outcome, of "
-        f"{len(table)}; the least probable is {int(worst['estimate'])} times {worst['label']!r} from answer "
-        f"{int(worst['start'])} on ({who(worst)}, {worst['panel']}; smallest adjusted {show_p(p)})."
+    finding = Note.of(
+        "{series} an improbable run of one outcome, of {n}; the least probable is {estimate} "
+        "times {outcome!r} from answer {start} on ({who}, {dimension}, sample {sample}; smallest adjusted "
+        "{p}).",
+        series=counted(int(alarms.sum()), "series has", "series have"),
+        n=len(table),
+        estimate=int(worst["estimate"]),
+        outcome=worst["label"],
+        start=int(worst["start"]),
+        who=who(worst),
+        dimension=worst["task"],
+        sample=worst["sample"],
+        p=show_p(p),
     )
     rows = [rows for (_, _, rows), bad in zip(series, alarms, strict=True) if bad]
     return OUTAGES.answer(
-        table, "error" if alarms.any() else "pass", finding, p=p,
+        table.drop(columns=["task", "sample"]), "error" if alarms.any() else "pass", finding, p=p,
         rows=evidence(pd.concat(rows), np.ones(sum(map(len, rows)), dtype=bool)) if rows else None,
     )  # fmt: skip
 
@@ -139,7 +149,13 @@ def _series(
             else np.zeros(len(group))
         )
         run = least_probable_run(outcome, reference)
-        key = {"judge": str(judge), "prompt": str(prompt), "panel": f"{task}, sample {sample}"}
+        key = {
+            "judge": str(judge),
+            "prompt": str(prompt),
+            "panel": f"{task}, sample {sample}",
+            "task": str(task),
+            "sample": str(sample),
+        }
         if run is None:
             yield key, OutcomeRun("none", 0, 0, 1.0), ordered.iloc[:0]
         else:

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note
 from ...frames.sentences import out_of
 from ..judge_shares import percent
 from ..judged import NotApplicableError
@@ -56,11 +57,15 @@ def refusals_by_attribute(
     ]
     most = stratum_rows.iloc[int(stratum_rows["estimate"].to_numpy().argmax())]
     clear = out_of(len(tests[tests["p_adjusted"] < alpha]), int(tests["p_adjusted"].notna().sum()), "test")
-    finding = (
-        f"Missing answers depend on the stratum in "
-        f"{clear}; smallest adjusted {show_p(float(worst['p_adjusted']))} ({who(worst)}, "
-        f"{worst['panel']}): the most are missing for {most['label']} ({percent(float(most['estimate']))} of "
-        f"{int(most['of'])} items)."
+    finding = Note.of(
+        "Missing answers depend on the stratum in {clear}; smallest adjusted {p} ({who}): "
+        "the most are missing for {level} ({share} of {of} items).",
+        clear=clear,
+        p=show_p(float(worst["p_adjusted"])),
+        who=who(worst),
+        level=(str(worst["panel"]), str(most["label"])),
+        share=percent(float(most["estimate"])),
+        of=int(most["of"]),
     )
     severe = len(rejected) > 0 and float(rejected["estimate"].max()) > SEVERE
     return REFUSALS_BY_ATTRIBUTE.answer(

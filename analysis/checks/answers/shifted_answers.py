@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 from conjury.inference.study.models import ItemStudy
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..labelled import answers_of, labelled, mean_of_others, numeric
@@ -59,7 +60,10 @@ def shifted_answers(
     ]
     if not rows:
         raise NotApplicableError(
-            f"No judge answered {FEWEST} items of one task that others, or gold labels, cover."
+            Note.of(
+                "No judge answered {fewest} items of one task that others, or gold labels, cover.",
+                fewest=FEWEST,
+            )
         )
     table = pd.DataFrame(rows).rename(columns={"share": "estimate"})
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
@@ -67,11 +71,18 @@ def shifted_answers(
     p = float(table["p_adjusted"].min())
     shifted = table[table["p_adjusted"] < alpha]
     best = highest(shifted, shifted["estimate"]) if len(shifted) else worst
-    finding = (
-        f"{shifted[['judge', 'prompt', 'panel']].drop_duplicates().shape[0]} of {len(groups)} series of "
-        f"answers agree better at another lag. At {best['label']}, {who(best)} agrees in "
-        f"{percentage(best['estimate'], 1)} of {int(best['n'])} answers ({best['panel']}), at lag 0 in "
-        f"{percentage(best['own'], 1)} (smallest adjusted {show_p(p)})."
+    finding = Note.of(
+        "{shifted} of {n_series} series of answers agree better at another lag. At {lag}, {share} of {n} "
+        "answers of {who} agree ({dimension}), at lag 0 {share_at_0} (smallest adjusted {p}).",
+        shifted=shifted[["judge", "prompt", "panel"]].drop_duplicates().shape[0],
+        n_series=len(groups),
+        lag=best["label"],
+        who=who(best),
+        share=percentage(best["estimate"], 1),
+        n=int(best["n"]),
+        dimension=best["panel"],
+        share_at_0=percentage(best["own"], 1),
+        p=show_p(p),
     )
     return SHIFTED_ANSWERS.answer(table, "error" if len(shifted) else "pass", finding, p=p)
 

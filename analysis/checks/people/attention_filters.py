@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...conjoint.comparisons.effects_by_group import group_effects
+from ...frames.notes import Note, join_notes
 from ...frames.rounding import percentage
 from ..group_effects import difference_frame, judge_differences
 from ..judged import JudgedChoices, attempt, codes, people_of, tidy
@@ -57,10 +58,18 @@ def attention_filters(
     worst = highest(table, table["share_failed"])
     n, n_failed = int(worst["respondents"]), int(worst["failed"])
     share = percentage(worst["share_failed"], 1)
-    failed = f"{n_failed:,} of {n:,} respondents ({share}) failed {worst['filter']}."
+    failed = Note.of(
+        "{n_failed:,} of {n:,} respondents ({share}) failed {column}.",
+        n_failed=n_failed,
+        n=n,
+        share=share,
+        column=worst["filter"],
+    )
     least: Verdict = "warning" if exceeds(n_failed, n, MANY_FAILED, alpha) else "pass"
     verdict = max(check.verdict if applies else "pass", least, key=SEVERITY.index)
-    return ATTENTION_FILTERS.answer(table, verdict, f"{failed} {check.finding}", p=check.p, least=least)
+    return ATTENTION_FILTERS.answer(
+        table, verdict, join_notes([failed, check.finding]), p=check.p, least=least
+    )
 
 
 def filter_flags(column: pd.Series, name: str) -> np.ndarray:

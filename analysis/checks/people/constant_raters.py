@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 from conjury.inference.errors import counted
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, show_p
@@ -43,7 +44,7 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     answers = answers_of_people(judgments)
     rows = [*_constant_answers(answers), *_constant_items(answers), *_patterns(answers)]
     if not rows:
-        raise NotApplicableError(f"No person gave at least {FEWEST} answers.")
+        raise NotApplicableError(Note.of("No person gave at least {fewest} answers.", fewest=FEWEST))
     table = pd.DataFrame(rows)
     table["p_adjusted"] = adjusted(table["p"].to_numpy(dtype=float))
     table = table.assign(judge=table["person"], prompt="", label=table["person"], panel=table["what"])
@@ -67,18 +68,26 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
         people += " with enough answers"
     flagged = table[table["p_adjusted"] < alpha]
     if flagged.empty:
-        finding = (
-            f"None of {people} answers in a constant way or in a pattern more "
-            f"than expected from the others' answers and a random order (smallest adjusted {show_p(p)})."
+        finding = Note.of(
+            "None of {people} answers in a constant way or in a pattern more than expected from "
+            "the others' answers and a random order (smallest adjusted {p}).",
+            people=people,
+            p=show_p(p),
         )
         return CONSTANT_RATERS.answer(table, "pass", finding, p=p)
     who = flagged["judge"].unique()
     share = float(answers["judge"].isin(who).mean())
     first = flagged.iloc[0]
-    finding = (
-        f"{len(who):,} of {people}, who gave {percentage(share, 1)} of all "
-        f"answers, answer{'s' * (len(who) == 1)} in a constant way or in a pattern. The clearest is "
-        f"{first['judge']}: {_describe_rater(first)} (adjusted {show_p(float(first['p_adjusted']))})."
+    finding = Note.of(
+        "{n:,} of {people}, who gave {share} of all answers, {verb} in a constant way or in "
+        "a pattern. The clearest is {judge}: {reason} (adjusted {p}).",
+        n=len(who),
+        people=people,
+        share=percentage(share, 1),
+        verb="answers" if len(who) == 1 else "answer",
+        judge=first["judge"],
+        reason=_describe_rater(first),
+        p=show_p(float(first["p_adjusted"])),
     )
     evidence = flagged.rename(columns={"judge": "judge_id"})[
         ["judge_id", "what", "dimension", "n", "x", "p_adjusted"]
@@ -90,10 +99,15 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
 def _describe_rater(row: pd.Series) -> str:
     x, n = int(row["x"]), int(row["n"])
     if row["what"] == "all answers":
-        return f"all {n:,} answers on {row['dimension']} are the same"
+        return Note.of("all {n:,} answers on {dimension} are the same", n=n, dimension=row["dimension"])
     if row["what"] == "all dimensions":
-        return f"the same value on all dimensions in {x:,} of {counted(n, 'item')}"
-    return f"{x:,} successive answers of {n:,} on {row['dimension']} repeat with a period of 1 to 3"
+        return Note.of("the same value on all dimensions in {n:,} of {items}", n=x, items=counted(n, "item"))
+    return Note.of(
+        "{length:,} successive answers of {n:,} on {dimension} repeat with a period of 1 to 3",
+        length=x,
+        n=n,
+        dimension=row["dimension"],
+    )
 
 
 def _row(person: str, what: str, dimension: str, n: int, x: int, p: float) -> dict[str, object]:

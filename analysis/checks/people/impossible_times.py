@@ -9,6 +9,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ..item_texts import join_texts, texts_of, words_of
 from ..judged import NotApplicableError
@@ -61,15 +62,21 @@ def impossible_times(
     wrong = flags.any(axis=1)
     if not wrong.any():
         people = counted(tasks["judge"].nunique(), "person", "people")
-        finding = f"None of {counted(len(tasks), 'time')} of {people}"
-        return IMPOSSIBLE_TIMES.answer(table, "pass", f"{finding} is impossible.")
+        possible = Note.of(
+            "None of {times} of {people} is impossible.", times=counted(len(tasks), "time"), people=people
+        )
+        return IMPOSSIBLE_TIMES.answer(table, "pass", possible)
     parts = [
         f"{row['label']}: {int(row['n']):,} ({counted(int(row['people']), 'person', 'people')})"
         for _, row in table[table["n"] > 0].iterrows()
     ]
-    finding = (
-        f"{counted(int(wrong.sum()), 'time')} of {len(tasks):,} ({percentage(wrong.mean(), 1)}) "
-        f"{'is' if wrong.sum() == 1 else 'are'} impossible. {'; '.join(parts)}."
+    finding = Note.of(
+        "{times} of {n:,} ({share}) {verb} impossible. {kinds}.",
+        times=counted(int(wrong.sum()), "time"),
+        n=len(tasks),
+        share=percentage(wrong.mean(), 1),
+        verb="is" if wrong.sum() == 1 else "are",
+        kinds="; ".join(parts),
     )
     verdict: Verdict = "error" if wrong.mean() > SHARE_OVERLAP else "warning"
     rows = tasks[wrong].assign(kind=flags[wrong].idxmax(axis=1))

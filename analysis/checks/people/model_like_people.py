@@ -12,6 +12,7 @@ from scipy.special import gammaln
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ..item_texts import FEWEST_WORDS, excerpt, folded, near_duplicates, words_of
 from ..judged import NotApplicableError
@@ -89,19 +90,32 @@ def model_like_people(
         kinds = counted_rows["what"].value_counts(sort=False)
         first = counted_rows.iloc[0]
         sentences.append(
-            f"{counted(len(counted_rows), 'text')} of "
-            f"{counted(counted_rows['judge_id'].nunique(), 'person', 'people')} "
-            f"look{'s' * (len(counted_rows) == 1)} like a model's "
-            f"({'; '.join(f'{kind}: {n}' for kind, n in kinds.items())}). The first is by "
-            f"{first['judge_id']}: \u201c{first['text']}\u201d."
+            Note.of(
+                "{texts} of {people} {verb} like a model's ({kinds}). The first is by {judge}: "
+                "\u201c{text}\u201d.",
+                texts=counted(len(counted_rows), "text"),
+                people=counted(counted_rows["judge_id"].nunique(), "person", "people"),
+                verb="looks" if len(counted_rows) == 1 else "look",
+                kinds="; ".join(f"{kind}: {n}" for kind, n in kinds.items()),
+                judge=first["judge_id"],
+                text=first["text"],
+            )
         )
     if len(flagged):
         best = lowest(flagged, flagged["p"])
         sentences.append(
-            f"{counted(flagged['judge'].nunique(), 'person gives', 'people give')} a model's answer where it "
-            f"deviates from most people: {best['judge']} gives that of {best['model']} in {int(best['x'])} "
-            f"of {int(best['n'])} such answers, and deviates in {percentage(best['otherwise'], 0)} of the "
-            f"others (adjusted {show_p(float(best['p_adjusted']))})."
+            Note.of(
+                "{people} a model's answer where it deviates from most people: {judge} gives that of "
+                "{judge2} in {followed} of {n} such answers, and deviates in {share} of the others (adjusted "
+                "{p}).",
+                people=counted(flagged["judge"].nunique(), "person gives", "people give"),
+                judge=best["judge"],
+                judge2=best["model"],
+                followed=int(best["x"]),
+                n=int(best["n"]),
+                share=percentage(best["otherwise"], 0),
+                p=show_p(float(best["p_adjusted"])),
+            )
         )
     if not sentences:
         finding = " ".join(

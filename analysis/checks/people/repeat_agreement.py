@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError
 
 from ...conjoint.reliability.agreeing_repeats import swapping_of, verdict
 from ...conjoint.reliability.repeats import SWAPPED, find_repeats
 from ...figures.labels import level_at
+from ...frames.notes import Note, join_notes
 from ...frames.rounding import percentage
 from ...numerics.intervals import SAME
 from ..judged import JudgedChoices, attempt, tidy
@@ -51,15 +52,26 @@ def repeat_agreement(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     meaning = (
         "this is below chance, which occurs if choices follow the position of a profile."
         if least["upper"] < 0.5
-        else f"this would be consistent with {percentage(least['random_share'], 1)} random answers."
+        else Note.of(
+            "this would be consistent with {share} random answers.",
+            share=percentage(least["random_share"], 1),
+        )
     )
-    finding = (
-        f"The lowest agreement is {percentage(least['estimate'], 1)} of {int(least['repeats']):,} repeated "
-        f"pairs ({who(least)}; {level_at(alpha)} interval {100 * least['lower']:.1f} to "
-        f"{100 * least['upper']:.1f}); {meaning}"
+    finding = Note.of(
+        "The lowest agreement is {share} of {repeats:,} repeated pairs ({who}; {confidence} "
+        "interval {lower:.1f} to {upper:.1f}); {meaning}",
+        share=percentage(least["estimate"], 1),
+        repeats=int(least["repeats"]),
+        who=who(least),
+        confidence=level_at(alpha),
+        lower=100 * least["lower"],
+        upper=100 * least["upper"],
+        meaning=meaning,
     )
     if without:
-        finding += f" There is no repeated pair for {groups(without)}."
+        finding = join_notes(
+            [finding, Note.of("There is no repeated pair for {groups}.", groups=groups(without))]
+        )
     low = (table["p_adjusted"] < alpha).to_numpy()
     chance = low & (table["lower"] <= 0.5).to_numpy()
     severity: Verdict = "error" if chance.any() else "warning" if low.any() else "pass"
@@ -80,11 +92,12 @@ def p_of_low_agreement(agreement: float, std_error: float, n: int) -> float:
 
 def _remedy(low: pd.DataFrame) -> str:
     """Advise a correction only for judges whose effects can be corrected."""
-    names = listed(who(row) for _, row in low[~low["correctable"]].iterrows())
-    parts = [NOT_CORRECTABLE.format(judges=names)] if names else []
+    judges = [who(row) for _, row in low[~low["correctable"]].iterrows()]
+    parts = [Note.of(NOT_CORRECTABLE, judges=judges)] if judges else []
     if low["correctable"].any():
-        parts.append(f"For the other judges: {REPEAT_AGREEMENT.remedy}" if names else REPEAT_AGREEMENT.remedy)
-    return " ".join(parts)
+        remedy = Note(REPEAT_AGREEMENT.remedy)
+        parts.append(Note.of("For the other judges: {remedy}", remedy=remedy) if judges else remedy)
+    return join_notes(parts)
 
 
 def _repeat_rows(group: JudgedChoices, alpha: float) -> pd.DataFrame:

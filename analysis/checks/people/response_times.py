@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, who
@@ -57,12 +58,17 @@ def response_times(judged: Sequence[JudgedChoices]) -> Check:
     place = int(shares["fast"].to_numpy().argmax())
     worst = shares.iloc[place]
     panel = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
-    finding = (
-        f"{int(counts.iloc[place]['fast'])} of {counted(len(panel), 'respondent')} "
-        f"({percentage(worst['fast'], 1)}) "
-        f"are fast and {int(counts.iloc[place]['slow'])} slow ({who(worst)}; the median respondent takes "
-        f"{panel['seconds'].median():.1f} seconds per task; fast is below a third of "
-        f"it{_rule_for_fast(int(panel['seconds'].notna().sum()))})."
+    finding = Note.of(
+        "{fast} of {respondents} ({share}) are fast and {slow} slow ({who}; the median "
+        "respondent takes {seconds:.1f} seconds per task; fast is below a third of "
+        "it{further}).",
+        fast=int(counts.iloc[place]["fast"]),
+        respondents=counted(len(panel), "respondent"),
+        share=percentage(worst["fast"], 1),
+        slow=int(counts.iloc[place]["slow"]),
+        who=who(worst),
+        seconds=panel["seconds"].median(),
+        further=_rule_for_fast(int(panel["seconds"].notna().sum())),
     )
     sizes = table.groupby(["judge", "prompt"], sort=False).size().to_numpy()
     verdicts = [

@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from conjury.inference.errors import InputError
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, highest, show_p, who
@@ -40,12 +41,21 @@ def straight_lining(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     table = table.merge(panels[["judge", "prompt", "p_adjusted"]], on=["judge", "prompt"])
     worst = highest(panels, panels["share_straight"])
     p = float(panels["p_adjusted"].min())
-    finding = (
-        f"{int(worst['straight'])} of {int(worst['of'])} respondents "
-        f"({percentage(worst['share_straight'], 1)}) always chose one position ({who(worst)}; chance: "
-        f"{worst['straight_expected']:.1f}); {int(worst['long'])} have a run in one position "
-        f"of at least {int(worst['long_from'])} tasks, so long that chance gives it to fewer than {RARE:.0%} "
-        f"({worst['long_expected']:.1f} are expected; smallest adjusted {show_p(p)})."
+    finding = Note.of(
+        "{straight} of {of} respondents ({share}) always chose one position ({who}; chance: "
+        "{straight_expected:.1f}); {long} have a run in one position of at least {long_from} "
+        "tasks, so long that chance gives it to fewer than {rare:.0%} ({long_expected:.1f} are "
+        "expected; smallest adjusted {p}).",
+        straight=int(worst["straight"]),
+        of=int(worst["of"]),
+        share=percentage(worst["share_straight"], 1),
+        who=who(worst),
+        straight_expected=worst["straight_expected"],
+        long=int(worst["long"]),
+        long_from=int(worst["long_from"]),
+        rare=RARE,
+        long_expected=worst["long_expected"],
+        p=show_p(p),
     )
     is_significant = p < alpha
     many = is_significant and float(worst["share_straight"]) > MANY

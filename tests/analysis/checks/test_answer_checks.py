@@ -26,6 +26,8 @@ from conjury.analysis.checks.people.straight_lining import longest_run_distribut
 from conjury.analysis.checks.registry import Question, highest, lowest
 from conjury.analysis.conjoint import reliability
 from conjury.analysis.conjoint.comparisons.effects_by_group import hotelling_test
+from conjury.analysis.figures.note_labels import note_text
+from conjury.analysis.frames.notes import Note
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
@@ -104,7 +106,10 @@ def test_findings_have_true_minus_signs_and_names_keep_their_hyphens() -> None:
     made = Question("CJ101", "a", "A", "A?", "", "", "rule").answer(
         table, "pass", "The largest is -0.069 (gpt-4-1106, [-1, 2])."
     )
-    assert made.finding == "The largest is \N{MINUS SIGN}0.069 (gpt-4-1106, [\N{MINUS SIGN}1, 2])."
+    assert (
+        note_text(made.finding, {})
+        == "The largest is \N{MINUS SIGN}0.069 (gpt-4-1106, [\N{MINUS SIGN}1, 2])."
+    )
 
 
 def test_effects_that_differ_between_positions_are_found(run, model: pd.DataFrame) -> None:
@@ -113,7 +118,7 @@ def test_effects_that_differ_between_positions_are_found(run, model: pd.DataFram
     racism = has(model, "slur", "racism")
     found = run(profile_order, decide(fair, racism[:, 0] & ~racism[:, 1], 1))
     assert found.verdict == "error"
-    assert "slur = racism" in found.finding
+    assert found.finding.values["level"] == ["slur", "racism"]
     row = found.table[found.table["level"] == "racism"].iloc[0]
     assert row["estimate"] == pytest.approx(row["amce_b"] - row["amce_a"])
 
@@ -270,7 +275,7 @@ def test_refusals_that_follow_an_attribute_are_found(run, kind: str, request: py
     racism = has(choices, "slur", "racism").any(axis=1)
     found = run(missing_choices, lose(choices, chance < 0.01 + 0.1 * racism), 1)
     assert found.verdict == "warning"
-    assert "slur = racism" in found.finding
+    assert found.finding.values["level"] == ["slur", "racism"]
 
 
 def test_people_who_answered_nothing_cannot_be_tested_and_stop_no_diagnosis(
@@ -333,7 +338,9 @@ def test_every_check_is_run_and_has_a_remedy_where_it_alarms_in_any_order_of_row
 def test_a_judge_with_a_single_answer_is_left_out_with_a_note(study: Study, model: pd.DataFrame) -> None:
     lone = lose(model, np.arange(len(model) // 2) > 0).assign(judge_id="mute")
     found = profile_order(split(study, pd.concat([model, lone], ignore_index=True)), 0.05)
-    assert "mute baseline was excluded" in found.finding
+    excluded = found.finding.values["part2"]
+    assert excluded.values["who"] == Note("", judge="mute", prompt="baseline")
+    assert "mute baseline excluded: " in found.finding
     assert set(found.table["judge"]) == {"gpt4o"}
     with pytest.raises(InputError, match="'curse'"):
         diagnose(study, model.drop(columns="curse"))

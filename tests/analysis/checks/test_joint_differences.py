@@ -36,8 +36,9 @@ def of_judge(
     )
 
 
-def named(check: Check) -> str:
-    return check.finding.split("largest difference")[1]
+def named(check: Check) -> tuple[float, list[str], str]:
+    values = check.finding.values
+    return round(values["estimate"], 3), values["level"], values["who2"].judge
 
 
 def test_the_difference_named_is_one_that_causes_the_failure(group: JudgedChoices) -> None:
@@ -45,7 +46,7 @@ def test_the_difference_named_is_one_that_causes_the_failure(group: JudgedChoice
     noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
     found = judge_differences(QUESTION, [precise, noisy], [], 0.05, "differences")
     assert found.verdict == "error"
-    assert "+0.090 (f = true, precise" in named(found)
+    assert named(found) == (0.09, ["f", "true"], "precise")
 
 
 def test_the_difference_named_lies_where_a_joint_test_rejects(group: JudgedChoices) -> None:
@@ -53,14 +54,14 @@ def test_the_difference_named_lies_where_a_joint_test_rejects(group: JudgedChoic
     noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
     found = judge_differences(QUESTION, [precise, noisy], [], 0.05, "differences")
     assert found.verdict == "warning"
-    assert "+0.040 (f = true, precise" in named(found)
+    assert named(found) == (0.04, ["f", "true"], "precise")
 
 
 def test_without_a_rejection_the_largest_of_all_is_named(group: JudgedChoices) -> None:
     noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
     found = judge_differences(QUESTION, [noisy], [], 0.05, "differences")
     assert found.verdict == "pass"
-    assert "\N{MINUS SIGN}0.300" in named(found)
+    assert named(found) == (-0.3, ["f", "chance"], "noisy")
     assert found.finding.startswith("0 of 1 joint test finds")
 
 

@@ -7,6 +7,7 @@ from scipy.stats import binom
 
 from conjury.inference.study.models import ItemStudy
 
+from ....frames.notes import Note, join_notes
 from ....frames.rounding import percentage
 from ....frames.sentences import agreeing_with_part, out_of
 from ...judged import NotApplicableError
@@ -43,29 +44,52 @@ def below_majority(
         n_gained, n_lost = int((right & ~constant).sum()), int((~right & constant).sum())
         p = float(binom.cdf(n_gained, n_gained + n_lost, 0.5)) if n_gained + n_lost else 1.0
         rows.append(
-            (judge, prompt, task, f"commonest: {majority}", len(first), right.mean(), constant.mean(), p)
+            (
+                judge,
+                prompt,
+                task,
+                f"commonest: {majority}",
+                len(first),
+                right.mean(),
+                constant.mean(),
+                p,
+                majority,
+            )
         )
     if not rows:
-        raise NotApplicableError(f"No judge answered {FEWEST} items with a gold label.")
+        raise NotApplicableError(
+            Note.of("No judge answered {fewest} items with a gold label.", fewest=FEWEST)
+        )
     table = pd.DataFrame(
-        rows, columns=["judge", "prompt", "panel", "label", "of", "estimate", "baseline", "p"]
+        rows, columns=["judge", "prompt", "panel", "label", "of", "estimate", "baseline", "p", "majority"]
     )
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     p = float(table["p_adjusted"].min())
     below, lower = table[table["p_adjusted"] < alpha], table["estimate"] < table["baseline"]
     worst = lowest(table, table["estimate"] - table["baseline"])
     best = highest(table, table["estimate"] - table["baseline"])
-    significantly = f", {len(below)} of them significantly" if lower.any() else ""
-    finding = (
-        f"{out_of(int(lower.sum()), len(table), 'accuracy', 'accuracies')} "
-        f"{agreeing_with_part(int(lower.sum()), len(table), 'is', 'are')} below the majority baseline"
-        f"{significantly}. "
-        f"{who(worst)} is correct in {percentage(worst['estimate'], 1)} of "
-        f"{int(worst['of'])} items ({worst['panel']}), where {worst['label'].removeprefix('commonest: ')!r} "
-        f"alone gives {percentage(worst['baseline'], 1)} (smallest adjusted {show_p(p)})"
+    significantly = Note.of(", {n} of them significantly", n=len(below)) if lower.any() else ""
+    comparison = Note.of(
+        "Answers of {who} are correct for {share} of {of} items ({dimension}), where {label!r} alone gives "
+        "{baseline} (smallest adjusted {p})",
+        who=who(worst),
+        share=percentage(worst["estimate"], 1),
+        of=int(worst["of"]),
+        dimension=worst["panel"],
+        label=(worst["panel"], worst["majority"]),
+        baseline=percentage(worst["baseline"], 1),
+        p=show_p(p),
     )
     if len(table) > 1:
         ahead = 100 * (best["estimate"] - best["baseline"])
-        finding += f"; the best is {who(best)} with {ahead:+.1f} percentage points"
-    finding += "."
+        gain = Note.of("the best is {who} with {ahead:+.1f} percentage points", who=who(best), ahead=ahead)
+        comparison = join_notes([comparison, gain], "; ")
+    finding = Note.of(
+        "{accuracies} {verb} below the majority baseline{significantly}. {comparison}.",
+        accuracies=out_of(int(lower.sum()), len(table), "accuracy", "accuracies"),
+        verb=agreeing_with_part(int(lower.sum()), len(table), "is", "are"),
+        significantly=significantly,
+        comparison=comparison,
+    )
+    table = table.drop(columns="majority")
     return BELOW_MAJORITY.answer(table, "warning" if len(below) else "pass", finding, p=p)

@@ -8,6 +8,7 @@ from scipy.stats import binom
 from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 
+from ....frames.notes import Note, join_notes
 from ....frames.rounding import percentage
 from ...judged import NotApplicableError
 from ...labelled import labelled
@@ -64,7 +65,9 @@ def class_frequencies(
         rows, columns=["judge", "prompt", "panel", "label", "n", "of", "estimate", "gold", "p"]
     )
     if table.empty:
-        raise NotApplicableError(f"No judge gave {FEWEST} labels to items with a gold label.")
+        raise NotApplicableError(
+            Note.of("No judge gave {fewest} labels to items with a gold label.", fewest=FEWEST)
+        )
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     never = table[table["p_adjusted"] < RARE]
     mostly = table[(table["estimate"] > MOSTLY) & (table["estimate"] > TIMES * table["gold"])]
@@ -74,28 +77,44 @@ def class_frequencies(
         every = "Every judge gives every class"
         if unused:
             never_given = counted(unused, "class is", "classes are")
-            every = (
-                f"No common class is avoided ({never_given} never given by a judge, as can happen by chance)"
+            every = Note.of(
+                "No common class is avoided ({never_given} never given by a judge, as can happen by chance)",
+                never_given=never_given,
             )
-        finding = (
-            f"{every}; the largest difference is for {row['label']} "
-            f"({who(row)}): {percentage(row['estimate'], 1)} of answers, "
-            f"{percentage(row['gold'], 1)} of gold labels."
+        finding = Note.of(
+            "{every}; the largest difference is for {label} ({who}): {share} of answers, {gold} "
+            "of gold labels.",
+            every=every,
+            label=(row["panel"], row["label"]),
+            who=who(row),
+            share=percentage(row["estimate"], 1),
+            gold=percentage(row["gold"], 1),
         )
         return CLASS_FREQUENCIES.answer(table, "pass", finding)
     parts = []
     if len(never):
         first = lowest(never, -never["gold"])
         parts.append(
-            f"{counted(len(never), 'class is', 'classes are')} never given by a judge, such as "
-            f"{first['label']} by {who(first)} "
-            f"({percentage(first['gold'], 1)} of {int(first['of'])} gold labels; "
-            f"{show_p(float(first['p_adjusted']))})."
+            Note.of(
+                "{classes} never given by a judge, such as {label} by {who} ({share} of {of} gold "
+                "labels; {p}).",
+                classes=counted(len(never), "class is", "classes are"),
+                label=(first["panel"], first["label"]),
+                who=who(first),
+                share=percentage(first["gold"], 1),
+                of=int(first["of"]),
+                p=show_p(float(first["p_adjusted"])),
+            )
         )
     if len(mostly):
         first = highest(mostly, mostly["estimate"])
         parts.append(
-            f"{who(first)} gives {first['label']} to {percentage(first['estimate'], 1)} of items, of which "
-            f"{percentage(first['gold'], 1)} have this gold label."
+            Note.of(
+                "Answers of {who} are {label} for {share} of items, of which {gold} have this gold label.",
+                who=who(first),
+                label=(first["panel"], first["label"]),
+                share=percentage(first["estimate"], 1),
+                gold=percentage(first["gold"], 1),
+            )
         )
-    return CLASS_FREQUENCIES.answer(table, "error" if len(mostly) else "warning", " ".join(parts))
+    return CLASS_FREQUENCIES.answer(table, "error" if len(mostly) else "warning", join_notes(parts))

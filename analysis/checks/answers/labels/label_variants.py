@@ -10,6 +10,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text, plain
 
+from ....frames.notes import Note
 from ...judge_shares import MOST
 from ...judged import NotApplicableError
 from ...labelled import answers_of, gold_spellings, spellings_of
@@ -54,13 +55,21 @@ def label_variants(
     )
     if table.empty:
         return LABEL_VARIANTS.answer(
-            table, "pass", f"Every label has one spelling, in {counted(tested, 'value')}."
+            table,
+            "pass",
+            Note.of("Every label has one spelling, in {values}.", values=counted(tested, "value")),
         )
     most = highest(table, table["n"])
     number = table[["panel", "label"]].drop_duplicates().shape[0]
-    finding = (
-        f"{counted(number, 'spelling')} of other labels, in {int(table['n'].sum()):,} values; the most "
-        f"frequent is {most['label']!r} ({int(most['n']):,} times, {most['judge']}, {most['panel']})."
+    finding = Note.of(
+        "{spellings} of other labels, in {n:,} values; the most frequent is {spelling!r} ({times:,} "
+        "times, {judge}, {dimension}).",
+        spellings=counted(number, "spelling"),
+        n=int(table["n"].sum()),
+        spelling=most["label"],
+        times=int(most["n"]),
+        judge=most["judge"],
+        dimension=most["panel"],
     )
     return LABEL_VARIANTS.answer(table, "warning", finding, rows=table)
 

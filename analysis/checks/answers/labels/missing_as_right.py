@@ -7,6 +7,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ....frames.notes import Note, join_notes
 from ....frames.rounding import percentage
 from ...judge_shares import evidence, shares
 from ...labelled import NO_GOLD, answers_of
@@ -34,26 +35,39 @@ def missing_as_right(judgments: pd.DataFrame, labels: pd.DataFrame) -> Check:
     blank = gold.isin(NO_GOLD).to_numpy(dtype=bool)
     if not blank.any():
         none = pd.DataFrame(columns=["judge", "prompt", "n", "of", "estimate"])
-        return MISSING_AS_RIGHT.answer(none, "pass", f"All {len(labels):,} gold labels state a class.")
+        return MISSING_AS_RIGHT.answer(
+            none, "pass", Note.of("All {n:,} gold labels state a class.", n=len(labels))
+        )
     units = pd.DataFrame({"item_id": as_text(labels["item_id"]), "task": as_text(labels["label_set"])})[blank]
     answers = answers_to_units(answers_of(judgments), units)
-    finding = f"{counted(int(blank.sum()), 'gold label is', 'gold labels are')} blank, of {len(labels):,}; "
+    blanks = Note.of(
+        "{n_blank} blank, of {n:,}",
+        n_blank=counted(int(blank.sum()), "gold label is", "gold labels are"),
+        n=len(labels),
+    )
     rows = evidence(labels, blank, ("label_set", "label"))
     if answers.empty:
         table = pd.DataFrame([("gold", "", int(blank.sum()), len(labels), float(blank.mean()))])
         table.columns = pd.Index(["judge", "prompt", "n", "of", "estimate"])
         return MISSING_AS_RIGHT.answer(
-            table, "warning", f"{finding}no judge was asked about these units.", rows=rows
+            table,
+            "warning",
+            join_notes([blanks, "no judge was asked about these units."], "; "),
+            rows=rows,
         )
     credited = answers["value"].isna().to_numpy(dtype=bool)
     table = shares(answers.rename(columns={"judge": "judge_id", "prompt": "prompt_id"}), credited)
     most = highest(table, table["estimate"])
-    finding += (
-        f"{int(credited.sum()):,} of {counted(len(answers), 'answer')} to these units have no value either, "
-        "at most "
-        f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}); they count as correct "
-        "where blanks are compared."
+    credits = Note.of(
+        "{n:,} of {answers} to these units have no value either, at most {share} of {of:,} "
+        "({who}); they count as correct where blanks are compared.",
+        n=int(credited.sum()),
+        answers=counted(len(answers), "answer"),
+        share=percentage(most["estimate"], 1),
+        of=int(most["of"]),
+        who=who(most),
     )
+    finding = join_notes([blanks, credits], "; ")
     return MISSING_AS_RIGHT.answer(table, "error" if credited.any() else "warning", finding, rows=rows)
 
 

@@ -9,6 +9,7 @@ from conjury.inference.readers.judgments import scales_of
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ....frames.notes import Note
 from ....frames.rounding import percentage
 from ...judge_shares import evidence, shares
 from ...judged import NotApplicableError
@@ -70,13 +71,18 @@ def unknown_labels(
     most = highest(table, table["estimate"])
     if not flags.any():
         return UNKNOWN_LABELS.answer(
-            table, "pass", f"All {int(mask.sum()):,} values are labels or ratings of the study."
+            table, "pass", Note.of("All {n:,} values are labels or ratings of the study.", n=int(mask.sum()))
         )
     commonest = named.loc[flags[mask], "value"].value_counts()
-    finding = (
-        f"{int(flags.sum()):,} of {int(mask.sum()):,} values are outside the scheme, at most "
-        f"{percentage(most['estimate'], 1)} "
-        f"({who(most)}, {most['panel']}); the most frequent is {str(commonest.index[0])[:40]!r} "
-        f"({int(commonest.iloc[0]):,} times)."
+    finding = Note.of(
+        "{n:,} of {of:,} values are outside the scheme, at most {share} ({who}, {dimension}); "
+        "the most frequent is {value!r} ({times:,} times).",
+        n=int(flags.sum()),
+        of=int(mask.sum()),
+        share=percentage(most["estimate"], 1),
+        who=who(most),
+        dimension=most["panel"],
+        value=str(commonest.index[0])[:40],
+        times=int(commonest.iloc[0]),
     )
     return UNKNOWN_LABELS.answer(table, "error", finding, rows=evidence(named, flags[mask]))

@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError
 
 from ....conjoint.reliability.agreeing_repeats import clustered_share, sign_test
 from ....figures.labels import level_at
+from ....frames.notes import Note
 from ....frames.rounding import percentage
 from ....numerics.intervals import SAME
 from ...judged import JudgedChoices, attempt, tidy
@@ -39,11 +40,17 @@ def position_share(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     furthest = highest(table, (table["estimate"] - 0.5).abs())
     is_significant = (table["p_adjusted"] < alpha).to_numpy()
-    finding = (
-        f"A position is preferred by {int(is_significant.sum())} of {groups(len(table))}; the furthest from "
-        f"one half is {who(furthest)} with {percentage(furthest['estimate'], 1)} for A "
-        f"({level_at(alpha)} interval {100 * furthest['lower']:.1f} to {100 * furthest['upper']:.1f}, "
-        f"adjusted {show_p(float(furthest['p_adjusted']))})."
+    finding = Note.of(
+        "A position is preferred by {n} of {groups}; the furthest from one half is {who} with "
+        "{share} for A ({confidence} interval {lower:.1f} to {upper:.1f}, adjusted {p}).",
+        n=int(is_significant.sum()),
+        groups=groups(len(table)),
+        who=who(furthest),
+        share=percentage(furthest["estimate"], 1),
+        confidence=level_at(alpha),
+        lower=100 * furthest["lower"],
+        upper=100 * furthest["upper"],
+        p=show_p(float(furthest["p_adjusted"])),
     )
     severe = is_significant & ((table["estimate"] - 0.5).abs() > SEVERE).to_numpy()
     return POSITION_SHARE.answer(

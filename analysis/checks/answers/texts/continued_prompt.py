@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ....frames.notes import Note
 from ....frames.rounding import percentage
 from ...judge_shares import answers_of_models, evidence, graded, shares
 from ...registry import Check, Question, check, highest, who
@@ -55,11 +56,16 @@ def continued_prompt(responses: pd.DataFrame, requests: pd.DataFrame | None = No
     flag = turn | repeat
     table = shares(answered, flag)
     most = highest(table, table["estimate"])
-    finding = (
-        f"{int(flag.sum()):,} of {counted(len(answered), 'answer')} continue the prompt "
-        f"({int(turn.sum()):,} begin a "
-        f"new turn, {int(repeat.sum()):,} repeat its end), at most {percentage(most['estimate'], 1)} of "
-        f"{int(most['of']):,} ({who(most)})."
+    finding = Note.of(
+        "{n:,} of {answers} continue the prompt ({turns:,} begin a new turn, {repeats:,} repeat its "
+        "end), at most {share} of {of:,} ({who}).",
+        n=int(flag.sum()),
+        answers=counted(len(answered), "answer"),
+        turns=int(turn.sum()),
+        repeats=int(repeat.sum()),
+        share=percentage(most["estimate"], 1),
+        of=int(most["of"]),
+        who=who(most),
     )
     return CONTINUED_PROMPT.answer(
         table, graded(float(most["estimate"]), SOME, MANY), finding, rows=evidence(answered, flag, ("text",))

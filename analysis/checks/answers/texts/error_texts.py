@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ....frames.notes import Note
 from ....frames.sentences import agreeing
 from ...judge_shares import evidence, shares
 from ...judged import NotApplicableError
@@ -57,21 +58,26 @@ def error_texts(responses: pd.DataFrame, judgments: pd.DataFrame | None = None) 
     table = shares(answered, flag)
     if not flag.any():
         return ERROR_TEXTS.answer(
-            table, "pass", f"None of {counted(len(answered), 'answer')} begins like an error text."
+            table,
+            "pass",
+            Note.of("None of {answers} begins like an error text.", answers=counted(len(answered), "answer")),
         )
     most = highest(table, table["n"])
-    finding = (
-        f"{int(flag.sum()):,} of {counted(len(answered), 'answer')} "
-        f"{agreeing(int(flag.sum()), 'is', 'are')} error texts, the most "
-        f"{int(most['n']):,} ({who(most)}); the first "
-        f"begins {as_text(answered['text'])[flag].iloc[0].strip()[:60]!r}."
+    finding = Note.of(
+        "{n:,} of {answers} {verb} error texts, the most {most:,} ({who}); the first begins {text!r}.",
+        n=int(flag.sum()),
+        answers=counted(len(answered), "answer"),
+        verb=agreeing(int(flag.sum()), "is", "are"),
+        most=int(most["n"]),
+        who=who(most),
+        text=as_text(answered["text"])[flag].iloc[0].strip()[:60],
     )
     notes = []
     if judgments is not None and "request_key" in judgments:
         keys = as_text(answered.loc[flag, "request_key"])
         rows = judgments[as_text(judgments["request_key"]).isin(keys).to_numpy(dtype=bool)]
         read = int(rows["status"].astype("string").eq("ok").sum()) if len(rows) else 0
-        notes = [f"{read:,} judgments with status ok were parsed from them."]
+        notes = [Note.of("{read:,} judgments with status ok were parsed from them.", read=read)]
     return ERROR_TEXTS.answer(
         table, "error", finding, notes, rows=evidence(answered, np.asarray(flag), ("text",))
     )

@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ....frames.notes import Note, join_notes
 from ....frames.rounding import percentage
 from ....frames.sentences import agreeing
 from ...judge_shares import answers_of_models, evidence, graded, shares
@@ -62,19 +63,25 @@ def other_language(
     ).to_numpy()
     table = shares(rows, is_foreign)
     most = highest(table, table["estimate"])
-    finding = (
-        f"{int(is_foreign.sum()):,} of {counted(len(rows), 'long answer')} "
-        f"{agreeing(int(is_foreign.sum()), 'is', 'are')} in another language than item "
-        f"and prompt, at most {percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)})"
+    finding = Note.of(
+        "{n:,} of {answers} {verb} in another language than item and prompt, at most {share} "
+        "of {of:,} ({who})",
+        n=int(is_foreign.sum()),
+        answers=counted(len(rows), "long answer"),
+        verb=agreeing(int(is_foreign.sum()), "is", "are"),
+        share=percentage(most["estimate"], 1),
+        of=int(most["of"]),
+        who=who(most),
     )
     if is_foreign.any():
         common = Counter(observed.to_numpy()[is_foreign].tolist()).most_common(1)[0]
-        finding += f"; the most frequent is {common[0]} ({common[1]:,})"
+        frequent = Note.of("the most frequent is {language} ({times:,})", language=common[0], times=common[1])
+        finding = join_notes([finding, frequent], "; ")
     evidence_rows = rows.assign(language=observed.to_numpy())
     return OTHER_LANGUAGE.answer(
         table,
         graded(float(most["estimate"]), SOME, MANY),
-        f"{finding}.",
+        Note.of("{finding}.", finding=finding),
         rows=evidence(evidence_rows, is_foreign, ("language", "text")),
     )
 

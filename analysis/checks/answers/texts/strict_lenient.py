@@ -15,6 +15,7 @@ from conjury.inference.study.asking import LineLabels
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.tables.columns import as_text
 
+from ....frames.notes import Note
 from ....frames.rounding import percentage
 from ...judge_shares import answers_of_models, evidence, graded, shares
 from ...judged import NotApplicableError
@@ -49,10 +50,15 @@ def strict_lenient(responses: pd.DataFrame, study: Study | ItemStudy) -> Check:
     only_lenient = shares(rows, unread)["estimate"].to_numpy()
     table = table.assign(only_lenient=only_lenient)
     most = highest(table, table["estimate"])
-    finding = (
-        f"{int(differs.sum()):,} of {counted(len(rows), 'answer')} differ between the rules; the most are "
-        f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}), of which the strict rule "
-        f"does not parse {100 * most['only_lenient']:.1f} percentage points."
+    finding = Note.of(
+        "{n:,} of {answers} differ between the rules; the most are {share} of {of:,} ({who}), "
+        "of which the strict rule does not parse {only_lenient:.1f} percentage points.",
+        n=int(differs.sum()),
+        answers=counted(len(rows), "answer"),
+        share=percentage(most["estimate"], 1),
+        of=int(most["of"]),
+        who=who(most),
+        only_lenient=100 * most["only_lenient"],
     )
     verdict = graded(float(most["estimate"]), SOME, MANY)
     evidence_rows = rows.assign(strict=strict.to_numpy(), lenient=lenient.to_numpy())

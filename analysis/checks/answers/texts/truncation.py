@@ -12,6 +12,7 @@ from conjury.inference.errors import counted
 from conjury.inference.parsing.finish_reasons import CUT, usual_reason
 from conjury.inference.tables.columns import as_text
 
+from ....frames.notes import Note
 from ....frames.rounding import percentage
 from ...judge_shares import answers_of_models, evidence, graded, shares
 from ...registry import Check, Question, check, highest, who
@@ -55,10 +56,15 @@ def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) 
     cut = (ended & (~short | empty)) | unclosed
     table = shares(answered, cut).assign(reasoning=shares(answered, unclosed | (ended & empty))["n"])
     most = highest(table, table["estimate"])
-    finding = (
-        f"{int(cut.sum()):,} of {counted(len(answered), 'answer')} ended at the token limit, at most "
-        f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}); "
-        f"{int((unclosed | (ended & empty)).sum()):,} of them ended before any verdict."
+    finding = Note.of(
+        "{n:,} of {answers} ended at the token limit, at most {share} of {of:,} ({who}); "
+        "{unclosed:,} of them ended before any verdict.",
+        n=int(cut.sum()),
+        answers=counted(len(answered), "answer"),
+        share=percentage(most["estimate"], 1),
+        of=int(most["of"]),
+        who=who(most),
+        unclosed=int((unclosed | ended & empty).sum()),
     )
     verdict = graded(float(most["estimate"]), SOME, MANY)
     return TRUNCATION.answer(
