@@ -17,6 +17,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import ROOT
 
+from ...frames.notes import Note
 from ..item_texts import excerpt, folded, texts_of
 from ..registry import Check, Question, Verdict, check
 
@@ -83,15 +84,24 @@ def hidden_instructions(items: pd.DataFrame, item_study: ItemStudy | None = None
     table = table.assign(label=table["kind"], estimate=table["n"] / max(len(items), 1))
     if rows.empty:
         return HIDDEN_INSTRUCTIONS.answer(
-            table, "pass", f"No instruction was detected in the texts of {counted(len(items), 'item')}."
+            table,
+            "pass",
+            Note.of(
+                "No instruction was detected in the texts of {items}.", items=counted(len(items), "item")
+            ),
         )
     parts = "; ".join(f"{row['kind']} in {int(row['n']):,}" for _, row in table[table["n"] > 0].iterrows())
     first = rows.iloc[0]
-    finding = (
-        f"{counted(rows['item_id'].nunique(), 'item')} of {len(items):,} "
-        f"contain{'s' * (rows['item_id'].nunique() == 1)} "
-        f"instructions or text that is invisible to readers ({parts}). The first is item {first['item_id']}: "
-        f"{first['kind']} \u201c{first['text']}\u201d."
+    finding = Note.of(
+        "{items} of {n:,} {verb} instructions or text that is invisible to readers "
+        "({parts}). The first is item {item_id}: {kind} \u201c{text}\u201d.",
+        items=counted(rows["item_id"].nunique(), "item"),
+        n=len(items),
+        verb="contains" if rows["item_id"].nunique() == 1 else "contain",
+        parts=parts,
+        item_id=first["item_id"],
+        kind=first["kind"],
+        text=first["text"],
     )
     grave = rows["kind"].isin(GRAVE).any()
     n = rows["item_id"].nunique()

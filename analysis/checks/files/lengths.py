@@ -14,6 +14,7 @@ from conjury.inference.study.asking import LineLabels
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note, join_notes
 from ...frames.rounding import percentage
 from ..judge_shares import judge_and_prompt
 from ..judged import NotApplicableError
@@ -66,7 +67,7 @@ def lengths(
     alarms = [sentence for _, verdict, sentence, _ in parts if verdict in ("warning", "error")]
     notes = [sentence for _, verdict, sentence, _ in parts if verdict == "pass" and sentence]
     compared = listed(table["label"].drop_duplicates())
-    finding = " ".join([*alarms, *notes]) or f"No number differs ({compared})."
+    finding = join_notes([*alarms, *notes]) or Note.of("No number differs ({compared}).", compared=compared)
     return LENGTHS.answer(table, worst(verdicts), finding, rows=rows if len(rows) else None)
 
 
@@ -133,9 +134,12 @@ def _gold_lines(
         mine = differ[differ["item_id"].isin(table.index[of_group])]
         share = len(mine) / max(n, 1)
         of = f" of {group}" if group else ""
-        sentence = (
-            f"The number of gold labels differs from the number of lines in {len(mine):,} of "
-            f"{counted(n, 'item')}{of} ({percentage(share, 1)})."
+        sentence = Note.of(
+            "The number of gold labels differs from the number of lines in {n:,} of {items}{of} ({share}).",
+            n=len(mine),
+            items=counted(n, "item"),
+            of=of,
+            share=percentage(share, 1),
         )
         what = f"gold labels and lines{of}"
         parts.append(_part(what, n, mine, "error" if share > MANY else "warning", sentence))
@@ -191,9 +195,12 @@ def _answered_lines(
         )
         share = len(differ) / len(mine)
         shares.append(share)
-        sentence = (
-            f"{judge} gave another number of labels than there are lines in {len(differ):,} of "
-            f"{counted(len(mine), 'answer')} ({percentage(share, 1)})."
+        sentence = Note.of(
+            "{judge} gave another number of labels than there are lines in {n:,} of {answers} ({share}).",
+            judge=judge,
+            n=len(differ),
+            answers=counted(len(mine), "answer"),
+            share=percentage(share, 1),
         )
         verdict: Verdict = "warning" if share > SOME and len(differ) > 1 else "pass"
         parts.append(
@@ -219,9 +226,13 @@ def _unknown_items(
             continue
         names = as_text(table["item_id"])
         differ = pd.DataFrame({"item_id": names[~names.isin(item_ids)].drop_duplicates()})
-        sentence = f"{counted(len(differ), 'item')} with {what} are not in the table of items."
+        sentence = Note.of(
+            "{items} with {what} are not in the table of items.",
+            items=counted(len(differ), "item"),
+            what=what,
+        )
         if len(differ) == 1:
-            sentence = f"1 item with {what} is not in the table of items."
+            sentence = Note.of("1 item with {what} is not in the table of items.", what=what)
         parts.append(_part(f"{what} of unknown items", int(names.nunique()), differ, verdict, sentence))  # type: ignore[arg-type]
     return parts
 
@@ -257,7 +268,13 @@ def _uncovered_items(
 def _missing_part(what: str, how: str, names: pd.Series[str], absent_ids: pd.Series[str]) -> Part:
     """A loss of few items is an accident; without most, the rest was not meant to have any."""
     share = len(absent_ids) / max(len(names), 1)
-    sentence = f"{len(absent_ids):,} of {counted(len(names), 'item')} ({percentage(share, 1)}) {how}."
+    sentence = Note.of(
+        "{n:,} of {items} ({share}) {how}.",
+        n=len(absent_ids),
+        items=counted(len(names), "item"),
+        share=percentage(share, 1),
+        how=how,
+    )
     verdict: Verdict = "warning" if share <= FEW else "pass"
     return _part(what, len(names), pd.DataFrame({"item_id": absent_ids}), verdict, sentence)
 
@@ -303,16 +320,28 @@ def _run_differences(judgments: pd.DataFrame | None, items: pd.DataFrame | None)
         if len(runs) < 2:
             continue
         item_ids = mine["item_id"].unique()
-        differ = pd.DataFrame(_missing_items(runs, item_ids, modality, str(prompt).partition("\x1f")[0]))
+        prompt_id, _, condition = str(prompt).partition("\x1f")
+        differ = pd.DataFrame(_missing_items(runs, item_ids, modality, prompt_id))
         lacking = differ.groupby(["judge_id", "sample"]).size() if len(differ) else pd.Series(dtype=int)
-        name = str(prompt).replace("\x1f", " ").strip()
-        of = f" under {name}" if name else ""
-        sentence = (
-            f"{len(lacking):,} of {len(runs):,} runs{of} lack items of other runs (at most "
-            f"{int(lacking.max()) if len(lacking) else 0:,} of {len(item_ids):,})."
+        name = Note("", prompt=prompt_id, condition=condition)
+        under = Note.of(" under {name}", name=name) if name else ""
+        sentence = Note.of(
+            "{n:,} of {n_runs:,} runs{under} lack items of other runs (at most {most:,} of {n_items:,}).",
+            n=len(lacking),
+            n_runs=len(runs),
+            under=under,
+            most=int(lacking.max()) if len(lacking) else 0,
+            n_items=len(item_ids),
         )
         parts.append(
-            _part(f"items of runs{of}", len(runs) * len(item_ids), differ, "warning", sentence, prompt=name)
+            _part(
+                f"items of runs{under}",
+                len(runs) * len(item_ids),
+                differ,
+                "warning",
+                sentence,
+                prompt=str(name),
+            )
         )
     return parts
 

@@ -11,6 +11,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text, fold
 
+from ...frames.notes import Note
 from ..item_texts import excerpt, texts_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
@@ -97,12 +98,21 @@ def mangled_text(
     )
     table = table.assign(label=table["kind"], estimate=table["n"] / n)
     if rows.empty:
-        return MANGLED_TEXT.answer(table, "pass", f"None of {counted(n, 'cell')} appears corrupted.")
+        return MANGLED_TEXT.answer(
+            table, "pass", Note.of("None of {cells} appears corrupted.", cells=counted(n, "cell"))
+        )
     named = "; ".join(f"{row['kind']}: {int(row['n']):,}" for _, row in table[table["n"] > 0].iterrows())
     first = rows.iloc[0]
-    finding = (
-        f"{counted(len(rows), 'cell')} of {n:,} look{'s' * (len(rows) == 1)} mangled ({named}). The first is "
-        f"column {first['column']} of item {first['item_id']}: \u201c{first['text']}\u201d."
+    finding = Note.of(
+        "{cells} of {n:,} {verb} mangled ({named}). The first is column {name} of item "
+        "{item_id}: \u201c{text}\u201d.",
+        cells=counted(len(rows), "cell"),
+        n=n,
+        verb="looks" if len(rows) == 1 else "look",
+        named=named,
+        name=first["column"],
+        item_id=first["item_id"],
+        text=first["text"],
     )
     grave = (rows["table"].eq("labels") | rows["column"].eq("item_id")).any() or len(rows) > 0.05 * n
     verdict: Verdict = "error" if grave else "warning"

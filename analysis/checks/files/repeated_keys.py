@@ -10,6 +10,7 @@ from conjury.inference.errors import counted, listed
 from conjury.inference.tables.columns import as_text, fold
 from conjury.inference.tables.schema import INSTRUMENT, KEYS, PAIR_KIND
 
+from ...frames.notes import Note
 from ...frames.rounding import percentage
 from ...frames.sentences import agreeing
 from ..registry import Check, Question, check, highest
@@ -69,18 +70,28 @@ def repeated_keys(
     numbers = numbers.assign(label=numbers["table"], estimate=numbers["repeated"] / numbers["n"])
     rows = pd.concat(parts, ignore_index=True)
     if rows.empty:
-        return REPEATED_KEYS.answer(numbers, "pass", f"No row of {listed(numbers['table'])} occurs twice.")
+        return REPEATED_KEYS.answer(
+            numbers, "pass", Note.of("No row of {names} occurs twice.", names=listed(numbers["table"]))
+        )
     worst = highest(numbers, numbers["repeated"])
     first = rows[rows["table"] == worst["table"]].iloc[0]
     conflict, spelling = int(rows["conflict"].sum()), int(rows["spelling"].sum())
-    finding = (
-        f"{counted(len(rows), 'row')} of {counted(len(numbers), 'table')} "
-        f"{agreeing(len(rows), 'has', 'have')} the key of an "
-        f"earlier row, the largest number in {worst['table']}, {int(worst['repeated']):,} of "
-        f"{int(worst['n']):,} "
-        f"({percentage(worst['estimate'], 1)}); {conflict:,} of them have another value than the earlier "
-        f"row, and {spelling:,} another spelling of a name. The first is row {int(first['row']):,}, like row "
-        f"{int(first['earlier']):,}."
+    finding = Note.of(
+        "{rows} of {tables} {verb} the key of an earlier row, the largest number in {table}, "
+        "{repeated:,} of {n:,} ({share}); {conflict:,} of them have another value than the "
+        "earlier row, and {spelling:,} another spelling of a name. The first is row {row:,}, "
+        "like row {earlier:,}.",
+        rows=counted(len(rows), "row"),
+        tables=counted(len(numbers), "table"),
+        verb=agreeing(len(rows), "has", "have"),
+        table=worst["table"],
+        repeated=int(worst["repeated"]),
+        n=int(worst["n"]),
+        share=percentage(worst["estimate"], 1),
+        conflict=conflict,
+        spelling=spelling,
+        row=int(first["row"]),
+        earlier=int(first["earlier"]),
     )
     return REPEATED_KEYS.answer(numbers, "error" if conflict else "warning", finding, rows=rows)
 

@@ -10,6 +10,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
+from ...frames.notes import Note, join_notes
 from ...frames.rounding import percentage
 from ..item_texts import bases, conditions, join_texts, squeezed, texts_of
 from ..judged import NotApplicableError
@@ -49,23 +50,36 @@ def unchanged_copies(items: pd.DataFrame, item_study: ItemStudy | None = None) -
     table = table[["judge", "prompt", "condition", "n", "identical", "unchanged", "label", "estimate"]]
     worst = highest(table, table["estimate"])
     if not unchanged.any():
-        differ = counted(len(pairs), "perturbed item differs", "perturbed items differ")
         finding = (
-            f"All {differ} from their originals in words."
+            Note.of("All {n:,} perturbed items differ from their originals in words.", n=len(pairs))
             if len(pairs) > 1
-            else f"The {differ[2:]} from its original in words."
+            else Note("The perturbed item differs from its original in words.")
         )
         return UNCHANGED_COPIES.answer(table, "pass", finding)
     space = int(worst["unchanged"] - worst["identical"])
-    finding = (
-        f"{int(worst['unchanged']):,} of {counted(int(worst['n']), 'item')} under condition "
-        f"{worst['condition']} ({percentage(worst['estimate'], 1)}) do not differ from their originals in "
-        "their "
-        f"words: {int(worst['identical']):,} are identical and {space:,} differ in white space or invisible "
-        "characters only."
+    finding = Note.of(
+        "{unchanged:,} of {items} under condition {condition} ({share}) do not differ from "
+        "their originals in their words: {identical:,} are identical and {space:,} differ in "
+        "white space or invisible characters only.",
+        unchanged=int(worst["unchanged"]),
+        items=counted(int(worst["n"]), "item"),
+        condition=worst["condition"],
+        share=percentage(worst["estimate"], 1),
+        identical=int(worst["identical"]),
+        space=space,
     )
     if len(table) > 1:
-        finding += f" Over all {len(table)} conditions it is {int(unchanged.sum()):,} of {len(pairs):,}."
+        finding = join_notes(
+            [
+                finding,
+                Note.of(
+                    "Over all {n_conditions} conditions it is {n:,} of {of:,}.",
+                    n_conditions=len(table),
+                    n=int(unchanged.sum()),
+                    of=len(pairs),
+                ),
+            ]
+        )
     is_rare = worst["estimate"] <= SOME or worst["unchanged"] < 2
     verdict: Verdict = "pass" if is_rare else "error" if worst["estimate"] > MANY else "warning"
     rows = pairs.loc[unchanged, ["item_id", "base_item_id", "condition", "difference"]]

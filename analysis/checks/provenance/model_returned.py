@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import counted, listed
+from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note, join_notes
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, worst
@@ -41,7 +42,12 @@ def model_returned(
     answered = answered[answered["model_returned"].notna()]
     returned = as_text(answered["model_returned"])
     simulated = returned.str.casefold().isin(MADE_HERE)
-    notes = [f"{counted(int(simulated.sum()), 'answer')} were simulated or replayed and name no model."]
+    notes = [
+        Note.of(
+            "{answers} were simulated or replayed and name no model.",
+            answers=counted(int(simulated.sum()), "answer"),
+        )
+    ]
     if simulated.all():
         raise NotApplicableError(NO_NAMES if answered.empty else notes[0])
     answered, returned = answered[~simulated], returned[~simulated]
@@ -67,14 +73,15 @@ def model_returned(
         *(_assess_judge(str(j), mine) for j, mine in table.groupby("judge", sort=False)), strict=True
     )
     verdict = worst(verdicts)
-    finding = " ".join(filter(None, sentences))
+    finding = join_notes(sentences)
     if not finding:
         n_known = int(table.loc[table["asked"].ne(""), "n"].sum())
-        finding = f"All {counted(n_known, 'answer')} name the model that was asked."
+        finding = Note.of("All {answers} name the model that was asked.", answers=counted(n_known, "answer"))
         if n_known < len(answered):
-            statement = "All answers of a judge name one model; the model requested is not known"
-            of = f" for {len(answered) - n_known:,} of them" if n_known else ""
-            finding = f"{finding} {statement}{of}." if n_known else f"{statement}."
+            one_model = "All answers of a judge name one model; the model requested is not known"
+            of = Note.of(" for {n:,} of them", n=len(answered) - n_known) if n_known else ""
+            unknown = Note.of("{statement}{of}.", statement=one_model, of=of)
+            finding = join_notes([finding, unknown]) if n_known else unknown
     strange = frame[frame["judge"].isin(table.loc[table["other"], "judge"])]
     pairs = set(table.loc[table["other"], ["judge", "returned"]].itertuples(index=False, name=None))
     strange = strange[[pair in pairs for pair in zip(strange["judge"], strange["returned"], strict=True)]]
@@ -101,11 +108,19 @@ def _assess_judge(judge: str, table: pd.DataFrame) -> tuple[Verdict, str]:
     if len(errors):
         n, total = int(errors["n"].sum()), int(table["n"].sum())
         return "error", (
-            f"{n:,} of {counted(total, 'answer')} of {judge} ({percentage(n / total, 1)}) name "
-            f"{listed(errors['returned'].unique(), 3)}, where {listed(errors['asked'].unique(), 3)} was "
-            f"asked."
+            Note.of(
+                "{n:,} of {answers} of {judge} ({share}) name {returned:3}, where {asked:3} was asked.",
+                n=n,
+                answers=counted(total, "answer"),
+                judge=judge,
+                share=percentage(n / total, 1),
+                returned=list(errors["returned"].unique()),
+                asked=list(errors["asked"].unique()),
+            )
         )
     if table["versions"].iloc[0] > 1:
         shares = [f"{row['returned']} ({int(row['n']):,})" for _, row in table.iterrows()]
-        return "warning", f"Answers of {judge} name several versions: {listed(shares, 5)}."
+        return "warning", Note.of(
+            "Answers of {judge} name several versions: {versions:5}.", judge=judge, versions=shares
+        )
     return "pass", ""

@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import counted, listed
+from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note
 from ..judged import NotApplicableError
 from ..registry import Check, Question, check, highest
 from .naming import family_of, requested_models
@@ -66,17 +67,29 @@ def same_family(
     table["estimate"] = table["n_same"] / table["n"].astype(float)
     table = table[["judge", "prompt", "generator", "family", "n", "n_same", "label", "estimate"]]
     unknown = sorted(judge for judge, family in families.items() if family is None)
-    notes = [f"The family of {listed(unknown, 5)} is not known."] if unknown else []
+    notes: list[str] = [Note.of("The family of {judges:5} is not known.", judges=unknown)] if unknown else []
     if same.empty:
         return SAME_FAMILY.answer(
-            table, "pass", f"None of {counted(len(families), 'model')} judges texts of its own family.", notes
+            table,
+            "pass",
+            Note.of(
+                "None of {models} judges texts of its own family.", models=counted(len(families), "model")
+            ),
+            notes,
         )
     most, n_judges = highest(table, table["estimate"]), table["judge"].nunique()
-    finding = (
-        f"{counted(n_judges, 'model')} of {len(families):,} {'judges' if n_judges == 1 else 'judge'} texts "
-        f"of {'its' if n_judges == 1 else 'their'} own family; {most['judge']} has the largest share, "
-        f"{int(most['n_same']):,} of {counted(int(most['n']), 'item')} by {most['generator']} "
-        f"({most['family']})."
+    finding = Note.of(
+        "{models} of {n:,} {verb} texts of {whose} own family; {judge} has the largest share, "
+        "{n_same:,} of {items} by {judge2} ({family}).",
+        models=counted(n_judges, "model"),
+        n=len(families),
+        verb="judges" if n_judges == 1 else "judge",
+        whose="its" if n_judges == 1 else "their",
+        judge=most["judge"],
+        n_same=int(most["n_same"]),
+        items=counted(int(most["n"]), "item"),
+        judge2=most["generator"],
+        family=most["family"],
     )
     if declared and (_has_people(item_study, judgments) or n_judges < len(families)):
         notes.append(

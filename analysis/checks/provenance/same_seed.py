@@ -7,6 +7,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note, join_notes
 from ...frames.rounding import percentage
 from ..judge_shares import judge_and_prompt
 from ..judged import NotApplicableError
@@ -53,18 +54,30 @@ def same_seed(requests: pd.DataFrame, responses: pd.DataFrame | None = None) -> 
     table["estimate"] = table["n_shared"] / table["n"]
     shared = frame[frame["shared"]]
     if shared.empty:
-        finding = f"The samples of one question have different seeds in all {counted(len(frame), 'request')}."
+        finding = Note.of(
+            "The samples of one question have different seeds in all {requests}.",
+            requests=counted(len(frame), "request"),
+        )
         return SAME_SEED.answer(table, "pass", finding)
-    finding = (
-        f"{counted(len(shared), 'request')} of {len(frame):,} ({percentage(len(shared) / len(frame), 1)}) "
-        "share their seed with another sample of the same question."
+    finding = Note.of(
+        "{requests} of {n:,} ({share}) share their seed with another sample of the same question.",
+        requests=counted(len(shared), "request"),
+        n=len(frame),
+        share=percentage(len(shared) / len(frame), 1),
     )
     verdict: Verdict = "warning"
     if "answer" in frame:
         distinct = shared.dropna(subset="answer").groupby([*question, "seed"])["answer"].nunique()
         same = int((distinct == 1).sum())
-        finding += (
-            f" In {same:,} of {counted(len(distinct), 'question')} all such samples have the same answer."
+        finding = join_notes(
+            [
+                finding,
+                Note.of(
+                    "In {same:,} of {questions} all such samples have the same answer.",
+                    same=same,
+                    questions=counted(len(distinct), "question"),
+                ),
+            ]
         )
         verdict = "error" if len(distinct) and same > len(distinct) / 2 else "warning"
     names = [

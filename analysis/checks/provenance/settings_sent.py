@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import counted, listed
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note, join_notes
 from ..judge_shares import judge_and_prompt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, check, worst
@@ -49,12 +50,26 @@ def settings_sent(requests: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]
     table = table.assign(label=table["setting"], estimate=table["n_differ"] / table["n"])
     wrong, mixed = table[table["n_differ"] > 0], table[(table["n_values"] > 1) & table["n_differ"].eq(0)]
     sentences = [
-        f"{int(row['n_differ']):,} of {counted(int(row['n']), 'request')} to {row['judge']} have another "
-        f"{row['setting']} than the study states ({row['sent']} sent, {row['asked']} stated)."
+        Note.of(
+            "{n_differ:,} of {requests} to {judge} have another {column} than the study states "
+            "({sent} sent, {asked} stated).",
+            n_differ=int(row["n_differ"]),
+            requests=counted(int(row["n"]), "request"),
+            judge=row["judge"],
+            column=row["setting"],
+            sent=row["sent"],
+            asked=row["asked"],
+        )
         for _, row in wrong.iterrows()
     ]
     sentences += [
-        f"Requests to {row['judge']} have {int(row['n_values'])} values of {row['setting']} ({row['sent']})."
+        Note.of(
+            "Requests to {judge} have {n_values} values of {column} ({sent}).",
+            judge=row["judge"],
+            n_values=int(row["n_values"]),
+            column=row["setting"],
+            sent=row["sent"],
+        )
         for _, row in mixed.iterrows()
     ]
     alarms = pd.concat([wrong, mixed])
@@ -62,15 +77,15 @@ def settings_sent(requests: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]
     if not sentences:
         flags = table.assign(stated=table["asked"].ne("")).groupby("setting", sort=False)["stated"].all()
         parts_of = [
-            f"{what} ({listed(flags.index[flags == value])})"
+            Note.of("{what} ({columns})", what=what, columns=list(flags.index[flags == value]))
             for what, value in (("that the study states", True), ("of one value per judge", False))
             if (flags == value).any()
         ]
         n = counted(len(requests), "request has", "requests have")
-        finding = f"All {n} settings {' and '.join(parts_of)}."
+        finding = Note.of("All {n} settings {stated}.", n=n, stated=join_notes(parts_of, " and "))
         return SETTINGS_SENT.answer(table, "pass", finding)
     rows = _rows(requests, alarms, asked or {})
-    return SETTINGS_SENT.answer(table, verdict, " ".join(sentences[:6]), rows=rows)
+    return SETTINGS_SENT.answer(table, verdict, join_notes(sentences[:6]), rows=rows)
 
 
 def _judge_rows(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from conjury.inference.errors import counted, listed
+from conjury.inference.errors import counted
 from conjury.inference.study.models import AnyStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.notes import Note, join_notes
 from ...frames.sentences import agreeing_with_part, out_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, worst
@@ -43,13 +44,17 @@ def versions(responses: pd.DataFrame, study: AnyStudy | None = None) -> Check:
     table = pd.DataFrame([row for row, _, _ in parts])
     table = table.assign(estimate=table["largest_share"])
     verdict = worst(verdict for _, verdict, _ in parts)
-    finding = " ".join(sentence for _, _, sentence in parts if sentence)
+    finding = join_notes(sentence for _, _, sentence in parts)
     if not finding:
         n_single = int((table["fingerprints"] == 1).sum())
-        finding = f"{counted(len(answered), 'answer')} of {counted(len(parts), 'model')}: "
-        verb = agreeing_with_part(n_single, len(parts), "has", "have")
-        finding += f"{out_of(n_single, len(parts), 'model')} {verb} one version"
-        finding += "." if n_single == len(parts) else ", the others state none."
+        finding = Note.of(
+            "{answers} of {models}: {single} {verb} one version{others}.",
+            answers=counted(len(answered), "answer"),
+            models=counted(len(parts), "model"),
+            single=out_of(n_single, len(parts), "model"),
+            verb=agreeing_with_part(n_single, len(parts), "has", "have"),
+            others="" if n_single == len(parts) else ", the others state none",
+        )
     return VERSIONS.answer(table, verdict, finding)
 
 
@@ -68,14 +73,29 @@ def _judge_row(judge: str, mine: pd.DataFrame, later: bool) -> tuple[dict[str, o
     )
     days = (dates.iloc[-1] - dates.iloc[0]).total_seconds() / 86_400 if len(dates) else float("nan")
     gap = float(dates.diff().dt.total_seconds().max()) / 86_400 if len(dates) > 1 else 0.0
-    sentences: list[str] = []
+    sentences: list[Note] = []
     if len(counts) > 1:
-        named = listed((f"{name} ({n:,})" for name, n in counts.items()), 4)
+        prints_with_counts = [f"{name} ({n:,})" for name, n in counts.items()]
         changes = int((prints.to_numpy()[1:] != prints.to_numpy()[:-1]).sum())
         how = "in succession" if changes < len(counts) else f"with {changes:,} changes between them"
-        sentences.append(f"Answers of {judge} have {len(counts)} fingerprints of servers, {how}: {named}.")
+        sentences.append(
+            Note.of(
+                "Answers of {judge} have {n} fingerprints of servers, {how}: {fingerprints:4}.",
+                judge=judge,
+                n=len(counts),
+                how=how,
+                fingerprints=prints_with_counts,
+            )
+        )
     if gap > GAP and not later:
-        sentences.append(f"Answers of {judge} pause for {gap:,.0f} days and span {days:,.0f} days.")
+        sentences.append(
+            Note.of(
+                "Answers of {judge} pause for {gap:,.0f} days and span {days:,.0f} days.",
+                judge=judge,
+                gap=gap,
+                days=days,
+            )
+        )
     row: dict[str, object] = {
         "judge": judge,
         "prompt": "",
@@ -85,4 +105,4 @@ def _judge_row(judge: str, mine: pd.DataFrame, later: bool) -> tuple[dict[str, o
         "days": days,
         "longest_pause": gap,
     }
-    return row, "warning" if sentences else "pass", " ".join(sentences)
+    return row, "warning" if sentences else "pass", join_notes(sentences)
