@@ -29,10 +29,10 @@ CEILINGS = {
     "analysis/raters": 195,
     "analysis/report": 122,
     "analysis/trial": 40,
-    "cli": 78,
+    "cli": 80,
     "inference": 2,
     "inference/backends": 54,
-    "inference/collecting": 41,
+    "inference/collecting": 42,
     "inference/design": 26,
     "inference/humans": 39,
     "inference/ledger": 26,
@@ -45,7 +45,7 @@ CEILINGS = {
     "inference/study": 32,
     "inference/tables": 50,
     "inference/vignettes": 44,
-    "tests": 877,
+    "tests": 882,
 }
 MODULES = 523
 

@@ -31,6 +31,7 @@ from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
 from conjury.inference.tables.reading.containers import STANDARD_INPUT
 from conjury.inference.tables.reading.reading_rules import ReadingRules
+from conjury.inference.tables.records import answers_beside
 from conjury.inference.tables.schema import PROBABILITY
 
 from ..frames.notes import Note
@@ -167,11 +168,13 @@ class LoadedStudy:
     def source(self) -> dict[str, Any]:
         """What a manifest records of the data: files, whether they are simulated, notes."""
         origins = [judges_by_origin(table) for table in _by_judges(self.tables).values()]
+        answers = answers_beside(self.paths)
         return {
             "simulated": any(simulated for simulated, _ in origins),
             "real_judges": list(dict.fromkeys(name for _, real in origins for name in real)),
             "data": self.described(),
             "notes": list(dict.fromkeys([*simulated_notes(self.tables), *self.notes])),
+            **({"answers": answers} if answers else {}),
         }
 
 

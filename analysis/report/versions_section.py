@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .blocks import table_blocks
+from .method_sentences import plain
 from .table_format import styled_table, whole
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def versions_blocks(manifest: Mapping[str, Any], runs: Sequence[Mapping[str, Any
 def _versions_table(run: Mapping[str, Any]) -> GT:
     """Data files with checksums, software with versions, and the command of a run."""
     rows = [("Data", _file_name(item), _fingerprint(item)) for item in run.get("data") or []]
+    rows += [("Answers", plain(str(each["judge"])), _account(each)) for each in run.get("answers") or []]
     software = {"conjury": run.get("conjury"), "commit": run.get("commit"), "Python": run.get("python")}
     software |= run.get("packages") or {}
     software |= {f"R: {name}": version for name, version in (run.get("r") or {}).items()}
@@ -48,6 +50,20 @@ def _versions_table(run: Mapping[str, Any]) -> GT:
     rows += [("Run", name, str(value)) for name, value in command.items() if value]
     frame = pd.DataFrame(rows, columns=["part", "Item", "Value"])
     return styled_table(frame, groups="part", n_left=2)
+
+
+def _account(answers: Mapping[str, Any]) -> str:
+    """What became of the requests to a judge: missing ones by kind, and answers by what they are."""
+    missing = [f"{each['n']:,} {each['kind']}" for each in answers["without_answer"]]
+    without = f" ({', '.join(missing)})" if missing else ""
+    names = {"refused": "refused", "truncated": "truncated", "empty": "empty", "unparsed": "not parsed"}
+    parts = [f"{whole(answers[name])} {words}" for name, words in names.items() if answers.get(name)]
+    if answers.get("reasoning_only"):
+        parts.append(f"{whole(answers['reasoning_only'])} with text in the field for reasoning only")
+    if answers.get("logprobs_asked"):
+        parts.append(f"{whole(answers['with_logprobs'])} with log-probabilities")
+    first = f"{whole(answers['answered'])} of {whole(answers['requests'])} requests answered{without}"
+    return "; ".join([first, ", ".join([f"{whole(answers['read'])} parsed", *parts])])
 
 
 def _when(created: object) -> str:

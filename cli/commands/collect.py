@@ -136,7 +136,7 @@ def _record_end(done: Collected) -> None:
     """Record what a run did, why it stopped and which files it has written."""
     folder = done.prepared.folder
     counts = {**_counts(done.tally), "waiting": done.waiting, "stopped": done.tally.stopped}
-    record(done=counts | {"exported": done.exported, "errors": done.tally.errors})
+    record(done=counts | {"exported": done.exported, "errors": done.tally.errors}, account=done.account)
     record(
         files=[folder.ledger, *done.files] + [export for export in [done.prepared.running.export] if export]
     )
@@ -255,8 +255,8 @@ def request_progress(total: int) -> Iterator[Callable[[Tally], None]]:
 
 def show_end(done: Collected, study: str) -> None:
     """Print the results of a run, why it stopped and what comes next."""
-    from conjury.inference.collecting.provenance import engine_notes, version_notes
-    from conjury.inference.study import Study
+    from conjury.inference.collecting.answering.answer_account import account_sentences
+    from conjury.inference.collecting.answering.provenance import engine_notes, version_notes
 
     prepared, tally = done.prepared, done.tally
     if done.exported is not None:
@@ -276,6 +276,8 @@ def show_end(done: Collected, study: str) -> None:
         )
     for error, n in tally.errors.most_common(1):
         console.print(f"  {'most often' if len(tally.errors) > 1 else 'because'} ({n:,}): {one_line(error)}")
+    for sentence in account_sentences(done.account, study) if done.account else ():
+        console.print(one_line(sentence))
     for note in [*version_notes(prepared.folder.path), *engine_notes(prepared.folder.path)]:
         console.print(note)
     if done.waiting:
@@ -286,12 +288,26 @@ def show_end(done: Collected, study: str) -> None:
         console.print(_stopping_note(done) if tally.stopped == "until" else _rule_note(tally))
     if tally.stopped not in ("", "until"):
         console.print(_why_stopped(tally, prepared.running.max_cost or 0.0))
-    elif done.rechecked is None and not done.waiting and not (tally.failed and not tally.answered):
-        of_pairs = isinstance(prepared.job.study, Study)
-        answers = prepared.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
-        if answers.is_file():
-            fit = f"conjury fit {study} --data {answers}"
-            console.print(_next_command(prepared, fit) if of_pairs else f"Next: {fit}")
+    elif done.account is not None and not done.rechecked and not done.waiting:
+        console.print(_next_step(done, study))
+
+
+def _next_step(done: Collected, study: str) -> str:
+    """Name what follows a run: the same command again, a look at answers that are not read, or `fit`."""
+    from conjury.inference.collecting.answering.answer_account import is_complete
+    from conjury.inference.study import Study
+
+    prepared, account = done.prepared, done.account or {}
+    if not is_complete(account):
+        return "Next: the same command again, which sends only what has no answer."
+    if not account["answered"]:
+        return "Next: correct the cause above; no request has an answer."
+    if not account["read"]:
+        return f"Next: conjury view {prepared.folder.path}; no answer could be read."
+    of_pairs = isinstance(prepared.job.study, Study)
+    answers = prepared.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
+    fit = f"conjury fit {study} --data {answers}"
+    return _next_command(prepared, fit) if of_pairs else f"Next: {fit}"
 
 
 def _next_command(prepared: Prepared, fit: str) -> str:

@@ -19,11 +19,19 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
     """Show the progress of a run."""
     from conjury.analysis.frames.word_table import WordTable
     from conjury.inference.collecting import status as status_of
-    from conjury.inference.collecting.provenance import engine_notes, version_notes
+    from conjury.inference.collecting.answering.answer_account import account_sentences
+    from conjury.inference.collecting.answering.provenance import engine_notes, version_notes
 
     run = status_of(study, out)
     notes = [*version_notes(run.folder), *engine_notes(run.folder)] if run.counts else []
-    record(folder=run.folder, requests=run.counts, batches=run.batches, judgments=run.judgments, notes=notes)
+    record(
+        folder=run.folder,
+        requests=run.counts,
+        batches=run.batches,
+        judgments=run.judgments,
+        accounts=run.accounts,
+        notes=notes,
+    )
     if not run.counts:
         console.print(f"{run.study.title}: no requests have been sent yet in {run.folder}.")
         return
@@ -43,6 +51,9 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
         console.print("Judgments by status, when last parsed:")
     for row in run.judgments.itertuples():
         console.print(f"  {row.judge_id} {row.prompt_id} {row.status}: {row.n:,}")
+    for account in run.accounts:
+        for sentence in account_sentences(account, study):
+            console.print(one_line(sentence))
     for note in notes:
         console.print(note)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -14,8 +15,9 @@ from ..parsing.rules import full_rules
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.schema import STATUSES
+from .answering.answer_account import answer_accounts, read_accounts
+from .answering.provenance import write_provenance
 from .prices import Prices, Tokens, read_prices
-from .provenance import write_provenance
 from .run_content import RunContent
 from .run_folder import RunFolder, check_answers, check_name, check_study, study_facts
 from .run_tables import run_tables
@@ -115,7 +117,8 @@ def write_tables(
         tasks=content.tasks,
         profiles=content.profiles,
     )
-    write_provenance(tables.responses, ledger, folder.path)
+    accounts = answer_accounts(tables.responses, tables.judgments, ledger.counts(), judges)
+    write_provenance(tables.responses, ledger, folder.path, accounts)
     return tables.write(folder.path)
 
 
@@ -135,6 +138,9 @@ class Status:
         Batches at providers, in the order in which they were made.
     judgments : DataFrame
         ``judge_id, prompt_id, status, n``, as last parsed; empty before the first tables.
+    accounts : list of dict
+        For each judge, requests without an answer with the remedy, and answers that were read, refused,
+        empty, cut, without log-probabilities or not read, with reasons and examples.
 
     Examples
     --------
@@ -153,6 +159,7 @@ class Status:
     counts: list[Count]
     batches: list[Batch]
     judgments: pd.DataFrame
+    accounts: list[dict[str, Any]]
 
 
 def status(study: str | Path | AnyStudy, out: str | Path | None = None) -> Status:
@@ -189,10 +196,12 @@ def status(study: str | Path | AnyStudy, out: str | Path | None = None) -> Statu
     with Ledger.open(folder.ledger, write=False) as ledger:
         check_name(ledger.get("inputs"), loaded_study, folder.path)
         counts, batches = ledger.counts(), ledger.batches()
+        judges = (ledger.get("inputs") or {}).get("judges", {})
     keys, file = ["judge_id", "prompt_id", "status"], folder.path / "judgments.parquet"
     judgments = pd.read_parquet(file, columns=keys) if file.is_file() else pd.DataFrame(columns=keys)
     sizes = judgments.groupby(keys, observed=True).size().reset_index(name="n")
-    return Status(loaded_study, folder.path, counts, batches, sizes)
+    accounts = read_accounts(folder.path, counts, judges)
+    return Status(loaded_study, folder.path, counts, batches, sizes, accounts)
 
 
 def retry(

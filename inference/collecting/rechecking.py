@@ -18,7 +18,7 @@ from ..ledger import Answered, Ledger
 from ..study.models import ItemStudy, Study
 from ..tables.files import write_table
 from ..tables.schema import instrument_columns
-from .provenance import engine_history
+from .answering.provenance import engine_history
 from .run_content import RunContent
 from .run_folder import RunFolder, begun_facts, merged_facts
 from .run_options import Running

@@ -18,9 +18,9 @@ from ..errors import InputError
 from ..ledger import Ledger
 from ..ledger.exchanges import TRANSIENT, Outcome, Request
 from ..ledger.usage import counted_sound
+from .answering.provenance import remember_engine
 from .jobs import EXCESS, Job, Plan
 from .prices import Budget, Spending, stated_tokens
-from .provenance import remember_engine
 from .stopping import StoppingCheck
 
 PASSES = 3  # how often what failed for a passing reason is asked again before a run gives up on it

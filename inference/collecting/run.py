@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ..backends.base import Backend
 from ..backends.endpoints import EndpointChoice
@@ -19,6 +20,8 @@ from ..study.asking import MAX_TOKENS, PAID
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.study_fields import Prompt
+from .answering.answer_account import read_accounts
+from .answering.provenance import remember_engine
 from .asked_judge import (
     check_anchors,
     check_engine,
@@ -30,7 +33,6 @@ from .asked_judge import (
 from .jobs import Job, Plan, plan
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Budget, Prices, read_prices
-from .provenance import remember_engine
 from .rechecking import RecheckedAnswers, check_recheck, compare_again, keys_to_ask_again, recheck_folder
 from .recorder import Tally, ask, collect_by_batch, export_requests, import_results, release_unsent
 from .run_content import RunContent
@@ -141,6 +143,8 @@ class Collected:
         Number of requests written for a batch runner; None where they were sent.
     rechecked : RecheckedAnswers or None
         With ``recheck``, both answers to each request that was answered twice.
+    account : mapping or None
+        What became of all requests to the judge, as in ``Status.accounts``; None without tables.
 
     Examples
     --------
@@ -159,6 +163,7 @@ class Collected:
     files: Sequence[Path] = ()
     exported: int | None = None
     rechecked: RecheckedAnswers | None = None
+    account: Mapping[str, Any] | None = None
 
 
 def preview(
@@ -304,12 +309,17 @@ def collect(
         files: list[Path] = []
         if has_outcomes(ledger):
             files = write_tables(setup.job.study, ledger, setup.folder, content, setup.prices, options.rule)
+        account = None
+        if files:
+            judges = (ledger.get("inputs") or {}).get("judges", {})
+            accounts = read_accounts(setup.folder.path, ledger.counts(), judges)
+            account = next((each for each in accounts if each["judge"] == judge), None)
         waiting = sum(batch.n for batch in ledger.batches(judge, live=True))
         rechecked = None
         if options.recheck is not None:
             run = run_folder(setup.job.study, out)
             rechecked = compare_again(setup.job.study, run, ledger, content, options.rule, judge)
-    return Collected(setup, tally, waiting, files, rechecked=rechecked)
+    return Collected(setup, tally, waiting, files, rechecked=rechecked, account=account)
 
 
 @contextmanager

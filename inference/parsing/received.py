@@ -130,7 +130,10 @@ def end_of(body: Mapping[str, Any]) -> str:
     """Return the word for the end of an answer; that of the model behind a gateway where it says more."""
     choices = body.get("choices")
     choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
-    reason, native = (_word(choice.get(name)) for name in ("finish_reason", "native_finish_reason"))
+    beside = _mapping(choice.get("provider_specific_fields"))  # of LiteLLM
+    reason, native = (
+        _word(choice.get(name) or beside.get(name)) for name in ("finish_reason", "native_finish_reason")
+    )
     is_empty = not _mapping(choice.get("message")).get("content")
     is_filtered = usual_reason(reason) == STOP and usual_reason(native) == FILTERED and is_empty
     return native if native and (not reason or is_filtered) else reason

@@ -144,6 +144,7 @@ class Run(TypedDict, total=False):
     files: list[str] | None
     simulated: bool | None
     real_judges: list[str] | None
+    answers: list[dict[str, Any]] | None
     alpha: float | None
     seed: int | None
 

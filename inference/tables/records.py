@@ -6,9 +6,10 @@ content is parsed within limits and compared with a schema before anything uses 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -77,6 +78,18 @@ class SettingsPeriod(TypedDict):
     settings: dict[str, Any]
 
 
+class JudgeAccount(TypedDict):
+    """What became of the requests to a judge."""
+
+    __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
+
+    judge: str
+    requests: int
+    answered: int
+    read: int
+    without_answer: list[dict[str, Any]]
+
+
 class Provenance(TypedDict):
     """Which versions answered in a run, with which settings."""
 
@@ -84,6 +97,18 @@ class Provenance(TypedDict):
 
     served: list[ServedVersion]
     settings: dict[str, list[SettingsPeriod]]
+    answers: NotRequired[list[JudgeAccount]]
 
 
+PROVENANCE_FILE = "provenance.json"
 PROVENANCE: TypeAdapter[Any] = TypeAdapter(Provenance)
+
+
+def answers_beside(files: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return the accounts of answers in the runs that tables are from; of a damaged record there is none."""
+    records = [file.parent / PROVENANCE_FILE for file in files]
+    accounts: list[dict[str, Any]] = []
+    for path in dict.fromkeys(record for record in records if record.is_file()):
+        with suppress(InputError):
+            accounts += read_record(path, PROVENANCE, "run `conjury parse` again").get("answers") or []
+    return accounts

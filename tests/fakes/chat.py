@@ -101,6 +101,10 @@ async def _chat(request: web.Request, state: State) -> web.StreamResponse:
         status, content = echo(way, request.headers["Authorization"].removeprefix("Bearer "), body)
         told = {"X-Echo": request.headers["Authorization"]}
         return web.Response(status=status, body=content, content_type="application/json", headers=told)
+    reply = settings.replies[state.turn() % len(settings.replies)] if settings.replies else None
+    if reply is not None:
+        status, headers, content = reply
+        return web.json_response(content, status=status, headers=headers)
     fault = state.fault(name)
     if fault:
         state.faults[fault] += 1

@@ -33,7 +33,7 @@ def gather(study: str, run: Path | None, results: Path | None) -> Facts:
 
 def served_versions(run: Path) -> list[dict[str, Any]]:
     """Versions that answered in a run, as it has recorded them, with the times of first and last answers."""
-    from conjury.inference.collecting.provenance import read_provenance
+    from conjury.inference.collecting.answering.provenance import read_provenance
 
     return list(read_provenance(run)["served"])
 

@@ -9,7 +9,7 @@ from fakes.studies import change_study, collect, table
 from conjury.cli.commands.runs import status
 from conjury.inference.backends.endpoints import find_endpoint
 from conjury.inference.backends.openai.live import server_version
-from conjury.inference.collecting.provenance import version_notes
+from conjury.inference.collecting.answering.provenance import version_notes
 
 
 def test_fingerprints_are_kept_with_answers_and_a_change_under_one_name_is_noted(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ..ledger import Ledger
-from ..readers.choices import SIMULATED
-from ..tables.records import PROVENANCE, read_record
-from ..tables.writing import write_text
+from ...ledger import Ledger
+from ...readers.choices import SIMULATED
+from ...tables.records import PROVENANCE, PROVENANCE_FILE, read_record
+from ...tables.writing import write_text
 
-FILE = "provenance.json"
 VERSION = ("model_returned", "system_fingerprint")
 
 
@@ -47,19 +47,22 @@ def served_versions(responses: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def write_provenance(responses: pd.DataFrame, ledger: Ledger, folder: Path) -> None:
-    """Write the versions that answered, and the settings of each judge's backend since when they held."""
+def write_provenance(
+    responses: pd.DataFrame, ledger: Ledger, folder: Path, accounts: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """Write the versions that answered, the settings of each judge's backend, and an account of answers."""
     judges = list(dict.fromkeys(responses["judge_id"]))
     facts = {
         "served": served_versions(responses),
         "settings": {judge: engine_history(ledger, judge) for judge in judges},
+        "answers": [{name: value for name, value in each.items() if name != "unread"} for each in accounts],
     }
-    write_text(folder / FILE, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+    write_text(folder / PROVENANCE_FILE, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
     """Read what a run recorded of its versions; without a record, no versions and no settings."""
-    path = folder / FILE
+    path = folder / PROVENANCE_FILE
     if not path.exists():
         return {"served": [], "settings": {}}
     return read_record(path, PROVENANCE, "restore it, or run `conjury parse`, which writes it again")

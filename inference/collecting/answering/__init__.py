@@ -1,0 +1,1 @@
+"""How a judge answers: what a server does, asked before a run, and an account of its answers after it."""

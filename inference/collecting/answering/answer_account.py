@@ -1,0 +1,209 @@
+"""An account of a judge's answers: how many are missing, cut, refused or unread, why, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import counted
+from ...ledger import Count
+from ...ledger.exchanges import TRANSIENT
+from ...parsing.rules import ALONE, BOUND
+from ...tables.columns import as_text
+from ...tables.safe_text import shortened
+
+EXAMPLES, REASONS = 3, 5  # examples of each reason, and reasons that are printed
+LONGEST = 100  # characters of an example
+WITH_LOGPROBS = ("token", "choice")  # ways of asking that ask for log-probabilities
+NO_REASON = "no reason is noted"
+REMEDIES = {  # of requests without an answer, by the kind of their last error
+    "pending": "the same command sends them",
+    "waiting": "the same command fetches them when their batches have ended",
+    **dict.fromkeys(TRANSIENT, "the same command sends them again"),
+    "rejected": "correct the judge's settings, then `conjury retry STUDY --status error`, and collect again",
+    "too_large": "they are longer than the model accepts; shorten what is shown, or choose another model",
+}
+
+
+def answer_accounts(
+    responses: pd.DataFrame,
+    judgments: pd.DataFrame,
+    counts: Sequence[Count],
+    judges: Mapping[str, Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """Count the answers of each judge of a run; ``judges`` has the settings of each."""
+    return [
+        {
+            **_requests(judge, counts, responses),
+            **_endings(
+                responses[(responses["judge_id"] == judge).to_numpy(dtype=bool)],
+                judgments[(judgments["judge_id"] == judge).to_numpy(dtype=bool)],
+                judges.get(judge, {}),
+            ),
+        }
+        for judge in dict.fromkeys(count.judge_id for count in counts)
+    ]
+
+
+def _requests(judge: str, counts: Sequence[Count], responses: pd.DataFrame) -> dict[str, Any]:
+    """Count a judge's requests, and those without an answer by kind, with the commonest error of each."""
+    states: Counter[str] = Counter()
+    for count in counts:
+        if count.judge_id == judge:
+            states["waiting" if count.batch else count.state] += count.n
+    failed = responses[(responses["judge_id"] == judge).to_numpy(dtype=bool)]
+    failed = failed[failed["error_kind"].notna().to_numpy(dtype=bool)]
+    missing = []
+    for kind, n in sorted(states.items(), key=lambda state: -state[1]):
+        if kind != "answered":
+            errors = Counter(as_text(failed["error"])[(failed["error_kind"] == kind).to_numpy(dtype=bool)])
+            error = errors.most_common(1)[0][0] if errors else ""
+            remedy = REMEDIES.get(kind, REMEDIES["rejected"])
+            missing.append({"kind": kind, "n": n, "error": error, "remedy": remedy})
+    return {
+        "judge": judge,
+        "requests": states.total(),
+        "answered": states["answered"],
+        "without_answer": missing,
+    }
+
+
+def _endings(responses: pd.DataFrame, judgments: pd.DataFrame, ask: Mapping[str, Any]) -> dict[str, Any]:
+    """Count what became of a judge's answers; an answer counts where any of its dimensions does."""
+    answered = responses[responses["text"].notna().to_numpy(dtype=bool)]
+    keys = set(answered["request_key"])
+    read = judgments[judgments["request_key"].isin(keys).to_numpy(dtype=bool)]
+    status = as_text(read["status"])
+    notes = as_text(read["note"]).fillna("")
+    by_status = {
+        name: int(read.loc[(status == name).to_numpy(dtype=bool), "request_key"].nunique())
+        for name in ("refused", "empty", "truncated", "unparsed", "error")
+    }
+    is_unread = (status == "unparsed").to_numpy(dtype=bool)
+    settings = ask.get("settings") or {}
+    with_logprobs = int(answered["logprobs"].notna().sum())
+    asks = ask.get("answer") in WITH_LOGPROBS or bool(settings.get("logprobs")) or with_logprobs > 0
+    return {
+        "read": int(read.loc[(status == "ok").to_numpy(dtype=bool), "request_key"].nunique()),
+        **by_status,
+        "reasoning_only": _with_note(read, notes, ALONE),
+        "logprobs_asked": asks,
+        "with_logprobs": with_logprobs,
+        "with_bound": _with_note(read, notes, BOUND),
+        "unread": _unread(read[is_unread], notes[is_unread], answered),
+    }
+
+
+def _with_note(read: pd.DataFrame, notes: pd.Series[str], note: str) -> int:
+    noted = notes.str.contains(note, regex=False).to_numpy(dtype=bool)
+    return int(read.loc[noted, "request_key"].nunique())
+
+
+def _unread(unread: pd.DataFrame, notes: pd.Series[str], answered: pd.DataFrame) -> list[dict[str, Any]]:
+    """List the reasons for which answers are not read, the commonest first, with examples."""
+    if unread.empty:
+        return []
+    reasons = notes.map(reason_without_quotes)
+    rows = unread.assign(reason=reasons.to_numpy()).drop_duplicates(["request_key", "reason"])
+    texts = dict(zip(answered["request_key"], answered["text"], strict=True))
+    sizes = rows["reason"].value_counts(sort=False)
+    order = sizes.index[np.argsort(-sizes.to_numpy(), kind="stable")]
+    entries = []
+    for reason in order:
+        keys = rows["request_key"][(rows["reason"] == reason).to_numpy(dtype=bool)]
+        examples = list(dict.fromkeys(shortened(texts.get(key, ""), LONGEST) for key in keys))[:EXAMPLES]
+        entries.append({"reason": reason, "n": int(sizes[reason]), "examples": examples})
+    return entries
+
+
+def reason_without_quotes(note: str) -> str:
+    """Return the reason of a note without what it quotes of an answer, so that equal reasons are counted."""
+    text = re.sub(r"'[^']*'|\"[^\"]*\"|\b\d+(?:\.\d+)?\b", "…", note)
+    return re.sub(r"…(?:, …)+", "…", text) or NO_REASON
+
+
+COLUMNS = {
+    "responses": ("judge_id", "request_key", "text", "logprobs", "error_kind", "error"),
+    "judgments": ("judge_id", "request_key", "status", "note"),
+}
+
+
+def read_accounts(
+    folder: Path, counts: Sequence[Count], judges: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Count the answers of a run by its tables, which may not be there yet."""
+    responses, judgments = (_columns_of(folder, name) for name in COLUMNS)
+    return answer_accounts(responses, judgments, counts, judges)
+
+
+def _columns_of(folder: Path, name: str) -> pd.DataFrame:
+    """Read what an account needs of a table of a run; no rows where there is no table."""
+    file, columns = folder / f"{name}.parquet", list(COLUMNS[name])
+    return pd.read_parquet(file, columns=columns) if file.is_file() else pd.DataFrame(columns=columns)
+
+
+def is_complete(account: Mapping[str, Any]) -> bool:
+    """Whether no request is left that the same command would send or fetch."""
+    sendable = (*TRANSIENT, "pending", "waiting")
+    return not any(missing["kind"] in sendable for missing in account["without_answer"])
+
+
+def account_sentences(account: Mapping[str, Any], study: str = "STUDY") -> list[str]:
+    """Say what became of a judge's requests and answers, and what to do, each in a sentence."""
+    n, answered = account["requests"], account["answered"]
+    parts = [f"{account['read']:,} read"]
+    names = {
+        "refused": "refused",
+        "truncated": "cut at the limit of tokens",
+        "empty": "empty",
+        "unparsed": "not read",
+        "error": "ended by an error",
+    }
+    parts += [f"{account[name]:,} {words}" for name, words in names.items() if account[name]]
+    lines = [f"Answers of {account['judge']}: {answered:,} of {counted(n, 'request')}; {', '.join(parts)}."]
+    lines += [_missing_sentence(missing, n, study) for missing in account["without_answer"]]
+    lines += _ending_sentences(account, study)
+    for entry in account["unread"][:REASONS]:
+        examples = "; ".join(f"“{text}”" for text in entry["examples"])
+        lines.append(f"Not read ({entry['n']:,}): {entry['reason']}. Examples: {examples}.")
+    return lines
+
+
+def _missing_sentence(missing: Mapping[str, Any], n: int, study: str) -> str:
+    error = f": {shortened(missing['error'], 200)}" if missing["error"] else ""
+    verb = "has" if missing["n"] == 1 else "have"
+    remedy = missing["remedy"].replace("STUDY", study)
+    kind = "" if missing["kind"] in ("pending", "waiting") else f" ({missing['kind']}{error})"
+    state = {"pending": ", not sent yet", "waiting": ", they wait in batches"}.get(missing["kind"], "")
+    return f"{missing['n']:,} of {counted(n, 'request')} {verb} no answer{kind}{state}; {remedy}."
+
+
+def _ending_sentences(account: Mapping[str, Any], study: str) -> Iterable[str]:
+    answered = account["answered"]
+    if account["truncated"]:
+        yield (
+            f"{account['truncated']:,} answers ended at the limit of tokens; raise `max_tokens` in the "
+            f"settings of the judge, then `conjury retry {study} --status truncated` and the same command."
+        )
+    if account["reasoning_only"]:
+        yield (
+            f"{account['reasoning_only']:,} answers have their text in the field for reasoning only, which "
+            "is never read as an answer; raise `max_tokens`, turn the model's reasoning off, or start the "
+            "server without its parser of reasoning."
+        )
+    if account["logprobs_asked"] and account["with_logprobs"] < answered:
+        yield (
+            f"{account['with_logprobs']:,} of {counted(answered, 'answer')} have log-probabilities, although "
+            "all were asked for them; without them the column probability is empty."
+        )
+    if account["with_bound"]:
+        yield (
+            f"In {account['with_bound']:,} answers few tokens have log-probabilities; the column probability "
+            "has bounds there, which the column note states."
+        )

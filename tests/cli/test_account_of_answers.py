@@ -1,0 +1,112 @@
+"""What a run says of its answers: missing, cut, refused, unread, without log-probabilities."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.server import FakeServer
+from fakes.studies import change_study, towns, write_study
+
+READ = "Next: conjury fit"
+AGAIN = "Next: the same command again, which sends only what has no answer."
+
+
+def answer(content: Any, reason: str = "stop", **message: Any) -> list[Any]:
+    choice = {"index": 0, "message": {"content": content, **message}, "finish_reason": reason}
+    usage = {"prompt_tokens": 50, "completion_tokens": 5}
+    return [200, {}, {"id": "x", "model": "m", "choices": [choice], "usage": usage}]
+
+
+@pytest.fixture
+def collect(
+    server: FakeServer, here: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., str]:
+    """Collect ten pairs from a server that sends replies in turn; what is printed, and the document."""
+    monkeypatch.setattr("conjury.inference.collecting.recorder.PASSES", 1)
+    study = write_study(tmp_path / "towns", towns())
+    place = next(place for place, judge in enumerate(towns()["judges"]) if "ask" in judge)
+
+    def run(*replies: Any, form: str = "free", further: str = "") -> tuple[str, dict[str, Any]]:
+        change_study(study, lambda content: content["judges"][place]["ask"].update(answer=form))
+        server.configure(replies=list(replies))
+        judge = towns()["judges"][place]["id"]
+        command = f"collect {study}/study.yaml --judge {judge} --base-url {server.url} --pairs 10 --out run"
+        ended = here(f"{command} --prompt plain --json {further}")
+        assert ended.code in (0, 1), ended.err
+        return ended.err, json.loads(ended.out)
+
+    return run
+
+
+@pytest.mark.long
+def test_a_run_with_missing_answers_says_why_and_that_the_same_command_sends_them(collect, here):
+    broken = [200, {}, {"object": "chat.completion", "choices": []}]
+    printed, document = collect(*[answer("B")] * 6, broken, broken, broken, broken)
+    account = document["account"]
+    missing = account["without_answer"]
+    assert account["answered"] < account["requests"]
+    assert [each["kind"] for each in missing] == ["invalid_response"]
+    n = account["requests"] - account["answered"]
+    assert (
+        f"{n} of {account['requests']} requests have no answer (invalid_response: the answer has" in printed
+    )
+    assert "has no choices); the same command sends them again." in printed
+    assert AGAIN in printed
+    assert READ not in printed
+    status = here("status towns/study.yaml --out run")
+    assert "have no answer (invalid_response" in status.out
+    [again] = json.loads(here("status towns/study.yaml --out run --json").out)["accounts"]
+    assert again == account
+
+
+@pytest.mark.long
+def test_what_the_server_rejects_for_good_is_named_and_the_rest_can_be_analysed(collect):
+    long = [400, {}, {"error": {"message": "This model's maximum context length is 8 tokens."}}]
+    printed, document = collect(answer("A"), answer("B"), answer("A"), long, further="--concurrency 1")
+    assert [each["kind"] for each in document["account"]["without_answer"]] == ["too_large"]
+    assert "shorten what is shown, or choose another model." in printed
+    assert READ in printed
+
+
+@pytest.mark.long
+def test_answers_without_log_probabilities_are_counted_where_they_were_asked_for(collect):
+    printed, document = collect(answer("A"), form="token")
+    account = document["account"]
+    assert (account["with_logprobs"], account["logprobs_asked"]) == (0, True)
+    assert f"0 of {account['answered']} answers have log-probabilities, although all" in printed
+    assert "log-probabilities" not in collect(answer("A"), further="--judge other --answer free")[0]
+
+
+def test_text_in_the_field_for_reasoning_only_is_counted_and_no_analysis_is_proposed(collect):
+    printed, document = collect(answer("", reasoning_content="Final answer: B"))
+    account = document["account"]
+    assert account["reasoning_only"] == account["empty"] == account["answered"]
+    assert "have their text in the field for reasoning only" in printed
+    assert "Next: conjury view run; no answer could be read." in printed
+
+
+def test_unread_answers_have_reasons_with_three_examples_and_cut_and_refused_ones_their_numbers(collect):
+    texts = [answer(f"Hard to say, number {n}.") for n in range(5)]
+    printed, document = collect(*texts, answer("A"), answer("", "MAX_TOKENS"), answer("", "SAFETY"))
+    account = document["account"]
+    assert account["truncated"] >= 1
+    assert account["refused"] >= 1
+    assert sum(entry["n"] for entry in account["unread"]) == account["unparsed"] > 0
+    assert len(account["unread"][0]["examples"]) == 3
+    assert "answers ended at the limit of tokens; raise `max_tokens`" in printed
+    assert "Examples: “Hard to say, number" in printed
+
+
+@pytest.mark.long
+def test_the_account_is_in_the_section_on_data_of_a_report(collect, here):
+    collect(answer("A"), answer("B"), answer("B"), form="token")
+    fitted = here("fit towns/study.yaml --data run/choices.parquet --draws 0 --out results")
+    assert fitted.code == 0, fitted.err
+    manifest = json.loads(Path("results/manifest.json").read_text(encoding="utf-8"))
+    [account] = manifest["answers"]
+    assert account["answered"] == account["requests"]
+    assert "unread" not in account
