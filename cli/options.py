@@ -36,6 +36,12 @@ ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder tha
 RunFolderPath = Annotated[
     Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")
 ]
+FigureFormats = Annotated[
+    str | None,
+    typer.Option(
+        "--figures", help="Formats of figures: svg, png, pdf, several as svg,pdf; or none. [default: svg]"
+    ),
+]
 PriceTable = Annotated[Path | None, typer.Option(help="Table of prices, in place of the one that ships.")]
 SERVER = ("starlette", "uvicorn", "itsdangerous", "markdown_it")  # packages that serve pages
 Rule = Annotated[str, typer.Option(help="Parsing rule: default, strict, lenient, token.")]

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from conjury.inference.errors import ConjuryError, counted
+from conjury.inference.errors import ConjuryError, InputError, counted
 
 from .automation import record
 
@@ -192,14 +192,32 @@ def show_requests(total: int) -> Iterator[Callable[[int, str], None]]:
         yield lambda done, description: update(completed=done, description=description)
 
 
-FORMATS: tuple[str, ...] = ("png", "svg", "pdf")
+# PNG and PDF take two thirds of the time of drawing; `conjury tables` writes PDF to the size of a paper.
+FORMATS: tuple[str, ...] = ("svg",)
 
 
-def draw_figures(folder: Path, part: str, quiet: bool = False) -> list[str]:
+def figure_formats(text: str | None) -> tuple[str, ...]:
+    """Formats of figures by the text of ``--figures``; empty for none."""
+    from conjury.analysis.figures.theme import FORMATS as KNOWN
+
+    if text is None:
+        return FORMATS
+    names = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",") if name.strip()))
+    if names == ("none",):
+        return ()
+    if not names or not set(names) <= set(KNOWN):
+        raise InputError(f"--figures '{text}': give {', '.join(KNOWN)}, several as svg,pdf, or none.")
+    return names
+
+
+def draw_figures(
+    folder: Path, part: str, quiet: bool = False, formats: tuple[str, ...] | None = None
+) -> list[str]:
     """Draw every result of a run that has a figure; return why any could not be drawn."""
     from conjury.analysis.report import Report
 
-    return save_figures(folder, Report(folder).figures(part), quiet) if FORMATS else []
+    formats = FORMATS if formats is None else formats
+    return save_figures(folder, Report(folder).figures(part), quiet, formats) if formats else []
 
 
 def save_figures(

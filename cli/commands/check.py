@@ -14,8 +14,8 @@ import typer
 from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.formats import PROGRAMS
 
-from ..options import grouped, read_pairs, refuse_typed
-from ..printing import console, draw_figures, print_blocks, save_figures, show_steps
+from ..options import FigureFormats, grouped, read_pairs, refuse_typed
+from ..printing import console, draw_figures, figure_formats, print_blocks, save_figures, show_steps
 from ..reading_options import FileReadingOptions
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ class CheckOutput:
     ] = None
     output: Annotated[str, typer.Option(help="text, json or sarif (2.1.0), on the standard output.")] = "text"
     as_json: Annotated[bool, typer.Option("--json", help="The same as --output json.")] = False
+    figures: FigureFormats = None
     page: Annotated[Path | None, typer.Option(help="Write one HTML page.")] = None
     fail_on: Annotated[
         str, typer.Option(help="Exit with 1 if there is a warning or error, or only on an error.")
@@ -142,7 +143,7 @@ def check(
     if writing.page is not None:
         _write_page(writing.page, findings)
     if writing.out is not None:
-        _add(writing.out, findings, collected)
+        _add(writing.out, findings, collected, figure_formats(writing.figures))
     _print(findings, writing)
     stops = LIMITS[LIMITS.index(writing.fail_on) :]
     if findings.worst in stops:
@@ -251,16 +252,19 @@ def _write_page(path: Path, findings: Findings) -> None:
     write_text(path, to_page(findings))
 
 
-def _add(out: Path, findings: Findings, collected: CollectedData) -> None:
+def _add(out: Path, findings: Findings, collected: CollectedData, formats: tuple[str, ...]) -> None:
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.wings.checks_in_folder import add_checks
 
-    add_checks(ResultsFolder(out), findings, collected, partial(_draw, findings))
+    add_checks(ResultsFolder(out), findings, collected, partial(_draw, findings, formats))
 
 
-def _draw(findings: Findings, folder: Path, part: str) -> list[str]:
+def _draw(findings: Findings, formats: tuple[str, ...], folder: Path, part: str) -> list[str]:
     from conjury.analysis.checks.output.check_results import drawings
     from conjury.analysis.pipeline.wings.checks_in_folder import PREFIX
 
     of_checks = drawings(findings.checks, findings.labels, PREFIX)
-    return [*save_figures(folder, of_checks, quiet=True), *draw_figures(folder, part, quiet=True)]
+    return [
+        *save_figures(folder, of_checks, quiet=True, formats=formats),
+        *draw_figures(folder, part, quiet=True, formats=formats),
+    ]

@@ -13,8 +13,8 @@ import typer
 from conjury.inference.errors import InputError, counted, did_you_mean
 
 from ..automation import record
-from ..options import StudyName, grouped
-from ..printing import console, draw_figures, print_blocks, save_figures, show_steps
+from ..options import FigureFormats, StudyName, grouped
+from ..printing import console, draw_figures, figure_formats, print_blocks, save_figures, show_steps
 from ..reading_options import FileReadingOptions
 from .compare import ChoiceSelection, load_choices_of
 
@@ -47,6 +47,7 @@ class CheckingOptions:
     ] = None
     alpha: Annotated[float, typer.Option("--alpha", help="Level of the tests.")] = 0.05
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random designs.")] = 1
+    figures: FigureFormats = None
 
 
 @grouped
@@ -68,6 +69,7 @@ def diagnose(
     from conjury.inference.study import load_study
 
     check_alpha(checking.alpha)
+    formats = figure_formats(checking.figures)
     loaded_study = load_study(study)
     folder = ResultsFolder(choices.results)
     if choices.data is None and not folder.manifest:
@@ -94,7 +96,7 @@ def diagnose(
     tables = tables_of(checks, PREFIX)
     parameters = {**settings, "checks": [check.name for check in checks]}
     added = Addition("diagnosed", loaded, fitted, tables, source, parameters)
-    add_results(folder, added, partial(_draw, loaded_study, checks))
+    add_results(folder, added, partial(_draw, loaded_study, checks, formats))
     findings = Findings(
         checks,
         loaded_study.title,
@@ -139,12 +141,14 @@ def _robustness(loaded: LoadedStudy, checking: CheckingOptions) -> FittedResults
             return FittedResults([], [f"Standard errors, reliability and power were not estimated: {error}"])
 
 
-def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:
+def _draw(
+    study: Study, checks: Sequence[Check], formats: tuple[str, ...], folder: Path, part: str
+) -> list[str]:
     """Draw every check that has numbers, and the results on standard errors, reliability and power."""
     from conjury.analysis.checks.output.check_results import drawings
     from conjury.analysis.figures.labels import resolve_labels
 
     return [
-        *save_figures(folder, drawings(checks, resolve_labels(study), PREFIX)),
-        *draw_figures(folder, part),
+        *save_figures(folder, drawings(checks, resolve_labels(study), PREFIX), formats=formats),
+        *draw_figures(folder, part, formats=formats),
     ]

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.limits import DRAWS
 
 from ..automation import record
-from ..options import Alpha, Renames, StudyName, at_most, grouped, read_pairs, refuse_typed
+from ..options import Alpha, FigureFormats, Renames, StudyName, at_most, grouped, read_pairs, refuse_typed
 from ..printing import console, print_notes, print_place, show_steps
 from ..reading_options import FileReadingOptions
 
@@ -64,6 +64,7 @@ class FitFiles:
         list[Path] | None,
         typer.Option("--reading", help="The same answers parsed by another rule; can be repeated."),
     ] = None
+    figures: FigureFormats = None
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,9 @@ def fit(
     from conjury.analysis.pipeline.runner import FitOptions
     from conjury.inference.study import load_any_study
 
-    from ..printing import draw_figures
+    from ..printing import draw_figures, figure_formats
 
-    loaded_study = load_any_study(study)
+    formats, loaded_study = figure_formats(files.figures), load_any_study(study)
     _refuse_stray(loaded_study, files, fitting, correcting, reading)
     settings = vars(fitting) | {"id": tuple(fitting.id or ()), "correct": correcting.method}
     outcome = settings.pop("outcome")
@@ -173,7 +174,7 @@ def fit(
         manifest = fit_manifest(work, fitted, options.engine)
         write_fit(draft, work.loaded, fitted.tables | extra_tables, manifest)
         _print_tables(work, fitted, extra_tables)
-        figure_notes = draw_figures(draft.path, "fit")
+        figure_notes = draw_figures(draft.path, "fit", formats=formats)
         add_notes(draft, figure_notes)
     # notes on single results of items are many; reports print them with the results
     notes = [*manifest["notes"], *(fitted.all_notes if work.groups else ()), *figure_notes]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..automation import record
-from ..options import grouped
-from ..printing import console, draw_figures, duration, print_frame, print_notes, show_count
+from ..options import FigureFormats, grouped
+from ..printing import console, draw_figures, duration, figure_formats, print_frame, print_notes, show_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +51,7 @@ class TrialOptions:
         None
     )
     backend: Annotated[str, typer.Option(help="local, or ray: on a Ray cluster.")] = "local"
+    figures: FigureFormats = None
 
 
 @grouped
@@ -63,6 +64,7 @@ def trial(file: File, run: TrialOptions) -> None:
     if file == PASSPORT:
         measure_passport(run)
         return
+    formats = figure_formats(run.figures)
     loaded_trial = load_trial(file, partial(_warn_of_code, file))
     workers = run.workers or os.cpu_count() or 1
     out = run.out
@@ -87,7 +89,9 @@ def trial(file: File, run: TrialOptions) -> None:
     except KeyboardInterrupt:
         console.print(f"  Finished draws are kept in {out / 'draws'}; the same command resumes the trial.")
         raise
-    write_trial(out, loaded_trial.name, result, time.monotonic() - start_time, draw_figures)
+    write_trial(
+        out, loaded_trial.name, result, time.monotonic() - start_time, partial(draw_figures, formats=formats)
+    )
     record(results=out, estimates={loaded_trial.name: result.frame})
     print_frame(overview(result.frame, list(result.settings["parameters"])))
     print_notes(result.notes, out)

@@ -257,7 +257,7 @@ def test_every_template_runs_from_the_wheel_by_the_commands_of_its_readme(bare, 
     report = (folder / "reports" / f"{find_template(name).report}.html").read_text(encoding="utf-8")
     assert yaml.safe_load((folder / "study.yaml").read_text(encoding="utf-8"))["title"] in report
     assert '<svg role="img" aria-label=' in report
-    assert list((folder / "results" / "figures").glob("*.png"))
+    assert list((folder / "results" / "figures").glob("*.svg"))
     assert after.children_user - before.children_user < 120  # seconds, in four processes
 
 

@@ -16,8 +16,8 @@ from conjury.inference.errors import listed
 from conjury.inference.tables.limits import DRAWS
 
 from ...automation import record
-from ...options import Alpha, Renames, at_most, grouped, read_pairs, refuse_typed
-from ...printing import console, print_frame, print_notes
+from ...options import Alpha, FigureFormats, Renames, at_most, grouped, read_pairs, refuse_typed
+from ...printing import console, draw_figures, figure_formats, print_frame, print_notes
 from ...reading_options import TableOptions
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class JudgmentSelection:
     dimension: Dimension = None
     items: Annotated[Path | None, typer.Option("--items", help="Table of items, with their strata.")] = None
     rename: Renames = None
+    figures: FigureFormats = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ def load_judged(file: Path | None, judged: JudgmentSelection, reading: TableOpti
     from conjury.analysis.pipeline.loading import FileSelection, read_judgments_of, stored_judgments
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
+    figure_formats(judged.figures)  # refused before anything is computed
     if file is None:
         reason = "applies to a file of judgments; name one, or omit it."
         refuse_typed(reason, judged, only=("items", "rename"))
@@ -118,7 +120,7 @@ def run_analysis(
         title = f"{title} ({listed(labels_of(judged.results, judged.dimension or (), analysis.narrowed))})"
     name = unused_result_name(ResultsFolder(judged.results), base, result.settings)
     more = analysis.further(name, result, judgments) if analysis.further is not None else {}
-    add_to_folder(loaded, judged.results, {name: (title, result), **more}, time.perf_counter() - start)
+    add_to_folder(loaded, judged, {name: (title, result), **more}, time.perf_counter() - start)
     record(estimates={name: result.frame} | {each: further.frame for each, (_, further) in more.items()})
     show(result.frame)
     for _, further in more.values():
@@ -128,7 +130,10 @@ def run_analysis(
 
 
 def add_to_folder(
-    loaded: LoadedStudy, results: Path, analyses: dict[str, tuple[str, Result]], seconds: float
+    loaded: LoadedStudy,
+    judged: JudgmentSelection,
+    analyses: dict[str, tuple[str, Result]],
+    seconds: float,
 ) -> None:
     """Add titles and results by name to a folder, as one part of it with the name of the first."""
     import pandas as pd
@@ -139,12 +144,11 @@ def add_to_folder(
     from conjury.analysis.pipeline.runner import FittedResults, NamedResult
     from conjury.inference.tables.files import read_table
 
-    from ...printing import draw_figures
-
     fitted = FittedResults(
         [NamedResult(name, title, result, seconds) for name, (title, result) in analyses.items()]
     )
     tables: dict[str, pd.DataFrame] = {}
+    results, formats = judged.results, figure_formats(judged.figures)
     if loaded.truth is not None:
         file = results / "tables" / "recovery.parquet"
         stored_tables = [read_table(file)] if file.is_file() else []
@@ -158,7 +162,7 @@ def add_to_folder(
     if not loaded.files:  # the notes on these judgments are those of the fit
         source["notes"] = []
     added = Addition(next(iter(analyses)), loaded, fitted, tables, source)
-    add_results(ResultsFolder(results), added, draw_figures)
+    add_results(ResultsFolder(results), added, partial(draw_figures, formats=formats))
 
 
 def labels_of(results: Path, dimensions: Sequence[str], codes: Sequence[str]) -> list[str]:

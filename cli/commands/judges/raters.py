@@ -192,7 +192,7 @@ def raters(
         console.print(f"{model.title}: {_size(judgments)}")
         start = time.perf_counter()
         fit = _record_assumptions(model.fit(judgments, **model.arguments), assumptions)
-        add_to_folder(loaded, judged.results, {model.name: (model.title, fit)}, time.perf_counter() - start)
+        add_to_folder(loaded, judged, {model.name: (model.title, fit)}, time.perf_counter() - start)
         record(estimates={model.name: fit.frame}, verdict={model.name: list(fit.verdict)})
         record(further={model.name: {name: fit.extra[name] for name in FURTHER if name in fit.extra}})
         _print(fit)

@@ -67,7 +67,7 @@ def demo(context: typer.Context, template: Name = DEMO, folder: Folder = DEMO_FO
             code = root.main(command, prog_name="conjury", standalone_mode=False)
             if code:
                 raise typer.Exit(code)
-        figures = sorted(path.name for path in Path("results", "figures").glob("*.png"))
+        figures = sorted(path.name for path in Path("results", "figures").glob("*.svg"))
     _print_end(study_template, place, figures)
 
 
