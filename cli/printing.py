@@ -69,12 +69,14 @@ def print_facts(facts: Mapping[str, object]) -> None:
 
 def print_notes(notes: Sequence[str], out: Path) -> None:
     """Print notes, those on exclusions first; the rest is in the manifest."""
+    from conjury.analysis.frames.notes import EXCLUSION, note_of
+
     record(notes=list(notes))
-    ranked_notes = sorted(notes, key=lambda note: "excluded" not in note)
+    ranked_notes = sorted(notes, key=lambda note: not note_of(note).is_of(EXCLUSION))
     for note in ranked_notes[:NOTES]:
         console.print(f"  Note: {note}")
     if len(notes) > NOTES:
-        console.print(f"  {len(notes) - NOTES} more notes in {out / 'manifest.json'}")
+        console.print(f"  {counted(len(notes) - NOTES, 'more note')} in {out / 'manifest.json'}")
 
 
 def print_place(out: Path, before: str) -> None:

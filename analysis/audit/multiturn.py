@@ -21,6 +21,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
 from ..benchmark.data.units import CONDITION, LINE, answers_table, bases, conditions_of, gold_table
+from ..frames.notes import excluding
 from ..numerics.types import Codes, Floats
 from ..results import Result
 from .paper_comparison import JOKES, KIND, compare, published_numbers, refuse_empty
@@ -160,7 +161,7 @@ def _unlabelled(questions: pd.DataFrame, gold: pd.DataFrame, task: str) -> list[
     """Count judged items of a task that are not scored."""
     n = int((~pd.Index(questions["item_id"].unique()).isin(gold["item_id"])).sum())
     has = counted(n, "judged item has no gold label and is", "judged items have no gold label and are")
-    return [f"{task}: {has} excluded."] if n else []
+    return [excluding("{dimension}: {items} excluded.", dimension=task, items=has)] if n else []
 
 
 def _scores_of(

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
-from ..frames.notes import Note
+from ..frames.notes import Note, excluding
 from ..frames.vocabulary import BASELINE
 from ..numerics.intervals import inference
 from ..results import AnalysisStep, Result, analysis
@@ -72,10 +72,13 @@ def length_effects(
     left_out = scored.frame["item_id"].nunique() - subset.frame["item_id"].nunique() - ungrouped
     lacking = Note.of("no text or no {columns}", columns=within) if within else "no text"
     template = "{n:,} items have {lacking} and are excluded."
-    notes: list[str] = [Note.of(template, n=left_out, lacking=lacking)] if left_out else []
+    notes: list[str] = [excluding(template, n=left_out, lacking=lacking)] if left_out else []
     if ungrouped:
         notes.append(
-            f"{ungrouped:,} items are excluded: their texts cannot be divided into two groups by length."
+            excluding(
+                "{n:,} items are excluded: their texts cannot be divided into two groups by length.",
+                n=ungrouped,
+            )
         )
     if within:
         notes.append(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
-from ..frames.notes import Note
+from ..frames.notes import Note, excluding
 from ..frames.passport import coverage_notes, quantities_of_metrics
 from ..numerics.bootstrap import few_clusters, unequal_clusters
 from ..numerics.intervals import inference
@@ -310,12 +310,14 @@ def notes_on_unpaired(
 ) -> list[str]:
     """State what could not be paired; ``left_name`` and ``right_name`` are what the sides are called."""
     names = [name for name in ("judge", "prompt", "task", "left", "right") if name in frame]
-    pairs, notes = frame.drop_duplicates(names), []
+    pairs = frame.drop_duplicates(names)
+    notes: list[str] = []
     for name, words in _COUNTED.items():
         n, where = int(pairs[name].sum()), int((pairs[name] > 0).sum())
         if n:
-            what = words.format(left=left_name, right=right_name)
-            notes.append(f"{n:,} {what} ({where} of {len(pairs)} comparisons).")
+            what = Note.of(words, left=left_name, right=right_name)
+            text = "{n:,} {what} ({where} of {comparisons} comparisons)."
+            notes.append(excluding(text, n=n, what=what, where=where, comparisons=len(pairs)))
     return notes
 
 

@@ -24,7 +24,7 @@ from ..correction.bounds import (
     picked,
     result_of_bounds,
 )
-from ..frames.notes import Note
+from ..frames.notes import Note, excluding
 from ..numerics.metrics.label_metrics import (
     METRIC_NAMES,
     contributions,
@@ -235,7 +235,7 @@ def _answer_counts(scored: Scored, missing: str) -> pd.DataFrame:
 
 
 def _note_on_silence(row: Mapping[Any, Any]) -> str:
-    return Note.of(
+    return excluding(
         "{group}: none of {n:,} labels of '{name}' was given, so its scores cannot be estimated. It was "
         "excluded.",
         group=Note("", judge=row["judge"], prompt=row["prompt"]),

@@ -16,6 +16,7 @@ from conjury.inference.tables.columns import coerce
 from conjury.inference.tables.schema import INSTRUMENT, KEYS, SUM_TOLERANCE
 
 from ..numerics.rating_panel import Entries, RowClusters
+from .notes import excluding
 from .variables import (
     factor_codes,
     listed,
@@ -156,7 +157,10 @@ def with_used_rows(data: pd.DataFrame, named: Collection[str | None] = ()) -> pd
         raise InputError("All rows are excluded by column 'excluded'; correct or drop that column.")
     for note in notes:
         warn_caller(
-            f"{note.removesuffix('.')}. Drop the rows to silence this warning, or the column to use them.",
+            excluding(
+                "{note}. Drop the rows to silence this warning, or the column to use them.",
+                note=note.removesuffix("."),
+            ),
             RespondentsExcluded,
         )
     return rows
@@ -227,9 +231,12 @@ def warn_of_repeats(count: int, *, is_all: bool) -> None:
             "of the pairs that they repeat."
         )
     warn_caller(
-        f"{'One row' if count == 1 else f'{count:,} rows'} of repeated pairs (column 'repeat') excluded: "
-        "repeated answers are not independent of the earlier ones. Give include_repeats(data) to include "
-        "them in the clusters of the earlier pairs, or data[~data['repeat']] to silence this warning.",
+        excluding(
+            "{rows} of repeated pairs (column 'repeat') excluded: repeated answers are not independent of "
+            "the earlier ones. Give include_repeats(data) to include them in the clusters of the earlier "
+            "pairs, or data[~data['repeat']] to silence this warning.",
+            rows="One row" if count == 1 else f"{count:,} rows",
+        ),
         RepeatsExcluded,
     )
 

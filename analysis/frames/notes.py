@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ OF_COLUMNS = {
 }  # fmt: skip
 ABOUT = ("judge", "prompt", "condition")
 PAIRS = ("level", "label")
+EXCLUSION = "exclusion"  # kind of notes on what is excluded
 Label = Callable[[str, str, str], str]  # of what an id is, the id, and the attribute or task of a pair
 
 
@@ -97,6 +98,11 @@ class Note(str):
         """A note that is about no single judge; values by their names in the template."""
         return cls(template, {name: _plain(value) for name, value in values.items()})
 
+    def is_of(self, kind: str) -> bool:
+        """Whether programs select the note by a kind, its own or that of a note in it."""
+        parts = [part for part in self.values.values() if isinstance(part, Note)]
+        return self.kind == kind or any(part.is_of(kind) for part in parts)
+
     def sentence(self, label: Label | None = None) -> str:
         """The sentence with labels for ids, or ids; a note without one is whom it is about."""
         return _fill(self.template, self.values, label) or self.about(label)
@@ -112,6 +118,11 @@ class Note(str):
 def note_of(text: str) -> Note:
     """A sentence as a note, which it may be."""
     return text if isinstance(text, Note) else Note(text)
+
+
+def excluding(template: str, **values: Any) -> Note:
+    """A note on what is excluded, which commands print before all others."""
+    return replace(Note.of(template, **values), kind=EXCLUSION)
 
 
 def join_notes(notes: Iterable[str], gap: str = " ") -> Note:

@@ -12,7 +12,7 @@ from conjury.inference.errors import counted
 
 from ..numerics.rating_panel import effective_clusters
 from ..numerics.types import Codes, Floats
-from .notes import Note
+from .notes import Note, note_of
 
 RULE = 0.93  # coverage that a nominal 95% interval has to reach, within Monte Carlo error
 NOMINAL = 0.05  # one minus the level at which coverage was measured
@@ -132,7 +132,7 @@ def coverage_notes(method: str, queries: Iterable[tuple[str, str, Situation]], a
 
 def is_of_coverage(note: str) -> bool:
     """Whether a note is one of `coverage_notes`."""
-    return isinstance(note, Note) and note.kind == COVERAGE
+    return note_of(note).is_of(COVERAGE)
 
 
 def situation_of(cluster: Codes, counts: Floats | None = None) -> Situation:

@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import KEYS
 
 from .. import conjoint
-from ..frames.notes import Note
+from ..frames.notes import Note, excluding
 from ..frames.passport import is_of_coverage
 from ..results import AnalysisStep, Result, stack
 from .runner import FitOptions, JudgeGroup, arguments_of, name_groups, unused_name
@@ -64,7 +64,8 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], op
             try:
                 result = _bounds(study, analysis, group, rows, options)
             except InputError as error:
-                notes.append(Note.of("{group}: {error} It was excluded.", group=group.who, error=str(error)))
+                text = "{group}: {error} It was excluded."
+                notes.append(excluding(text, group=group.who, error=str(error)))
         names = {"judge": group.judge, "prompt": group.prompt, "variant": group.variant}
         counts.append(names | _count_answers(rows, is_missing))
         if result is None:

@@ -23,7 +23,7 @@ from ..conjoint.verbs.people_diffs import PairCounts, people_diffs
 from ..correction.correction_methods import PredictThenDebias
 from ..correction.sources import AT_MOST_HALF
 from ..frames.cells import is_repeat
-from ..frames.notes import Note, noted_warnings
+from ..frames.notes import EXCLUSION, Note, excluding, noted_warnings
 from ..frames.participation import sample_sizes
 from ..frames.vocabulary import HUMAN
 from ..results import AnalysisStep, Result, stack
@@ -82,7 +82,7 @@ def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions
     silent = [group.who for group in split if group.choices[study.outcome].isna().all()]
     quantity = "probability" if study.outcome == PROBABILITY else "choice"
     without = "{groups}: excluded, since no answer has a {quantity}."
-    notes = [Note.of(without, groups=silent, quantity=quantity)] if silent else []
+    notes = [excluding(without, groups=silent, quantity=quantity)] if silent else []
     if not answered:
         raise InputError(
             f"No judge has an answer in column {study.outcome!r} outside of repeated tasks; "
@@ -150,7 +150,10 @@ class _EachGroup:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes of all groups, with the analysis and the group that they are about."""
-        excluded = [replace(note, template=f"{note.template} It was excluded.") for note in self.refused]
+        excluded = [
+            replace(note, template=f"{note.template} It was excluded.", kind=EXCLUSION)
+            for note in self.refused
+        ]
         of_estimates = [
             group.note(note, self.name) for group, estimates in self.estimated for note in estimates.notes
         ]
@@ -341,7 +344,7 @@ def people_steps(study: Study, split: Sequence[JudgeGroup], options: FitOptions)
     models = [group for group in split if group.kind != "human" and group.variant in people]
     if not models:
         notes = [
-            Note.of(
+            excluding(
                 "{result}: excluded, since choices of both people and models are needed.",
                 result=analysis.name,
             )

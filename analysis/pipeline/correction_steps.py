@@ -24,7 +24,7 @@ from ..benchmark.data.units import conditions_of
 from ..benchmark.parse_status import WRONG
 from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias, names_of
 from ..correction.sources import AT_MOST_HALF
-from ..frames.notes import Note, note_under
+from ..frames.notes import Note, excluding, note_under
 from ..frames.vocabulary import HUMAN
 from ..raters.descriptive import means, prediction_powered
 from ..raters.scales import dimension_names, with_items
@@ -114,7 +114,7 @@ def _find_helpers(judgments: pd.DataFrame, method: Method) -> _Helpers:
             "{judges}: excluded from the correction, since usable answers to items that people answered "
             "and to others are missing."
         )
-        notes.append(Note.of(text, judges=excluded))
+        notes.append(excluding(text, judges=excluded))
     if other_dimensions:
         text = "{dimensions}: not corrected, since people or models gave no usable answer."
         notes.append(Note.of(text, dimensions=other_dimensions))
@@ -295,7 +295,7 @@ def _scores(
         try:
             by_model[name] = against(_labels_of(table[(judge == name).to_numpy(dtype=bool)]))
         except InputError:
-            text = "excluded from the correction of scores, since its answers have no label."
+            text = excluding("excluded from the correction of scores, since its answers have no label.")
             notes.append(note_under({"judge": name}, text))
     results, refused = [], []
     for name in dict.fromkeys(human.frame["judge"].astype(str)):

@@ -19,7 +19,7 @@ from conjury.inference.tables.files import read_table
 from ..conjoint import amce
 from ..conjoint.estimates import Estimates
 from ..correction import label_plan
-from ..frames.notes import noted_warnings
+from ..frames.notes import excluding, noted_warnings
 from ..results import Result
 from .loading import FileSelection, LoadedStudy, read_choices_of, stored_choices
 from .robustness_steps import analysis_of_effects
@@ -175,8 +175,13 @@ def _cost_in_run(paths: Sequence[Path], model: str) -> tuple[float | None, list[
         notes = [f"A pair of the model costs {cost:.4g}, as in the run."]
         if pairs < pair.nunique():
             notes.append(
-                f"{pair.nunique() - pairs:,} of {pair.nunique():,} pairs have an answer of {model} without a "
-                "cost and are excluded from this cost."
+                excluding(
+                    "{n:,} of {of:,} pairs have an answer of {judge} without a cost and are excluded from "
+                    "this cost.",
+                    n=pair.nunique() - pairs,
+                    of=pair.nunique(),
+                    judge=model,
+                )
             )
         return cost, notes
     return None, []

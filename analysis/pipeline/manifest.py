@@ -38,6 +38,8 @@ ROBUSTNESS = {  # table of `conjury diagnose` -> kind of result
     "corrected": "corrected",
     "power": "detectable",
 }
+# Kinds of notes on why some of these are missing: those of errors and power, those of repeats, all of them.
+NO_ERRORS, NO_REPEATS, NO_ROBUSTNESS = "no errors", "no repeats", "no robustness"
 
 
 @dataclass(frozen=True)

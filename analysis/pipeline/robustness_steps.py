@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..frames.passport import is_of_coverage
 from ..numerics.intervals import check_alpha
 from ..results import Result
 from .conjoint_steps import groups
-from .manifest import ROBUSTNESS
+from .manifest import NO_ERRORS, NO_REPEATS, ROBUSTNESS
 from .runner import FittedResults, JudgeGroup, NamedResult, resampled_unit
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def robustness(
             power = detectable_effects(study, analysis, group, errors.frame, alpha, wanted)
         except InputError as error:
             text = "{group}: standard errors and power were not computed. {error}"
-            notes.append(Note.of(text, group=group.who, error=str(error)))
+            notes.append(replace(Note.of(text, group=group.who, error=error.args[0]), kind=NO_ERRORS))
             continue
         tables["errors"].append(_with_group_names(group, errors.frame))
         tables["power"].append(_with_group_names(group, power))
@@ -235,7 +235,7 @@ def _tables_of_repeats(
             features=None if identified else content,
         )
     except InputError as error:
-        return {}, [f"Reliability was not estimated: {error}"]
+        return {}, [Note("Reliability was not estimated: {error}", {"error": error.args[0]}, kind=NO_REPEATS)]
     tables, frames = {"reliability": result.frame, "position": result.position}, []
     coverage = filter(is_of_coverage, result.notes)
     notes: list[str] = [Note.of("Reliability: {note}", note=note) for note in coverage]

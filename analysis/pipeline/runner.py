@@ -55,7 +55,7 @@ class JudgeGroup:
     def note(self, text: str, result: str = "") -> Note:
         """A note about the answers of the group, in a result."""
         note = note_of(text)
-        return Note(note.template, note.values, result, self.judge, self.prompt, self.variant)
+        return replace(note, result=result, judge=self.judge, prompt=self.prompt, condition=self.variant)
 
 
 def name_groups(frame: pd.DataFrame, group: JudgeGroup) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
-from ..frames.notes import Note
+from ..frames.notes import Note, excluding
 from ..frames.stored import fetched, is_stored, open_stored
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
@@ -294,14 +294,19 @@ def _usable(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], pd.DataFrame]:
 
 def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
     """Say what readers should know: what was excluded, raters with one rating, constant raters."""
-    notes = [
-        f"{counted(row['n_rows'], 'judgment')} by {counted(row['n_judges'], 'judge')} not used "
-        f"({row['reason']})."
+    notes: list[str] = [
+        excluding(
+            "{judgments} by {n_judges} not used ({reason}).",
+            judgments=counted(row["n_rows"], "judgment"),
+            n_judges=counted(row["n_judges"], "judge"),
+            reason=row["reason"],
+        )
         for _, row in ratings.exclusions.iterrows()
     ]
     n_excluded = chosen["item_id"].nunique() - len(ratings.items)
     if n_excluded:
-        notes.append(f"{counted(n_excluded, 'item')} without a rating that can be used.")
+        items = counted(n_excluded, "item")
+        notes.append(excluding("{items} without a rating that can be used.", items=items))
     each = ratings.frame.groupby("judge", sort=False)["value"].agg(["size", "nunique"])
     single = each.index[each["size"] == 1]
     if len(single):

@@ -127,6 +127,8 @@ def _check_filters(choices: pd.DataFrame, filters: Sequence[str] | None) -> None
 
 def _robustness(loaded: LoadedStudy, checking: CheckingOptions) -> FittedResults:
     """Standard errors under every choice, reliability and detectable effects, or why there are none."""
+    from conjury.analysis.frames.notes import Note
+    from conjury.analysis.pipeline.manifest import NO_ROBUSTNESS
     from conjury.analysis.pipeline.robustness_steps import robustness
     from conjury.analysis.pipeline.runner import FittedResults
     from conjury.inference.readers.prepare import judge_of
@@ -138,7 +140,8 @@ def _robustness(loaded: LoadedStudy, checking: CheckingOptions) -> FittedResults
         try:
             return robustness(loaded.study, choices, alpha=checking.alpha, seed=checking.seed, progress=step)
         except InputError as error:
-            return FittedResults([], [f"Standard errors, reliability and power were not estimated: {error}"])
+            text = "Standard errors, reliability and power were not estimated: {error}"
+            return FittedResults([], [Note(text, {"error": error.args[0]}, kind=NO_ROBUSTNESS)])
 
 
 def _draw(

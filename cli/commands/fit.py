@@ -276,9 +276,11 @@ def _print_tables(work: PlannedFit, fitted: FittedResults, extra_tables: Tables)
         left_out = f", {absent} of {n_groups} groups EXCLUDED" if absent else ""
         summary_text = ""
         if result and result.kind in ("bounds", *CORRECTIONS):
-            summary_text = f". {of_bounds(result) if result.kind == 'bounds' else summary(result, names)}"
+            summary_text = of_bounds(result) if result.kind == "bounds" else summary(result, names)
         record(rows={name: len(table)}, groups_excluded={name: absent} if absent else {})
-        record(summaries={name: summary_text.removeprefix(". ")} if summary_text else {})
+        record(summaries={name: summary_text} if summary_text else {})
         if result is not None:
             record(estimates={name: result.frame})
-        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{summary_text}")
+        console.print(
+            f"  {name}: {counted(len(table), 'row')}{left_out}{summary_text and f'. {summary_text}'}"
+        )

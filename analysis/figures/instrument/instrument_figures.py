@@ -13,7 +13,7 @@ from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
 from ..labels import level_of
-from .order_figures import facet_in_words, level_in_words
+from .order_figures import facet_in_words, level_in_words, level_label
 
 MOST_PLANS = 12
 QUANTITIES = {
@@ -109,7 +109,7 @@ def flips(result: Drawable, style: FigureStyle) -> Forest:
         f"{facet_in_words(style, record['facet'])}: any"
         if record["first"] == "any"
         else f"{level_in_words(style, record['facet'], record['first'])} or "
-        + level_in_words(style, record["facet"], record["second"]).partition(": ")[2]
+        + level_label(style, record["facet"], record["second"])
         for record in frame.to_dict("records")
     ]
     quantity_names = [name for name in QUANTITIES if (frame["quantity"] == name).any()]

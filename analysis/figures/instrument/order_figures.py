@@ -44,11 +44,15 @@ def facet_in_words(style: FigureStyle, facet: object) -> str:
     return style.labels.get(name, FACET_NAMES.get(name) or style.words.feature(name))
 
 
+def level_label(style: FigureStyle, facet: object, level: object) -> str:
+    """Name of a level of a facet."""
+    text = str(level)
+    return style.names.of("prompts", text) if facet == "prompt_id" else style.words.level(facet, text)
+
+
 def level_in_words(style: FigureStyle, facet: object, level: object) -> str:
     """Name of a level of a facet, with the facet in front."""
-    text = str(level)
-    label = style.names.of("prompts", text) if facet == "prompt_id" else style.words.level(facet, text)
-    return f"{facet_in_words(style, facet)}: {label}"
+    return f"{facet_in_words(style, facet)}: {level_label(style, facet, level)}"
 
 
 @figure("order_effects")

@@ -15,7 +15,7 @@ from scipy.special import stdtr
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...frames.notes import Note
+from ...frames.notes import Note, excluding
 from ...frames.passport import coverage_notes, situation_of_ratings
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN
@@ -141,7 +141,8 @@ def correlations(
     )
     notes += coverage_notes("correlations", quantities, alpha) if draws else []
     if n_excluded:
-        notes.append(f"{n_excluded:,} strata with fewer than {FEWEST} items rated by both are excluded.")
+        text = "{n:,} strata with fewer than {fewest} items rated by both are excluded."
+        notes.append(excluding(text, n=n_excluded, fewest=FEWEST))
     settings = {
         "by": by, "coefficients": kinds, "cluster": cluster, "alpha": alpha, "draws": draws,
         "seed": seed, "family": "all rows of a coefficient",

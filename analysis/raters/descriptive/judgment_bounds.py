@@ -21,7 +21,7 @@ from ...correction.bounds import (
     only_missing,
     result_of_bounds,
 )
-from ...frames.notes import note_under
+from ...frames.notes import Note, excluding, note_under
 from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import SHARE
 from ...results import AnalysisStep, Result, analysis
@@ -233,10 +233,10 @@ def _answer_counts(coded: Sequence[Ratings]) -> pd.DataFrame:
 
 
 def _note_on_silence(row: Mapping[Any, Any]) -> str:
-    about = f" of '{row['dimension']}'" if row["dimension"] else ""
-    text = (
-        f"none of {row['n_asked']:,} judgments{about} was answered, so their mean cannot be estimated. "
-        "It was excluded."
+    text = excluding(
+        "none of {n:,} judgments{about} was answered, so their mean cannot be estimated. It was excluded.",
+        n=row["n_asked"],
+        about=Note.of(" of '{dimension}'", dimension=row["dimension"]) if row["dimension"] else "",
     )
     return note_under({"judge": row["group"]}, text)
 

@@ -17,7 +17,7 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
-from ...frames.notes import Note
+from ...frames.notes import Note, excluding
 from ...frames.vocabulary import HUMAN, ONE_PERSON, TIES
 from ...frames.vocabulary import TIER_QUANTITIES as QUANTITIES
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
@@ -152,7 +152,8 @@ def tier_accuracy(
         )
     lacking = int((place < 0).any(axis=1).sum())
     if lacking:
-        notes.append(f"{lacking:,} of {len(place):,} topics lack a tier and are excluded.")
+        text = "{n:,} of {of:,} topics lack a tier and are excluded."
+        notes.append(excluding(text, n=lacking, of=len(place)))
     keys = ["dimension", "judge", "quantity", "ties"]
     frame = with_categorical_keys(pd.DataFrame(rows), keys)
     holm = frame.groupby("ties", observed=True)["p"].transform(

@@ -13,7 +13,7 @@ from scipy.special import stdtr
 
 from conjury.inference.errors import InputError, not_percent
 
-from ...frames.notes import Note
+from ...frames.notes import Note, excluding
 from ...frames.vocabulary import HUMAN, PASSING
 from ...numerics.bootstrap import drawn_counts
 from ...numerics.intervals import check_alpha, check_draws, draw_limits, vary, varying_limits
@@ -149,7 +149,7 @@ def notes_on_weak_tests(
     out = [name for at, name in enumerate(panel.people) if is_excluded[:, at].any()]
     if out:
         notes.append(
-            Note.of(
+            excluding(
                 "{n} of {total} annotators have fewer than {few} items with some model and are excluded "
                 "there ({judges:6}); others are still compared with them.",
                 n=len(out),
@@ -191,9 +191,10 @@ def notes_on_missing_models(ratings: Ratings) -> list[str]:
 
 def notes_on_repeats(panel: AnnotatorPanel, samples: str) -> list[str]:
     """State what becomes of repeated ratings and of several samples."""
-    notes = []
+    notes: list[str] = []
     if panel.repeats:
-        notes.append(f"{panel.repeats:,} repeated ratings by people are excluded; the first is used.")
+        text = "{n:,} repeated ratings by people are excluded; the first is used."
+        notes.append(excluding(text, n=panel.repeats))
     if panel.answers.shape[1] > 1 and samples == "each":
         notes.append("Models with several samples of an item: each is compared, the comparisons averaged.")
     return notes

@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
+from ...frames.notes import excluding
 from ...frames.passport import by_rarity, coverage_notes, situation_of
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha, level_of_t
@@ -282,19 +283,23 @@ def refuse_no_overlap(data: CodedRows, judge: str, source: str) -> None:
 
 def _notes(data: CodedRows, ties: int) -> list[str]:
     answered, rated = np.isfinite(data.judged[0]), _rated(data)
-    notes = []
+    notes: list[str] = []
     if (~answered).any():
         notes.append(
-            f"{counted(int((~answered).sum()), 'row')} without an answer of the judge: excluded from "
-            "agreement and errors."
+            excluding(
+                "{rows} without an answer of the judge: excluded from agreement and errors.",
+                rows=counted(int((~answered).sum()), "row"),
+            )
         )
     if (answered & ~rated).any():
         notes.append(f"{counted(int((answered & ~rated).sum()), 'judged row')} without a label by people.")
     notes += few_labels(data, answered)
     if ties:
         notes.append(
-            f"{counted(ties, 'row')} on which people are tied: excluded from errors by class, included in "
-            "agreement."
+            excluding(
+                "{rows} on which people are tied: excluded from errors by class, included in agreement.",
+                rows=counted(ties, "row"),
+            )
         )
     clusters = len(np.unique(data.cluster))
     if clusters < data.n:

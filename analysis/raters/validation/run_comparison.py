@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError, not_percent
 from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
+from ...frames.notes import excluding
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import BoundedEstimate, Flags, n_clusters, paired_difference, share
@@ -178,7 +179,8 @@ def _pairs_with_answers(
     is_pair = has_answer.all(axis=0)
     for name, mask in zip(names, has_answer, strict=True):
         if (~mask).any():
-            notes.append(f"{int((~mask).sum()):,} pairs without an answer of {name}: excluded.")
+            text = "{n:,} pairs without an answer of {side}: excluded."
+            notes.append(excluding(text, n=(~mask).sum(), side=name))
     if not is_pair.any():
         raise InputError(f"{names[0]} and {names[1]} have no item that both answered; give other runs.")
     pairs = data.rows(np.asarray(is_pair))

@@ -11,7 +11,7 @@ from ...figures.figure_registry import FigureStyle
 from ...figures.instrument.instrument_figures import CHANGES, COMPARISONS, component_in_words, plan_in_words
 from ...figures.instrument.instrument_figures import QUANTITIES as FLIPPED
 from ...figures.instrument.order_figures import QUANTITIES as FOLLOWED
-from ...figures.instrument.order_figures import facet_in_words, level_in_words
+from ...figures.instrument.order_figures import facet_in_words, level_in_words, level_label
 from ...figures.labels import ColumnNames
 from ...figures.theme import LIGHT
 from ...frames.rounding import percentage
@@ -174,7 +174,7 @@ def flips(result: Result, names: ColumnNames) -> list[GT]:
             "Levels": [
                 "any"
                 if first == "any"
-                else " or ".join(_level(style, facet, name) for name in (first, second))
+                else " or ".join(level_label(style, facet, name) for name in (first, second))
                 for facet, first, second in zip(frame["facet"], frame["first"], frame["second"], strict=True)
             ],
             "Quantity": [FLIPPED[name] for name in frame["quantity"]],
@@ -184,10 +184,6 @@ def flips(result: Result, names: ColumnNames) -> list[GT]:
         }
     )
     return [styled_table(rows, groups="judge", n_left=3)]
-
-
-def _level(style: FigureStyle, facet: str, name: str) -> str:
-    return level_in_words(style, facet, name).partition(": ")[2]
 
 
 def _changes(result: Result, names: ColumnNames) -> str:

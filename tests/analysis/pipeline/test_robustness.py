@@ -9,6 +9,7 @@ from scipy.stats import t as student
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.figures import draw
+from conjury.analysis.pipeline.manifest import NO_ERRORS, NO_REPEATS
 from conjury.analysis.pipeline.robustness_steps import _widest, robustness
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -73,6 +74,7 @@ def test_without_repeated_tasks_and_for_a_judge_of_one_pair_notes_give_the_reaso
     few = pd.concat([choices[choices["judge_kind"] == "human"], models.head(2)])
     found = robustness(study, few[~few["repeat"]], draws=19)
     assert set(found.tables) == {"errors", "power"}
+    assert [note.kind for note in found.notes if note.kind] == [NO_ERRORS, NO_REPEATS]
     assert any(note.startswith("Reliability was not estimated: ") for note in found.notes)
     assert set(found.tables["errors"]["judge"]) == {"human"}
     assert any("gpt4o" in note and "were not computed" in note for note in found.notes)

@@ -13,6 +13,7 @@ from made_up.results import BATTERY, amce_frame, record, write_checked, write_it
 
 from conjury.analysis.figures import alt
 from conjury.analysis.frames.notes import Note, record_notes
+from conjury.analysis.pipeline.manifest import NO_ERRORS, NO_REPEATS, NO_ROBUSTNESS
 from conjury.analysis.report import Report
 from conjury.analysis.report.method_sentences import describe_analysis
 from conjury.analysis.report.table_format import side_by_side, with_gaps
@@ -36,6 +37,34 @@ def test_findings_are_printed_with_the_labels_of_the_report_and_those_of_earlier
     printed = capsys.readouterr().out
     assert "Two ties." not in printed
     assert printed.count("Generic insult is rare for Model X, context two.") == 2
+
+
+@pytest.mark.parametrize(
+    ("exhibit", "kind"),
+    [("reliability", NO_REPEATS), ("standard_errors", NO_ERRORS), ("detectable", NO_ERRORS)],
+)
+def test_what_a_diagnosis_did_not_compute_has_the_reason_of_its_note_in_the_report(
+    exhibit: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_checked(tmp_path / "checked")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    other = "Reliability and standard errors under other choices, and power, are not weighted by {column}."
+    notes = [
+        Note.of(other, column="w"),
+        Note("No pair of {judge} was repeated.", {"judge": "model_x"}, kind=kind),
+    ]
+    for entries, reason in (
+        (notes, "No pair of Model X was repeated."),
+        ([notes[0], Note("Nothing was computed.", kind=NO_ROBUSTNESS)], "Nothing was computed."),
+        (notes[:1], "its notes give the reason"),
+    ):
+        part = {**manifest["parts"]["checked"], "notes": entries}
+        text = json.dumps(record_notes(manifest | {"parts": {"diagnosed": part}}))
+        (folder / "manifest.json").write_text(text, encoding="utf-8")
+        Report(folder, "diagnosed").show(exhibit)
+        printed = capsys.readouterr().out
+        assert reason in printed
+        assert "conjury diagnose" not in printed
 
 
 def test_a_note_about_several_prompts_of_an_analysis_is_listed_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import refuse_two_values
 from conjury.inference.tables.schema import require_columns
 
-from ....frames.notes import note_under
+from ....frames.notes import excluding, note_under
 from ....frames.vocabulary import HUMAN
 from ....numerics.types import Codes, Floats
 from ...ratings import Ratings
@@ -151,7 +151,8 @@ def _first_samples_of_people(
     repeated = about.iloc[order].duplicated(["judge", "item"]).sort_index().to_numpy(dtype=bool)
     dropped = repeated & (about["kind"] == HUMAN).to_numpy(dtype=bool)
     if dropped.any():
-        notes.append(f"{int(dropped.sum()):,} repeated ratings of an item by the same person are excluded.")
+        text = "{n:,} repeated ratings of an item by the same person are excluded."
+        notes.append(excluding(text, n=dropped.sum()))
     return wide[~dropped].reset_index(drop=True), about[~dropped].reset_index(drop=True)
 
 

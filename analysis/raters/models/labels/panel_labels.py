@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ....frames.notes import excluding
 from ....frames.vocabulary import HUMAN
 from ....numerics.types import Codes, Floats
 from ...ratings import Ratings
@@ -92,13 +93,21 @@ def read_labels(
     notes = list(ratings.notes)
     if is_repeat.any():
         notes.append(
-            f"{is_repeat.sum():,} repeated judgments by people are not used, only the first of each."
+            excluding(
+                "{n:,} repeated judgments by people are not used, only the first of each.", n=is_repeat.sum()
+            )
         )
     for name, times in rare.items():
         notes.append(
-            f"Label '{name}' is used in {times:,} of {len(of_rare):,} judgments, fewer than {least:,}: they "
-            "are excluded, since chains do not converge for such a rare class. Keep them with `--min-count "
-            "0` (in Python `min_count=0`)."
+            excluding(
+                "Label '{name}' is used in {times:,} of {n:,} judgments, fewer than {least:,}: they are "
+                "excluded, since chains do not converge for such a rare class. Keep them with `--min-count "
+                "0` (in Python `min_count=0`).",
+                name=name,
+                times=times,
+                n=len(of_rare),
+                least=least,
+            )
         )
     for name, times in zip(chosen, counts, strict=True):
         if times < FEW:

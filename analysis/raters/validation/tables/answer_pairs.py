@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import other_order
 
+from ....frames.notes import excluding
 from ..coding import keys_of
 from .mismatched_labels import REMEDY, notes_on_other_answers
 
@@ -103,13 +104,14 @@ def _match_rows(
             f"{names[0]} and {names[1]} have no item of column '{id}' in common; name the column that both "
             "share."
         )
-    notes = []
+    notes: list[str] = []
     for name, n_unmatched in (
         (names[0], int((at < 0).sum())),
         (names[1], len(second) - int((at >= 0).sum())),
     ):
         if n_unmatched:
-            notes.append(f"{counted(n_unmatched, 'row')} of {name} without a match: excluded.")
+            rows = counted(n_unmatched, "row")
+            notes.append(excluding("{rows} of {side} without a match: excluded.", rows=rows, side=name))
     return first[at >= 0], second.iloc[at[at >= 0]], notes
 
 

@@ -14,7 +14,7 @@ from conjury.inference.study.load import list_studies
 from ....figures.conjoint.error_choices_figure import ratio_ranges
 from ....figures.labels import LevelLabels, display_order
 from ....figures.note_labels import note_text
-from ....pipeline.manifest import notes_of
+from ....pipeline.manifest import NO_ERRORS, NO_REPEATS, NO_ROBUSTNESS, notes_of, runs_of
 from ....results import Result
 from ...method_sentences import code, plain
 from ...report_data import ReportData
@@ -59,13 +59,13 @@ explains the choices. The observed value uses standard errors that treat the uni
 explain much. Both are in {{figure}}, with the size of each estimate."""
 
 
-def _absent(report: ReportData, what: str = "") -> str:
-    """Which command computes what is missing, or why it did not."""
-    diagnosed = report.manifest.get("diagnosed")
+def _absent(report: ReportData, kind: str) -> str:
+    """Which command computes what is missing, or why it did not; notes of a kind say so."""
+    diagnosed = runs_of(report.manifest).get("diagnosed")
     if not diagnosed:
         run = code(f"conjury diagnose {report.study_argument} --results FOLDER")
         return f"To compute this, run {run} with the folder of these results."
-    notes = [note for note in notes_of(diagnosed) if what.lower() in note.lower()]
+    notes = [note for note in notes_of(diagnosed) if note.is_of(kind) or note.is_of(NO_ROBUSTNESS)]
     return (
         plain(note_text(notes[0], report.labels))
         if notes
@@ -90,7 +90,7 @@ def _by_judge(
     ]
 
 
-@exhibit("reliability", absent=partial(_absent, what="Reliability"))
+@exhibit("reliability", absent=partial(_absent, kind=NO_REPEATS))
 def reliability(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Agreement of repeated answers and the position bias of swapped pairs."""
     agreement, position = report.named(result.frame), report.named(report.table("position"))
@@ -144,7 +144,7 @@ def corrected(result: Result, record: RecordedResult, report: ReportData) -> Exh
     return Exhibit(lead, _by_judge("amce", frame, what, legend, {"group": "source"}))
 
 
-@exhibit("standard_errors", absent=partial(_absent, what="Errors"))
+@exhibit("standard_errors", absent=partial(_absent, kind=NO_ERRORS))
 def standard_errors(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Effects under each assumption about what is random."""
     frame, labels = report.named(result.frame), LevelLabels(report.labels)
@@ -167,7 +167,7 @@ def standard_errors(result: Result, record: RecordedResult, report: ReportData) 
     )
 
 
-@exhibit("detectable", absent=partial(_absent, what="Power"))
+@exhibit("detectable", absent=partial(_absent, kind=NO_ERRORS))
 def detectable(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The smallest detectable effects."""
     frame, first = report.named(result.frame), result.frame.iloc[0]

@@ -48,7 +48,8 @@ def _core_items(facts: Facts) -> list[Item]:
     run = RUN if models and {judge.id for judge in models} <= facts.answered_in_run else ""
     answered = [judge for judge in facts.models if judge.id in facts.answered_in_results]
     source = RESULTS if answered else run
-    n = counted(len(answered or facts.models_asked), "model")
+    n_models = len(answered or facts.models_asked)
+    n = counted(n_models, "model")
     versions = [_version(facts, judge) for judge in facts.models_asked]
     access = [_access(facts, judge) for judge in models]
     settings = [f"{judge.label}: {_settings(facts, judge)}." for judge in models]
@@ -66,7 +67,7 @@ def _core_items(facts: Facts) -> list[Item]:
             "A.1",
             "What language models were used for",
             [f"{n} answered as judges: {study.question}"],
-            [f"{n} {'is' if n.startswith('1 ') else 'are'} to answer as judges: {study.question}"],
+            [f"{n} {'is' if n_models == 1 else 'are'} to answer as judges: {study.question}"],
             "other uses, such as writing stimuli, code or text",
         ),
         _automation(facts, run),
