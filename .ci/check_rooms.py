@@ -66,7 +66,10 @@ WINGS = {
         "cli.commands.diagnose",
     ),
     "analysis.conjoint.engines.bayes": (),
-    "analysis.instrument": ("analysis.pipeline.wings.instrument_steps",),
+    "analysis.instrument": (
+        "analysis.pipeline.wings.instrument_steps",
+        "cli.commands.judges.compare_pairs",
+    ),
     "analysis.raters.models": ("cli.commands.judges.raters",),
     "analysis.report.paper": (
         "cli.commands.papers.checklist",

@@ -253,22 +253,27 @@ def _slope(
     scored: _DecisionRegression, y: Floats, controls: Floats, mask: np.ndarray, alpha: float
 ) -> dict[str, Any]:
     """Slope of y on the attribute with controls, clustered; NaN where the attribute follows from them."""
-    y, x, controls = y[mask], scored.x[mask], controls[mask]
+    cluster = scored.cluster[mask]
+    slope, influence = slope_of(y[mask], scored.x[mask], controls[mask], float(scored.x @ scored.x))
+    if not np.isfinite(slope):
+        none = dict.fromkeys(("estimate", "std_error", "p", "lower", "upper"), np.nan)
+        return none | {"n": int(mask.sum()), "n_clusters": cluster.nunique()}
+    return estimate_with_limits(slope, influence, cluster, alpha, parameters=controls.shape[1] + 1)
+
+
+def slope_of(y: Floats, x: Floats, controls: Floats, scale: float = 0.0) -> tuple[float, Floats]:
+    """Slope of y on x with controls, and the influence of n rows on it, averaged; NaN where x follows."""
     if controls.shape[1]:
         coefficients = np.linalg.lstsq(controls, np.column_stack([x, y]), rcond=None)[0]
         x, y = (np.column_stack([x, y]) - controls @ coefficients).T
     spread = float(x @ x)
-    cluster = scored.cluster[mask]
-    if spread <= 1e-12 * max(1.0, float(scored.x @ scored.x)):
-        none = dict.fromkeys(("estimate", "std_error", "p", "lower", "upper"), np.nan)
-        return none | {"n": int(mask.sum()), "n_clusters": cluster.nunique()}
+    if spread <= 1e-12 * max(1.0, scale):
+        return np.nan, np.full(len(x), np.nan)
     slope = float(x @ y) / spread
     # Residuals are as those of a fit without their row, which few rows and many controls shrink.
     free = 1 - x**2 / spread - _leverage(controls)
     residual = np.divide(y - slope * x, free, out=np.zeros_like(y), where=free > _DETERMINED)
-    return estimate_with_limits(
-        slope, len(x) * x * residual / spread, cluster, alpha, parameters=controls.shape[1] + 1
-    )
+    return slope, np.asarray(len(x) * x * residual / spread)
 
 
 def _leverage(controls: Floats) -> Floats:

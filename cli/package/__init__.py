@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from conjury.analysis.conjoint import mm as mm
     from conjury.analysis.conjoint import mm_diffs as mm_diffs
     from conjury.analysis.conjoint import power as power
+    from conjury.analysis.instrument.pairs import compare_pairs as compare_pairs
     from conjury.analysis.raters import agreement as agreement
     from conjury.analysis.raters import alt_test as alt_test
     from conjury.analysis.raters.systems import compare_systems as compare_systems
@@ -32,6 +33,7 @@ MODULES = {
     "analysis.benchmark": ("score",),
     "analysis.checks": ("check_collected", "diagnose"),
     "analysis.conjoint": ("amce", "amce_diffs", "cj", "cj_freqs", "mm", "mm_diffs", "power"),
+    "analysis.instrument.pairs": ("compare_pairs",),
     "analysis.raters": ("agreement", "alt_test"),
     "analysis.raters.systems": ("compare_systems",),
     "analysis.raters.validation": ("compare_runs", "judge"),

@@ -114,7 +114,13 @@ def share(values: Floats, cluster: Codes, alpha: float) -> BoundedEstimate:
         lower, upper = _limits(1 - estimate, 1.0, float(clusters), np.inf, alpha)
         error = float(np.sqrt(estimate * (1 - estimate) / clusters)) if 0 < estimate < 1 else np.nan
         return BoundedEstimate(estimate, error, lower, upper, n, clusters, 1 - estimate, 1.0, float(clusters))
-    result = bounded(estimate, values - estimate, cluster)
+    return share_of_influence(estimate, values - estimate, cluster, alpha)
+
+
+def share_of_influence(estimate: float, influence: Floats, cluster: Codes, alpha: float) -> BoundedEstimate:
+    """Bound a share by Wilson's interval at its effective trials, from the influence of n rows, averaged."""
+    result = bounded(estimate, influence, cluster)
+    clusters = result.clusters
     if clusters < 2:
         return result
     spread = estimate * (1 - estimate)

@@ -58,6 +58,7 @@ class ValidationMeasure:
     most: float = math.inf
     in_sentences: str = ""  # where it is not the label
     in_figures: str = ""  # the same
+    digits: int = 2
 
     @property
     def is_share(self) -> bool:
@@ -93,6 +94,22 @@ MEASURES = {
         ValidationMeasure("winning_rate", "share of people beaten", *SHARE),
         ValidationMeasure("advantage_probability", "as close to others as a person", *SHARE),
         ValidationMeasure("smallest_epsilon", "smallest epsilon that passes", *COEFFICIENT),
+        ValidationMeasure("win_rate", "win rate", *SHARE),
+        ValidationMeasure("judge_win_rate", "win rate by the judge", *SHARE),
+        ValidationMeasure("people_win_rate", "win rate by people, labelled pairs", *SHARE),
+        ValidationMeasure("length_adjusted_win_rate", "win rate at people's taste for length", *SHARE),
+        ValidationMeasure("tie_rate", "ties", *SHARE),
+        ValidationMeasure("first_share", "choices of the first position", *SHARE),
+        ValidationMeasure("order_flips", "choices that change with the order", *SHARE),
+        ValidationMeasure("order_changes", "verdicts that change with the order, ties included", *SHARE),
+        ValidationMeasure("net_first", "always first minus always second", *COEFFICIENT),
+        ValidationMeasure("length_slope", "judge, per log unit of length", digits=3),
+        ValidationMeasure("people_length_slope", "people, per log unit of length", digits=3),
+        ValidationMeasure("length_beyond_people", "judge minus people, per log unit of length", digits=3),
+        ValidationMeasure("rank", "rank", 1.0, digits=0),
+        ValidationMeasure("strength", "strength, log odds"),
+        ValidationMeasure("order_effect", "effect of being shown first, log odds"),
+        ValidationMeasure("tie_parameter", "log of Davidson's nu"),
         ValidationMeasure("judge_mean", "judge's mean"),
         ValidationMeasure("people_mean", "people's mean"),
         ValidationMeasure("judge_only_mean", "mean by the judge"),

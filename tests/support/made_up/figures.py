@@ -25,6 +25,7 @@ from conjury.analysis.conjoint import (
     substitution,
 )
 from conjury.analysis.correction import label_plan
+from conjury.analysis.instrument.pairs import compare_pairs
 from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.analysis.results import Result
 from made_up import label_results as benchmark
@@ -623,11 +624,36 @@ def _systems() -> Result:
     return compare_systems(pd.concat(parts), "judge", "ann", id="prompt")
 
 
+def _paired() -> Result:
+    """Verdicts on pairs of systems, of which one has a long name, in both orders."""
+    random = np.random.default_rng(8)
+    names = ["base", "tuned", "a system that was tuned on the verdicts of forty people", "small"]
+    rows = []
+    for prompt in range(150):
+        first, second = random.choice(4, 2, replace=False)
+        for a, b in ((first, second), (second, first)):
+            wins = random.random() < 1 / (1 + np.exp(0.5 * (a - b) - 0.3))
+            rows.append((prompt, names[a], names[b], names[a] if wins else names[b]))
+    table = pd.DataFrame(rows, columns=["prompt_id", "model_a", "model_b", "winner"])
+    return compare_pairs(table)
+
+
+def _two_systems() -> Result:
+    """Verdicts on pairs of two systems in both orders, with people's verdicts on some."""
+    random = np.random.default_rng(9)
+    verdicts = random.choice(["a", "b", "tie"], (3, 200), p=[0.5, 0.4, 0.1])
+    human = np.where(np.arange(200) % 2 == 0, verdicts[2], None)
+    table = {"prompt_id": range(200), "ab": verdicts[0], "ba": np.where(np.arange(200) % 3, *verdicts[:2])}
+    return compare_pairs(pd.DataFrame(table | {"human": human}))
+
+
 VALIDATION: dict[str, Made] = {
     "judging": _judging,
     "judging, confusion": (_judging, {"part": "confusion"}),
     "run_comparison": _runs,
     "system_comparison": _systems,
+    "pair_comparison": _paired,
+    "pair_comparison, of two": _two_systems,
 }
 OF_ALL_CHECKS: dict[str, Made] = {"check": _general, "battery": _battery}
 TRIALS: dict[str, Made] = {

@@ -17,6 +17,7 @@ details > summary { cursor: pointer; font-weight: 600; margin: 1rem 0 0.5rem; }
 """
 CAPTIONS = {
     "judging": "Estimates with their intervals.",
+    "pair_comparison": "Win rates, ranks and effects of position and length with their intervals.",
     "run_comparison": "Differences between the runs with their intervals.",
     "system_comparison": "Differences between systems with their intervals.",
 }

@@ -25,11 +25,16 @@ from ..validation_rows import (
     CORRECTED,
     DIFFERENCES,
     ERRORS,
+    LENGTH,
     LEVELS,
     PEOPLE,
+    POSITION,
+    RANKS,
     RATES,
     REPLACEMENT,
     SUBGROUPS,
+    SYSTEM_PAIRS,
+    WINS,
 )
 from ..verdicts.judge_sentences import interval, number
 from ..verdicts.notable_rows import Row
@@ -38,6 +43,11 @@ FORMAT = 1  # of the record
 HEADINGS = {
     DIFFERENCES: "Differences between systems",
     LEVELS: "Systems",
+    WINS: "Win rates",
+    RANKS: "Ranking",
+    SYSTEM_PAIRS: "Differences of strengths",
+    POSITION: "Position",
+    LENGTH: "Length",
     CHANGES: "Changes",
     AGREEMENT: "Agreement with people",
     PEOPLE: "People among themselves",

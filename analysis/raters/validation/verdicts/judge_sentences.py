@@ -24,8 +24,9 @@ def in_words(measure: str) -> str:
 
 
 def number(value: float, measure: str) -> str:
-    """A value as it is printed: shares in percent, everything else with two decimals."""
-    return true_minus(f"{value:.1%}" if measure_of(measure).is_share else f"{value:.2f}")
+    """A value as it is printed: shares in percent, everything else mostly with two decimals."""
+    record = measure_of(measure)
+    return true_minus(f"{value:.1%}" if record.is_share else f"{value:.{record.digits}f}")
 
 
 def points(value: float) -> str:

@@ -1,0 +1,165 @@
+"""What a comparison of pairs found, in sentences with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import counted, listed
+
+from ...figures.labels import level_of, p_text, true_minus
+from ...raters.validation.validation_rows import RANKS, row_of
+from ...raters.validation.verdicts.judge_sentences import interval, number, points
+from ...raters.validation.verdicts.notable_rows import Row
+from .paired_models import HALVES, MODELLED
+from .verdict_reading import HALF
+
+TIES_IN_WORDS = {HALVES: "ties as half a win", "out": "ties excluded", MODELLED: "ties modelled"}
+MOST = 5  # systems that a sentence names
+
+
+def verdict_of_pairs(frame: pd.DataFrame, settings: Mapping[str, Any]) -> list[str]:
+    """Sentences on the winner or the ranking, the judge next to people, position and length."""
+    parts = (
+        _winner(frame, settings),
+        _by_judge(frame, settings),
+        _ranking(frame, settings),
+        _position(frame, settings),
+        _length(frame, settings),
+    )
+    return [sentence for part in parts for sentence in part]
+
+
+def _winner(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    row = row_of(frame, "win_rate")
+    if row is None:
+        return
+    first, second = settings["systems"]
+    limits = interval(row, "win_rate")
+    how = [TIES_IN_WORDS[settings["ties"]]]
+    if settings["averaged"]:
+        how.append("averaged over both orders")
+    if settings["corrected"]:
+        how.append(f"corrected by people's verdicts on {counted(settings['n_people'], 'pair')}")
+    text = (
+        f"{first} wins {number(row['estimate'], 'win_rate')} of {counted(settings['n_pairs'], 'pair')} "
+        f"against {second}"
+    )
+    if not limits:
+        yield f"No reliable winner: {text}, without an interval ({', '.join(how)})."
+        return
+    text += f" ({level_of(settings)} interval {limits}; {', '.join(how)})"
+    if row["lower"] > HALF:
+        yield f"{first} is better than {second}: {text}."
+    elif row["upper"] < HALF:
+        yield f"{second} is better than {first}: {text}."
+    else:
+        yield f"No reliable winner: {text}; the interval includes 50%."
+
+
+def _by_judge(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    """The judge alone, where people move its win rate, and the rate at people's taste for length."""
+    row, people = row_of(frame, "judge_win_rate"), row_of(frame, "people_win_rate")
+    first = settings["systems"][0]
+    if row is not None and np.isfinite(row["lower"]):
+        rate = f"{number(row['estimate'], 'win_rate')} ({interval(row, 'win_rate')})"
+        text = f"By the judge alone {first} wins {rate}"
+        if people is not None and np.isfinite(people["lower"]):
+            text += (
+                f", by people alone, on their {counted(int(people['n']), 'pair')}, "
+                f"{number(people['estimate'], 'win_rate')} ({interval(people, 'win_rate')})"
+            )
+        yield f"{text}."
+    adjusted = row_of(frame, "length_adjusted_win_rate")
+    if adjusted is not None and np.isfinite(adjusted["lower"]):
+        yield (
+            f"With no more taste for length than people have, the judge would let {first} win "
+            f"{number(adjusted['estimate'], 'win_rate')} ({interval(adjusted, 'win_rate')})."
+        )
+
+
+def _ranking(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    ranks = frame[(frame["part"] == RANKS) & (frame["measure"] == "rank")]
+    if ranks.empty:
+        return
+    names = ranks["class"].astype(str).tolist()
+    letters = dict(zip(settings["systems"], settings["groups"], strict=True))
+    tied = [name for name in names[1:] if set(letters[name]) & set(letters[names[0]])]
+    basis = (
+        f", corrected by people's verdicts on {counted(settings['n_people'], 'pair')}"
+        if settings.get("ranking_corrected")
+        else ""
+    )
+    where = f"of {len(names):,} systems in {counted(settings['n_pairs'], 'pair')}{basis}"
+    rate = row_of(frame, f"win_rate[{names[0]}]")
+    against = (
+        f" and wins {number(rate['estimate'], 'win_rate')} ({interval(rate, 'win_rate')}) against the others"
+        if rate is not None and np.isfinite(rate["lower"])
+        else ""
+    )
+    if tied:
+        yield (
+            f"No reliable winner {where}: {names[0]} is first{against}, and cannot be told apart from "
+            f"{listed(tied, MOST)}."
+        )
+    else:
+        yield f"{names[0]} is the best {where}{against}."
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        for letter in letters[name].replace("(", " (").split() if "(" in letters[name] else letters[name]:
+            groups.setdefault(letter, []).append(name)
+    several = [group for group in groups.values() if len(group) > 1]
+    if several and len(names) > 2:
+        lists = "; ".join(listed(group, MOST) for group in several[:MOST])
+        yield f"Systems that cannot be told apart, after Holm's adjustment: {lists}."
+    elif len(names) > 2:
+        yield "All systems differ from each other, after Holm's adjustment."
+
+
+def _position(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    share, flips, net = (row_of(frame, name) for name in ("first_share", "order_flips", "net_first"))
+    if share is not None and np.isfinite(share["lower"]):
+        clear = not share["lower"] <= HALF <= share["upper"]
+        side = "first" if share["estimate"] > HALF else "second"
+        finding = f"The judge prefers the {side} position" if clear else "No clear preference for a position"
+        yield (
+            f"{finding}: it chooses the first answer in {number(share['estimate'], 'first_share')} of its "
+            f"choices ({interval(share, 'first_share')})."
+        )
+    if flips is not None and net is not None:
+        limits = f" ({interval(flips, 'order_flips')})" if interval(flips, "order_flips") else ""
+        text = (
+            f"Of {counted(int(flips['n']), 'pair')} decided in both orders, "
+            f"{number(flips['estimate'], 'order_flips')} change with the order{limits}"
+        )
+        if np.isfinite(net["lower"]):
+            low, high = (true_minus(f"{100 * net[name]:.1f}") for name in ("lower", "upper"))
+            size = true_minus(f"{100 * net['estimate']:+.1f}")
+            text += f"; always first minus always second is {size} points ({low} to {high})"
+        yield f"{text}."
+
+
+def _length(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    beyond, alone = row_of(frame, "length_beyond_people"), row_of(frame, "length_slope")
+    row = beyond if beyond is not None else alone
+    if row is None or not np.isfinite(row["lower"]):
+        return
+    clear = row["p"] < settings["alpha"]
+    doubled = float(np.log(2)) * float(row["estimate"])
+    more = "more" if doubled > 0 else "less"
+    than = " than people do" if beyond is not None else ""
+    text = f"{points(doubled)} {more} often{than}"
+    per = f"{true_minus(f'{row.estimate:+.3f}')} per log unit, {_limits(row)}, p {p_text(float(row['p']))}"
+    if clear:
+        yield f"The judge chooses an answer of twice the length {text} ({per})."
+    else:
+        yield f"No clear preference for length{' beyond that of people' if than else ''} ({per})."
+    if beyond is None:
+        yield "Without people's verdicts on the same pairs it is unknown how much of it is their taste, too."
+
+
+def _limits(row: Row) -> str:
+    return true_minus(f"{row['lower']:.3f} to {row['upper']:.3f}")

@@ -1,0 +1,333 @@
+"""Which system wins, by a judge's verdicts on pairs of answers and by some verdicts of people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Unpack
+
+import numpy as np
+from scipy.special import stdtr
+
+from conjury.inference.errors import InputError, counted
+from conjury.inference.tables.reading import read
+from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+
+from ...correction.item_corrections import (
+    EstimateVariances,
+    InfluenceEstimates,
+    clustered_numbers,
+    interval_table,
+)
+from ...numerics.bootstrap import unequal_clusters
+from ...numerics.intervals import check_alpha
+from ...numerics.intervals.bounded import BoundedEstimate, n_clusters, share
+from ...raters.validation.coding import names_of
+from ...raters.validation.judging import Validation
+from ...raters.validation.validation_rows import RANKS, SYSTEM_PAIRS, WINS, TestRows
+from .pair_biases import add_lengths, add_positions
+from .pair_columns import PairColumns, find_columns
+from .pair_sentences import verdict_of_pairs
+from .paired_models import HALVES, TIES
+from .system_ranking import SystemRanking, rank_systems
+from .verdict_reading import HALF, PairedVerdicts, kinds_of_verdict, read_verdicts
+from .win_rates import (
+    FEWEST,
+    SplitVerdicts,
+    bounded_rate,
+    corrected,
+    p_of_half,
+    rate_at_peoples_length,
+    win_rate,
+)
+
+TWO = 2
+
+
+def compare_pairs(
+    table: Any,
+    judge: str | Sequence[str] = (),
+    human: str | Sequence[str] = (),
+    *,
+    systems_in: tuple[str, str] | None = None,
+    systems: str | Sequence[str] = (),
+    lengths: tuple[str, str] | None = None,
+    swapped: str | None = None,
+    verdicts: str | None = None,
+    rater: str | None = None,
+    people: str | Sequence[str] = (),
+    labels: Any = None,
+    ties: str = HALVES,
+    rank: bool | None = None,
+    alpha: float = 0.05,
+    seed: int = 1,
+    source: str = "table",
+    **rules: Unpack[RuleArguments],
+) -> Validation:
+    """Estimate which system wins in pairs that a judge compared, corrected by people's verdicts on some.
+
+    Parameters
+    ----------
+    table : path, DataFrame or TableReading
+        One row per pair, or per pair and order.
+    judge : str or sequence of str
+        Column of the judge's verdict, or the two with the answer of column a shown first and second; by
+        default columns such as ``winner``, or ``ab`` and ``ba``. A verdict is the name of a system, "a", "b",
+        "model_a", "first" and so on, or a tie.
+    human : str or sequence of str
+        Columns of people's verdicts; by default one called ``human`` and the like.
+    systems_in : (str, str), optional
+        Columns with the names of the systems; by default ``model_a, model_b`` and the like. The first is
+        shown first. Without any, there are two systems, "a" and "b".
+    systems : str or sequence of str
+        The systems that are compared; of two, the win rate is that of the first.
+    lengths : (str, str), optional
+        Columns of the lengths of both answers, or of their texts.
+    swapped : str, optional
+        Column of truth values: whether the answer of the second system was shown first.
+    verdicts : {"answers", "positions"}, optional
+        What "a" and "b" are: the answers of the columns, or those shown first and second.
+    rater : str, optional
+        Column that names who gave the verdict of a row.
+    people : str or sequence of str
+        Values of ``rater`` that are people.
+    labels : path, DataFrame or TableReading, optional
+        A second table, of people's verdicts; pairs are matched by ``id`` and both systems.
+    ties : {"half", "out", "modelled"}
+        Whether a tie is half a win, excluded, or a third outcome of Davidson's model.
+    rank : bool, optional
+        Whether systems are ranked; by default where there are more than two.
+    alpha : float
+        One minus the confidence level.
+    seed : int
+        Of the folds of the correction.
+    source : str
+        What errors call a DataFrame.
+    **rules
+        How the table is read, as in `conjury.judge`. ``id`` is the column of prompts, by which everything is
+        clustered.
+
+    Returns
+    -------
+    Validation
+        Kind "pair_comparison". ``frame`` has the columns of `conjury.judge`. ``win_rate`` is corrected by
+        people where there are enough, else that of the judge, whose own is ``judge_win_rate``; ``first_share,
+        order_flips, net_first`` are about positions, ``length_beyond_people`` is about length. A ranking has
+        ``strength, win_rate`` (against the mean of the other systems) and ``rank`` by system, and
+        ``strength_difference`` by pair of systems.
+
+    Raises
+    ------
+    InputError
+        For columns and verdicts that cannot be read, and for systems that have no common ranking: that no
+        comparisons connect, or that never lose or never win.
+
+    Notes
+    -----
+    The win rate of two systems is the mean of those in both orders. Strengths are those of Bradley and Terry,
+    with an effect of the order; ties are half a win each, excluded, or modelled after Davidson. Standard
+    errors are clustered by prompt, with Student's t. Ranks have simultaneous limits, from Holm's procedure
+    over all ordered pairs of systems.
+
+    References
+    ----------
+    Bradley, R. A., Terry, M. E. (1952). Rank analysis of incomplete block designs: I. The method of paired
+    comparisons. Biometrika 39(3/4), 324-345. doi:10.2307/2334029
+
+    Davidson, R. R. (1970). On extending the Bradley-Terry model to accommodate ties in paired comparison
+    experiments. JASA 65(329), 317-328. doi:10.1080/01621459.1970.10481082
+
+    Mogstad, M., Romano, J. P., Shaikh, A. M., Wilhelm, D. (2024). Inference for ranks with applications to
+    mobility across neighbourhoods and academic achievement across countries. Review of Economic Studies
+    91(1), 476-518. doi:10.1093/restud/rdad006
+
+    Piepho, H.-P. (2004). An algorithm for a letter-based representation of all-pairwise comparisons. Journal
+    of Computational and Graphical Statistics 13(2), 456-466. doi:10.1198/1061860043515
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"prompt_id": range(40), "ab": ["a", "a", "b", "a"] * 10,
+    ...                       "ba": ["a", "b", "b", "a"] * 10})
+    >>> result = compare_pairs(pairs, ("ab", "ba"))
+    >>> result.frame.set_index("name").loc[["win_rate", "order_flips"], "estimate"].tolist()
+    [0.625, 0.25]
+    """
+    check_alpha(alpha)
+    if ties not in TIES:
+        raise InputError(f"ties is '{ties}'; give {', '.join(TIES[:-1])} or {TIES[-1]}.")
+    reading = read(table, rules_of(rules), source)
+    names = PairColumns(
+        names_of(judge), systems_in, () if labels is not None else names_of(human), lengths, swapped,
+        reading.rules.id, None, rater, names_of(people),
+    )  # fmt: skip
+    columns = find_columns(reading.frame, names, reading.source, reading.rules.strict)
+    if labels is not None:
+        columns = replace(columns, human=())
+        second = read(labels, replace(reading.rules, where={}, exclude={}), "labels")
+        of_people = PairColumns(names_of(human), systems_in, id=columns.id)
+        label_columns = find_columns(
+            second.frame, of_people, second.source, reading.rules.strict, of_people=True
+        )
+        if columns.id is None or label_columns.id is None:
+            raise InputError(
+                f"{second.source}: pairs are matched by their prompts; name their column with --id."
+            )
+    data, notes = read_verdicts(
+        reading, columns, meaning=kinds_of_verdict(verdicts), systems=names_of(systems),
+        labels=(second, label_columns) if labels is not None else None,
+    )  # fmt: skip
+    if not np.isfinite(data.points).any():
+        raise InputError(
+            f"{reading.source}: no verdict in {' or '.join(columns.verdict)}; name another column."
+        )
+    rank = len(data.systems) > TWO if rank is None else rank
+    rows, settings = TestRows(alpha), _settings(data, columns, ties, alpha, seed)
+    missing = int((~np.isfinite(data.points)).sum())
+    notes += [f"{counted(missing, 'verdict')} missing: excluded."] if missing else []
+    p_adjusted: Mapping[str, float] = {}
+    if len(data.systems) == TWO:
+        notes += _add_win_rates(rows, data, ties, seed, settings)
+    if rank:
+        ranking, more = rank_systems(data, ties, alpha, seed)
+        notes += more
+        p_adjusted = _add_ranking(rows, data, ranking)
+        settings |= {"groups": list(ranking.groups), "ranked": True, "ranking_corrected": ranking.corrected}
+    elif len(data.systems) > TWO:
+        notes.append(
+            "There are more than two systems, and no ranking was asked for; position and length alone."
+        )
+    rows.add(WINS, "tie_rate", _tie_rate(data, alpha))
+    notes += add_positions(rows, data)
+    add_lengths(rows, data)
+    answered = data.rows(np.isfinite(data.points))
+    if n_clusters(answered.cluster) < len(answered.points):
+        notes += unequal_clusters(answered.cluster)
+    frame = rows.frame()
+    for name, p in p_adjusted.items():
+        frame.loc[frame["name"] == name, "p_adjusted"] = p
+    settings["verdict"] = verdict_of_pairs(frame, settings)
+    return Validation(frame, "pair_comparison", tuple(dict.fromkeys(notes)), settings, {})
+
+
+def _settings(
+    data: PairedVerdicts, columns: PairColumns, ties: str, alpha: float, seed: int
+) -> dict[str, Any]:
+    judged = np.isfinite(data.points)
+    return {
+        "judge": list(columns.verdict), "human": list(columns.human or columns.people), "id": columns.id,
+        "systems_in": list(columns.systems or ()), "lengths": list(columns.lengths or ()),
+        "systems": list(data.systems), "ties": ties, "alpha": alpha, "seed": seed,
+        "n_verdicts": int(judged.sum()), "n_pairs": len(np.unique(data.pair[judged])),
+        "n_people": len(np.unique(data.pair[judged & np.isfinite(data.people)])),
+        "clusters": n_clusters(data.cluster[judged]), "averaged": bool(
+            (data.order[judged] > 0).any() and (data.order[judged] < 0).any()
+        ), "ranked": False, "corrected": False,
+    }  # fmt: skip
+
+
+def _add_win_rates(
+    rows: TestRows, data: PairedVerdicts, ties: str, seed: int, settings: dict[str, Any]
+) -> list[str]:
+    """Add the win rate of the first of two systems: the best estimate, the judge's, people's, and others."""
+    alpha, notes = rows.alpha, list[str]()
+    rate = win_rate(data, ties)
+    of_judge = bounded_rate(rate, data, alpha)
+    split = SplitVerdicts.of(data)
+    best, by_people = of_judge, None
+    if n_clusters(split.labelled.cluster) > 1:
+        labelled = split.labelled.by_people
+        by_people = bounded_rate(win_rate(labelled, ties), labelled, alpha)
+    if by_people is not None and len(split.unlabelled.points) == 0:
+        best = by_people
+        notes.append("People compared every pair, so the win rate is theirs.")
+    elif split.corrects:
+        estimates = split.estimates(lambda verdicts: win_rate(verdicts, ties))
+        result, more = corrected(estimates, "coefficient", seed)
+        notes += more
+        if np.isfinite(result.corrected.estimate[0]):
+            n = len(np.unique(data.pair[np.isfinite(data.points)]))
+            best = _of_numbers(result.corrected, 0, alpha, n, n_clusters(data.cluster), share=True)
+            settings["corrected"] = True
+    elif by_people is not None:
+        notes.append(
+            f"People's verdicts are on {counted(n_clusters(split.labelled.cluster), 'prompt')}, and a "
+            f"correction needs {FEWEST} with and {FEWEST} without; the win rate is that of the judge alone."
+        )
+    rows.add(WINS, "win_rate", best, p=_p(best))
+    if best is not of_judge:
+        rows.add(WINS, "judge_win_rate", of_judge, p=p_of_half(of_judge))
+    if by_people is not None and best is not by_people:
+        rows.add(WINS, "people_win_rate", by_people, p=p_of_half(by_people))
+    adjusted = rate_at_peoples_length(rate, data, alpha)
+    if adjusted is not None:
+        rows.add(WINS, "length_adjusted_win_rate", adjusted, p=p_of_half(adjusted))
+    return notes
+
+
+def _p(rate: BoundedEstimate) -> float:
+    return rate.p if np.isfinite(rate.p) else p_of_half(rate)
+
+
+def _of_numbers(
+    numbers: EstimateVariances, at: int, alpha: float, n: int, clusters: int, *, share: bool = False
+) -> BoundedEstimate:
+    """One of several estimates as a record; a share is tested against one half."""
+    single_row = EstimateVariances(
+        *(values[at : at + 1] for values in (numbers.estimate, numbers.variance, numbers.df))
+    )
+    table = interval_table(single_row, alpha, (0.0, 1.0) if share else (-np.inf, np.inf), share=share)
+    row = table.iloc[0]
+    error, df = float(row["std_error"]), float(row["df"])
+    away = abs(float(row["estimate"]) - (HALF if share else 0.0))
+    p = float(2 * stdtr(df, -away / error)) if error > 0 else np.nan
+    return BoundedEstimate(
+        float(row["estimate"]), error, float(row["lower"]), float(row["upper"]), n, clusters, df=df, p=p
+    )
+
+
+def _add_ranking(rows: TestRows, data: PairedVerdicts, ranking: SystemRanking) -> dict[str, float]:
+    """Add ranks, win rates, strengths and differences; adjusted p values by name."""
+    judged = np.isfinite(data.points)
+    n_of = [int((judged & ((data.low == at) | (data.high == at))).sum()) for at in range(len(data.systems))]
+    adjusted: dict[str, float] = {}
+    for at in np.argsort(ranking.rank).tolist():
+        name = data.systems[at]
+        limits = float(ranking.lowest[at]), float(ranking.highest[at])
+        rank = BoundedEstimate(float(ranking.rank[at]), np.nan, *limits, n_of[at], ranking.clusters)
+        rows.add(RANKS, "rank", rank, label=name)
+    for measure, numbers, is_share in (
+        ("win_rate", ranking.win_rate, True),
+        ("strength", ranking.strength, False),
+    ):
+        if is_share and len(data.systems) == TWO:
+            continue
+        for at in np.argsort(ranking.rank).tolist():
+            bound = _of_numbers(numbers, at, rows.alpha, n_of[at], ranking.clusters, share=is_share)
+            rows.add(RANKS, measure, bound, label=data.systems[at], p=bound.p)
+    fit = ranking.fit
+    for measure, value, column in (("order_effect", fit.order, -2), ("tie_parameter", fit.ties, -1)):
+        if np.isfinite(value):
+            single = InfluenceEstimates(np.array([value]), fit.influence[:, [column]], judged)
+            of_judge = clustered_numbers(single, data.cluster)
+            rows.add(
+                RANKS, measure, _of_numbers(of_judge, 0, rows.alpha, int(judged.sum()), ranking.clusters)
+            )
+    for at, (i, j) in enumerate(combinations(range(len(data.systems)), 2)):
+        first, second, sign = (i, j, 1.0) if ranking.rank[i] < ranking.rank[j] else (j, i, -1.0)
+        numbers = replace(ranking.difference, estimate=sign * ranking.difference.estimate)
+        n = int((judged & (data.low == i) & (data.high == j)).sum())
+        label = f"{data.systems[first]} against {data.systems[second]}"
+        rows.add(
+            SYSTEM_PAIRS,
+            "strength_difference",
+            _of_numbers(numbers, at, rows.alpha, n, ranking.clusters),
+            label=label,
+        )
+        adjusted[str(rows.rows[-1]["name"])] = float(ranking.p_adjusted[at])
+    return adjusted
+
+
+def _tie_rate(data: PairedVerdicts, alpha: float) -> BoundedEstimate:
+    judged = np.isfinite(data.points)
+    return share((data.points[judged] == HALF).astype(float), data.cluster[judged], alpha)

@@ -1,0 +1,141 @@
+"""Win rates from verdicts on pairs: averaged over orders, at people's taste for length, and corrected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, stdtr
+
+from ...correction.correction_methods import PredictThenDebias
+from ...correction.item_corrections import (
+    CorrectedEstimates,
+    EstimateRows,
+    InfluenceEstimates,
+    answers_differ,
+    correct,
+)
+from ...numerics.intervals import SAME
+from ...numerics.intervals.bounded import BoundedEstimate, n_clusters, share, share_of_influence
+from ...numerics.rating_panel import RowClusters
+from ...numerics.types import Floats
+from ..quality import slope_of
+from .paired_models import HALVES, MODELLED, fit_strengths
+from .verdict_reading import HALF, PairedVerdicts
+
+FEWEST = 4  # prompts with people's verdicts from which they correct
+
+
+def win_rate(verdicts: PairedVerdicts, ties: str) -> InfluenceEstimates:
+    """Share of points of the first of two systems, as the mean of both orders where both are known."""
+    points = verdicts.points
+    if ties == MODELLED and (points == HALF).any():
+        fit = fit_strengths(verdicts, ties)
+        rate = float(expit(fit.strength[0] - fit.strength[1]))
+        influence = rate * (1 - rate) * (fit.influence[:, 0] - fit.influence[:, 1])
+        return InfluenceEstimates(np.array([rate]), influence[:, None], np.isfinite(points))
+    if ties != HALVES:
+        points = np.where(points == HALF, np.nan, points)
+    return _mean_of_orders(points, verdicts.order)
+
+
+def _mean_of_orders(values: Floats, order: Floats) -> InfluenceEstimates:
+    """Mean of values, (n,), or the mean of the means of both orders where the order of each is known."""
+    part = np.isfinite(values)
+    groups = [part & (order > 0), part & (order < 0)]
+    if not (groups[0].any() and groups[1].any() and (order != 0)[part].all()):
+        groups = [part]
+    influence, estimate = np.zeros(len(values)), 0.0
+    for mask in groups:
+        mean = float(values[mask].mean()) if mask.any() else np.nan
+        influence[mask] = (values[mask] - mean) / (mask.sum() * len(groups))
+        estimate += mean / len(groups)
+    return InfluenceEstimates(np.array([estimate]), influence[:, None], part)
+
+
+def bounded_rate(rate: InfluenceEstimates, verdicts: PairedVerdicts, alpha: float) -> BoundedEstimate:
+    """A rate with its limits; of independent wins and losses Wilson's interval."""
+    points, cluster = verdicts.points[rate.used], verdicts.cluster[rate.used]
+    estimate = float(rate.estimate[0])
+    if len(points) and n_clusters(cluster) == len(points) and abs(points.mean() - estimate) < SAME:
+        return share(points, cluster, alpha)
+    averaged = rate.influence[rate.used, 0] * len(points)
+    return share_of_influence(estimate, averaged, cluster, alpha)
+
+
+def rate_at_peoples_length(
+    rate: InfluenceEstimates, verdicts: PairedVerdicts, alpha: float
+) -> BoundedEstimate | None:
+    """The rate without what the judge gives length beyond people's taste; None without lengths or people."""
+    sign = np.where(verdicts.order < 0, -1.0, 1.0)
+    with np.errstate(invalid="ignore"):
+        gap = np.log(verdicts.lengths[0]) - np.log(verdicts.lengths[1])
+    decided = np.isfinite(verdicts.points) & (verdicts.points != HALF)
+    rows = decided & np.isfinite(gap) & np.isfinite(verdicts.people)
+    if rows.sum() < FEWEST or np.ptp((sign * gap)[rows]) == 0:
+        return None
+    beyond = (sign * (verdicts.points - verdicts.people))[rows]
+    slope, of_slope = slope_of(beyond, (sign * gap)[rows], np.ones((int(rows.sum()), 1)))
+    mean = _mean_of_orders(np.where(rate.used, gap, np.nan), verdicts.order)
+    influence = rate.influence[:, 0] - slope * mean.influence[:, 0]
+    influence[rows] -= mean.estimate[0] * of_slope / rows.sum()
+    part = rate.used | rows
+    estimate = float(np.clip(rate.estimate[0] - slope * mean.estimate[0], 0.0, 1.0))
+    return share_of_influence(estimate, influence[part] * part.sum(), verdicts.cluster[part], alpha)
+
+
+def p_of_half(rate: BoundedEstimate) -> float:
+    """Two-sided p of a win rate of one half, which is below alpha where the interval excludes it."""
+    if not np.isfinite(rate.trials) or not rate.trials > 0:
+        return np.nan
+    return float(2 * stdtr(rate.df, -abs(rate.estimate - HALF) / np.sqrt(0.25 / rate.trials)))
+
+
+def labelled_rows(verdicts: PairedVerdicts) -> np.ndarray:
+    """Flags of rows of pairs on which people decided and the judge, too."""
+    judged = pd.Series(np.isfinite(verdicts.points)).groupby(verdicts.pair).transform("any").to_numpy()
+    return np.asarray(np.isfinite(verdicts.people) & judged)
+
+
+@dataclass(frozen=True)
+class SplitVerdicts:
+    """Verdicts on pairs with people's labels, above those without."""
+
+    labelled: PairedVerdicts
+    unlabelled: PairedVerdicts
+
+    @classmethod
+    def of(cls, verdicts: PairedVerdicts) -> SplitVerdicts:
+        """Split the verdicts."""
+        flags = labelled_rows(verdicts)
+        return cls(verdicts.rows(flags), verdicts.rows(~flags & np.isfinite(verdicts.points)))
+
+    @property
+    def corrects(self) -> bool:
+        """Whether people correct the judge: on enough prompts, and with pairs that only the judge has."""
+        return n_clusters(self.labelled.cluster) >= FEWEST and n_clusters(self.unlabelled.cluster) >= FEWEST
+
+    def estimates(self, of: Any) -> EstimateRows:
+        """What a function of verdicts estimates from people, and from the judge on both kinds of pairs."""
+        cluster = np.concatenate([self.labelled.cluster, self.unlabelled.cluster])
+        return EstimateRows(
+            of(self.labelled.by_people),
+            [of(self.labelled)],
+            [of(self.unlabelled)],
+            {"prompt": RowClusters.numbered(cluster)},
+        )
+
+
+def corrected(rows: EstimateRows, tuning: Any, seed: int) -> tuple[CorrectedEstimates, list[str]]:
+    """Estimates corrected by people, and a note where labelled pairs are hardly a random sample."""
+    result = correct(rows, PredictThenDebias(tuning=tuning, seed=seed))
+    notes = []
+    if answers_differ(rows):
+        notes.append(
+            "The judge's verdicts differ between pairs with and without people's verdicts by more than "
+            "chance, so that those are hardly a random sample of all pairs, and corrected numbers may be "
+            "biased."
+        )
+    return result, notes

@@ -1,0 +1,220 @@
+"""Pairs from files of any shape: win rates, position, length, corrections, and what is asked about."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from conjury import compare_pairs
+from conjury.analysis.instrument import order_effects, preferences_beyond_quality
+from conjury.inference.errors import InputError
+
+PAIRED = Path(__file__).parents[3] / "fixtures" / "paired"
+NUMBERS = ["estimate", "lower", "upper"]
+
+
+def _numbers(result: object, *names: str) -> np.ndarray:
+    return result.frame.set_index("name").loc[list(names), NUMBERS].to_numpy(dtype=float)  # type: ignore[attr-defined]
+
+
+def _pairs(n: int = 300, seed: int = 3) -> pd.DataFrame:
+    """Both orders, people, lengths; longer is truly better, the judge prefers the first and the longer."""
+    random = np.random.default_rng(seed)
+    lengths = random.lognormal(5.5, 0.5, (2, n)).round()
+    gap = np.log(lengths[0] / lengths[1])
+    quality = random.normal(0, 1, n) + 0.5 * gap
+
+    def choice(eta: np.ndarray) -> np.ndarray:
+        latent = eta + random.logistic(size=n)
+        return np.select([latent > 0.35, latent < -0.35], ["a", "b"], "tie")
+
+    return pd.DataFrame(
+        {
+            "pair_id": [f"p{row}" for row in range(n)], "len_a": lengths[0], "len_b": lengths[1],
+            "human": choice(1.5 * quality), "ab": choice(1.5 * quality + 0.9 * gap + 0.5),
+            "ba": choice(1.5 * quality + 0.9 * gap - 0.5),
+        }
+    )  # fmt: skip
+
+
+PAIRS = _pairs()
+
+
+def _long(pairs: pd.DataFrame, first: str = "gpt", second: str = "llama") -> pd.DataFrame:
+    """The same with a row per order, in which the answer in column a is shown first."""
+    name = {"a": first, "b": second, "tie": "tie"}
+    rows = []
+    for row in pairs.itertuples():
+        sides = [(first, row.len_a), (second, row.len_b)]
+        for verdict, (one, two) in ((row.ab, sides), (row.ba, sides[::-1])):
+            cells = (row.pair_id, name[row.human], one[0], two[0], name[verdict], one[1], two[1])
+            rows.append(cells)
+    columns = ["question_id", "human", "model_a", "model_b", "winner", "length_a", "length_b"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+MEASURES = (
+    "win_rate", "judge_win_rate", "length_adjusted_win_rate", "tie_rate", "first_share", "order_flips",
+    "order_changes", "net_first", "length_beyond_people",
+)  # fmt: skip
+
+
+def test_position_and_length_are_those_of_the_functions_of_the_instrument() -> None:
+    rows = []
+    for row in PAIRS.itertuples():
+        for order, verdict in (("a first", row.ab), ("b first", row.ba)):
+            for side, length in (("a", row.len_a), ("b", row.len_b)):
+                rows.append(
+                    {
+                        "judge_id": "m", "judge_kind": "model", "pair_id": row.pair_id, "option_order": order,
+                        "position": "A" if side == order[0] else "B", "profile_id": row.pair_id + side,
+                        "chosen": np.nan if verdict == "tie" else float(verdict == side), "length": length,
+                        "human": 0.5 if row.human == "tie" else float(row.human == side),
+                    }
+                )  # fmt: skip
+    choices = pd.DataFrame(rows)
+    positions = order_effects(choices).frame.query("facet == 'all'").set_index("quantity")
+    length = preferences_beyond_quality(choices, "length", "human", log=True).frame.set_index("comparison")
+    result = compare_pairs(PAIRS)
+    expected = [positions.loc["first_share", NUMBERS], positions.loc["net_first", NUMBERS]]
+    assert_allclose(_numbers(result, "first_share", "net_first"), np.array(expected, dtype=float), rtol=1e-12)
+    same = positions.loc["same_profile", ["estimate", "upper", "lower"]].to_numpy(dtype=float)
+    assert_allclose(_numbers(result, "order_flips")[0], 1 - same, rtol=1e-12)
+    assert_allclose(
+        _numbers(result, "length_slope", "people_length_slope", "length_beyond_people"),
+        length.loc[["unadjusted", "people", "beyond people"], NUMBERS].to_numpy(dtype=float), rtol=1e-12,
+    )  # fmt: skip
+
+
+def test_win_rates_by_hand() -> None:
+    points = PAIRS[["ab", "ba"]].replace({"a": 1.0, "b": 0.0, "tie": 0.5}).astype(float)
+    frame = compare_pairs(PAIRS.drop(columns="human")).frame.set_index("name")
+    mean = points.mean(axis=1)
+    assert_allclose(frame.loc["win_rate", "estimate"], mean.mean())
+    centred = ((points - points.mean()) / 2).sum(axis=1)
+    assert_allclose(frame.loc["win_rate", "std_error"], centred.std() / np.sqrt(len(points)))
+    out = compare_pairs(PAIRS.drop(columns="human"), ties="out").frame.set_index("name")
+    decided = points.where(points != 0.5)
+    assert_allclose(out.loc["win_rate", "estimate"], decided.mean().mean())
+    half = compare_pairs(PAIRS.drop(columns=["human", "ba"]), "ab").frame.set_index("name")
+    assert_allclose(half.loc["win_rate", "estimate"], points["ab"].mean())
+
+
+@pytest.mark.parametrize("shape", ["long", "swapped", "positions", "g1", "labels", "rater", "one-hot"])
+def test_all_shapes_of_one_file_give_the_same_numbers(shape: str, tmp_path: Path) -> None:
+    few = PAIRS.assign(human=PAIRS["human"].where(np.arange(len(PAIRS)) % 3 == 0))
+    expected = _numbers(compare_pairs(few), *MEASURES)
+    long = _long(few.fillna({"human": "tie"})).assign(
+        human=lambda table: table["human"].where(np.repeat(few["human"].notna(), 2).to_numpy())
+    )
+    people = few.dropna(subset="human")
+    options: dict[str, object] = {}
+    if shape == "long":
+        table: object = long
+    elif shape == "swapped":
+        table = tmp_path / "judge.jsonl"
+        lines = [
+            {
+                "item_id": row.pair_id, "choice": choice, "swapped": swapped, "a_len": row.len_a,
+                "b_len": row.len_b, "human": row.human if isinstance(row.human, str) else None,
+            }
+            for row in few.itertuples() for swapped, choice in ((False, row.ab), (True, row.ba))
+        ]  # fmt: skip
+        Path(str(table)).write_text("\n".join(json.dumps(line) for line in lines))
+    elif shape == "positions":
+        turned = {"a": "second", "b": "first", "tie": "tie"}
+        table = few.assign(ab=few["ab"].replace({"a": "first", "b": "second"}), ba=few["ba"].map(turned))
+    elif shape == "g1":
+        words = {"a": "model_1", "b": "model_2", "tie": "tie"}
+        table = few.assign(model_1="gpt", model_2="llama", g1_winner=few["ab"].map(words),
+                           g2_winner=few["ba"].map(words)).drop(columns=["ab", "ba"])  # fmt: skip
+        table["human"] = few["human"].map(words)
+    elif shape == "labels":
+        table = long.drop(columns="human")
+        label_rows = _long(people)[1::2]
+        options = {"labels": label_rows[["question_id", "model_a", "model_b", "human"]]}
+    elif shape == "rater":
+        of_people = _long(people)[1::2].assign(winner=lambda rows: rows["human"], judge="ann")
+        table = pd.concat([long.assign(judge="gpt-4"), of_people]).drop(columns="human")
+        options = {"rater": "judge", "people": "ann"}
+    else:
+        table = long.assign(
+            winner_model_a=(long["winner"] == long["model_a"]).astype(int),
+            winner_model_b=(long["winner"] == long["model_b"]).astype(int),
+            winner_tie=(long["winner"] == "tie").astype(int),
+        ).drop(columns="winner")
+    assert_allclose(_numbers(compare_pairs(table, **options), *MEASURES), expected, rtol=1e-9)
+
+
+def test_people_correct_a_judge_and_the_sentence_says_so() -> None:
+    few = PAIRS.assign(human=PAIRS["human"].where(np.arange(len(PAIRS)) % 3 == 0))
+    result = compare_pairs(few)
+    frame = result.frame.set_index("name")
+    assert {"win_rate", "judge_win_rate", "people_win_rate"} <= set(frame.index)
+    assert "corrected by people's verdicts on 100 pairs" in result.verdict[0]
+    assert frame.loc["win_rate", "std_error"] < frame.loc["people_win_rate", "std_error"]
+
+
+def test_no_reliable_winner_and_a_clear_one() -> None:
+    assert compare_pairs(PAIRS).verdict[0].startswith("No reliable winner: a wins ")
+    good = pd.DataFrame({"prompt_id": range(60), "ab": ["a"] * 50 + ["b"] * 10, "ba": ["a"] * 52 + ["b"] * 8})
+    assert compare_pairs(good).verdict[0].startswith("a is better than b: a wins 85.0% of 60 pairs")
+    named = _long(good.assign(pair_id=good["prompt_id"], len_a=1, len_b=1, human="a"))
+    result = compare_pairs(named.drop(columns="human"), systems=["llama"])
+    assert result.verdict[0].startswith("gpt is better than llama: llama wins 15.0%")
+
+
+def test_rows_of_one_prompt_are_a_cluster() -> None:
+    once = PAIRS.drop(columns="human").rename(columns={"pair_id": "question_id"})
+    thrice = pd.concat([once.assign(turn=turn) for turn in range(3)])
+    assert_allclose(
+        _numbers(compare_pairs(thrice), "win_rate"), _numbers(compare_pairs(once), "win_rate"), rtol=1e-9
+    )
+
+
+def test_a_position_that_never_varies_is_not_called_a_preference() -> None:
+    one = _long(PAIRS)[::2].drop(columns="human")
+    result = compare_pairs(one)
+    assert "first_share" not in set(result.frame["name"])
+    assert any("cannot be told from one for the first position" in note for note in result.notes)
+
+
+LETTERS = PAIRS.assign(ba=PAIRS["ba"].map({"a": "b", "b": "a", "tie": "tie"}))
+ASKED = {
+    "unknown verdict": (PAIRS.assign(ab=PAIRS["ab"].replace("tie", "huh")), {}, "has 'huh', which is"),
+    "missing or label": (PAIRS.assign(ab=PAIRS["ab"].replace("tie", "error")), {}, "--missing 'error'"),
+    "positions as letters": (LETTERS, {}, "say which with --verdicts answers or --verdicts positions"),
+    "no verdict": (PAIRS.drop(columns=["ab", "ba"]), {}, "name it with --judge COLUMN"),
+    "absent column": (PAIRS, {"judge": ("ab", "bb")}, "there is no column 'bb'"),
+    "two roles": (PAIRS, {"judge": ("ab", "ba"), "human": "ab"}, "named by --judge and by --human"),
+    "no length": (PAIRS.assign(len_a=0), {}, "has the length 0, which has no logarithm"),
+    "no system": (_long(PAIRS).replace({"model_b": {"gpt": None}}), {}, "row 2 has no system in"),
+    "no prompt": (PAIRS.assign(pair_id=["p", None] * 150), {"id": "pair_id"}, "row 2 has no 'pair_id'"),
+    "several raters": (_long(PAIRS).assign(judge=["x", "y"] * 300), {}, "--where judge=x"),
+    "rater alone": (_long(PAIRS), {"rater": "winner"}, "--rater and --people belong together"),
+    "no such system": (_long(PAIRS), {"systems": "claude"}, "there is no system 'claude'"),
+    "ties": (PAIRS, {"ties": "halves"}, "give half, out or modelled"),
+    "verdicts": (PAIRS, {"verdicts": "letters"}, "give answers or positions"),
+    "swapped": (_long(PAIRS).assign(swapped="perhaps"), {}, "is true or false"),
+    "labels of others": (
+        _long(PAIRS), {"labels": _long(PAIRS).assign(question_id="other")}, "was compared by the judge",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_may_be_wrong_is_asked_about(name: str) -> None:
+    table, options, sentence = ASKED[name]
+    with pytest.raises(InputError) as error:
+        compare_pairs(table, **options)
+    assert sentence in str(error.value)
+
+
+def test_positions_stated_are_positions() -> None:
+    result = compare_pairs(LETTERS, verdicts="positions")
+    assert_allclose(_numbers(result, *MEASURES), _numbers(compare_pairs(PAIRS), *MEASURES))
