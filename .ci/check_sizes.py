@@ -21,9 +21,9 @@ CEILINGS = {
     "analysis/checks": 91,
     "analysis/conjoint": 173,
     "analysis/correction": 32,
-    "analysis/figures": 113,
+    "analysis/figures": 114,
     "analysis/frames": 21,
-    "analysis/instrument": 22,
+    "analysis/instrument": 38,
     "analysis/numerics": 41,
     "analysis/pipeline": 42,
     "analysis/raters": 195,
@@ -45,9 +45,9 @@ CEILINGS = {
     "inference/study": 32,
     "inference/tables": 50,
     "inference/vignettes": 44,
-    "tests": 882,
+    "tests": 888,
 }
-MODULES = 523
+MODULES = 525
 
 
 def lines_of(root: Path) -> Counter[str]:

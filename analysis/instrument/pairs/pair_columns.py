@@ -44,8 +44,8 @@ class PairColumns:
     swapped: str | None = None
     id: str | None = None
     round: str | None = None
-    rater: str | None = None
-    people: Names = ()  # values of `rater` that are people
+    judge_names: str | None = None
+    people: Names = ()  # values of `judge_names` that are people
     guesses: Names = ()  # in words
 
     @property
@@ -65,7 +65,12 @@ def find_columns(
     guesses: list[str] = []
 
     def pick(candidates: Iterable[Sequence[str]], what: str) -> Names:
-        role_columns = {*columns.named, *(columns.systems or ()), *(columns.lengths or ()), columns.rater}
+        role_columns = {
+            *columns.named,
+            *(columns.systems or ()),
+            *(columns.lengths or ()),
+            columns.judge_names,
+        }
         for names in candidates:
             places = tuple(by_name[name] for name in names if name in by_name)
             if len(places) == len(names) and not role_columns & set(places):
@@ -112,7 +117,7 @@ def refuse_absent(frame: pd.DataFrame, columns: PairColumns, source: str) -> Non
     options = {
         "--judge": columns.verdict, "--systems-in": columns.systems or (), "--human": columns.human,
         "--lengths": columns.lengths or (), "--swapped": (columns.swapped,), "--id": (columns.id,),
-        "--rater": (columns.rater,),
+        "--judge-names": (columns.judge_names,),
     }  # fmt: skip
     named = [(name, option) for option, names in options.items() for name in names if name is not None]
     require_named(frame, dict(named), source)
@@ -125,8 +130,10 @@ def refuse_absent(frame: pd.DataFrame, columns: PairColumns, source: str) -> Non
         option_of[name] = option
     if len(columns.verdict) not in (0, 1, 2):
         raise InputError("--judge names more than two columns; give one, or those of both orders.")
-    if bool(columns.people) != bool(columns.rater):
-        raise InputError("--rater and --people belong together; give both, as --rater judge --people human.")
+    if bool(columns.people) != bool(columns.judge_names):
+        raise InputError(
+            "--judge-names and --people belong together; give both, as --judge-names judge --people human."
+        )
 
 
 def _two(names: Names) -> tuple[str, str] | None:
@@ -137,7 +144,7 @@ def _refuse_several_raters(
     frame: pd.DataFrame, columns: PairColumns, by_name: dict[str, str], source: str
 ) -> None:
     """Refuse verdicts of several judges, which may be people among them, in one column."""
-    if columns.rater is not None:
+    if columns.judge_names is not None:
         return
     role_columns = {*columns.named, *(columns.systems or ()), columns.id}
     for name in (by_name[name] for name in RATER if name in by_name):
@@ -145,5 +152,6 @@ def _refuse_several_raters(
         if name not in role_columns and len(values) > 1:
             raise InputError(
                 f"{source}: column '{name}' names {len(values):,} judges ({listed(values, 4)}); take one "
-                f"with --where {name}={values[0]}, or say which are people with --rater {name} --people NAME."
+                f"with --where {name}={values[0]}, or say which "
+                f"are people with --judge-names {name} --people NAME."
             )

@@ -55,7 +55,7 @@ def compare_pairs(
     lengths: tuple[str, str] | None = None,
     swapped: str | None = None,
     verdicts: str | None = None,
-    rater: str | None = None,
+    judge_names: str | None = None,
     people: str | Sequence[str] = (),
     labels: Any = None,
     ties: str = HALVES,
@@ -88,10 +88,10 @@ def compare_pairs(
         Column of truth values: whether the answer of the second system was shown first.
     verdicts : {"answers", "positions"}, optional
         What "a" and "b" are: the answers of the columns, or those shown first and second.
-    rater : str, optional
+    judge_names : str, optional
         Column that names who gave the verdict of a row.
     people : str or sequence of str
-        Values of ``rater`` that are people.
+        Values of ``judge_names`` that are people.
     labels : path, DataFrame or TableReading, optional
         A second table, of people's verdicts; pairs are matched by ``id`` and both systems.
     ties : {"half", "out", "modelled"}
@@ -159,7 +159,7 @@ def compare_pairs(
     reading = read(table, rules_of(rules), source)
     names = PairColumns(
         names_of(judge), systems_in, () if labels is not None else names_of(human), lengths, swapped,
-        reading.rules.id, None, rater, names_of(people),
+        reading.rules.id, None, judge_names, names_of(people),
     )  # fmt: skip
     columns = find_columns(reading.frame, names, reading.source, reading.rules.strict)
     if labels is not None:

@@ -122,14 +122,14 @@ def _rows_of(
     lengths = length_cells(frame, columns.lengths, source, notes)
     table["length_a"], table["length_b"] = lengths
     table["by_person"] = False
-    if columns.rater is not None:
-        raters = as_text(frame[columns.rater]).str.strip().str.casefold()
+    if columns.judge_names is not None:
+        raters = as_text(frame[columns.judge_names]).str.strip().str.casefold()
         values = [name.strip().casefold() for name in columns.people]
         for name in values:
             if not (raters == name).any():
                 raise InputError(
-                    f"{source}: no row has '{name}' in column '{columns.rater}', which --people names; it "
-                    f"contains {listed(as_text(frame[columns.rater]).dropna().unique())}."
+                    f"{source}: no row has '{name}' in column '{columns.judge_names}', which --people "
+                    f"names; it contains {listed(as_text(frame[columns.judge_names]).dropna().unique())}."
                 )
         table["by_person"] = raters.isin(values).to_numpy(dtype=bool)
     answers = _answers(frame, columns, reading.rules, source)

@@ -37,9 +37,10 @@ class PairRoles:
     swapped: Annotated[
         str | None, typer.Option(help="Column of true and false: the second answer was shown first.")
     ] = None
-    rater: Annotated[str | None, typer.Option(help="Column that says whose verdict a row has.")] = None
+    judge_names: Annotated[str | None, typer.Option(help="Column that says whose verdict a row has.")] = None
     people: Annotated[
-        list[str] | None, typer.Option("--people", help="Values of --rater that are people, NAME[,NAME...].")
+        list[str] | None,
+        typer.Option("--people", help="Values of --judge-names that are people, NAME[,NAME...]."),
     ] = None
     labels: Annotated[
         Path | None, typer.Option(help="A second file with people's verdicts, matched by --id and systems.")
@@ -95,7 +96,7 @@ def compare_pairs(
         lengths=_two("--lengths", roles.lengths),
         swapped=roles.swapped,
         verdicts=request.verdicts,
-        rater=roles.rater,
+        judge_names=roles.judge_names,
         people=split_names(roles.people),
         labels=roles.labels,
         ties=request.ties,

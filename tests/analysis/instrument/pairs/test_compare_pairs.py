@@ -141,7 +141,7 @@ def test_all_shapes_of_one_file_give_the_same_numbers(shape: str, tmp_path: Path
     elif shape == "rater":
         of_people = _long(people)[1::2].assign(winner=lambda rows: rows["human"], judge="ann")
         table = pd.concat([long.assign(judge="gpt-4"), of_people]).drop(columns="human")
-        options = {"rater": "judge", "people": "ann"}
+        options = {"judge_names": "judge", "people": "ann"}
     else:
         table = long.assign(
             winner_model_a=(long["winner"] == long["model_a"]).astype(int),
@@ -196,7 +196,7 @@ ASKED = {
     "no system": (_long(PAIRS).replace({"model_b": {"gpt": None}}), {}, "row 2 has no system in"),
     "no prompt": (PAIRS.assign(pair_id=["p", None] * 150), {"id": "pair_id"}, "row 2 has no 'pair_id'"),
     "several raters": (_long(PAIRS).assign(judge=["x", "y"] * 300), {}, "--where judge=x"),
-    "rater alone": (_long(PAIRS), {"rater": "winner"}, "--rater and --people belong together"),
+    "rater alone": (_long(PAIRS), {"judge_names": "winner"}, "--judge-names and --people belong together"),
     "no such system": (_long(PAIRS), {"systems": "claude"}, "there is no system 'claude'"),
     "ties": (PAIRS, {"ties": "halves"}, "give half, out or modelled"),
     "verdicts": (PAIRS, {"verdicts": "letters"}, "give answers or positions"),
