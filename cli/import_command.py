@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError
-from conjury.inference.readers.formats import CHOICES, JOINED, PROGRAMS, Format, find_format, readers_of
+from conjury.inference.readers.programs.formats import (
+    ANSWERS,
+    CHOICES,
+    JOINED,
+    PROGRAMS,
+    Format,
+    find_format,
+    readers_of,
+)
 
 from .automation import record
 from .import_options import CompletionOptions, ExportOptions
@@ -23,6 +31,9 @@ if TYPE_CHECKING:
 
     from conjury.inference.humans import Imported, Layout, Rules
     from conjury.inference.tables.reading import ReadingRules
+    from conjury.inference.tables.reading.containers import FileContent
+
+    Source = Path | FileContent
 
 QUALTRICS, ANY_TABLE, RESPONSE_ID = "qualtrics", "csv", "ResponseId"
 KINDS = ("excel", "spss", "stata", "parquet", "arrow", "json", "jsonl")  # files that are read as any table
@@ -37,7 +48,7 @@ class ProgramTable(TableOptions):
         about_reading(
             "--format",
             text=f"{', '.join(f'{name} ({what})' for name, what in PROGRAMS.items())}, or a kind of file, "
-            f"read as csv is ({', '.join(KINDS)}); by default qualtrics.",
+            f"read as csv is ({', '.join(KINDS)}); otherwise recognised, by default qualtrics.",
         ),
     ] = None
 
@@ -73,9 +84,12 @@ def import_(
         import_for_study(export, out, completions, options, reading)
         return
     rules = replace(reading.rules(), form=form if form in KINDS else None, id=None)
-    form = ANY_TABLE if form in KINDS else form or QUALTRICS
     if out is None:
         raise InputError("--out is missing; give the file to write, such as --out choices.parquet.")
+    source: Source = export
+    if form is None:
+        source, form = _recognised(export, rules)
+    form = ANY_TABLE if form in KINDS else form
     reader = find_format(form, with_ratings=bool(options.ratings or options.value))
     for name, option in typed_options(options, reading).items():
         if name not in (*reader.options, "form"):
@@ -84,9 +98,37 @@ def import_(
                 f"applies to {', '.join(readers_of(name))}; --ratings names columns of ratings)."
             )
     if reader.content == CHOICES:
-        _import_choices(export, out, reader, options, reading.id, rules)
+        _import_choices(source, out, reader, options, reading.id, rules)
+    elif reader.content == ANSWERS:
+        _import_answers(source, out, replace(rules, form=form), options)
     else:
-        _import_judgments(export, out, reader, options, reading.id, rules)
+        _import_judgments(source, out, reader, options, reading.id, rules)
+
+
+def _recognised(export: Path, rules: ReadingRules) -> tuple[Source, str]:
+    """The content of an export and the program that probably wrote it; Qualtrics where none is known."""
+    from conjury.inference.readers.programs.recognised_files import recognise
+    from conjury.inference.tables.reading.account import ReadingAccount
+
+    recognised = recognise(export, rules)
+    entries = recognised.entries
+    ReadingAccount(strict=rules.strict).adding(entries)
+    if recognised.format is None:
+        return recognised.content, QUALTRICS
+    if recognised.format.name != QUALTRICS:
+        _print_notes([entry.sentence for entry in entries])
+    return recognised.content, recognised.format.name
+
+
+def _import_answers(export: Source, out: Path, rules: ReadingRules, options: ExportOptions) -> None:
+    """Read a log with a column of the judge next to one of people, and write a row for each answer."""
+    from conjury.inference.humans import Imported
+    from conjury.inference.readers.judgments import load_judgments
+
+    notes: list[str] = []
+    models = () if options.judge is None else (options.judge,)
+    judgments = load_judgments(export, rules=rules, notes=notes, models=models)
+    _write_judgments(Imported(judgments.assign(excluded=None), tuple(notes)), out, _is_private(export))
 
 
 def _import_fielded(
@@ -107,12 +149,11 @@ def _import_fielded(
 
 
 def _import_choices(
-    export: Path, out: Path, reader: Format, options: ExportOptions, id: str | None, reading: ReadingRules
+    export: Source, out: Path, reader: Format, options: ExportOptions, id: str | None, reading: ReadingRules
 ) -> None:
     """Read an export, write its choices, print the notes, and draft a study file on request."""
     from conjury.inference.humans import draft_study, make_ids
     from conjury.inference.tables.files import write_table
-    from conjury.inference.tables.writing import is_private
 
     draft = options.draft_study
     if draft is not None and draft.exists():
@@ -132,7 +173,7 @@ def _import_choices(
         duration=options.duration,
         anonymous=options.anonymise,
     )
-    write_table(survey.choices, out, private=is_private(export))
+    write_table(survey.choices, out, private=_is_private(export))
     record(rows={str(out): len(survey.choices)}, respondents=survey.respondents, tasks=survey.tasks)
     record(attributes=survey.labels["attribute"].nunique())
     n_excluded = survey.choices["judge_id"].nunique() - survey.respondents
@@ -143,20 +184,19 @@ def _import_choices(
     )
     _print_notes(survey.notes)
     if draft is not None:
-        name = make_ids([export.name.partition(".")[0]], "study")[0]
+        file = Path(str(export)).name
+        name = make_ids([file.partition(".")[0]], "study")[0]
         draft.parent.mkdir(parents=True, exist_ok=True)
         record(files=[draft])
-        draft.write_text(draft_study(survey, name, export.name), encoding="utf-8")
+        draft.write_text(draft_study(survey, name, file), encoding="utf-8")
         console.print(f"Draft of the study in {draft}; continue with `conjury fit {draft} --data {out}`.")
 
 
 def _import_judgments(
-    export: Path, out: Path, reader: Format, options: ExportOptions, id: str | None, reading: ReadingRules
+    export: Source, out: Path, reader: Format, options: ExportOptions, id: str | None, reading: ReadingRules
 ) -> None:
     """Read an export of ratings, join demographics, write judgments, and print the notes."""
     from conjury.inference.humans import anonymise
-    from conjury.inference.tables.reading.companion_levels import write_with_levels
-    from conjury.inference.tables.writing import is_private
 
     if reader.content == JOINED:
         imported = reader.load()(_read_judgments(options, reader), export, options.prolific_id)
@@ -170,7 +210,22 @@ def _import_judgments(
             imported = find_format("prolific", False).load()(imported, options.prolific)
     if options.anonymise:
         imported = anonymise(imported)
-    beside = write_with_levels(imported.judgments, out, private=is_private(export))
+    _write_judgments(imported, out, _is_private(export))
+
+
+def _is_private(export: Source) -> bool:
+    """Whether what is made of an export is for its owner alone, as the export is."""
+    from conjury.inference.tables.writing import is_private
+
+    path = Path(str(export))
+    return path.exists() and is_private(path)
+
+
+def _write_judgments(imported: Imported, out: Path, private: bool) -> None:
+    """Write judgments, and print what they are and what was assumed."""
+    from conjury.inference.tables.reading.companion_levels import write_with_levels
+
+    beside = write_with_levels(imported.judgments, out, private=private)
     console.print(_summary(imported.judgments, out))
     _print_notes(imported.notes)
     if beside is not None:

@@ -137,3 +137,8 @@ def _flag(name: str, annotations: Sequence[Any], default: object) -> str:
     info = next(part for part in annotations if hasattr(part, "param_decls"))
     names = [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
     return names[0] if names else f"--{'no-' * (default is True)}{name.replace('_', '-')}"
+
+
+def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of an option that may be repeated, or have several names separated by commas."""
+    return tuple(name.strip() for text in values or () for name in text.split(",") if name.strip())

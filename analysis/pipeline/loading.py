@@ -61,6 +61,8 @@ class FileSelection:
     rules: ReadingRules = field(default_factory=ReadingRules)
     judge: str | None = None
     prompt: str | None = None
+    raters: Sequence[str] = ()  # columns with the answers of one rater each
+    models: Sequence[str] = ()  # those of them that are models
 
 
 @dataclass(frozen=True)
@@ -309,7 +311,13 @@ def read_judgments_of(
     notes: list[str] = []
     tables = {
         str(file): load_judgments(
-            file, study=study, renames=selection.renames, rules=selection.rules, notes=notes
+            file,
+            study=study,
+            renames=selection.renames,
+            rules=selection.rules,
+            notes=notes,
+            raters=selection.raters,
+            models=selection.models,
         )
         for file in data
     }
@@ -333,7 +341,7 @@ def read_judgments_of(
         ),
         tuple(notes),
         pd.concat(truths, ignore_index=True).drop_duplicates() if truths else None,
-        changed=bool(selection.renames or selection.rules != ReadingRules()),
+        changed=bool(selection.renames or selection.raters or selection.rules != ReadingRules()),
         asked=instrument_data,
         respondents=_respondents(data),
     )

@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.readers.aliases import EXCLUDED, MARKED, exclusion_reasons
+from conjury.inference.readers.rater_columns import is_wide, judgments_of_raters, raters_of
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
+from conjury.inference.tables.items import item_column
+from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note, excluding
@@ -55,6 +58,7 @@ def read_dimensions(
     scale: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
     numeric: bool | None = None,
     missing: Sequence[str] = (),
+    raters: Sequence[str] = (),
 ) -> list[Ratings]:
     """Bring judgments of one or more dimensions into codes, once for all analyses.
 
@@ -77,6 +81,8 @@ def read_dimensions(
         As in :func:`read_ratings`.
     missing : sequence of str
         As in :func:`read_ratings`.
+    raters : sequence of str
+        Columns with one rater each, of a table without ``judge_id``; by default all that share one scale.
 
     Returns
     -------
@@ -92,6 +98,12 @@ def read_dimensions(
     """
     if isinstance(judgments, str | Path) or is_stored(judgments):
         judgments = _fetch_columns(judgments, dimensions, columns)
+    if isinstance(judgments, pd.DataFrame) and is_wide(judgments):
+        long, notes = _with_judges(judgments, value_rules(None, numeric, missing), raters)
+        coded_dimensions = read_dimensions(
+            long, dimensions, items=items, columns=columns, scale=scale, numeric=numeric
+        )
+        return [replace(ratings, notes=(*notes, *ratings.notes)) for ratings in coded_dimensions]
     coded = [judgments] if isinstance(judgments, Ratings) else judgments
     if isinstance(coded, pd.DataFrame) or not all(isinstance(ratings, Ratings) for ratings in coded):
         table = with_items(cast(pd.DataFrame, judgments), items, columns)
@@ -114,6 +126,16 @@ def read_dimensions(
                 f"There is no dimension '{name}'{did_you_mean(name, by_name)}; there are {listed(by_name)}."
             )
     return [replace(by_name[name], frame=with_items(by_name[name].frame, items, columns)) for name in names]
+
+
+def _with_judges(
+    table: pd.DataFrame, rules: ReadingRules, raters: Sequence[str] = ()
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Judgments of a table with one column per rater, and what was guessed; InputError without any."""
+    if not raters and not raters_of(table, item_column(table)):
+        require_columns(table, REQUIRED, SOURCE)
+    long, entries = judgments_of_raters(table, rules, SOURCE, raters)
+    return long, tuple(entry.sentence for entry in entries if entry.subject != "types")
 
 
 def _fetch_columns(data: Any, dimensions: str | Sequence[str] | None, columns: Sequence[str]) -> pd.DataFrame:
@@ -161,6 +183,7 @@ def read_ratings(
     judgments : DataFrame
         One row per judgment: ``judge_id, judge_kind`` ("human" or "model"), ``item_id, value``, and, where
         there are any, ``dimension, prompt_id, sample, status, panel, excluded``; further columns are kept.
+        Or one column per rater, all on one scale; those with names like those of models count as models.
         ``excluded`` contains reasons, or true and false, yes and no, 1 and 0; rows with a reason or true are
         excluded. Prompts of a model are judges of their own; ``sample`` (whole numbers) numbers repeated
         ratings.
@@ -192,6 +215,10 @@ def read_ratings(
     >>> read_ratings(table).groups
     ('human', 'human', 'gpt')
     """
+    if is_wide(judgments):
+        long, notes = _with_judges(judgments, value_rules(None, numeric, missing))
+        ratings = read_ratings(long, dimension=dimension, scale=scale, numeric=numeric)
+        return replace(ratings, notes=(*notes, *ratings.notes))
     require_columns(judgments, REQUIRED, SOURCE)
     if judgments.empty:
         raise InputError(f"{SOURCE}: the table has no rows; give judgments.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.readers.formats import PROGRAMS
+from conjury.inference.readers.programs.formats import PROGRAMS
 
 from ..options import FigureFormats, grouped, read_pairs, refuse_typed
 from ..printing import console, draw_figures, figure_formats, print_blocks, save_figures, show_steps

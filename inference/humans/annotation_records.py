@@ -10,14 +10,13 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from ..errors import InputError, counted, listed
-from ..tables.limits import parse_json
+from ..readers.programs.recognised_files import read_records, table_records
+from ..readers.programs.record_shapes import listed_questions
 from ..tables.reading.cell_rules import number_of
-from ..tables.reading.containers import open_content
-from ..tables.reading.json_rows import parsed_json
+from ..tables.reading.containers import FileContent
 from .exclusion_rules import Rules
 from .imported_ratings import Imported, finish_log_import
 from .rating_columns import Layout
-from .text_tables import read_export_table
 
 MOST_CHOICES = 50  # choices of one control that become indicators
 YES, NO = "1", "0"
@@ -88,41 +87,63 @@ def with_choices(layout: Layout, by_control: Mapping[str, Sequence[str]]) -> Lay
 
 
 def records_of(table: pd.DataFrame) -> list[Row]:
-    """Rows of a table of text as records; cells with JSON become what they state, empty cells None."""
+    """Rows of a table of text as records; seconds become numbers."""
     return [
         {
-            str(name): None if pd.isna(cell) else number_of(cell) if name == SECONDS else _value(str(cell))
-            for name, cell in row.items()
+            name: number_of(str(value)) if name == SECONDS and value is not None else value
+            for name, value in record.items()
         }
-        for row in table.to_dict("records")
+        for record in table_records(table)
     ]
 
 
-def _value(text: str) -> Any:
-    if not text.startswith(("[", "{")):
-        return text
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
+def finish_records(
+    rows: Sequence[Row], layout: Layout, rules: Rules, source: str, notes: Sequence[str] = ()
+) -> Imported:
+    """Turn rows of records, whose answers may be several choices, into judgments."""
+    split, by_control, of_choices = split_choices(rows, source)
+    long = pd.DataFrame(split)
+    if rules.ignore:
+        long["excluded"] = long["excluded"].where(~long["excluded"].isin(list(rules.ignore)), None)
+    return finish_log_import(long, with_choices(layout, by_control), rules, source, [*of_choices, *notes])
 
 
-def read_argilla(path: str | Path, layout: Layout | None = None, rules: Rules | None = None) -> Imported:
+def judgment_row(
+    judge: object, kind: str, item: object, dimension: str, value: Any, number: int, **further: Any
+) -> Row:
+    """One answer of a record as the row of a judgment, of which nothing is known but what is given."""
+    raw = tuple(map(str, value)) if isinstance(value, list) else None if value is None else str(value)
+    return {
+        "judge_id": str(judge),
+        "judge_kind": kind,
+        "item_id": str(item),
+        "dimension": dimension,
+        "raw": raw or None,
+        "cancelled": value is None,
+        "status": None if raw else "missing",
+        "excluded": None,
+        "duration": None,
+        "row": number,
+        "column": dimension,
+        **further,
+    }
+
+
+def read_argilla(
+    path: str | Path | FileContent, layout: Layout | None = None, rules: Rules | None = None
+) -> Imported:
     """Read judgments from records of Argilla: responses to each question, and suggestions."""
-    # Records are flat (`label.responses`, `.responses.users`, `.responses.status`, `label.suggestion`) or
-    # nested (`responses: {label: [{value, user_id, status}]}`), in JSON, JSON lines or a table of text.
-    layout, rules, file = layout or Layout(), rules or Rules(), open_content(path)
-    source = file.source
-    if file.form in ("json", "jsonl"):
-        records = parsed_json(file.data, file.form == "jsonl", source)
-    else:
-        records = records_of(read_export_table(file, rules.reading).table)
+    # Records are flat (`label.responses`, `.responses.users`, `.responses.status`, `label.suggestion`),
+    # nested (`responses: {label: [{value, user_id, status}]}`) or those of version 1 (`label: [{value,
+    # user_id, status}]`, `label-suggestion`), in JSON, JSON lines, Parquet or a table of text.
+    layout, rules = layout or Layout(), rules or Rules()
+    records, source = read_records(path, rules.reading)
     for name in rules.ignore:
         if name not in LEFT_OUT:
             raise InputError(f"--ignore '{name}' is not a reason of Argilla; use {listed(LEFT_OUT)}.")
     rows = [
         row
-        for number, record in enumerate(records if isinstance(records, list) else [records], 1)
+        for number, record in enumerate(records, 1)
         for row in _argilla_rows(record, number, layout, source)
     ]
     if not rows:
@@ -130,44 +151,28 @@ def read_argilla(path: str | Path, layout: Layout | None = None, rules: Rules | 
             f"{source}: no record has responses or suggestions of Argilla, such as 'label.responses'; export "
             "the records with their responses."
         )
-    rows, by_control, notes = split_choices(rows, source)
-    long = pd.DataFrame(rows)
-    if rules.ignore:
-        long["excluded"] = long["excluded"].where(~long["excluded"].isin(list(rules.ignore)), None)
-    return finish_log_import(long, with_choices(layout, by_control), rules, source, notes)
+    return finish_records(rows, layout, rules, source)
 
 
-def _argilla_rows(record: Any, number: int, layout: Layout, source: str) -> Iterator[Row]:
+def _argilla_rows(record: Mapping[str, Any], number: int, layout: Layout, source: str) -> Iterator[Row]:
     where = f"{source}: record {number}"
-    if not isinstance(record, dict):
-        raise InputError(f"{where} is not a JSON object; export the records of Argilla again.")
-    fields = {**record, **(record.get("fields") or {}), **(record.get("metadata") or {})}
+    parts = [part for name in ("fields", "metadata") if isinstance(part := record.get(name), Mapping)]
+    fields = {**record, **{name: value for part in parts for name, value in part.items()}}
     item = fields.get(layout.item or "id", number if layout.item is None else None)
     if item is None:
         raise InputError(f"{where} has no '{layout.item}'; correct --item (there are: {listed(fields)}).")
     for question, kind, judge, value, status in [*_responses(record, where), *_suggestions(record)]:
-        if layout.dimensions and question not in layout.dimensions:
-            continue
-        raw = tuple(map(str, value)) if isinstance(value, list) else None if value is None else str(value)
-        yield {
-            "judge_id": str(judge),
-            "judge_kind": kind,
-            "item_id": str(item),
-            "dimension": question,
-            "raw": raw or None,
-            "cancelled": value is None,
-            "status": None if raw else "missing",
-            "excluded": status if status in LEFT_OUT else None,
-            "duration": None,
-            "row": number,
-            "column": question,
-        }
+        if not layout.dimensions or question in layout.dimensions:
+            excluded = status if status in LEFT_OUT else None
+            yield judgment_row(judge, kind, item, question, value, number, excluded=excluded)
 
 
-def _responses(record: Row, where: str) -> Iterator[Response]:
+def _responses(record: Mapping[str, Any], where: str) -> Iterator[Response]:
     """Question, kind, person, value and status of each response of a record."""
     nested = record.get("responses")
-    for question, parts in nested.items() if isinstance(nested, dict) else ():
+    nested = nested if isinstance(nested, dict) else {}
+    lists = {name: record[name] for name in listed_questions(record) if isinstance(record[name], list)}
+    for question, parts in [*nested.items(), *lists.items()]:
         for part in parts:
             person = part.get("user_id", part.get("user"))
             yield (
@@ -190,7 +195,7 @@ def _responses(record: Row, where: str) -> Iterator[Response]:
                 yield question, "human", person, value, status
 
 
-def _suggestions(record: Row) -> Iterator[Response]:
+def _suggestions(record: Mapping[str, Any]) -> Iterator[Response]:
     nested = record.get("suggestions")
     for question, part in nested.items() if isinstance(nested, dict) else ():
         yield question, "model", part.get("agent") or SUGGESTION, part.get("value"), None
@@ -198,6 +203,10 @@ def _suggestions(record: Row) -> Iterator[Response]:
         if name.endswith(f".{SUGGESTION}") and value is not None:
             judge = record.get(f"{name}.agent") or SUGGESTION
             yield name.removesuffix(f".{SUGGESTION}"), "model", judge, value, None
+        elif name.endswith(f"-{SUGGESTION}") and value is not None:  # version 1
+            about = record.get(f"{name}-metadata")
+            judge = (about.get("agent") if isinstance(about, Mapping) else None) or SUGGESTION
+            yield name.removesuffix(f"-{SUGGESTION}"), "model", judge, value, None
 
 
 def _no_person(where: str, question: str) -> NoReturn:

@@ -9,8 +9,8 @@ from typing import Any
 from ..errors import InputError
 from ..readers.aliases import without_excluded
 from ..readers.collected import CollectedData, with_study
-from ..readers.formats import CHOICES, JOINED, find_format
 from ..readers.prepare import as_of_study
+from ..readers.programs.formats import CHOICES, JOINED, find_format
 from ..study.models import ItemStudy, Study
 from ..tables.reading.reading_rules import ReadingRules
 from .exclusion_rules import Rules

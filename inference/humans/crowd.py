@@ -76,6 +76,14 @@ PLATFORMS: Mapping[str, Platform] = {
         encoding="cp932",
         timezone="Asia/Tokyo",
     ),
+    "surveycto": Platform(
+        judge=("KEY", "instanceID"),
+        status=("review_status", "Review status"),
+        refused=("rejected",),
+        started=("starttime", "start_time", "start"),
+        ended=("endtime", "end_time", "end"),
+        duration=("duration",),
+    ),
     "csv": Platform(
         judge=("judge_id", "rater_id", "rater", "annotator", "worker_id", "WorkerId", "participant_id"),
         item=("item_id", "item"),

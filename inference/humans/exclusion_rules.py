@@ -206,7 +206,7 @@ def to_values(
             values.iloc[place] = np.array([*answers.classes, None], dtype=object)[answers.codes[0]]
             orders.append(tuple(levels))
             sentence = f"{dimension} contains labels ({listed(answers.classes)})"
-            remedy = "." if levels else ", not numbers; --anchors turns words into numbers."
+            remedy = "." if levels else ", not numbers; `conjury import --anchors` turns words into numbers."
             entries.append(AccountEntry("types", sentence + remedy))
         elif answers.classes:
             numbers = [number_of(name) for name in answers.classes]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..readers.judgments import like_models
+from ..readers.model_names import like_models
 from ..tables.columns import refuse
 from ..tables.reading.cell_rules import key_of
 from ..tables.schema import JUDGE_KINDS

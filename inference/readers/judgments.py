@@ -17,15 +17,23 @@ from ..study.asking import LabelLevel, LineLabels
 from ..study.models import LINE, ItemStudy
 from ..tables.columns import as_text, plain, refuse
 from ..tables.files import read_table
-from ..tables.reading.account import AccountEntry
+from ..tables.reading.account import AccountEntry, ReadingAccount
 from ..tables.reading.cell_rules import number_of
 from ..tables.reading.compared_answers import read_answers
+from ..tables.reading.containers import FileContent
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import read, select_rows
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
 from .aliases import rename_columns
 from .choice_cells import relabel_cells
+from .judged.judged_columns import columns_of
+from .judged.judged_files import read_answers_of, read_judgments_of
+from .judged.judged_shapes import judgments_of_columns
+from .model_names import like_models
 from .ordinary_answers import ordinary_answers
+from .programs.formats import ANSWERS
+from .programs.recognised_files import RecognisedFile, recognise
+from .rater_columns import is_wide, judgments_of_raters
 
 
 def with_texts(items: pd.DataFrame) -> pd.DataFrame:
@@ -98,47 +106,46 @@ def _cell_text(cell: Any) -> Any:
     return "\n".join(map(str, cell)) if _is_list(cell) else cell
 
 
-_MODELS = (
-    *("gpt", "chatgpt", "claude", "gemini", "gemma", "llama", "mistral", "mixtral", "qwen", "deepseek"),
-    *("grok", "olmo", "smollm", "falcon", "vicuna", "command-r", "kimi", "glm", "llm", "bot", "model"),
-    *("openai", "anthropic", "davinci", "granite", "nemotron", "ernie", "internlm", "dbrx", "jamba"),
-)
-_LIKE_A_MODEL = re.compile(
-    rf"(?<![a-z0-9])(?:{'|'.join(_MODELS)})(?![a-z])(?! [a-z]+$)|(?<![a-z0-9])o[134]-(?:mini|pro|preview)"
-    r"|(?<![a-z0-9])phi-?\d|^ai$|[a-z]{3,}[-.0-9a-z]*-\d+(?:\.\d+)?b(?![a-z0-9])|-(?:instruct|chat)(?![a-z])",
-    re.IGNORECASE,
-)
-
-
-def like_models(names: Sequence[object]) -> list[str]:
-    """Names that look like those of language models."""
-    return [str(name) for name in names if _LIKE_A_MODEL.search(str(name).replace("_", "-"))]
-
-
 _LINES = rf"{LINE}_[1-9]\d*"  # dimensions of labels of lines
 RATING = "rating"  # dimension of judgments that name none
 
 
 def load_judgments(
-    path: str | Path,
+    path: str | Path | FileContent,
     *,
     study: ItemStudy | None = None,
     renames: Mapping[str, str] | None = None,
     rules: ReadingRules | None = None,
     notes: list[str] | None = None,
     ordinary: bool = True,
+    raters: Sequence[str] = (),
+    models: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Read a tidy table of judgments and fill in columns that it may lack; ``notes`` receives assumptions."""
-    # Answers that test judges as instruments are excluded unless `ordinary` is False. Rows are selected by
-    # the names that columns get by `renames`.
+    """Read judgments and fill in columns that they may lack; ``notes`` receives assumptions."""
+    # A tidy table, what a program of `formats.py` wrote, or a table with one column per rater. Answers that
+    # test judges as instruments are excluded unless `ordinary` is False. Rows are selected by the names that
+    # columns get by `renames`.
     rules = rules or ReadingRules()
     if study is not None:
         rules = rules.over(study.reading.rules())
-    renamed = set((renames or {}).values())
-    reading = read(path, rules.conditions_on(renamed, only=False))
-    frame = _rename_columns(reading.frame, renames or {}, str(path))
-    frame, entries = select_rows(frame, rules.conditions_on(renamed, only=True), str(path))
-    account = reading.account.adding(entries)
+    recognised = recognise(path, rules)
+    if recognised.format is not None:
+        frame, assumed = _of_program(recognised, raters, models)
+        rules = replace(recognised.rules, where={}, exclude={}, missing=(), relabel={})
+        account = ReadingAccount(strict=rules.strict)
+        frame = _rename_columns(frame, renames or {}, str(path))
+        if notes is not None:
+            notes += assumed
+    else:
+        rules, renamed = recognised.rules, set((renames or {}).values())
+        reading = read(recognised.content, rules.conditions_on(renamed, only=False))
+        frame = _rename_columns(reading.frame, renames or {}, str(path))
+        frame, entries = select_rows(frame, rules.conditions_on(renamed, only=True), str(path))
+        account, rules = reading.account.adding(entries), reading.rules
+        if raters or models or (study is None and is_wide(frame)):
+            frame, entries = judgments_of_raters(frame, rules, str(path), raters, models)
+            account = account.adding(entries)
+            rules = replace(rules, missing=(), relabel={}, levels={})
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
     if "judge_kind" not in frame:
         kinds = _judge_kinds(frame, study, str(path))
@@ -146,8 +153,8 @@ def load_judgments(
         people = frame.loc[(kinds == "human").to_numpy(dtype=bool), "judge_id"].nunique()
         if notes is not None:
             notes.append(
-                f"{Path(path).name} has no judge_kind: {people:,} judges that the study does not name as "
-                "models count as people."
+                f"{Path(str(path)).name} has no judge_kind: {people:,} judges that the study does not name "
+                "as models count as people."
             )
     if "sample" not in frame:
         frame = frame.assign(sample=1)
@@ -161,16 +168,43 @@ def load_judgments(
         valid = relabel_cells(valid, ["value"], rules.relabel, str(path))
         _check_dimensions(valid, study, str(path))
     else:
-        valid, entries = _with_labels(valid, reading.rules, str(path))
+        valid, entries = _with_labels(valid, rules, str(path))
         account = account.adding(entries)
     if notes is not None:
         notes += account.notes()
     if ordinary:
         instrument = None if study is None else study.instrument
-        valid, excluded = ordinary_answers(valid, "judgments", instrument, Path(path).name)
+        valid, excluded = ordinary_answers(valid, "judgments", instrument, Path(str(path)).name)
         if notes is not None:
             notes += excluded
     return valid
+
+
+def _of_program(
+    recognised: RecognisedFile, people: Sequence[str], models: Sequence[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Judgments of what a program wrote, and what was assumed."""
+    row = recognised.format
+    assert row is not None
+    if row.content != ANSWERS:
+        if people or models:
+            option = "--raters" if people else "--models"
+            raise InputError(f"{option} names columns, and {row.words} name their judges; omit it.")
+        return read_judgments_of(recognised)
+    judged = read_answers_of(recognised)
+    source = judged.source
+    table = read(judged.frame, recognised.rules, source).with_entries(*recognised.entries)
+    judged = replace(judged, frame=table.frame)
+    columns = columns_of(
+        judged, models[0] if models else None, [name for name in people if name not in models]
+    )
+    judges = list(models) or [columns.judge]
+    answers = {name: judged.frame[name] for name in (*judges, *columns.human)}
+    read_answers(answers, recognised.rules, source=source)  # refuses what may be no answer, by its column
+    notes = [f"{listed(columns.guessed).capitalize()}."] if columns.guessed else []
+    notes += [entry.sentence for entry in recognised.entries if entry.option]
+    long = judgments_of_columns(judged, judges, columns.human)
+    return long, [*judged.notes, *table.account.notes(), *notes]
 
 
 def stack_judgments(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -192,7 +192,11 @@ def load_text(path: str | Path) -> pd.DataFrame:
 
 
 def file_hash(path: str | Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 of a file, or of the names and contents of a folder, in hexadecimal digits."""
+    if Path(path).is_dir():
+        files = sorted(file for file in Path(path).rglob("*") if file.is_file())
+        names = (f"{file.relative_to(path).as_posix()} {file_hash(file)}" for file in files)
+        return hashlib.sha256("\n".join(names).encode()).hexdigest()
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

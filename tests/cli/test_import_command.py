@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from conjury.cli.import_options import ExportOptions
 from conjury.cli.options import grouped, typed_options
 from conjury.cli.reading_options import TableOptions
-from conjury.inference.readers.formats import FORMATS, JOINED
+from conjury.inference.readers.programs.formats import FORMATS, JOINED
 from conjury.inference.tables import read_table
 
 Told = Callable[..., str]

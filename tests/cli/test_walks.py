@@ -22,8 +22,8 @@ CEILINGS = {
     "amce": (23, 13),
     "fit": (89, 24),
     "collect": (76, 25),
-    "agreement": (73, 21),
-    "judge": (68, 20),
+    "agreement": (77, 21),
+    "judge": (72, 20),
 }
 
 

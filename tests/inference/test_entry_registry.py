@@ -17,7 +17,7 @@ from conjury.inference import entry_registry
 from conjury.inference.entry_registry import Registry
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.inference_wings import WINGS as WINGS_OF_INFERENCE
-from conjury.inference.readers.formats import READERS
+from conjury.inference.readers.programs.formats import READERS
 
 ADDED = {  # a distribution that adds one entry of each kind
     "conjury.arithmetic": "addition.numbers",

@@ -69,7 +69,7 @@ def agreement(
         labels, and ``nominal, ordinal, quadratic`` for numbers. Alpha of ``ordinal`` weights is
         Krippendorff's ordinal alpha, of ``quadratic`` ones his interval alpha.
     judges : sequence of str, optional
-        Which judges; by default all.
+        Which judges; by default all. Of a table with one column per rater these are the columns.
     groups : mapping, optional
         Name of a group to its judges, to be compared among themselves; by default every panel of people, and
         ``model`` for all models.
@@ -145,7 +145,9 @@ def agreement(
     )
     gathered = ResultRows()
     columns = [*strata, *names_of(cluster)]
-    coded = read_dimensions(judgments, dimension, items=items, columns=columns, scale=scale)
+    coded = read_dimensions(
+        judgments, dimension, items=items, columns=columns, scale=scale, raters=judges or ()
+    )
     _refuse_unknown(coded, request)
     for ratings in coded:
         gathered.notes += [ratings.note(note) for note in ratings.notes]

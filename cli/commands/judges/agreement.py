@@ -16,7 +16,16 @@ from conjury.inference.errors import listed
 from conjury.inference.tables.limits import DRAWS
 
 from ...automation import record
-from ...options import Alpha, FigureFormats, Renames, at_most, grouped, read_pairs, refuse_typed
+from ...options import (
+    Alpha,
+    FigureFormats,
+    Renames,
+    at_most,
+    grouped,
+    read_pairs,
+    refuse_typed,
+    split_names,
+)
 from ...printing import console, draw_figures, figure_formats, print_frame, print_notes
 from ...reading_options import TableOptions
 
@@ -30,7 +39,8 @@ if TYPE_CHECKING:
 File = Annotated[
     Path | None,
     typer.Argument(
-        help="Judgments, in any format of `conjury read`; by default those of the results folder."
+        help="Judgments, a table with one column per rater, or what an evaluation or annotation program "
+        "wrote, in any format of `conjury read`; by default the judgments of the results folder."
     ),
 ]
 ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder to write to.")]
@@ -47,6 +57,13 @@ class JudgmentSelection:
     items: Annotated[Path | None, typer.Option("--items", help="Table of items, with their strata.")] = None
     rename: Renames = None
     figures: FigureFormats = None
+    raters: Annotated[
+        list[str] | None,
+        typer.Option("--raters", help="Columns with one rater each, COL,COL; otherwise guessed."),
+    ] = None
+    models: Annotated[
+        list[str] | None, typer.Option("--models", help="Those that are models, COL,COL; otherwise by name.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -91,10 +108,15 @@ def load_judged(file: Path | None, judged: JudgmentSelection, reading: TableOpti
     figure_formats(judged.figures)  # refused before anything is computed
     if file is None:
         reason = "applies to a file of judgments; name one, or omit it."
-        refuse_typed(reason, judged, only=("items", "rename"))
+        refuse_typed(reason, judged, only=("items", "rename", "raters", "models"))
         refuse_typed(reason, reading)
         return stored_judgments(judged.results)
-    selection = FileSelection(read_pairs("--rename", judged.rename), reading.rules())
+    selection = FileSelection(
+        read_pairs("--rename", judged.rename),
+        reading.rules(),
+        raters=split_names(judged.raters),
+        models=split_names(judged.models),
+    )
     loaded = read_judgments_of(None, [file], judged.items, selection)
     refuse_other_data(ResultsFolder(judged.results), loaded)
     return loaded

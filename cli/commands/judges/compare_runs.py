@@ -10,9 +10,9 @@ import typer
 
 from conjury.inference.errors import InputError, listed
 
-from ...options import Alpha, grouped
+from ...options import Alpha, grouped, split_names
 from ...reading_options import TableOptions
-from .judge import By, Human, Output, Positive, finish, split_names
+from .judge import By, Human, Output, Positive, finish
 
 
 @dataclass(frozen=True)

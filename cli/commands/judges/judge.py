@@ -12,7 +12,7 @@ import typer
 
 from conjury.inference.errors import InputError, counted
 
-from ...options import Alpha, grouped
+from ...options import Alpha, grouped, split_names
 from ...printing import console, print_blocks
 from ...reading_options import TableOptions
 
@@ -87,8 +87,8 @@ def judge(
     file: Annotated[
         Path,
         typer.Argument(
-            help="Any table (see `conjury read`), an Inspect log, lm-eval samples or promptfoo's output; - "
-            "for standard input.",
+            help="Any table, or what an evaluation or annotation program wrote (see `conjury read`); - for "
+            "standard input.",
             show_default=False,
         ),
     ],
@@ -127,11 +127,6 @@ def judge(
         result, title, (judged_file.source,), (_columns_in_words(roles.guessed, result), *judged_file.notes)
     )
     finish(report, gates, output)
-
-
-def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of an option that may be repeated, or have several names separated by commas."""
-    return tuple(name.strip() for text in values or () for name in text.split(",") if name.strip())
 
 
 def _threshold(request: DecisionOptions, gates: Sequence[Gate]) -> float | None:

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from conjury.analysis.frames.word_table import WordTable
+    from conjury.inference.readers.programs.formats import Format
     from conjury.inference.tables.reading import TableReading
 
 MOST_COLUMNS = 12  # columns that are described on the terminal
+QUALTRICS = "qualtrics"
 JUDGMENTS = ("judge_id", "item_id", "value")  # columns of a table of judgments
 
 
@@ -30,22 +32,22 @@ def read(
     file: Annotated[
         Path,
         typer.Argument(
-            help="Text with any separator, Excel, SPSS, Stata, Parquet, Arrow, JSON or JSON lines; - for "
-            "standard input.",
+            help="Text with any separator, Excel, SPSS, Stata, Parquet, Arrow, JSON or JSON lines, also of "
+            "an evaluation or annotation program; - for standard input.",
             show_default=False,
         ),
     ],
     options: TableOptions,
 ) -> None:
     """Show how a file is read: its columns, what was recognised, missing or guessed, and the next command."""
-    from conjury.inference.tables.reading import read as read_file
+    from conjury.inference.readers.judged.judged_files import read_export
     from conjury.inference.tables.reading.column_kinds import describe_columns
 
-    reading = read_file(file, options.rules())
+    reading, program = read_export(file, options.rules())
     columns = describe_columns(reading.frame)
     record(
         source=reading.source,
-        format=reading.form,
+        format=reading.form if program is None else program.name,
         rows=len(reading.frame),
         account=reading.account.as_records(),
         columns=columns,
@@ -54,7 +56,7 @@ def read(
         console.print(line)
     console.print()
     print_table(_described(columns))
-    following = next_command(reading, file)
+    following = next_command(reading, file, program)
     record(next=following)
     console.print(f"\nNext: {following}")
 
@@ -73,22 +75,30 @@ def _described(columns: pd.DataFrame) -> WordTable:
     )
 
 
-def next_command(reading: TableReading, file: Path) -> str:
+def next_command(reading: TableReading, file: Path, program: Format | None = None) -> str:
     """The command that probably goes on with a table, with the columns that it would take."""
     name = shlex.quote(str(file))
     frame = reading.frame
+    if program is not None and program.name != QUALTRICS and program.needs:
+        return f"conjury import {name} --format {program.name} {program.needs} --out judgments.parquet"
     if all(column in frame for column in JUDGMENTS):
         return f"conjury agreement {name}"
     if {"DistributionChannel", "ResponseId"} & set(frame):
         return f"conjury import {name} --out choices.parquet --draft-study study.yaml"
     from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_table import Judged
+    from conjury.inference.readers.rater_columns import is_wide, raters_of
+    from conjury.inference.tables.items import item_column
 
+    if program is not None:
+        return f"conjury judge {name}"
+    raters = raters_of(frame, item_column(frame)) if is_wide(frame) else ()
     judge = people = "COLUMN"
     try:
         roles = columns_of(Judged(frame, reading.source), None, (), needs_human=False)
         judge = roles.judge
         people = ",".join(columns_of(Judged(frame, reading.source), judge, ()).human)
     except InputError:  # columns that are called like neither are left to the user
-        pass
+        if raters:
+            return f"conjury agreement {name} --raters {shlex.quote(','.join(raters))}"
     return f"conjury judge {name} --judge {shlex.quote(judge)} --human {shlex.quote(people)}"

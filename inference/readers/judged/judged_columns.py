@@ -59,11 +59,17 @@ def columns_of(
     """The columns that are named, else those that the format or their names determine."""
     guessed = []
     if judge is None:
-        human_columns = {*human, judged.human or ""}
+        if judged.remedy and not judged.judge:
+            raise InputError(f"{judged.source}: {judged.remedy}.")
+        if len(judged.models) > 1:
+            raise InputError(_refusal(judged, "judge", judged.models))
+        human_columns = {*human, judged.human or "", *judged.people}
         judge = judged.judge or _find_column(judged, "judge", JUDGE, human_columns)
         guessed.append(f"judge: column '{judge}'")
     if not human and needs_human:
-        people = (judged.human,) if judged.human and judged.human != judge else _people(judged, judge)
+        people: Sequence[str | None] = [name for name in judged.people if name != judge]
+        if not people:
+            people = (judged.human,) if judged.human and judged.human != judge else _people(judged, judge)
         human = [name for name in people if name is not None]
         guessed.append(f"people: {'column' if len(human) == 1 else 'columns'} {listed(map(repr, human))}")
     return JudgedColumns(judge, tuple(human), tuple(guessed))

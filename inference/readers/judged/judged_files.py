@@ -5,20 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ...errors import counted
-from ...tables.reading.containers import STANDARD_INPUT, FileContent, open_content
-from ...tables.reading.json_rows import parsed_json
+import pandas as pd
+
+from ...errors import InputError, counted
+from ...tables.reading.account import AccountEntry, ReadingAccount
+from ...tables.reading.containers import FileContent
 from ...tables.reading.reading_rules import ReadingRules
-from ...tables.reading.table_reading import read
-from . import lm_eval, promptfoo
+from ...tables.reading.table_reading import TableReading, read, select_rows
+from ..programs.formats import ANSWERS, RATINGS, READERS, Format
+from ..programs.recognised_files import INSPECT, RecognisedFile, read_records, recognise
 from .inspect_samples import read_samples
+from .judged_shapes import KEYS, columns_of_judgments
 from .judged_table import Judged
 
-LOG = ".eval"  # ending of the logs of Inspect
+LONG = ("judge_id", "item_id", "value")  # columns of a table of judgments
 
 
 def read_judged(path: str | Path, rules: ReadingRules | None = None) -> Judged:
-    r"""Read any table, an Inspect log or a folder of them, lm-eval samples or promptfoo's output.
+    r"""Read any table, or what a program of `conjury.inference.readers.programs.formats` wrote.
 
     Parameters
     ----------
@@ -47,14 +51,89 @@ def read_judged(path: str | Path, rules: ReadingRules | None = None) -> Judged:
     >>> read_judged(file).frame["label"].tolist()
     ['spam', 'spam']
     """
-    rules = rules or ReadingRules()
-    judged = _log_of(path, rules)
-    if isinstance(judged, FileContent):
-        table = read(judged, rules)
+    recognised = recognise(path, rules)
+    rules = recognised.rules
+    if recognised.format is None:
+        assert isinstance(recognised.content, FileContent)
+        table = read(recognised.content, rules)
+        if set(LONG) <= set(table.frame) and "judge_kind" in table.frame:
+            judged = columns_of_judgments(table.frame, table.source, "judgments", table.account.notes())
+            return _as_read(judged, rules, recognised.entries)
         return Judged(table.frame, table.source, table=table)
+    entries = recognised.entries
+    if recognised.format.name == INSPECT:
+        judged = _inspect(recognised.content)
+    elif recognised.format.content == ANSWERS:
+        judged = read_answers_of(recognised)
+    else:
+        judgments, notes = read_judgments_of(recognised)
+        source, words = str(recognised.content), recognised.format.words
+        judged = columns_of_judgments(judgments, source, words, notes)
+        rules, entries = replace(rules, where={}, exclude={}), []
+    return _as_read(judged, rules, entries)
+
+
+def read_export(path: str | Path, rules: ReadingRules | None = None) -> tuple[TableReading, Format | None]:
+    """The table that commands make of a file, and the format of the program that wrote it, if known."""
+    recognised = recognise(path, rules)
+    row, rules = recognised.format, recognised.rules
+    if row is None or row.needs:
+        return read(recognised.content, rules).with_entries(*recognised.entries), row
+    if row.content == ANSWERS or row.name == INSPECT:
+        judged = _inspect(recognised.content) if row.name == INSPECT else read_answers_of(recognised)
+        judged = _as_read(judged, rules, recognised.entries)
+        return judged.reading.with_entries(*(AccountEntry("roles", note) for note in judged.notes)), row
+    judgments, notes = read_judgments_of(recognised)
+    table = read(judgments, replace(rules, where={}, exclude={}), str(recognised.content))
+    return table.with_entries(*(AccountEntry("roles", note) for note in notes)), row
+
+
+def _as_read(judged: Judged, rules: ReadingRules, entries: list[AccountEntry]) -> Judged:
+    """The table by the rules of all tables; an item that repeats names the clusters."""
     item = judged.id if rules.id is None and _repeats(judged) else rules.id
-    table = read(judged.frame, replace(rules, id=item), judged.source)
-    return replace(judged, frame=table.frame, table=table)
+    table = read(judged.frame, replace(rules, id=item), judged.source).with_entries(*entries)
+    notes = [*judged.notes, *(entry.sentence for entry in entries if entry.option is not None)]
+    return replace(judged, frame=table.frame, table=table, notes=tuple(notes))
+
+
+def read_answers_of(recognised: RecognisedFile) -> Judged:
+    """The table of a log that has a column of the judge next to others."""
+    assert recognised.format is not None
+    if recognised.records is not None:
+        records, source = recognised.records, str(recognised.content)
+        bad = next((place for place, record in enumerate(records, 1) if not isinstance(record, dict)), None)
+        if bad is not None:
+            raise InputError(f"{source}: record {bad:,} is not a JSON object; export it again.")
+    else:
+        records, source = read_records(recognised.content, recognised.rules)
+    judged: Judged = recognised.format.load()(records, source)
+    return judged
+
+
+def read_judgments_of(recognised: RecognisedFile) -> tuple[pd.DataFrame, list[str]]:
+    """Judgments of an export by the importer of its format, and what was assumed."""
+    row, source = recognised.format, str(recognised.content)
+    assert row is not None
+    if row.needs or row.content != RATINGS:
+        raise InputError(_advice(row, source))
+    rules = recognised.rules
+    is_table = row.reader.startswith("crowd")  # whose conditions may be about columns of the file
+    columns = {*KEYS} if is_table else {*KEYS, *rules.where, *rules.exclude}
+    before, after = rules.conditions_on(columns, only=False), rules.conditions_on(columns, only=True)
+    reading = READERS.find("exclusion_rules:Rules")(reading=before)
+    imported = row.load()(recognised.content, layout=None, rules=reading, **row.fixed)
+    judgments, entries = select_rows(imported.judgments, after, source)
+    account = ReadingAccount(strict=rules.strict).adding([*recognised.entries, *entries])
+    sentences = [entry.sentence for entry in account.entries if entry.subject != "source" or entry.option]
+    return judgments, [*sentences, *imported.notes]
+
+
+def _advice(row: Format, source: str) -> str:
+    """The command that reads an export whose columns must be named."""
+    return (
+        f"{source}: these are {row.words or row.name}, whose columns have to be named; run `conjury import "
+        f"{source} --format {row.name} {row.needs} --out judgments.parquet`, and go on with that file."
+    )
 
 
 def _repeats(judged: Judged) -> bool:
@@ -63,29 +142,9 @@ def _repeats(judged: Judged) -> bool:
     return has_item and bool(judged.frame[judged.id].duplicated().any())
 
 
-def _log_of(path: str | Path, rules: ReadingRules) -> Judged | FileContent:
-    """The table of a log, else the content of the file."""
-    name = str(path).lower()
-    if name != STANDARD_INPUT and (Path(path).is_dir() or name.endswith(LOG)):
-        return _inspect(Path(path))
-    content = open_content(path, rules.form)
-    if content.form not in ("json", "jsonl"):
-        return content
-    parsed = parsed_json(content.data, content.form == "jsonl", content.source)
-    if isinstance(parsed, dict) and {"eval", "samples"} <= parsed.keys():
-        return _inspect(Path(path))
-    records = promptfoo.results_of(parsed) if isinstance(parsed, dict) else parsed
-    if not isinstance(records, list) or not records or not isinstance(records[0], dict):
-        return content
-    if promptfoo.is_result(records[0]):
-        return promptfoo.table_of(records, content.source)
-    if lm_eval.is_sample(records[0]):
-        return lm_eval.table_of(records, content.source)
-    return content
-
-
-def _inspect(path: Path) -> Judged:
+def _inspect(place: Path | FileContent) -> Judged:
     """A row per sample of the logs of Inspect, with a column for each of its scores."""
+    path = Path(str(place))
     frame = read_samples(path)
     scores = [name for name in frame if str(name).startswith("score_")]
     graded = [name for name in scores if str(name).startswith("score_model_graded")] or scores

@@ -27,6 +27,12 @@ class Judged:
         What was assumed or excluded in reading.
     table : TableReading, optional
         The frame as `conjury.read` gives it, with its account.
+    people : tuple of str
+        Columns of people, where there are several.
+    remedy : str
+        What to do where the file has no column of a judge.
+    models : tuple of str
+        Columns of models, where the file says which are.
 
     Examples
     --------
@@ -44,6 +50,9 @@ class Judged:
     id: str | None = None
     notes: tuple[str, ...] = ()
     table: TableReading | None = None
+    people: tuple[str, ...] = ()
+    remedy: str = ""
+    models: tuple[str, ...] = ()
 
     @property
     def reading(self) -> TableReading:

@@ -14,16 +14,12 @@ import pandas as pd
 
 from ...errors import InputError, listed
 from ...tables.reading.json_rows import flat
+from ..programs.record_shapes import is_lm_eval
 from .judged_table import Judged
 
 ANSWER, TARGET, ITEM, FILTER = "answer", "target", "doc_id", "filter"
 OMITTED = ("arguments", "resps", "filtered_resps", "metrics", "doc_hash", "prompt_hash", "target_hash")
 FIRST = "none"  # what the harness calls the filter of tasks that have none
-
-
-def is_sample(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a sample of the harness."""
-    return {"doc_id", "target"} <= record.keys() and bool({"filtered_resps", "resps"} & record.keys())
 
 
 def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
@@ -39,7 +35,7 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
         notes.append(f"Filters of the task: {listed(filters)}; the answers of {last_filter!r} are used.")
     rows, are_texts = [], _are_texts(records)
     for number, record in enumerate(records, 1):
-        if not is_sample(record):
+        if not is_lm_eval(record):
             raise InputError(f"{source}: sample {number:,} has no doc_id, target or response; log it again.")
         further = {name: value for name, value in record.items() if name not in OMITTED}
         answer = _choice_of(record) if are_texts else answer_of(record)

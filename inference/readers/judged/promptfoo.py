@@ -27,18 +27,6 @@ PASS, FAIL = "pass", "fail"
 CALL_FAILED = 2  # reason of a failure: no answer, rather than an assertion that did not hold
 
 
-def results_of(content: Mapping[str, Any]) -> list[Any] | None:
-    """The results of an output file of version 3, of an older one, or of a table exported by the viewer."""
-    inner = content.get("results", content)
-    results = inner.get("results") if isinstance(inner, Mapping) else inner
-    return results if isinstance(results, list) else None
-
-
-def is_result(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a result of promptfoo."""
-    return "gradingResult" in record or {"testIdx", "promptIdx"} <= record.keys()
-
-
 def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
     """A row per output: a column per kind of assertion (pass or fail), ``human`` for ratings by people."""
     # `passed` is the verdict of all assertions together; variables are `vars.NAME`, `metadata.NAME`,
@@ -64,14 +52,14 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "provider": _mapping(provider).get("label") or _mapping(provider).get("id") or provider,
         "prompt": _mapping(prompt).get("label") or record.get("promptIdx"),
         "output": _mapping(response).get("output"),
-        "passed": _verdict(_passed(record)),
+        "passed": verdict_of(_passed(record)),
         "score": record.get("score"),
     }
     row = {name: _scalar(value) for name, value in row.items()}
     counts: dict[str, int] = {}
     for kind, passed in _components(_mapping(record.get("gradingResult"))):
         counts[kind] = counts.get(kind, 0) + 1
-        row[kind if counts[kind] == 1 else f"{kind} {counts[kind]}"] = _verdict(passed)
+        row[kind if counts[kind] == 1 else f"{kind} {counts[kind]}"] = verdict_of(passed)
     row |= flat(_mapping(record.get("namedScores")), "named.")
     row |= flat(_mapping(record.get("vars")) or _mapping(test.get("vars")), "vars.")
     return row | flat(_mapping(test.get("metadata")), "metadata.")
@@ -111,5 +99,6 @@ def _components(graded: Mapping[str, Any], deep: int = 3) -> Iterator[tuple[str,
             yield from _components(part, deep - 1)
 
 
-def _verdict(passed: Any) -> str | None:
+def verdict_of(passed: Any) -> str | None:
+    """A verdict in words; None where there is none."""
     return {True: PASS, False: FAIL}.get(passed) if isinstance(passed, bool) else None

@@ -68,14 +68,20 @@ class FileContent:
     form: str
     is_expected: bool  # whether the ending of its name says so, too
 
+    def __str__(self) -> str:
+        """What errors call it."""
+        return self.source
+
     @property
     def words(self) -> str:
         """The kind of file in words."""
         return next(container.words for container in FILE_KINDS if container.name == self.form)
 
 
-def open_content(path: str | Path, form: str | None = None) -> FileContent:
+def open_content(path: str | Path | FileContent, form: str | None = None) -> FileContent:
     """Read a file or standard input (``-``) and find out what kind of file it is; ``form`` decides."""
+    if isinstance(path, FileContent):  # standard input can be read once
+        return path
     if form is not None and form not in FORMATS:
         raise InputError(f"--format '{form}' is unknown{did_you_mean(form, FORMATS)}; use {listed(FORMATS)}.")
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)

@@ -159,13 +159,13 @@ def _with_levels_beside(source: Any, options: ReadingRules) -> tuple[ReadingRule
     """The rules with the levels of NAME.levels.json beside NAME.csv, which count as stated."""
     from .companion_levels import levels_beside
 
-    if isinstance(source, FileContent) or str(source) == STANDARD_INPUT:
+    if str(source) in (STANDARD_INPUT, "standard input"):
         return options, []
-    levels = levels_beside(Path(source), options)
+    levels = levels_beside(Path(str(source)), options)
     if not levels:
         return options, []
     names = listed((f"'{name}'" for name in levels), 4)
-    sentence = f"The levels of {names} are those of {companion(source, 'levels').name}."
+    sentence = f"The levels of {names} are those of {companion(str(source), 'levels').name}."
     return replace(options, levels={**levels, **options.levels}), [AccountEntry("order", sentence)]
 
 

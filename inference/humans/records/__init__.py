@@ -1,0 +1,1 @@
+"""Records of further annotation programs, and votes on pairs, as judgments."""

@@ -1,0 +1,93 @@
+"""Choices between two answers, one row each: results of RewardBench, and battles of Chatbot Arena."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ...errors import InputError
+from ...tables.reading.cell_rules import number_of
+from ...tables.reading.json_rows import flat
+from .judged_table import Judged
+
+CHOICE, PREFERRED, WINNER = "choice", "preferred", "winner"
+CHOSEN, REJECTED, TIE = "chosen", "rejected", "tie"
+CHOICES = {1.0: CHOSEN, 0.0: REJECTED, 0.5: TIE}
+TRUTHS = {"true": 1.0, "false": 0.0}
+BATTLE_IDS = ("question_id", "conversation_id", "battle_id", "id")
+ONE_HOT = {"winner_model_a": "model_a", "winner_model_b": "model_b", "winner_tie": TIE}
+TEXTS = ("conversation_a", "conversation_b", "prompt", "response_a", "response_b")
+NO_VERDICT = (
+    "each battle has the vote of one person, and no column has the verdict of a judge; add one with model_a, "
+    "model_b or tie in each row, and name it with --judge"
+)
+
+
+def reward_bench(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
+    """A row per pair: ``choice`` of the judge, and what is ``preferred``, which is always the same."""
+    rows, n_ties = [], 0
+    for number, record in enumerate(records, 1):
+        choice = _choice(record.get("results"), f"{source}: record {number}")
+        n_ties += choice == TIE
+        further = {name: value for name, value in record.items() if name != "results"}
+        rows.append({**flat(further), CHOICE: choice, PREFERRED: CHOSEN})
+    frame = pd.DataFrame(rows)
+    notes = []
+    if n_ties:
+        notes.append(
+            f"Results of 0.5 count as ties: {n_ties:,}; RewardBench also writes 0.5 for answers that it "
+            "cannot read."
+        )
+    item = next((name for name in ("id", "prompt_id") if name in frame and frame[name].notna().all()), None)
+    return Judged(frame, source, "results of RewardBench", CHOICE, PREFERRED, item, tuple(notes))
+
+
+def _choice(result: Any, where: str) -> str | None:
+    """Which answer was chosen; None where there is no result."""
+    while isinstance(result, list) and len(result) == 1:
+        result = result[0]
+    if result is None or str(result).strip() == "":
+        return None
+    text = str(result).strip().casefold()
+    value = TRUTHS.get(text, number_of(text))
+    if value not in CHOICES:
+        raise InputError(f"{where}: the result is {result!r}; it is 1, 0 or 0.5 in RewardBench.")
+    return CHOICES[value]
+
+
+def battles(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
+    """A row per battle: ``winner`` is the vote of a person, and a column with such labels that of a judge."""
+    rows = [
+        {
+            **flat({name: value for name, value in record.items() if name not in (*TEXTS, *ONE_HOT)}),
+            WINNER: _winner(record),
+        }
+        for record in records
+    ]
+    frame = pd.DataFrame(rows)
+    votes = set(frame[WINNER].dropna())
+    verdicts = [
+        str(name) for name in frame if name not in (WINNER, "model_a", "model_b") and _has(frame[name], votes)
+    ]
+    item = next((name for name in BATTLE_IDS if name in frame and frame[name].notna().all()), None)
+    judge = verdicts[0] if len(verdicts) == 1 else None
+    remedy = "" if verdicts else NO_VERDICT
+    return Judged(frame, source, "battles of Chatbot Arena", judge, WINNER, item, remedy=remedy)
+
+
+def _winner(record: Mapping[str, Any]) -> Any:
+    if WINNER in record:
+        return record[WINNER]
+    labels = [label for name, label in ONE_HOT.items() if number_of(str(record.get(name))) == 1]
+    return labels[0] if len(labels) == 1 else None
+
+
+def _has(column: pd.Series[Any], votes: set[Any]) -> bool:
+    """Whether a column has labels of votes, and nothing else."""
+    try:
+        labels = set(column.dropna().unique())
+    except TypeError:  # lists and other nested values
+        return False
+    return bool(labels) and labels <= {*votes, TIE, "model_a", "model_b"}

@@ -1,0 +1,1 @@
+"""Programs whose files are recognised: how, by which reader, and what they yield."""

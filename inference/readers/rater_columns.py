@@ -1,0 +1,150 @@
+"""Tables with one column per rater as judgments: which columns are raters, and who of them is a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError, did_you_mean, listed
+from ..tables.columns import as_text, plain
+from ..tables.items import item_column
+from ..tables.reading.account import AccountEntry
+from ..tables.reading.cell_rules import is_code, is_nothing, key_of, number_of
+from ..tables.reading.column_kinds import kind_of_column
+from ..tables.reading.compared_answers import distinct_texts, read_answers
+from ..tables.reading.reading_rules import ReadingRules
+from .model_names import like_models
+
+FEW_VALUES = 11  # distinct numbers of all columns up to which ranges that overlap are one scale
+JUDGMENT_COLUMNS = ("judge_id", "value")
+LONG_NAMES = (
+    "rater",
+    "rater id",
+    "annotator",
+    "annotator id",
+    "judge id",
+    "coder",
+    "worker",
+    "worker id",
+    "participant",
+)
+WIDTHS = 3.0  # by which the ranges of two columns of measurements may differ
+
+
+def is_wide(frame: pd.DataFrame) -> bool:
+    """Whether no column of a table names the judge of each row, or its value."""
+    names = list(map(str, frame.columns))
+    return not set(JUDGMENT_COLUMNS) & set(names) and not any(plain(name) in LONG_NAMES for name in names)
+
+
+def raters_of(frame: pd.DataFrame, item: str | None) -> tuple[str, ...]:
+    """Columns of raters: all that are not ids, texts or empty, where they share one scale; else none."""
+    names = [
+        str(name)
+        for name in frame.columns
+        if name != item and kind_of_column(frame[name]) not in ("text", "empty", "times")
+    ]
+    return tuple(names) if len(names) > 1 and _share_scale(frame, names) else ()
+
+
+def _share_scale(frame: pd.DataFrame, names: Sequence[str]) -> bool:
+    """Whether columns have labels in common, or numbers in ranges of similar width."""
+    texts = [_answers_of(frame[name]) for name in names]
+    numbers = [[number_of(text) for text in column] for column in texts]
+    are_numbers = [None not in column for column in numbers]
+    if not any(are_numbers):
+        keys = [set(map(key_of, column)) for column in texts]
+        return all(first & second for first in keys for second in keys)
+    if not all(are_numbers):
+        return False
+    values = [np.array(column, dtype=float) for column in numbers]
+    low, high = np.array([(column.min(), column.max()) for column in values]).T
+    if low.max() > high.min():
+        return False
+    widths = high - low
+    is_few = len(set(np.concatenate(values))) <= FEW_VALUES
+    return is_few or bool(widths.max() <= WIDTHS * max(widths.min(), 1e-12))
+
+
+def _answers_of(column: pd.Series[Any]) -> list[str]:
+    """Distinct answers of a column, without what says that there is none, unless there is nothing else."""
+    texts = [text for text in distinct_texts(str(column.name), column).texts if text]
+    answers = [text for text in texts if not is_nothing(text) and not is_code(text)]
+    return answers or texts
+
+
+def judgments_of_raters(
+    frame: pd.DataFrame,
+    rules: ReadingRules,
+    source: str,
+    raters: Sequence[str] = (),
+    models: Sequence[str] = (),
+) -> tuple[pd.DataFrame, list[AccountEntry]]:
+    """One row per item and rater, in the labels and on the scale of all columns, and what was guessed."""
+    for option, names in (("--raters", raters), ("--models", models)):
+        for name in names:
+            if name not in frame:
+                hint = did_you_mean(name, frame.columns)
+                raise InputError(
+                    f"{source}: there is no column '{name}'{hint}, which {option} names; there are "
+                    f"{listed(frame.columns)}."
+                )
+    if rules.id is not None and rules.id not in frame:
+        raise InputError(
+            f"{source}: there is no column '{rules.id}', which --id names; there are {listed(frame.columns)}."
+        )
+    item = rules.id or item_column(frame.drop(columns=[name for name in raters if name in frame]))
+    names = tuple(dict.fromkeys([*raters, *(models if raters else ())])) or raters_of(frame, item)
+    if len(names) < 2:
+        raise InputError(
+            f"{source}: there are no columns 'judge_id' and 'value', and no columns of raters on one scale; "
+            "name two or more with --raters A,B, or the columns of judgments with --rename (there are "
+            f"{listed(frame.columns)})."
+        )
+    entries = []
+    if not raters:
+        sentence = f"Columns of raters, which share one scale: {listed(names)}."
+        entries.append(AccountEntry("roles", sentence, cells=names[:12], option="--raters"))
+    if item is None:
+        entries.append(
+            AccountEntry("roles", "Items are the rows, since no column names them.", option="--id")
+        )
+    lookalikes = () if models else tuple(like_models(names))
+    if lookalikes:
+        sentence = f"Models by their names: {listed(lookalikes)}; the other columns are people."
+        entries.append(AccountEntry("roles", sentence, cells=lookalikes, option="--models"))
+    answers = read_answers({name: frame[name] for name in names}, rules, source=source)
+    entries += answers.entries
+    items = as_text(frame[item]) if item is not None else pd.Series(_rows(len(frame)), dtype="string")
+    further = frame.drop(columns=[*names, *([item] if item is not None else [])])
+    parts = [
+        further.assign(
+            judge_id=name,
+            judge_kind="model" if name in (*models, *lookalikes) else "human",
+            item_id=items.to_numpy(),
+            value=_values(answers.codes[place], answers.values[place], answers.classes),
+        )
+        for place, name in enumerate(names)
+    ]
+    long = pd.concat(parts, ignore_index=True)
+    if answers.scale == "ordinal" and any(number_of(name) is None for name in answers.classes):
+        long["value"] = pd.Categorical(long["value"], categories=answers.classes, ordered=True)
+    return long, entries
+
+
+def _rows(n: int) -> list[str]:
+    return [f"row {row + 1}" for row in range(n)]
+
+
+def _values(codes: np.ndarray, values: np.ndarray, classes: Sequence[str]) -> pd.Series[Any]:
+    """Answers as numbers where all classes are numbers, else as labels."""
+    if not classes:
+        return pd.Series(values, dtype="Float64").mask(np.isnan(values))
+    numbers = [number_of(name) for name in classes]
+    if None in numbers:
+        return pd.Series(np.array([*classes, None], dtype=object)[codes], dtype="string")
+    series = pd.Series(np.array([*numbers, np.nan], dtype=float)[codes])
+    return series.astype("Float64").mask(codes < 0)

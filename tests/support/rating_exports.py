@@ -1,0 +1,550 @@
+"""The same invented answers as annotation and evaluation programs write them, by program and kind of file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+N = 30
+PEOPLE, MODEL = ("ann", "bob"), "bot-mini"
+LABELS, VOTES = ("fine", "rude"), ("model_a", "model_b", "tie")
+Rows = pd.DataFrame
+Files = Mapping[str, bytes]  # by their path in the folder that is read, or one file
+
+
+def answers(classes: Sequence[str], seed: int = 4, gaps: int = 2) -> Rows:
+    """Answers of two people and a model to N items; the model has no answer to the first ``gaps``."""
+    draws = random.Random(seed)
+    truth = [classes[row % len(classes)] for row in range(N)]
+    table = {"item": [f"t{row:02d}" for row in range(N)]}
+    for name in (*PEOPLE, MODEL):
+        table[name] = [label if draws.random() < 0.75 else draws.choice(classes) for label in truth]
+    frame = pd.DataFrame(table, dtype=object)
+    frame.loc[: gaps - 1, MODEL] = None
+    return frame
+
+
+def lines(records: Sequence[Any]) -> bytes:
+    """JSON lines."""
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def table(records: Sequence[Mapping[str, Any]], delimiter: str = ",") -> bytes:
+    """A table of text, with JSON in cells that are lists or objects."""
+    out = io.StringIO()
+    names = list(dict.fromkeys(name for record in records for name in record))
+    writer = csv.DictWriter(out, names, delimiter=delimiter, lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        writer.writerow({k: json.dumps(v) if isinstance(v, list | dict) else v for k, v in record.items()})
+    return out.getvalue().encode()
+
+
+def parquet(records: Sequence[Mapping[str, Any]]) -> bytes:
+    """Parquet, with lists as lists."""
+    out = io.BytesIO()
+    pd.DataFrame(records).to_parquet(out)
+    return out.getvalue()
+
+
+def of_rows(rows: Rows) -> list[dict[str, Any]]:
+    """Rows as objects, gaps as None."""
+    return [{str(k): None if pd.isna(v) else v for k, v in row.items()} for row in rows.to_dict("records")]
+
+
+def label_studio(rows: Rows) -> list[Any]:
+    """Tasks with annotations and a prediction of the model."""
+
+    def result(label: str) -> list[Any]:
+        return [{"from_name": "harm", "type": "choices", "value": {"choices": [label]}}]
+
+    return [
+        {
+            "id": number,
+            "data": {"text": row["item"]},
+            "annotations": [
+                {
+                    "id": 10 * number + k,
+                    "completed_by": {"id": k, "email": f"{name}@a.org"},
+                    "result": result(row[name]),
+                }
+                for k, name in enumerate(PEOPLE, 1)
+            ],
+            "predictions": [{"model_version": MODEL, "result": result(row[MODEL])}] if row[MODEL] else [],
+        }
+        for number, row in enumerate(of_rows(rows), 1)
+    ]
+
+
+def label_studio_min(rows: Rows) -> list[Any]:
+    """JSON-MIN: one object per annotation."""
+    return [
+        {
+            "id": number,
+            "text": row["item"],
+            "harm": row[name],
+            "annotator": k,
+            "annotation_id": 10 * number + k,
+            "created_at": "2026-01-01T10:00:00Z",
+            "updated_at": "2026-01-01T10:00:00Z",
+            "lead_time": 4.5,
+        }
+        for number, row in enumerate(of_rows(rows), 1)
+        for k, name in enumerate(PEOPLE, 1)
+    ]
+
+
+def argilla(rows: Rows) -> list[Any]:
+    """Records of version 2, flat."""
+    return [
+        {
+            "id": row["item"],
+            "status": "completed",
+            "text": f"text {row['item']}",
+            "label.responses": [row[name] for name in PEOPLE],
+            "label.responses.users": list(PEOPLE),
+            "label.responses.status": ["submitted"] * len(PEOPLE),
+            "label.suggestion": row[MODEL],
+            "label.suggestion.agent": MODEL if row[MODEL] else None,
+        }
+        for row in of_rows(rows)
+    ]
+
+
+def argilla_1(rows: Rows) -> list[Any]:
+    """Records of version 1: lists of responses."""
+    return [
+        {
+            "id": row["item"],
+            "text": f"text {row['item']}",
+            "label": [{"user_id": name, "value": row[name], "status": "submitted"} for name in PEOPLE],
+            "label-suggestion": row[MODEL],
+            "label-suggestion-metadata": {"type": None, "score": None, "agent": MODEL},
+        }
+        for row in of_rows(rows)
+    ]
+
+
+def doccano(rows: Rows, name: str) -> list[Any]:
+    """Examples with the labels of one person."""
+    return [
+        {
+            "id": number,
+            "text": f"text {row['item']}",
+            "label": [row[name]] if row[name] else [],
+            "Comments": [],
+        }
+        for number, row in enumerate(of_rows(rows), 1)
+    ]
+
+
+def doccano_users(rows: Rows) -> list[Any]:
+    """Examples with annotations of several people, as earlier versions write them."""
+    return [
+        {
+            "id": number,
+            "text": f"text {row['item']}",
+            "annotations": [
+                {
+                    "id": 9 * number + k,
+                    "label": LABELS.index(row[name]) + 1,
+                    "label_name": row[name],
+                    "user": k,
+                }
+                | {"user_name": name}
+                for k, name in enumerate(PEOPLE)
+            ],
+            "annotation_approver": None,
+        }
+        for number, row in enumerate(of_rows(rows), 1)
+    ]
+
+
+def potato(rows: Rows, name: str) -> list[Any]:
+    """Instances of one person, who is named by the folder."""
+    return [
+        {
+            "id": row["item"],
+            "displayed_text": f"text {row['item']}",
+            "label_annotations": {"harm": {row[name]: "true"}, "why": {"text_box": "because"}}
+            if row[name]
+            else {},
+            "span_annotations": {},
+            "behavioral_data": {"time_string": "Time spent: 0d 0h 1m 5s "},
+        }
+        for row in of_rows(rows)
+    ]
+
+
+def potato_table(rows: Rows) -> list[Any]:
+    """Instances of all people in a table with a column per label."""
+    return [
+        {"user": name, "instance_id": row["item"], "displayed_text": "x"}
+        | {f"harm:::{label}": "true" if row[name] == label else "" for label in LABELS}
+        for row in of_rows(rows)
+        for name in PEOPLE
+    ]
+
+
+def mt_bench_votes(rows: Rows) -> list[Any]:
+    """Votes of people and a model in long form; every second pair in the other order."""
+    swap = {"model_a": "model_b", "model_b": "model_a"}
+    judges = {PEOPLE[0]: "expert_1", PEOPLE[1]: "author_2", MODEL: "gpt4_pair"}
+    records = []
+    for number, row in enumerate(of_rows(rows)):
+        for k, (name, judge) in enumerate(judges.items()):
+            first, second = ("alpha", "beta") if (number + k) % 2 else ("beta", "alpha")
+            vote = row[name] or "error"
+            records.append(
+                {
+                    "question_id": number // 2,
+                    "turn": 1 + number % 2,
+                    "model_a": first,
+                    "model_b": second,
+                    "winner": vote if first == "alpha" else swap.get(vote, vote),
+                    "judge": judge,
+                    "conversation_a": [{"role": "user", "content": "Say it."}],
+                    "conversation_b": [{"role": "user", "content": "Say it."}],
+                }
+            )
+    return records
+
+
+def mt_bench_scores(rows: Rows) -> list[Any]:
+    """Judgments of single answers by three judges, -1 where the score could not be read."""
+    return [
+        {
+            "question_id": number,
+            "model": "alpha",
+            "judge": [name, "single-v1"],
+            "user_prompt": "...",
+            "judgment": "Rating: [[?]]",
+            "score": -1 if row[name] is None else row[name],
+            "turn": 1,
+            "tstamp": 1700000000.0 + number,
+        }
+        for number, row in enumerate(of_rows(rows))
+        for name in (*PEOPLE, MODEL)
+    ]
+
+
+def mt_bench_games(rows: Rows) -> list[Any]:
+    """Judgments of pairs in two games, which differ for the last pair."""
+    names = {"model_a": "model_1", "model_b": "model_2"}
+    records = []
+    for number, row in enumerate(of_rows(rows)):
+        for name in (*PEOPLE, MODEL):
+            vote = names.get(row[name], row[name] or "error")
+            records.append(
+                {
+                    "question_id": number,
+                    "model_1": "alpha",
+                    "model_2": "beta",
+                    "g1_winner": vote,
+                    "g2_winner": vote,
+                    "judge": [name, "pair-v2"],
+                    "g1_judgment": "[[A]]" if row[name] else "$ERROR$",
+                    "turn": 1,
+                }
+            )
+    return records
+
+
+def arena(rows: Rows) -> list[Any]:
+    """Battles with a person's vote and a column of a judge's verdicts."""
+    return [
+        {
+            "question_id": row["item"],
+            "model_a": "alpha",
+            "model_b": "beta",
+            "winner": row[PEOPLE[0]],
+            "judge_verdict": row[MODEL],
+            "turn": 1,
+            "anony": True,
+            "language": "English",
+        }
+        for row in of_rows(rows)
+    ]
+
+
+def arena_one_hot(rows: Rows) -> list[Any]:
+    """Battles with the winner in three columns."""
+    return [
+        {"id": row["item"], "model_a": "alpha", "model_b": "beta", "prompt": "Say it.", "response_a": "a"}
+        | {f"winner_{name}": int(row[PEOPLE[0]] == name) for name in VOTES}
+        | {"judge_verdict": row[MODEL]}
+        for row in of_rows(rows)
+    ]
+
+
+def alpaca_eval(rows: Rows) -> list[Any]:
+    """Preferences of annotators between two outputs; null where an annotator failed."""
+    numbers = {"model_a": 1.0, "model_b": 2.0, "tie": 1.5, None: None}
+    return [
+        {
+            "instruction": f"Do {row['item']}.",
+            "output_1": "one",
+            "generator_1": "alpha",
+            "output_2": "two",
+            "generator_2": "beta",
+            "dataset": "invented",
+            "preference": numbers[row[name]],
+            "raw_completion": None,
+            **({"annotator": "bot_mini_fn"} if name == MODEL else {"annotator_index": PEOPLE.index(name)}),
+        }
+        for row in of_rows(rows)
+        for name in (*PEOPLE, MODEL)
+    ]
+
+
+def reward_bench(rows: Rows) -> dict[str, Any]:
+    """Columns of results: whether the chosen answer won, with a failed call as null."""
+    results = [None if row[MODEL] is None else int(row[MODEL] == row[PEOPLE[0]]) for row in of_rows(rows)]
+    return {
+        "model": "bot-mini",
+        "id": list(range(N)),
+        "subset": ["chat"] * N,
+        "text_chosen": ["a"] * N,
+        "text_rejected": ["b"] * N,
+        "results": results,
+    }
+
+
+def deepeval(rows: Rows, is_snake: bool = False) -> dict[str, Any]:
+    """Test cases with one metric, and a person's verdict in the metadata; a failed metric has an error."""
+    cases = []
+    for row in of_rows(rows):
+        failed = row[MODEL] is None
+        metric = {
+            "name": "Correctness [GEval]",
+            "threshold": 0.5,
+            "success": False if failed else row[MODEL] == "pass",
+            "score": None if failed else float(row[MODEL] == "pass"),
+            "error": "Timeout" if failed else None,
+        }
+        about = {"human": row[PEOPLE[0]]}
+        if is_snake:
+            cases.append(
+                {"name": row["item"], "success": metric["success"], "metrics_data": [metric], "input": "x"}
+                | {"actual_output": "y", "additional_metadata": about}
+            )
+        else:
+            cases.append(
+                {"name": row["item"], "success": metric["success"], "metricsData": [metric], "input": "x"}
+                | {"actualOutput": "y", "additionalMetadata": about}
+            )
+    return (
+        {"test_results": cases, "confident_link": None} if is_snake else {"testCases": cases, "testPassed": 3}
+    )
+
+
+def promptfoo(rows: Rows) -> dict[str, Any]:
+    """Results with a grade by a model and a rating by a person; failed calls are failing grades."""
+    results = []
+    for number, row in enumerate(of_rows(rows)):
+        parts = [{"pass": row[PEOPLE[0]] == "pass", "score": 1, "assertion": {"type": "human"}}]
+        if row[MODEL] is not None:
+            parts.append({"pass": row[MODEL] == "pass", "score": 1, "assertion": {"type": "llm-rubric"}})
+        results.append(
+            {
+                "testIdx": number,
+                "promptIdx": 0,
+                "provider": {"id": "openai:x"},
+                "vars": {"q": row["item"]},
+                "success": row[PEOPLE[0]] == "pass",
+                "error": None if row[MODEL] else "429 Too many requests",
+                "failureReason": 0 if row[MODEL] else 2,
+                "gradingResult": {"pass": row[PEOPLE[0]] == "pass", "componentResults": parts},
+            }
+        )
+    return {"evalId": "e", "results": {"version": 3, "results": results, "stats": {}}, "config": {}}
+
+
+def lm_eval(rows: Rows) -> list[Any]:
+    """Samples with a target and a filtered response."""
+    return [
+        {
+            "doc_id": number,
+            "doc": {"text": row["item"]},
+            "target": row[PEOPLE[0]],
+            "resps": [[row[MODEL] or ""]],
+            "filtered_resps": [row[MODEL] or ""],
+            "filter": "none",
+        }
+        for number, row in enumerate(of_rows(rows))
+    ]
+
+
+def mturk(rows: Rows) -> list[Any]:
+    """Assignments of workers."""
+    return [
+        {
+            "HITId": f"H{number}",
+            "AssignmentId": f"{number}{name}",
+            "WorkerId": name,
+            "AssignmentStatus": "Approved",
+            "WorkTimeInSeconds": 30,
+            "Input.text_id": row["item"],
+            "Answer.harm": row[name],
+        }
+        for number, row in enumerate(of_rows(rows))
+        for name in PEOPLE
+    ]
+
+
+@dataclass(frozen=True)
+class RatingExport:
+    """One export: its files, the classes of its answers, and what the judges are called in it."""
+
+    name: str
+    files: Callable[[Rows], Files]
+    classes: Sequence[str] = LABELS
+    path: str = ""  # the file or folder that is named; by default the only file
+    people: Sequence[str] = PEOPLE
+    model: str | None = MODEL  # None where only people answer
+    is_named: bool = False  # whether `judge` needs the name of the judge
+
+
+def one(name: str, content: Callable[[Rows], bytes]) -> Callable[[Rows], Files]:
+    """An export of one file."""
+    return lambda rows: {name: content(rows)}
+
+
+PASSES = ("pass", "fail")
+SCORES = tuple("123456789")
+EXPORTS = (
+    RatingExport(
+        "Label Studio",
+        one("tasks.json", lambda rows: json.dumps(label_studio(rows)).encode()),
+        people=("1", "2"),
+    ),
+    RatingExport(
+        "JSON-MIN",
+        one("min.json", lambda rows: json.dumps(label_studio_min(rows)).encode()),
+        model=None,
+        people=("1", "2"),
+    ),
+    RatingExport(
+        "CSV of Label Studio",
+        one("min.csv", lambda rows: table(label_studio_min(rows))),
+        model=None,
+        people=("1", "2"),
+    ),
+    RatingExport("Argilla", one("records.json", lambda rows: json.dumps(argilla(rows)).encode())),
+    RatingExport("Argilla in Parquet", one("records.parquet", lambda rows: parquet(argilla(rows)))),
+    RatingExport("Argilla in CSV", one("records.csv", lambda rows: table(argilla(rows)))),
+    RatingExport("Argilla 1", one("records.jsonl", lambda rows: lines(argilla_1(rows)))),
+    RatingExport("Argilla 1 in Parquet", one("old.parquet", lambda rows: parquet(argilla_1(rows)))),
+    RatingExport(
+        "Doccano",
+        lambda rows: {f"d/{n}.jsonl": lines(doccano(rows, n)) for n in PEOPLE},
+        path="d",
+        model=None,
+    ),
+    RatingExport("Doccano with users", one("all.jsonl", lambda rows: lines(doccano_users(rows))), model=None),
+    RatingExport(
+        "Potato",
+        lambda rows: {f"out/{n}/annotated_instances.jsonl": lines(potato(rows, n)) for n in PEOPLE},
+        path="out",
+        model=None,
+    ),
+    RatingExport(
+        "Potato in TSV", one("annotated.tsv", lambda rows: table(potato_table(rows), "\t")), model=None
+    ),
+    RatingExport(
+        "MT-Bench votes",
+        one("human.jsonl", lambda rows: lines(mt_bench_votes(rows))),
+        VOTES,
+        people=("expert_1", "author_2"),
+        model="gpt4_pair",
+    ),
+    RatingExport(
+        "MT-Bench votes in Parquet",
+        one("human.parquet", lambda rows: parquet(mt_bench_votes(rows))),
+        VOTES,
+        people=("expert_1", "author_2"),
+        model="gpt4_pair",
+    ),
+    RatingExport(
+        "MT-Bench votes in CSV",
+        one("human.csv", lambda rows: table(mt_bench_votes(rows))),
+        VOTES,
+        people=("expert_1", "author_2"),
+        model="gpt4_pair",
+    ),
+    RatingExport(
+        "MT-Bench scores",
+        one("gpt-4_single.jsonl", lambda rows: lines(mt_bench_scores(rows))),
+        SCORES,
+        is_named=True,
+    ),
+    RatingExport(
+        "MT-Bench pairs",
+        one("gpt-4_pair.jsonl", lambda rows: lines(mt_bench_games(rows))),
+        VOTES,
+        is_named=True,
+    ),
+    RatingExport(
+        "AlpacaEval",
+        one("annotations.json", lambda rows: json.dumps(alpaca_eval(rows)).encode()),
+        VOTES,
+        people=("annotator_0", "annotator_1"),
+        model="bot_mini_fn",
+    ),
+    RatingExport(
+        "Arena",
+        one("battles.json", lambda rows: json.dumps(arena(rows)).encode()),
+        VOTES,
+        people=("winner",),
+        model="judge_verdict",
+    ),
+    RatingExport(
+        "Arena in CSV",
+        one("battles.csv", lambda rows: table(arena(rows))),
+        VOTES,
+        people=("winner",),
+        model="judge_verdict",
+    ),
+    RatingExport(
+        "Arena, one column per winner",
+        one("train.csv", lambda rows: table(arena_one_hot(rows))),
+        VOTES,
+        people=("winner",),
+        model="judge_verdict",
+    ),
+    RatingExport(
+        "deepeval",
+        one("run.json", lambda rows: json.dumps(deepeval(rows)).encode()),
+        PASSES,
+        people=("metadata.human",),
+        model="Correctness [GEval]",
+    ),
+    RatingExport(
+        "deepeval in Python",
+        one("run2.json", lambda rows: json.dumps(deepeval(rows, True)).encode()),
+        PASSES,
+        people=("metadata.human",),
+        model="Correctness [GEval]",
+    ),
+    RatingExport(
+        "promptfoo",
+        one("output.json", lambda rows: json.dumps(promptfoo(rows)).encode()),
+        PASSES,
+        people=("human",),
+        model="llm-rubric",
+    ),
+    RatingExport(
+        "lm-eval",
+        one("samples_x.jsonl", lambda rows: lines(lm_eval(rows))),
+        people=("target",),
+        model="answer",
+    ),
+    RatingExport("MTurk", one("batch.csv", lambda rows: table(mturk(rows))), model=None),
+)
