@@ -37,4 +37,9 @@ RATER_QUANTITIES = {  # of a model of raters
 PASSING = 0.5  # share of annotators to win against in the alternative annotator test
 
 # What levels and differences of systems rest on, by the beginning of the name of their measure.
-SYSTEM_SOURCES = {"corrected": "corrected", "people_only": "labels alone", "judge_only": "judge alone"}
+SYSTEM_SOURCES = {
+    "corrected": "corrected",
+    "people_only": "labels alone",
+    "judge_only": "judge alone",
+    "borrowed": "borrowed",
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,8 @@ from ...numerics.types import Floats
 from ..validation.coding import CodedRows
 from ..validation.weighted.answer_strata import Strata, strata_of
 
-OK, CAUTION, NO_LEVEL, NO_LABELS = "OK", "CAUTION", "NO LEVEL", "NO LABELS"
+OK, CAUTION, NO_LEVEL = "OK", "CAUTION", "NO LEVEL"
+NO_LABELS, BORROWED = "NO LABELS", "BORROWED"
 FEWEST_PROMPTS = 4  # labelled, below which a system has no corrected level
 # Share of answers scored beyond all labelled ones: what people say of these is an extrapolation.
 BEYOND_CAUTION, BEYOND_REFUSED = 0.05, 0.2
@@ -54,6 +55,15 @@ def gate_systems(data: CodedRows, labelled: Flags, is_sampled: bool) -> list[Lab
         _gate(data.rows(inside), labelled[inside], name, None if is_sampled else level)
         for name, inside in ((name, np.asarray(systems.code == k)) for k, name in enumerate(systems.levels))
     ]
+
+
+def with_borrowed(gate: LabelGate, is_borrowed: bool) -> LabelGate:
+    """The state of a system without labels, to which others may lend theirs."""
+    if gate.state != NO_LABELS or not is_borrowed:
+        return gate
+    return replace(
+        gate, state=BORROWED, reason="no answer has a label; the level is by labels of other systems"
+    )
 
 
 def gate_table(gates: Sequence[LabelGate]) -> pd.DataFrame:

@@ -24,7 +24,8 @@ from ..validation.coding import CodedRows, CodingOptions, code_table, names_of, 
 from ..validation.judging import Validation
 from ..validation.tables.item_columns import item_of
 from ..validation.validation_rows import TestRows
-from .label_gate import LabelGate, gate_systems, gate_table
+from .borrowed_levels import audit_table, borrow_levels
+from .label_gate import LabelGate, gate_systems, gate_table, with_borrowed
 from .stacked_systems import stack_systems
 from .system_estimates import CalibratedRows
 from .system_rows import SystemRows, mix_weights, positive_class, system_rows
@@ -105,7 +106,10 @@ def compare_systems(
         system of the table minus the earlier one) come in three rows: corrected, by people's labels alone and
         by the judge alone. Of two systems the corrected difference is called ``difference``, of more
         ``difference[B minus A]``; p values of corrected differences are adjusted after Holm. ``extra`` has
-        ``labels`` (the state of each system's labels) and ``weights`` (of the scores in each estimate).
+        ``labels`` (the state of each system's labels), ``audit`` (whether the labels of other systems may be
+        borrowed for it: mean of its own labels minus what a map by the others says, ``PASS`` within the
+        margin, ``FAIL`` beyond it, ``INCONCLUSIVE``, ``NOT CHECKED`` without labels, and the labelled prompts
+        for it) and ``weights`` (of the scores in each estimate).
 
     Raises
     ------
@@ -118,7 +122,10 @@ def compare_systems(
     Before any number the labels of each system are looked at. ``NO LEVEL`` is the state of a system with
     labels of fewer than four prompts, with more than a fifth of its answers scored beyond all labelled ones,
     or whose labels follow the judge's answer and are too few somewhere; its level and differences are not
-    estimated. Where labels follow the judge's answer elsewhere, they are weighted by it (``CAUTION``).
+    estimated. A system without labels gets a level by the labels of the others (``BORROWED``), if these are
+    of ten prompts or more, and no difference: it holds if the judge errs for it as for the others, which only
+    labels of its own can audit. Where labels follow the judge's answer elsewhere, they are weighted by it
+    (``CAUTION``).
     A column ``sampling_probability`` has the probabilities with which answers were chosen for people.
 
     Every prompt counts the same for a system, however many answers it has. Standard errors are clustered by
@@ -171,11 +178,14 @@ def compare_systems(
     gates = gate_systems(data, label_rows, sampled is not None)
     represented = _represented(data, gates, sampled)
     rows = system_rows(data, judges, represented, mix_weights(data.groups[1:], mix or {}, data.n), source)
+    borrowed = borrow_levels(rows, margin, alpha, seed)
+    gates = [with_borrowed(gate, lent is not None) for gate, lent in zip(gates, borrowed, strict=True)]
     result_rows = TestRows(alpha)
     weights = add_systems(
         result_rows,
         CalibratedRows.of(rows, PredictThenDebias(seed=seed), calibration),
         gates,
+        borrowed,
         data.groups[1:],
         margin,
     )
@@ -190,7 +200,11 @@ def compare_systems(
         "n_rows": data.n, "n_labelled": int(rows.labelled.sum()), "clusters": n_clusters(rows.prompt),
         "weighted": represented is not None,
     }  # fmt: skip
-    extra = {"labels": gate_table(gates), "weights": weights}
+    extra = {
+        "labels": gate_table(gates),
+        "audit": audit_table(borrowed, rows.systems),
+        "weights": weights,
+    }
     settings["verdict"] = verdict_of_systems(frame, extra, settings)
     return Validation(frame, KIND, tuple(dict.fromkeys(notes)), settings, extra)
 

@@ -14,6 +14,7 @@ from ...figures.labels import level_of, p_text, true_minus
 from ..validation.validation_rows import DIFFERENCES, LEVELS, SUBGROUPS
 from ..validation.verdicts.judge_sentences import interval, number
 from ..validation.verdicts.notable_rows import Row, TestedDifference, notable
+from .borrowed_levels import FAIL
 from .label_gate import NO_LABELS, NO_LEVEL
 
 MOST_PAIRS = 3  # of more systems, in sentences
@@ -27,6 +28,7 @@ def verdict_of_systems(
         _blocked(extra["labels"]),
         _winner(frame, settings),
         _levels(frame, settings),
+        _borrowed(frame, extra["audit"], settings),
         _segments(frame, settings),
         _gain(frame),
     )
@@ -146,6 +148,25 @@ def _levels(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
             for _, row in rows.iterrows()
         ]
         yield f"The {_what(settings)} among people is estimated as {listed(texts, 8)}."
+
+
+def _borrowed(frame: pd.DataFrame, audit: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    """Levels of systems without labels, and systems for which the judge errs otherwise than for others."""
+    measure, margin = settings["measure"], _size(settings["margin"], settings).lstrip("+")
+    for _, row in frame[frame["measure"] == f"borrowed_{measure}"].iterrows():
+        needed = audit.set_index("system")["prompts_to_audit"][row["system"]]
+        yield (
+            f"If the judge errs for {row['system']} as for the others, its {_what(settings)} is "
+            f"{number(row['estimate'], measure)} ({interval(row, measure)}): not checked; labels of about "
+            f"{needed:,.0f} of its prompts would check that within {margin}."
+        )
+    for _, row in audit[audit["audit"] == FAIL].iterrows():
+        yield (
+            f"The judge errs otherwise for {row['system']} than for the others: people's labels are "
+            f"{_size(row['bias'], settings)} ({_limits(row, settings)}) from what those of the others "
+            "imply, so "
+            "labels of one system must not be used for another."
+        )
 
 
 def _segments(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:

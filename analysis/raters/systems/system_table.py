@@ -15,7 +15,8 @@ from ...numerics.significance import two_one_sided
 from ...numerics.types import Floats
 from ..validation.coding import Groups
 from ..validation.validation_rows import DIFFERENCES, LEVELS, SUBGROUPS, TestRows
-from .label_gate import FEWEST_PROMPTS, LabelGate
+from .borrowed_levels import BorrowedLevel
+from .label_gate import BORROWED, FEWEST_PROMPTS, LabelGate
 from .system_estimates import (
     CalibratedRows,
     correct_contrast,
@@ -50,6 +51,7 @@ def add_systems(
     table: TestRows,
     data: CalibratedRows,
     gates: Sequence[LabelGate],
+    borrowed: Sequence[BorrowedLevel | None],
     segments: Sequence[Groups],
     margin: float,
 ) -> pd.DataFrame:
@@ -61,6 +63,10 @@ def add_systems(
     for place, gate in enumerate(gates):
         contrast = SystemContrast(LEVELS, place, None, everywhere, gate.has_level)
         weights += _add(table, data, contrast, margin)
+        lent = borrowed[place]
+        if gate.state == BORROWED and lent is not None:
+            keys = {"system": gate.system, "baseline": ""}
+            table.add(LEVELS, f"borrowed_{rows.measure}", lent.level, p=np.nan, **keys)
     for first, second in pairs:
         has_both = gates[first].has_level and gates[second].has_level
         weights += _add(table, data, SystemContrast(DIFFERENCES, second, first, everywhere, has_both), margin)

@@ -215,7 +215,7 @@ def test_labels_that_follow_the_judge_are_weighted_by_its_answer() -> None:
 @pytest.mark.parametrize(
     ("drop", "state"),
     [
-        (lambda new: new["ann"].notna(), "NO LABELS"),
+        (lambda new: new["ann"].notna(), "BORROWED"),
         (lambda new: new["ann"].notna().cumsum() > 3, "NO LEVEL"),
         (lambda new: new["score"] > new["score"].quantile(0.5), "NO LEVEL"),
     ],
@@ -233,6 +233,53 @@ def test_systems_whose_labels_say_nothing_of_all_answers_have_no_level(drop, sta
     assert "corrected_mean[old]" in names
     assert "judge_difference" in names
     assert any("No reliable winner" in sentence for sentence in result.verdict)
+
+
+def test_a_system_without_labels_borrows_those_of_others_where_the_judge_errs_alike() -> None:
+    table = answers(600, 150, seed=6, old=0.0, new=0.0)
+    table["score"] = table["quality"] + np.random.default_rng(1).normal(0, 0.4, len(table))
+    table["ann"] = table["ann"].mask(table["system"] == "new")
+    result = conjury.compare_systems(table, "score", "ann", id="prompt", margin=0.1)
+    level = result.frame.set_index("name").loc["borrowed_mean[new]"]
+    truth = table.loc[table["system"] == "new", "quality"].mean()
+    assert level["lower"] < truth < level["upper"]
+    assert level["upper"] - level["lower"] < 0.35
+    audit = result.extra["audit"].set_index("system")
+    assert audit.loc["new", "audit"] == "NOT CHECKED"
+    assert any("not checked" in sentence for sentence in result.verdict)
+
+
+@pytest.mark.parametrize(
+    ("favour", "margin", "verdict"), [(0.0, 0.3, "PASS"), (1.0, 0.3, "FAIL"), (0.0, 0.12, "INCONCLUSIVE")]
+)
+def test_labels_of_a_system_audit_those_that_it_could_borrow(
+    favour: float, margin: float, verdict: str
+) -> None:
+    table = answers(600, 150, seed=7)
+    noise = np.random.default_rng(2).normal(0, 0.4, len(table))
+    table["score"] = table["quality"] + noise + favour * (table["system"] == "new")
+    result = conjury.compare_systems(table, "score", "ann", id="prompt", margin=margin)
+    row = result.extra["audit"].set_index("system").loc["new"]
+    assert row["audit"] == verdict
+    assert (row["bias"] < -0.5) == (favour > 0)
+    assert any("errs otherwise for new" in sentence for sentence in result.verdict) == (verdict == "FAIL")
+
+
+@pytest.mark.slow
+def test_borrowed_levels_cover_and_audits_fail_rarely_where_the_judge_errs_alike() -> None:
+    covered, failed = 0, 0
+    for seed in range(300):
+        table = answers(400, 60, seed=seed, old=0.0, new=0.3)
+        noise = np.random.default_rng([seed, 1]).normal(0, 0.4, len(table))
+        table["score"] = np.exp(table["quality"] + noise)
+        audited = conjury.compare_systems(table, "score", "ann", id="prompt", margin=0.05)
+        failed += audited.extra["audit"].set_index("system").loc["new", "audit"] == "FAIL"
+        table["ann"] = table["ann"].mask(table["system"] == "new")
+        level = conjury.compare_systems(table, "score", "ann", id="prompt").frame.set_index("name")
+        row = level.loc["borrowed_mean[new]"]
+        covered += row["lower"] < 0.3 < row["upper"]
+    assert covered > 0.91 * 300
+    assert failed < 0.05 * 300
 
 
 def test_differences_of_more_systems_are_adjusted_and_the_best_is_named_with_its_ties() -> None:

@@ -1,0 +1,143 @@
+"""Levels of systems by the labels of other systems, and whether a judge errs alike for all of them.
+
+A map of the judge's scores to people's scale that was fitted to other systems' labels says what people would
+say of a system that has none, if the judge errs for it as for the others and its answers are of one kind:
+where its quality is another, maps of noisy scores are off towards the mean. Labels of its own can audit that:
+the mean of these minus what the borrowed map says is within a margin, beyond it, or undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from ...correction.debias import assign_folds
+from ...correction.monotone_calibration import fit_monotone_map
+from ...numerics.intervals import SAME, inference
+from ...numerics.intervals.bounded import NOTHING, POWER, BoundedEstimate, Flags, n_clusters
+from ...numerics.rating_panel import RowClusters
+from ...numerics.types import Codes, Floats
+from .system_rows import SystemRows
+
+PASS, FAIL, INCONCLUSIVE, NOT_CHECKED = "PASS", "FAIL", "INCONCLUSIVE", "NOT CHECKED"
+GROUPS = 40  # of prompts, of which the jackknife leaves out one at a time
+FEWEST_LABELS = 10  # prompts of other systems with a label, below which nothing is borrowed
+
+
+@dataclass(frozen=True)
+class BorrowedLevel:
+    """What the labels of other systems say of one system, and whether they may be used for it."""
+
+    level: BoundedEstimate
+    bias: (
+        BoundedEstimate  # mean of people's labels of this system minus the borrowed map; empty without labels
+    )
+    audit: str
+    prompts_to_audit: float  # labelled prompts with which an unbiased map passes with power 0.8
+
+
+def borrow_levels(rows: SystemRows, margin: float, alpha: float, seed: int) -> list[BorrowedLevel | None]:
+    """Borrow a level for each system; None where other systems have too few labels."""
+    return [_borrow(rows, place, margin, alpha, seed) for place in range(len(rows.systems))]
+
+
+def audit_table(levels: Sequence[BorrowedLevel | None], systems: Sequence[str]) -> pd.DataFrame:
+    """One row per system with the bias of the borrowed map and the verdict of its audit."""
+    table = [
+        {
+            "system": name,
+            "audit": borrowed.audit,
+            "bias": borrowed.bias.estimate,
+            "lower": borrowed.bias.lower,
+            "upper": borrowed.bias.upper,
+            "prompts": borrowed.bias.clusters,
+            "prompts_to_audit": borrowed.prompts_to_audit,
+        }
+        for name, borrowed in zip(systems, levels, strict=True)
+        if borrowed is not None
+    ]
+    columns = ["system", "audit", "bias", "lower", "upper", "prompts", "prompts_to_audit"]
+    return pd.DataFrame(table, columns=columns)
+
+
+def _borrow(rows: SystemRows, place: int, margin: float, alpha: float, seed: int) -> BorrowedLevel | None:
+    lenders = rows.labelled & (rows.system != place)
+    mine = np.asarray(rows.system == place)
+    prompts = RowClusters.numbered(rows.prompt)
+    if n_clusters(rows.prompt[lenders]) < FEWEST_LABELS or not rows.answered[:, mine].any():
+        return None
+    group = assign_folds(prompts.n, min(GROUPS, prompts.n), seed)[prompts.code]
+
+    def level(inside: Flags) -> float:
+        at = mine & inside
+        return float(np.average(_mapped(rows, lenders & inside, at), weights=rows.weight[at]))
+
+    audited = mine & rows.labelled
+    fold = assign_folds(prompts.n, min(5, prompts.n), seed)[prompts.code]
+    # Labels of one prompt are related, so a map that is audited is fitted to other prompts.
+    residual = np.full(len(rows.system), np.nan)
+    for name in np.unique(fold[audited]):
+        at = audited & (fold == name)
+        residual[at] = rows.label[at] - _mapped(rows, lenders & (fold != name), at)
+
+    def bias(inside: Flags) -> float:
+        at = audited & inside
+        return float(np.average(residual[at], weights=rows.label_weight[at])) if at.any() else np.nan
+
+    spread = _spread_of_residuals(rows, lenders, fold)
+    needed = float(np.ceil((spread * (ndtri(1 - alpha / 2) + ndtri(POWER)) / margin) ** 2))
+    estimate = _jackknife(level, group, rows.prompt[mine], alpha)
+    if n_clusters(rows.prompt[audited]) < 2:
+        return BorrowedLevel(estimate, NOTHING, NOT_CHECKED, needed)
+    difference = _jackknife(bias, group, rows.prompt[audited], alpha)
+    return BorrowedLevel(estimate, difference, _verdict(difference, margin), needed)
+
+
+def _verdict(bias: BoundedEstimate, margin: float) -> str:
+    if not np.isfinite(bias.lower):
+        return INCONCLUSIVE
+    if -margin <= bias.lower and bias.upper <= margin:
+        return PASS
+    return FAIL if bias.lower > margin or bias.upper < -margin else INCONCLUSIVE
+
+
+def _mapped(rows: SystemRows, fitted: Flags, at: Flags) -> Floats:
+    """Scores of some answers on people's scale, by maps that are fitted to others; the mean over judges."""
+    weight = rows.label_weight[fitted]
+    maps = [fit_monotone_map(score[fitted], rows.label[fitted], weight) for score in rows.score]
+    values = [monotone.of(score[at]) for monotone, score in zip(maps, rows.score, strict=True)]
+    return np.asarray(np.mean(values, axis=0))
+
+
+def _spread_of_residuals(rows: SystemRows, lenders: Flags, fold: Codes) -> float:
+    """Standard deviation of people's labels about the map that labels of other prompts give."""
+    residuals = [
+        rows.label[lenders & (fold == name)]
+        - _mapped(rows, lenders & (fold != name), lenders & (fold == name))
+        for name in np.unique(fold[lenders])
+        if (lenders & (fold != name)).any()
+    ]
+    return float(np.concatenate(residuals).std())
+
+
+def _jackknife(
+    statistic: Callable[[Flags], float], group: Codes, prompt: Codes, alpha: float
+) -> BoundedEstimate:
+    """Bound a statistic of all prompts by leaving out one group of them at a time."""
+    estimate = statistic(np.ones(len(group), dtype=bool))
+    values = np.array([statistic(np.asarray(group != name)) for name in np.unique(group)])
+    values = values[np.isfinite(values)]
+    count, n = len(values), len(prompt)
+    error = (
+        float(np.sqrt((count - 1) / count * ((values - values.mean()) ** 2).sum())) if count > 1 else np.nan
+    )
+    if not error > SAME:
+        return BoundedEstimate(estimate, np.nan, np.nan, np.nan, n, n_clusters(prompt))
+    df = float(min(count, n_clusters(prompt)) - 1)
+    limits = inference(np.array([estimate]), np.array([error]), alpha, df=np.array([df]))
+    lower, upper = float(limits.lower[0]), float(limits.upper[0])
+    return BoundedEstimate(estimate, error, lower, upper, n, n_clusters(prompt), df=df)
