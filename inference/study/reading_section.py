@@ -48,6 +48,6 @@ class ReadingSection(Part):
 
     def rules(self) -> ReadingRules:
         """As functions that read a table take them."""
-        stated = self.model_dump()
-        form, missing = stated.pop("format"), tuple(stated.pop("missing"))
-        return ReadingRules(form=form, missing=missing, **stated)
+        rules = self.model_dump()
+        form, missing = rules.pop("format"), tuple(rules.pop("missing"))
+        return ReadingRules(form=form, missing=missing, **rules)
