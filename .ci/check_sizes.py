@@ -39,7 +39,7 @@ CEILINGS = {
     "inference/panel": 92,
     "inference/parsing": 26,
     "inference/perturb": 15,
-    "inference/readers": 51,
+    "inference/readers": 44,
     "inference/requests": 15,
     "inference/simulation": 38,
     "inference/study": 32,

@@ -22,6 +22,7 @@ from .amce import amce
 from .cj import amce_diffs, cj, mm, mm_diffs
 
 MOST_GROUPS = 8
+MOST_CELLS = 1_000  # levels of an attribute, times combinations of those that restrict it
 JOINT = "_and_"  # between the names of attributes that another one restricts together
 
 
@@ -184,6 +185,13 @@ def _effects(
         data = frame
         if len(joined) > 1:
             texts = frame[list(joined)].astype(str).agg(" / ".join, axis=1)
+            if texts.nunique() * frame[names[0]].nunique() > MOST_CELLS:
+                raise InputError(
+                    f"{table.source}: levels of '{names[0]}' never occur with some of "
+                    f"{listed(map(repr, joined))}, which have {texts.nunique():,} combinations, too many to "
+                    "average over; name the attributes with --attributes, without those that follow from "
+                    "others."
+                )
             data = frame.assign(**{JOINT.join(joined): pd.Categorical(texts)})
         parts.append((estimate(data, formula), names))
     if len(parts) == 1:

@@ -9,12 +9,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from ...errors import InputError, counted, listed
 from ...tables.reading.account import AccountEntry
+from ...tables.reading.cell_rules import key_of
 from ...tables.reading.table_reading import require_named
+from .profile_outcomes import NO, YES
 
 MOST_LEVELS = 40  # of an attribute that is guessed
+MOST_ROWS = 6  # of a task that no column numbers
+TASK = "__task"
 COMPLETE = 0.9  # share of tasks of one size above which columns are taken for the respondent and the task
 IDS = (
     *(
@@ -41,6 +46,7 @@ IDS = (
     ),
     *("user", "userid", "worker", "workerid", "voter", "voterid", "rid", "pid", "prolificid", "prolificpid"),
     *("student", "studentid", "instanceid", "interview", "interviewid", "uuid", "uid", "id", "key", "subj"),
+    *("individual", "individualid", "indid", "iid", "respno", "respnum", "subjectno", "nr"),
 )
 TASKS = (
     *("task", "taskid", "tasknumber", "taskno", "tasknum", "contest", "contestid", "contestno"),
@@ -58,6 +64,19 @@ TASKS = (
         "obsid",
         "wave",
     ),
+    *(
+        "obsnum",
+        "obs",
+        "obsno",
+        "chid",
+        "choiceid",
+        "choicesetid",
+        "csid",
+        "cset",
+        "qnum",
+        "setno",
+        "trialno",
+    ),
 )
 PROFILES = (
     *("profile", "profileid", "profilenumber", "profileno", "profilenum", "alternative", "alternativeid"),
@@ -73,7 +92,7 @@ PROFILES = (
         "card",
         "side",
     ),
-    *("vignette", "vignetteid", "choicenumber", "package", "immigrant"),
+    *("vignette", "vignetteid", "choicenumber", "package", "immigrant", "altno", "altnum", "optionno"),
 )
 CHOICES = (
     *("chosen", "choice", "selected", "select", "selection", "chose", "choose", "picked", "pick", "won"),
@@ -91,6 +110,7 @@ CHOICES = (
     ),
     *("y", "response", "answer", "decision", "choiceoutcome", "forcedchoice", "binarychoice", "forced"),
 )
+WEIGHTS = ("weight", "weights", "wt", "wgt", "pweight", "surveyweight", "weighting", "gewicht", "pond")
 RATINGS = ("rating", "rate", "rated", "score", "support", "evaluation", "likelihood", "likert", "scale")
 
 
@@ -148,7 +168,8 @@ def respondent_of(frame: pd.DataFrame, id: str | None, source: str) -> tuple[str
     candidates = named_like(frame, IDS)
     if not candidates:
         raise InputError(
-            f"{source}: no column looks like the respondent; name it with --id (there are {listed(frame)})."
+            f"{source}: no column looks like the respondent; name it with --id, or number the rows in a new "
+            f"column, if each is one respondent (there are {listed(frame)})."
         )
     n_values = {name: frame[name].nunique() for name in candidates}
     name = min(candidates, key=lambda column: n_values[column])
@@ -199,17 +220,39 @@ def guess_roles(
 def _task_of(frame: pd.DataFrame, id: str) -> str | None:
     """The column by which a respondent's rows form tasks of several profiles."""
     columns = [str(name) for name in frame if name != id]
-    names = named_like(columns, TASKS)
+    outcomes = {name for name in outcomes_like(columns) if frame[name].nunique() <= 2}
+    names = [name for name in named_like(columns, TASKS) if name not in outcomes]
     usual, _ = sizes_of(frame, [id])
-    for name in (*names, *(name for name in columns if name not in names)):
-        if name not in names and frame[name].nunique() > max(usual, 1):
+    for name in names:
+        size, share = sizes_of(frame, [id, name])
+        if size > 1 and share >= COMPLETE:
+            return name
+    for name in columns:
+        if name in names or name in outcomes or frame[name].nunique() < 2:
             continue
         size, share = sizes_of(frame, [id, name])
-        is_smaller = size < usual or name in names
-        if size > 1 and share >= (COMPLETE if name in names else 1.0) and is_smaller:
+        if 1 < size < usual and share == 1.0 and _is_in_blocks(frame, id, name):
             return name
     # Tasks of which some rows are gone have no usual size; a name is enough where they are small.
     return next((name for name in names if 1 < frame[name].nunique() <= usual * MOST_LEVELS), None)
+
+
+def _is_in_blocks(frame: pd.DataFrame, id: str, name: str) -> bool:
+    """Whether rows that agree in the respondent and a column are below each other, as those of tasks."""
+    groups = frame.groupby([id, name], sort=False, dropna=False, observed=True).ngroup().to_numpy()
+    return int((np.diff(groups) != 0).sum()) == int(groups.max())
+
+
+def rows_per_task(frame: pd.DataFrame, id: str, outcome: str) -> int:
+    """How many rows in a row are one task, of which one is chosen; 1 where nothing says so."""
+    place = frame.groupby(id, sort=False, observed=True).cumcount().to_numpy()
+    sizes = frame.groupby(id, sort=False, observed=True).size()
+    for number in range(2, MOST_ROWS + 1):
+        if bool((sizes % number == 0).all()) and int(sizes.max()) > number:
+            tasks = pd.DataFrame({id: frame[id], TASK: place // number, outcome: frame[outcome]})
+            if is_choice(tasks, outcome, [id, TASK]):
+                return number
+    return 1
 
 
 def _profile_of(frame: pd.DataFrame, keys: Sequence[str], size: int) -> str | None:
@@ -236,9 +279,24 @@ def is_choice(frame: pd.DataFrame, name: str, keys: Sequence[str]) -> bool:
     return any(float((counts == count).mean()) >= COMPLETE for count in (1, (sizes - 1).mode().iloc[0]))
 
 
+def may_be_outcome(frame: pd.DataFrame, name: str, keys: Sequence[str]) -> bool:
+    """Whether a column with the name of an outcome contains one: numbers of a scale, or one text per task."""
+    # "Presidential vote" and "tax rate" are attributes, "vote" is an outcome.
+    column = frame[name]
+    values = column.dropna().unique()
+    if len(values) < 2:
+        return True
+    if not is_numeric_dtype(column.dtype):
+        return {key_of(str(value)) for value in values} <= YES | NO or not _varies(frame, keys, name)
+    if word_of(name) in {*CHOICES, *RATINGS}:
+        return True
+    numbers = np.sort(values.astype(float))
+    return bool(numbers[0] in (0.0, 1.0) and (np.diff(numbers) == 1).all())
+
+
 def _outcome_of(frame: pd.DataFrame, columns: Sequence[str], keys: Sequence[str], source: str) -> str:
     """The column of the outcome: by its name, else the only one that is a choice in every task."""
-    names = outcomes_like(columns)
+    names = [name for name in outcomes_like(columns) if may_be_outcome(frame, name, keys)]
     choices = [name for name in columns if is_choice(frame, name, keys)]
     for candidates in ([name for name in names if name in choices], names, choices):
         if len(candidates) == 1 or (candidates and candidates is not choices):
@@ -252,8 +310,13 @@ def _with_attributes(
 ) -> ColumnRoles:
     """Roles with the columns that differ between the profiles of a task; others belong to tasks or people."""
     keys = [roles.id] if roles.task is None or size < 2 else [roles.id, roles.task]
-    further = [name for name in outcomes_like(frame) if name not in roles_so_far]
-    attributes, excluded = [], []
+    further = [
+        name
+        for name in outcomes_like(frame)
+        if name not in roles_so_far and may_be_outcome(frame, name, keys)
+    ]
+    attributes: list[str] = []
+    excluded: dict[str, list[str]] = {}
     for name in frame.columns:
         if name in roles_so_far:
             continue
@@ -261,22 +324,45 @@ def _with_attributes(
         n_values = column.nunique()
         if n_values < 2 or not _varies(frame, keys, name):
             continue
-        if name in further or n_values > MOST_LEVELS or n_values == len(frame):
-            excluded.append(str(name))
+        if name in further:
+            excluded.setdefault("which may be a further outcome", []).append(str(name))
+        elif n_values > MOST_LEVELS or n_values == len(frame):
+            excluded.setdefault(f"with more than {MOST_LEVELS} different cells", []).append(str(name))
         else:
             attributes.append(str(name))
+    derived = _derived(frame, attributes)
+    for name, source_name in derived.items():
+        attributes.remove(name)
+        excluded.setdefault(f"given '{source_name}'", []).append(name)
     if not attributes:
         raise InputError(
             f"{source}: no column differs between the rows of a respondent's task, as attributes do; name "
             "the columns with --attributes, and the respondent and the task with --id and --task."
         )
-    sentence = f"{counted(len(attributes), 'attribute')}: {listed(map(repr, attributes), 30)}."
+    sentence = f"{counted(len(attributes), 'attribute')}: {listed(map(repr, attributes), 30)}"
+    exclusions = "; ".join(f"not {listed(map(repr, names))}, {reason}" for reason, names in excluded.items())
+    sentence = f"{sentence}{'; ' * bool(exclusions)}{exclusions}."
     entries = [AccountEntry("roles", sentence, cells=tuple(attributes), option="--attributes")]
-    if excluded:
-        verb = "is not taken as an attribute" if len(excluded) == 1 else "are not taken as attributes"
-        sentence = f"{listed(map(repr, excluded))} {verb}."
-        entries.append(AccountEntry("roles", sentence, cells=tuple(excluded), option="--attributes"))
     return replace(roles, attributes=tuple(attributes), entries=(*roles.entries, *entries))
+
+
+def _derived(frame: pd.DataFrame, attributes: Sequence[str]) -> dict[str, str]:
+    """Attributes that say nothing beyond another one, such as its labels or indicators of its levels."""
+    codes = {name: pd.factorize(frame[name])[0] + 1 for name in attributes}
+    n_codes = {name: int(values.max()) + 1 for name, values in codes.items()}
+    present = {name: len(np.unique(values)) for name, values in codes.items()}
+    derived: dict[str, str] = {}
+    for place, name in enumerate(attributes):
+        for base in attributes:
+            if base == name or base in derived or present[base] < present[name]:
+                continue
+            if present[base] == present[name] and attributes.index(base) > place:
+                continue
+            pairs = np.bincount(codes[base] * n_codes[name] + codes[name])
+            if int((pairs > 0).sum()) == present[base]:
+                derived[name] = base
+                break
+    return derived
 
 
 def _varies(frame: pd.DataFrame, keys: Sequence[str], name: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
 
 from ...errors import InputError
 from ...tables.columns import as_text
@@ -19,7 +20,7 @@ from ...tables.reading.cell_rules import key_of
 from ...tables.reading.table_reading import require_named
 from ...tables.schema import TABLES
 from .attribute_levels import EmptyPairs, find_empty_pairs, read_levels_of
-from .column_roles import COMPLETE, ColumnRoles, guess_roles
+from .column_roles import COMPLETE, WEIGHTS, ColumnRoles, guess_roles, named_like, rows_per_task
 from .profile_outcomes import read_outcomes
 from .profile_shapes import make_long
 from .qualtrics_profiles import is_qualtrics, read_qualtrics_export
@@ -140,9 +141,12 @@ def read_conjoint(
     if is_qualtrics(frame) and not isinstance(source, pd.DataFrame | TableReading):
         if str(source) == "-":
             raise InputError("An export of Qualtrics cannot be read from standard input; give it as a file.")
-        frame, labels, entries = read_qualtrics_export(source, id, name)
+        frame, labels, entries = read_qualtrics_export(source, frame, id, outcome, options)
+        outcome = None
         table = table.with_entries(*entries)
-        id, task, profile, outcome = "judge_id", "task", "position", outcome or "chosen"
+        names = {text: label for text, label in options.relabel.items() if label not in ("1", "2")}
+        options = replace(options, relabel=names)
+        id, task, profile, outcome = "judge_id", "task", "position", "chosen"
         attributes = attributes or labels
     else:
         shape = make_long(frame, name, outcome, attributes)
@@ -161,7 +165,7 @@ def read_conjoint(
         attributes=attributes,
         further_roles=further_roles,
     )
-    return _conjoint(table, frame, roles, options, name, references or {})
+    return _conjoint(table, frame, roles, options, name, references or {}, further_roles)
 
 
 def _with_respondents(frame: pd.DataFrame, id: str | None, source: str) -> tuple[pd.DataFrame, str | None]:
@@ -184,6 +188,7 @@ def _conjoint(
     options: ReadingRules,
     source: str,
     references: Mapping[str, str],
+    names_of_roles: Sequence[str],
 ) -> ConjointTable:
     """The survey of a table with one row per profile, whose columns have roles."""
     empty = frame[roles.id].isna()
@@ -194,6 +199,7 @@ def _conjoint(
             f"{int(empty.sum()) - 1} more); fill it in, or exclude these rows."
         )
     entries = list(roles.entries)
+    entries += _unused_weights(frame, roles, names_of_roles)
     task = _task_numbers(frame, roles, source, entries)
     position, profiles = _positions(frame, roles, task)
     _refuse_stacked(frame, roles, task, position, profiles, source)
@@ -231,6 +237,19 @@ def _conjoint(
     return ConjointTable(long, outcome, attributes, pairs, account, source, profiles)
 
 
+def _unused_weights(
+    frame: pd.DataFrame, roles: ColumnRoles, names_of_roles: Sequence[str]
+) -> list[AccountEntry]:
+    """What the account says of a column that is called like weights, which nobody named."""
+    columns = [
+        name for name in named_like(frame, WEIGHTS) if name not in {*names_of_roles, *roles.attributes}
+    ]
+    if not columns or not is_numeric_dtype(frame[columns[0]].dtype):
+        return []
+    sentence = f"Column '{columns[0]}' may contain survey weights, which only --weights {columns[0]} uses."
+    return [AccountEntry("excluded", sentence, columns[0])]
+
+
 def _rank(numbers: pd.Series[int]) -> NDArray[np.int64]:
     ranks: NDArray[np.int64] = np.asarray(pd.factorize(numbers)[0] + 1, dtype=np.int64)
     return ranks
@@ -250,6 +269,11 @@ def _task_numbers(
         entries.append(
             AccountEntry("roles", f"Tasks are numbered by the order of '{roles.profile}'.", option="--task")
         )
+    elif (number := rows_per_task(frame, roles.id, roles.outcome)) > 1:
+        sentence = f"Each {number} rows of a respondent are taken as one task, since one of them is chosen."
+        entries.append(AccountEntry("roles", sentence, option="--task"))
+        place = frame.groupby(roles.id, sort=False, observed=True).cumcount()
+        keys.append(place // number)
     else:
         sentence = "No column is taken as the task: each row is one."
         entries.append(AccountEntry("roles", sentence, option="--task"))

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from ...errors import InputError, counted, listed
 from ...tables.reading.account import AccountEntry
-from .column_roles import CHOICES, RATINGS, outcomes_like
+from ...tables.reading.cell_rules import key_of
+from .column_roles import CHOICES, RATINGS, TASKS, named_like, outcomes_like
+from .profile_outcomes import NO, YES
 
 # Numbers and letters of profiles and tasks in names of columns, and the words before them.
 _INDEX = re.compile(
@@ -22,9 +25,13 @@ _OF_TASK = re.compile(r"(?:^|[^a-z])(task|t|contest|c|round|r|set|q|game|trial)[
 _OF_PROFILE = re.compile(
     r"(?:^|[^a-z])(profile|p|prof|alternative|alt|option|candidate|cand|concept|side)[_.\- ]*$", re.IGNORECASE
 )
+_SECOND = re.compile(r"(.+)[_. ]2")
+_OF_ATTRIBUTE = re.compile(
+    r"(?:^|[^a-z])(attributes?|attribut|attr|att|feature|feat|factor|dim)_?$", re.IGNORECASE
+)
 MOST_PROFILES = 10
 OVERLAP = 0.5  # of the levels of columns that show one attribute in two profiles
-POSITION, TASK = "profile", "task"
+POSITION, TASK, ROW = "profile", "task", "__row"
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,11 @@ class IndexedColumn:
 
 def indexed(name: str) -> IndexedColumn | None:
     """A name of a column by its stem and indices; None without an index."""
-    matches = list(_INDEX.finditer(name))[-2:]
+    matches = list(_INDEX.finditer(name))
+    of_attribute = [match for match in matches if _OF_ATTRIBUTE.search(name[: match.start()])]
+    if len(matches) - len(of_attribute) >= 2:  # attribute1_task2_profile1
+        matches = [match for match in matches if match not in of_attribute]
+    matches = matches[-2:]
     if not matches:
         return None
     text, kinds, end = "", [], 0
@@ -66,8 +77,13 @@ def make_long(
     stems: dict[str, list[IndexedColumn]] = {}
     for column in columns:
         stems.setdefault(column.stem, []).append(column)
-    if any(name in frame for name in attributes):
+    if any(name in frame for name in attributes) and not _with_first_profiles(frame):
         return None
+    stems = _without_constant_indices(stems)
+    if pairs := _with_first_profiles(frame):
+        paired = {part.name for parts in pairs.values() for part in parts}
+        stems = {stem: [part for part in parts if part.name not in paired] for stem, parts in stems.items()}
+        stems |= pairs
     groups = {stem: parts for stem, parts in stems.items() if len(parts) > 1 and _one_kind(parts)}
     single = {stem: parts for stem, parts in groups.items() if len(parts[0].indices) == 1}
     double = {stem: parts for stem, parts in groups.items() if len(parts[0].indices) == 2}
@@ -78,6 +94,64 @@ def make_long(
     if profiles is None:
         return None
     return _from_tasks(frame, single, profiles, outcome)
+
+
+def _without_constant_indices(stems: dict[str, list[IndexedColumn]]) -> dict[str, list[IndexedColumn]]:
+    """Columns by their stems, of which a number that all columns of a stem have is a part."""
+    changed: dict[str, list[IndexedColumn]] = {}
+    for stem, parts in stems.items():
+        constant = [
+            place
+            for place in range(2)
+            if all(len(part.indices) == 2 for part in parts)
+            and len(parts) > 1
+            and len({part.indices[place] for part in parts}) == 1
+        ]
+        if len(constant) != 1:
+            changed.setdefault(stem, []).extend(parts)
+            continue
+        place = 1 - constant[0]
+        for part in parts:
+            match = list(_INDEX.finditer(part.name))[-2:][place]
+            name = re.sub(r"[_.\- ]+", " ", part.name[: match.start()] + part.name[match.end() :]).strip()
+            column = IndexedColumn(part.name, name, (part.indices[place],), (part.kinds[place],))
+            changed.setdefault(name, []).append(column)
+    return changed
+
+
+def _with_first_profiles(frame: pd.DataFrame) -> dict[str, list[IndexedColumn]]:
+    """Columns such as roof and roof_2, of which the first has no number, by the name of the first."""
+    pairs = {
+        match[1]: [
+            IndexedColumn(match[1], match[1], ("1",), ("",)),
+            IndexedColumn(name, match[1], ("2",), ("",)),
+        ]
+        for name in map(str, frame)
+        if (match := _SECOND.fullmatch(name)) is not None and match[1] in frame
+    }
+    pairs = {stem: parts for stem, parts in pairs.items() if _overlaps(frame, parts)}
+    return pairs if len(pairs) > 1 else {}
+
+
+def _outcome_stem(frame: pd.DataFrame, stems: dict[str, dict[Any, str]], outcome: str | None) -> str | None:
+    """The stem of the outcome: as stated, else by its name where its cells can be one, choices first."""
+    if outcome is not None:
+        return next((stem for stem in stems if stem == outcome), None)
+    candidates = [
+        stem
+        for stem, columns in stems.items()
+        if _is_outcome(stem, None) and all(_may_be_outcome(frame[name]) for name in columns.values())
+    ]
+    words = {*CHOICES[:16]}
+    by_choice = [stem for stem in candidates if words & {*re.split(r"[^a-z]+", stem.casefold())}]
+    return next(iter([*by_choice, *candidates]), None)
+
+
+def _may_be_outcome(column: pd.Series[Any]) -> bool:
+    """Whether cells of a column are numbers, or say yes and no."""
+    return (
+        is_numeric_dtype(column.dtype) or {key_of(str(cell)) for cell in column.dropna().unique()} <= YES | NO
+    )
 
 
 def _one_kind(parts: Sequence[IndexedColumn]) -> bool:
@@ -142,18 +216,21 @@ def _from_tasks(
         further.assign(
             **{POSITION: profile},
             **{stem: frame[columns[profile]] for stem, columns in names.items()},
-            __row=range(len(frame)),
+            **{ROW: range(len(frame))},
         )
         for profile in profiles
     ]
-    long = pd.concat(parts).sort_values("__row", kind="stable").reset_index(drop=True).drop(columns="__row")
+    long = pd.concat(parts).sort_values(ROW, kind="stable").reset_index(drop=True)
     sentence = (
         f"One row per task with {counted(len(profiles), 'profile')}: {listed(names, 20)} in columns such as "
         f"{listed(wide[:2])}."
     )
     entries = [AccountEntry("source", sentence, option="--attributes")]
     roles = {"profile": POSITION}
-    choice = next((stem for stem in names if _is_outcome(stem, outcome)), None)
+    if not named_like(frame, TASKS):
+        long, roles["task"] = long.assign(**{TASK: long[ROW]}), TASK
+    long = long.drop(columns=ROW)
+    choice = _outcome_stem(frame, names, outcome)
     if choice is not None:
         roles["outcome"] = choice
     return long, roles, entries
@@ -167,7 +244,7 @@ def _from_respondents(
     outcome: str | None,
 ) -> tuple[pd.DataFrame, dict[str, str], list[AccountEntry]]:
     """Rows of profiles from rows of respondents."""
-    at = _task_index(double, single, source)
+    at = _task_index(double, single, source, outcome)
     tasks = list(dict.fromkeys(part.indices[at] for parts in double.values() for part in parts))
     profiles = list(dict.fromkeys(part.indices[1 - at] for parts in double.values() for part in parts))
     by_task = {
@@ -180,6 +257,13 @@ def _from_respondents(
         for stem, parts in double.items()
         if len(parts) == len(tasks) * len(profiles)
     }
+    if not cells:
+        example = next(iter(double.values()))[0].name
+        raise InputError(
+            f"{source}: columns such as {example} are read as those of {counted(len(tasks), 'task')} and "
+            f"{counted(len(profiles), 'profile')}, of which some are absent; rename them, as in "
+            "age_task1_profile2, or name long columns with --attributes."
+        )
     wide = [name for columns in by_task.values() for name in columns.values()]
     wide += [name for columns in cells.values() for name in columns.values()]
     further = frame.drop(columns=wide)
@@ -191,24 +275,29 @@ def _from_respondents(
                     **{TASK: task, POSITION: profile},
                     **{stem: frame[columns[task]] for stem, columns in by_task.items()},
                     **{stem: frame[columns[task, profile]] for stem, columns in cells.items()},
-                    __row=range(len(frame)),
+                    **{ROW: range(len(frame))},
                 )
             )
-    long = pd.concat(parts).sort_values("__row", kind="stable").reset_index(drop=True).drop(columns="__row")
+    long = pd.concat(parts).sort_values(ROW, kind="stable").reset_index(drop=True).drop(columns=ROW)
     long = long[long[list(cells)].notna().any(axis=1)].reset_index(drop=True)
     sentence = (
         f"One row per respondent with {counted(len(tasks), 'task')} of {counted(len(profiles), 'profile')}: "
         f"{listed(cells, 20)} in columns such as {listed(wide[-2:])}."
     )
     roles = {"profile": POSITION, "task": TASK}
-    choice = next((stem for stem in (*by_task, *cells) if _is_outcome(stem, outcome)), None)
+    choice = next((stem for stem in by_task if _is_outcome(stem, outcome)), None)
+    if choice is None:
+        choice = _outcome_stem(frame, cells, outcome)
     if choice is not None:
         roles["outcome"] = choice
     return long, roles, [AccountEntry("source", sentence, option="--attributes")]
 
 
 def _task_index(
-    double: dict[str, list[IndexedColumn]], single: dict[str, list[IndexedColumn]], source: str
+    double: dict[str, list[IndexedColumn]],
+    single: dict[str, list[IndexedColumn]],
+    source: str,
+    outcome: str | None,
 ) -> int:
     """Which of two indices is the task: by the word before it, by a letter, or by the columns of answers."""
     first = next(iter(double.values()))
@@ -216,13 +305,15 @@ def _task_index(
         if kind:
             return place if kind == TASK else 1 - place
     sets = [{part.indices[place] for part in first} for place in (0, 1)]
+    indices = {stem: {part.indices[0] for part in parts} for stem, parts in single.items()}
+    of_outcomes = [texts for stem, texts in indices.items() if _is_outcome(stem, outcome)]
+    for answered in (of_outcomes, list(indices.values())):
+        matches = [place for place in (0, 1) if sets[place] in answered]
+        if len(matches) == 1 and sets[0] != sets[1]:
+            return matches[0]
     for place in (0, 1):
         if all(not text.isdigit() for text in sets[place]):
             return 1 - place
-    answered = [{part.indices[0] for part in parts} for parts in single.values()]
-    matches = [place for place in (0, 1) if sets[place] in answered]
-    if len(matches) == 1 and sets[0] != sets[1]:
-        return matches[0]
     if len(sets[0]) != len(sets[1]) and 2 in (len(sets[0]), len(sets[1])):
         return 1 if len(sets[0]) == 2 else 0
     raise InputError(

@@ -7,12 +7,20 @@ from typing import Any
 
 import pandas as pd
 
+from ...errors import InputError
 from ...inference_wings import WINGS
 from ...tables.columns import as_text
+from ...tables.reading import ReadingRules
 from ...tables.reading.account import AccountEntry
 
 LEVEL = re.compile(r"\w+-\d+-\d+-\d+")
 RESPONSE = "ResponseId"
+OPTIONS = (  # of the importer, and of commands that read any conjoint
+    ("with --outcomes", "with --outcome COLUMN,COLUMN,..."),
+    ("(--first and --second)", "(--relabel 'TEXT=1' --relabel 'TEXT=2')"),
+    ("give both --first and --second", "give both --relabel 'TEXT=1' and --relabel 'TEXT=2'"),
+)
+ID_CELL = r"R_[0-9A-Za-z]{8,}"  # of a response
 INTERNAL = (
     "judge_kind",
     "pair_id",
@@ -30,11 +38,34 @@ def is_qualtrics(frame: pd.DataFrame) -> bool:
     return any(LEVEL.fullmatch(str(name)) for name in frame)
 
 
+def _respondents_of(table: pd.DataFrame) -> str:
+    """The column of ids of responses: by its name, which changed over the years, else by its cells."""
+    for name in table:
+        if str(name).casefold() == RESPONSE.casefold():
+            return str(name)
+    for name in table:
+        cells = as_text(table[name]).dropna()
+        if len(cells) and cells.is_unique and bool(cells.str.fullmatch(ID_CELL).all()):
+            return str(name)
+    return RESPONSE
+
+
 def read_qualtrics_export(
-    source: Any, id: str | None, name: str
+    source: Any, table: pd.DataFrame, id: str | None, outcome: str | None, rules: ReadingRules
 ) -> tuple[pd.DataFrame, tuple[str, ...], list[AccountEntry]]:
     """One row per profile of an export, its attributes by their labels, and what the importer assumed."""
-    survey = WINGS.find("conjoint_exports")(source, id=id or RESPONSE)
+    columns = None if outcome is None else [name.strip() for name in outcome.split(",")]
+    answers = {label: text for text, label in rules.relabel.items()}
+    first, second = answers.get("1"), answers.get("2")
+    try:
+        survey = WINGS.find("conjoint_exports")(
+            source, id=id or _respondents_of(table), outcomes=columns, first=first, second=second
+        )
+    except InputError as error:
+        text = str(error)
+        for option, option_here in OPTIONS:
+            text = text.replace(option, option_here)
+        raise InputError(text) from None
     choices = survey.choices
     is_used = ~choices["repeat"].fillna(False).astype(bool)
     entries = [AccountEntry("roles", note) for note in survey.notes]

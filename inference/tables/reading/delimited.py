@@ -269,6 +269,12 @@ def _names(header: Sequence[str], source: str) -> list[str]:
 
 def drop_survey_header(frame: pd.DataFrame, entries: list[AccountEntry]) -> pd.DataFrame:
     """The table without the rows in which Qualtrics repeats its header as questions and as ids."""
+    if len(frame) > 1 and frame.columns[0] == "V1" and str(frame.iloc[0, 0]).casefold() == "responseid":
+        titles = {name: frame[name].iloc[0] for name in frame if re.fullmatch(r"V\d+", str(name))}
+        names = {name: title for name, title in titles.items() if title and title not in frame}
+        sentence = "The row below the header has questions, and names of columns V1, V2 and so on."
+        entries.append(AccountEntry("source", sentence))
+        return frame.iloc[1:].reset_index(drop=True).rename(columns=names)
     for row in range(min(2, len(frame))):
         if frame.iloc[row].str.startswith(IMPORT_ID).mean() > 0.5:
             zones = tuple(cell for cell in frame.iloc[row] if ZONE in cell)

@@ -15,7 +15,6 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study
 from conjury.inference.tables.reading import ReadingRules
-from conjury.inference.tables.reading.reading_rules import rules_of
 
 STUDY = """\
 name: taxes
@@ -104,7 +103,7 @@ def test_codes_for_no_answer_are_asked_about_or_stated(code: str, taxes: Study, 
     with pytest.raises(InputError, match=rf"row 23 of column 'chosen' .*--missing '{code}'"):
         load_choices(taxes, file)
     notes: list[str] = []
-    choices = load_choices(taxes, file, rules=rules_of({"missing": [code]}), notes=notes)
+    choices = load_choices(taxes, file, rules=ReadingRules(missing=[code]), notes=notes)
     assert int(choices["chosen"].isna().sum()) == 2
     assert notes[0] == f"choices.csv: 2 cells '{code}' of column 'chosen' count as missing."
 
@@ -208,7 +207,7 @@ def test_three_profiles_and_other_codes_are_refused_with_the_command_or_option(
     choices = load_choices(taxes, file, rules=ReadingRules(relabel={"2": "1", "1": "0"}))
     assert choices["chosen"].tolist() == frame["chosen"].astype(int).tolist()
     with pytest.raises(InputError, match="--levels a,b names no column"):
-        load_choices(taxes, file, rules=rules_of({"levels": ["a", "b"]}))
+        load_choices(taxes, file, rules=ReadingRules(levels={"": ("a", "b")}))
 
 
 def test_strict_reading_allows_no_assumption(taxes: Study, tmp_path: Path) -> None:

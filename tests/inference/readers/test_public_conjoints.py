@@ -1,0 +1,283 @@
+"""Conjoint surveys in the shapes in which they are published, with invented content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+
+from conjury.inference.errors import InputError
+from conjury.inference.readers.conjoints import ConjointTable, read_conjoint
+from conjury.inference.tables.reading import ReadingRules
+
+LEVELS = {
+    "Roof": ["flat", "gable", "hip"],
+    "Heating rate": ["low", "high"],
+    "Council vote (2020)": ["30% green", "50% green", "70% green"],
+}
+PEOPLE, TASKS = 24, 4
+EFFECTS = {"gable": 0.9, "high": -0.7, "70% green": 0.5}
+
+
+def _plain() -> pd.DataFrame:
+    """One row per profile: respondent, task, profile, chosen, three attributes, and a weight of people."""
+    rng = np.random.default_rng(8)
+    rows = []
+    for person in range(PEOPLE):
+        for task in range(TASKS):
+            shown = [{name: str(rng.choice(levels)) for name, levels in LEVELS.items()} for _ in range(2)]
+            first, second = (sum(EFFECTS.get(level, 0.0) for level in cells.values()) for cells in shown)
+            pick = int(second + rng.gumbel() > first + rng.gumbel())
+            for profile, cells in enumerate(shown):
+                row = {"person": person, "task": task + 1, "profile": profile + 1, **cells}
+                rows.append(row | {"chosen": int(profile == pick), "weight": 0.5 + person % 3})
+    return pd.DataFrame(rows)
+
+
+PLAIN = _plain()
+COLUMNS = list(LEVELS)
+
+
+def _by_task(first: str = "{name}1", second: str = "{name}2") -> pd.DataFrame:
+    """One row per task, without its answer."""
+    sides = [PLAIN[PLAIN["profile"] == number].reset_index(drop=True) for number in (1, 2)]
+    frame = sides[0][["person", "task"]].copy()
+    for name in COLUMNS:
+        frame[first.format(name=name)] = sides[0][name]
+        frame[second.format(name=name)] = sides[1][name]
+    return frame
+
+
+def _picked() -> pd.Series[Any]:
+    """The profile that is chosen in each task, 1 or 2."""
+    return PLAIN.loc[PLAIN["chosen"] == 1, "profile"].reset_index(drop=True)
+
+
+def named_by_contest(path: Path) -> None:
+    """CaseID, contest_no, Chosen_...: attributes as value labels of Stata."""
+    frame = PLAIN.rename(columns={"person": "CaseID", "task": "contest_no", "chosen": "Chosen_House"})
+    labels, names = {}, {"Roof": "FeatRoof", "Heating rate": "FeatHeat", "Council vote (2020)": "FeatVote"}
+    for name, short in names.items():
+        frame[name] = frame[name].map({level: float(code) for code, level in enumerate(LEVELS[name], 1)})
+        labels[short] = {float(code): level for code, level in enumerate(LEVELS[name], 1)}
+    pyreadstat.write_dta(frame.rename(columns=names), str(path), variable_value_labels=labels)
+
+
+def without_tasks(path: Path) -> None:
+    """ID, chose_plan, weight: rows of a task are below each other, and nothing numbers them."""
+    frame = PLAIN.rename(columns={"person": "ID", "chosen": "chose_plan"}).drop(columns=["task", "profile"])
+    frame[["chose_plan", *COLUMNS, "ID", "weight"]].to_csv(path, index=False)
+
+
+def wide_with_letters(path: Path) -> None:
+    """Roof_a1, Roof_a2, ..., choice_a, rating_a1: a row per respondent, letters for tasks."""
+    rows = []
+    for person, cells in PLAIN.groupby("person"):
+        row: dict[str, Any] = {"respondent": person}
+        for name in (*COLUMNS, "rating"):
+            for _, cell in cells.iterrows():
+                place = f"{'abcd'[cell['task'] - 1]}{cell['profile']}"
+                value = 1 + (cell["task"] + cell["profile"]) % 7 if name == "rating" else cell[name]
+                row[f"{name.split()[0].lower()}_{place}"] = value
+        for _, cell in cells[cells["chosen"] == 1].iterrows():
+            row[f"choice_{'abcd'[cell['task'] - 1]}"] = cell["profile"]
+            row[f"timing_{'abcd'[cell['task'] - 1]}"] = 3.5 * cell["task"]
+        rows.append(row)
+    pd.DataFrame(rows).to_csv(path, index=False)
+
+
+def tidy_with_repeat(path: Path) -> None:
+    """id, task, profile, selected, selected_repeated, names of attributes with "rate" and "vote"."""
+    frame = PLAIN.rename(columns={"person": "id", "chosen": "selected"})
+    frame.insert(4, "selected_repeated", frame["selected"].where(frame["task"] == 1))
+    frame.drop(columns="weight").to_csv(path, index=False)
+
+
+def one_row_per_contest(path: Path) -> None:
+    """hh, contest, roof1, roof2, selected1, selected2: a row per task."""
+    frame = _by_task().rename(columns={"person": "hh", "task": "contest"})
+    frame = frame.assign(selected1=(_picked() == 1).astype(int), selected2=(_picked() == 2).astype(int))
+    frame.to_csv(path, index=False, sep=";")
+
+
+def second_profile_alone_is_numbered(path: Path) -> None:
+    """FeatRoof and FeatRoof_2 in a row per task, the answer as left or right."""
+    frame = _by_task("{name}", "{name}_2").drop(columns="task")
+    frame.assign(Y=_picked().map({1: "left", 2: "right"})).to_excel(path, index=False)
+
+
+def alternatives_of_observations(path: Path) -> None:
+    """id, obsnum, choice: tasks are numbered through all respondents, and profiles are not."""
+    task = PLAIN["person"] * TASKS + PLAIN["task"]
+    frame = PLAIN.rename(columns={"person": "id", "chosen": "choice"}).assign(obsnum=task)
+    frame = frame.assign(is_hip=(frame["Roof"] == "hip").astype(int))
+    frame[["id", "obsnum", "choice", *COLUMNS, "is_hip", "weight"]].to_parquet(path)
+
+
+def _exported(path: Path, *, id: str, outcome: str, header: bool) -> None:
+    """F-1-1 has the name of an attribute, F-1-1-1 its level in the first profile."""
+    rows = []
+    for person, cells in PLAIN.groupby("person"):
+        row: dict[str, Any] = {id: f"R_{person:02d}abcdefghij", "V2": "Default Response Set"}
+        for _, cell in cells.iterrows():
+            for place, name in enumerate(COLUMNS, 1):
+                row[f"F-{cell['task']}-{place}"] = name
+                row[f"F-{cell['task']}-{cell['profile']}-{place}"] = cell[name]
+            if cell["chosen"] == 1:
+                row[outcome.format(task=cell["task"])] = f"Flat {cell['profile']}"
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    if header:
+        titles = {"V1": "ResponseID", "V2": "ResponseSet"}
+        frame = pd.concat([pd.DataFrame([{name: titles.get(name, name) for name in frame}]), frame])
+    frame.to_csv(path, index=False)
+
+
+def old_export(path: Path) -> None:
+    """V1 is ResponseID by the row below the header."""
+    _exported(path, id="V1", outcome="choice{task}", header=True)
+
+
+def old_export_without_titles(path: Path) -> None:
+    """V1 has ids of responses, and nothing says so."""
+    _exported(path, id="V1", outcome="choice{task}", header=False)
+
+
+def questions_by_number(path: Path) -> None:
+    """Questions of the export are Q4.2, Q4.3 and so on, which do not number tasks from 1."""
+    _exported(path, id="ResponseId", outcome="Q4.1{task}", header=False)
+
+
+def single_profiles(path: Path) -> None:
+    """A decision on one profile at a time, among many columns of respondents."""
+    frame = PLAIN.rename(columns={"person": "respid", "chosen": "decision"})
+    frame = (
+        frame[frame["profile"] == 1].drop(columns=["task", "profile"]).assign(age=lambda f: f["respid"] + 20)
+    )
+    frame.to_csv(path, index=False, sep="\t")
+
+
+READ_AT_ONCE: dict[Callable[[Path], None], tuple[str, str]] = {
+    named_by_contest: ("survey.dta", "2"),
+    without_tasks: ("survey.csv", "2"),
+    wide_with_letters: ("survey.csv", "2"),
+    tidy_with_repeat: ("survey.csv", "2"),
+    one_row_per_contest: ("survey.csv", "2"),
+    alternatives_of_observations: ("survey.parquet", "2"),
+    old_export: ("survey.csv", "2"),
+    old_export_without_titles: ("survey.csv", "2"),
+}
+
+
+def shares(table: ConjointTable) -> list[list[float]]:
+    """The share of profiles that are chosen, by level in alphabetical order, for each attribute."""
+    frame = table.frame.assign(**{name: table.frame[name].astype(str) for name in table.attributes})
+    return [frame.groupby(name)["chosen"].mean().sort_index().tolist() for name in table.attributes]
+
+
+@pytest.mark.parametrize("write", READ_AT_ONCE, ids=lambda write: write.__name__)
+def test_a_published_shape_is_read_without_any_option(write: Callable[[Path], None], tmp_path: Path) -> None:
+    name, profiles = READ_AT_ONCE[write]
+    write(tmp_path / name)
+    table = read_conjoint(tmp_path / name)
+    assert (table.respondents, table.tasks, table.profiles) == (PEOPLE, TASKS, int(profiles))
+    expected = [PLAIN.groupby(name)["chosen"].mean().sort_index().tolist() for name in COLUMNS]
+    for ours, theirs in zip(shares(table), expected, strict=True):
+        assert ours == pytest.approx(theirs)
+
+
+def test_a_table_of_tasks_needs_the_respondent_and_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    file = tmp_path / "tasks.xlsx"
+    second_profile_alone_is_numbered(file)
+    table = read_conjoint(file)
+    assert (table.respondents, table.profiles) == (PEOPLE, 2)
+    frame = pd.read_excel(file).drop(columns="person")
+    with pytest.raises(
+        InputError, match=r"no column looks like the respondent; name it with --id, or number"
+    ):
+        read_conjoint(frame)
+    numbered = read_conjoint(frame.assign(row=range(len(frame))), id="row")
+    assert (numbered.respondents, numbered.tasks) == (PEOPLE * TASKS, 1)
+    for ours, theirs in zip(shares(numbered), shares(table), strict=True):
+        assert ours == pytest.approx(theirs)
+
+
+def test_an_export_whose_answers_are_questions_names_the_option_that_this_command_has(tmp_path: Path) -> None:
+    file = tmp_path / "export.csv"
+    questions_by_number(file)
+    renamed = pd.read_csv(file).rename(columns={f"Q4.1{task}": f"Q{task}.{9 - task}" for task in range(1, 5)})
+    renamed.to_csv(file, index=False)
+    with pytest.raises(InputError, match=r"with --outcome COLUMN,COLUMN,\.\.\."):
+        read_conjoint(file)
+    table = read_conjoint(file, outcome=",".join(f"Q{task}.{9 - task}" for task in range(1, 5)))
+    assert (table.respondents, table.tasks) == (PEOPLE, TASKS)
+    answers = renamed.replace({"Flat 1": "this", "Flat 2": "that"})
+    answers.to_csv(file, index=False)
+    outcome = ",".join(f"Q{task}.{9 - task}" for task in range(1, 5))
+    with pytest.raises(InputError, match=r"--relabel 'TEXT=1' --relabel 'TEXT=2'"):
+        read_conjoint(file, outcome=outcome)
+    relabelled = read_conjoint(file, ReadingRules(relabel={"this": "1", "that": "2"}), outcome=outcome)
+    assert shares(relabelled) == shares(table)
+
+
+def test_decisions_on_single_profiles_are_no_tasks(tmp_path: Path) -> None:
+    single_profiles(tmp_path / "decisions.tsv")
+    table = read_conjoint(tmp_path / "decisions.tsv")
+    assert (table.outcome, table.profiles, len(table.frame)) == ("chosen", 1, PEOPLE * TASKS)
+    assert table.attributes == tuple(COLUMNS)
+
+
+def test_columns_that_follow_from_an_attribute_and_further_outcomes_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "survey.parquet"
+    alternatives_of_observations(file)
+    sentences = read_conjoint(file).account.notes()
+    assert (
+        "3 attributes: 'Roof', 'Heating rate', 'Council vote (2020)'; not 'is_hip', given 'Roof'."
+        in sentences
+    )
+    assert any(text.startswith("Column 'weight' may contain survey weights") for text in sentences)
+    tidy_with_repeat(tmp_path / "tidy.csv")
+    (sentence,) = [
+        text for text in read_conjoint(tmp_path / "tidy.csv").account.notes() if "attributes" in text
+    ]
+    assert sentence.endswith("not 'selected_repeated', which may be a further outcome.")
+
+
+def test_a_task_without_an_answer_of_its_own_is_not_taken_for_blocks(tmp_path: Path) -> None:
+    frame = PLAIN.drop(columns=["task", "profile"]).sample(frac=1.0, random_state=1).reset_index(drop=True)
+    table = read_conjoint(frame, id="person", outcome="chosen")
+    assert table.profiles == 1
+    assert any("each row is one" in text for text in table.account.notes())
+
+
+def test_an_empty_column_of_respondents_is_refused() -> None:
+    frame = PLAIN.rename(columns={"person": "ID"})
+    with pytest.raises(InputError, match=r"column 'ID', the respondent, is empty in row 1 \(and 191 more\)"):
+        read_conjoint(frame.assign(ID=np.nan))
+
+
+def test_attributes_by_number_are_told_from_tasks_and_profiles(tmp_path: Path) -> None:
+    """src_1_attribut2_1: the task, the attribute and the profile; an incomplete table is refused."""
+    rows = []
+    for person, cells in PLAIN.groupby("person"):
+        row: dict[str, Any] = {"ID": person}
+        for _, cell in cells.iterrows():
+            for place, name in enumerate(COLUMNS, 1):
+                row[f"src_{cell['task']}_attribut{place}_{cell['profile']}"] = cell[name]
+            if cell["chosen"]:
+                row[f"choice_{cell['task']}"] = cell["profile"]
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    table = read_conjoint(frame)
+    assert (table.respondents, table.tasks, table.profiles) == (PEOPLE, TASKS, 2)
+    for name, ours in zip(COLUMNS, shares(table), strict=True):
+        assert ours == pytest.approx(PLAIN.groupby(name)["chosen"].mean().sort_index().tolist())
+    absent = [f"src_2_attribut{place}_1" for place in (1, 2, 3)]
+    with pytest.raises(InputError, match=r"columns such as src_1_attribut1_1 .* of which some are absent"):
+        read_conjoint(frame.drop(columns=absent))
