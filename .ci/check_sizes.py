@@ -39,15 +39,15 @@ CEILINGS = {
     "inference/panel": 92,
     "inference/parsing": 26,
     "inference/perturb": 15,
-    "inference/readers": 44,
+    "inference/readers": 53,
     "inference/requests": 15,
     "inference/simulation": 38,
     "inference/study": 32,
     "inference/tables": 50,
     "inference/vignettes": 44,
-    "tests": 893,
+    "tests": 896,
 }
-MODULES = 525
+MODULES = 526
 
 
 def lines_of(root: Path) -> Counter[str]:
