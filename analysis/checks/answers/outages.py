@@ -77,12 +77,12 @@ def outages(
     p = float(table["p_adjusted"].min())
     finding = Note.of(
         "{series} an improbable run of one outcome, of {n}; the least probable is {estimate} "
-        "times {outcome!r} from answer {start} on ({who}, {dimension}, sample {sample}; smallest adjusted "
+        "times {label!r} from answer {start} on ({who}, {dimension}, sample {sample}; smallest adjusted "
         "{p}).",
         series=counted(int(alarms.sum()), "series has", "series have"),
         n=len(table),
         estimate=int(worst["estimate"]),
-        outcome=worst["label"],
+        label=(worst["task"], str(worst["label"])),
         start=int(worst["start"]),
         who=who(worst),
         dimension=worst["task"],

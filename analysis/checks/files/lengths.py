@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.design.subjects import takes
-from conjury.inference.errors import counted, listed
+from conjury.inference.errors import counted
 from conjury.inference.readers.judgments import lines_of, strata_of, with_texts
 from conjury.inference.study.asking import LineLabels
 from conjury.inference.study.models import ItemStudy
@@ -60,18 +60,18 @@ def lengths(
     ]
     if not parts:
         raise NotApplicableError(NOTHING)
-    table = pd.DataFrame([row for row, _, _, _ in parts])
+    table = pd.DataFrame([row for row, *_ in parts])
     table = table.assign(estimate=table["n_differ"] / table["n"].clip(lower=1))
-    verdicts = [verdict for _, verdict, _, _ in parts]
-    rows = pd.concat([evidence for _, _, _, evidence in parts], ignore_index=True)
-    alarms = [sentence for _, verdict, sentence, _ in parts if verdict in ("warning", "error")]
-    notes = [sentence for _, verdict, sentence, _ in parts if verdict == "pass" and sentence]
-    compared = listed(table["label"].drop_duplicates())
+    verdicts = [verdict for _, verdict, *_ in parts]
+    rows = pd.concat([evidence for _, _, _, evidence, _ in parts], ignore_index=True)
+    alarms = [sentence for _, verdict, sentence, *_ in parts if verdict in ("warning", "error")]
+    notes = [sentence for _, verdict, sentence, *_ in parts if verdict == "pass" and sentence]
+    compared = list(dict.fromkeys(what for *_, what in parts))
     finding = join_notes([*alarms, *notes]) or Note.of("No number differs ({compared}).", compared=compared)
     return LENGTHS.answer(table, worst(verdicts), finding, rows=rows if len(rows) else None)
 
 
-Part = tuple[dict[str, object], Verdict, str, pd.DataFrame]
+Part = tuple[dict[str, object], Verdict, str, pd.DataFrame, str]  # row, verdict, sentence, evidence, what
 
 
 def _part(
@@ -84,8 +84,14 @@ def _part(
     prompt: str = "",
 ) -> Part:
     n_differ = len(differ)
-    row = {"judge": judge, "prompt": prompt, "label": what, "n": n, "n_differ": n_differ}
-    return row, verdict if n_differ else "pass", sentence if n_differ else "", differ.assign(what=what)
+    row = {"judge": judge, "prompt": prompt, "label": str(what), "n": n, "n_differ": n_differ}
+    return (
+        row,
+        verdict if n_differ else "pass",
+        sentence if n_differ else "",
+        differ.assign(what=str(what)),
+        what,
+    )
 
 
 def line_counts(items: pd.DataFrame, study: ItemStudy | None) -> pd.Series[int] | None:
@@ -209,9 +215,7 @@ def _answered_lines(
             )
         )
     worst_place = int(np.argmax(shares)) if shares else 0  # one sentence is enough, the table has the others
-    return [
-        part if place == worst_place else (part[0], part[1], "", part[3]) for place, part in enumerate(parts)
-    ]
+    return [part if place == worst_place else (*part[:2], "", *part[3:]) for place, part in enumerate(parts)]
 
 
 def _unknown_items(
@@ -335,7 +339,7 @@ def _run_differences(judgments: pd.DataFrame | None, items: pd.DataFrame | None)
         )
         parts.append(
             _part(
-                f"items of runs{under}",
+                Note.of("items of runs{under}", under=under),
                 len(runs) * len(item_ids),
                 differ,
                 "warning",
