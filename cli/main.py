@@ -43,6 +43,7 @@ PLACES = {  # in the order of the help: module and function of each
     "gallery": "gallery:gallery",
     "view": "commands.view:view",
     "design": "commands.designs.design:design",
+    "probe": "commands.judges.probe_command:probe",
     "collect": "commands.collect:collect",
     "trust": "commands.starting.trust:trust",
     "status": "commands.runs:status",

@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .answering.probe_run import PlannedProbe, plan_probe, probe
+    from .answering.probing import ServerProbe
     from .jobs import Job, Plan
     from .past_runs import Status, parse, retry, status
     from .people_tasks import PeoplePlan, add_people, add_raters, add_survey
@@ -17,8 +19,10 @@ __all__ = [
     "Job",
     "PeoplePlan",
     "Plan",
+    "PlannedProbe",
     "Prepared",
     "Running",
+    "ServerProbe",
     "Status",
     "Tally",
     "add_people",
@@ -26,12 +30,20 @@ __all__ = [
     "add_survey",
     "collect",
     "parse",
+    "plan_probe",
     "preview",
+    "probe",
     "retry",
     "status",
 ]
 
 _MODULES = {
+    "answering.probe_run": (
+        "PlannedProbe",
+        "plan_probe",
+        "probe",
+    ),
+    "answering.probing": ("ServerProbe",),
     "jobs": (
         "Job",
         "Plan",

@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from ..backends.base import Backend
-from ..backends.endpoints import EndpointChoice
+from ..backends.endpoints import EndpointChoice, destination_of
 from ..design.run_design import check_posts
 from ..errors import ConjuryError, InputError
 from ..inference_wings import WINGS
 from ..ledger import Ledger
 from ..parsing.rules import full_rules
 from ..requests.profile_pictures import Pictures, find_pictures
-from ..study.asking import MAX_TOKENS, PAID
+from ..study.asking import MAX_TOKENS, PAID, Sampling
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.study_fields import Prompt
 from .answering.answer_account import read_accounts
+from .answering.probing import use_probe
 from .answering.provenance import remember_engine
 from .asked_judge import (
     check_anchors,
@@ -342,6 +343,7 @@ def _open_run(
     chosen = find_prompts(loaded_study, prompts, running.images, judge)
     folder = run_folder(loaded_study, out)
     folder.check_ledger()
+    sampling, probe_notes = _probed(folder, judge, sampling)
     check_recheck(running, folder)
     prices = read_prices(running.prices)
     price = prices.of(sampling.model) if sampling.backend in PAID else None
@@ -389,8 +391,22 @@ def _open_run(
             loaded_study, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped, keys, by_user
         )
         notes = (ledger.unproven(),) if ledger is not None and ledger.migrated else ()
+        notes = (*notes, *probe_notes)
         planned = plan(job, ledger, budget)
         yield Prepared(job, planned, budget, prices, running, folder, notes), ledger, content
+
+
+def _probed(folder: RunFolder, judge: str, ask: Sampling) -> tuple[Sampling, tuple[str, ...]]:
+    """Ask as a probe of the server, or its documentation, suggests; a run that has begun goes on as it is."""
+    destination = destination_of(ask) if ask.backend == "openai" else None
+    if destination is None:
+        return ask, ()
+    begun = None
+    if folder.ledger.is_file():
+        with Ledger.open(folder.ledger, write=False) as ledger:
+            facts = begun_facts(ledger.get("inputs"), ledger.counts()) or {}
+        begun = facts.get("judges", {}).get(judge)
+    return use_probe(folder.path, judge, ask, destination.address.url, begun)
 
 
 def _pictures(

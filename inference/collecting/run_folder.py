@@ -68,7 +68,7 @@ def run_facts(
     return {
         **study_facts(study, subjects),
         "prompts": hashes,
-        "judges": {judge_id: ask.model_dump(exclude=ROUTE | _default_fields(ask, "takes"))},
+        "judges": {judge_id: ask.model_dump(exclude=ROUTE | _default_fields(ask, "takes", "logprobs"))},
     }
 
 

@@ -152,7 +152,9 @@ class Builder:
 
     def _answer_form(self, prompt: Prompt, order: list[str]) -> dict[str, Any]:
         """Return the fields of a body that ask for an answer in the form that the judge can give."""
-        how, logprobs = self._ways[prompt.id], {"logprobs": True, "top_logprobs": self._ask.top_logprobs}
+        how, logprobs = self._ways[prompt.id], {}
+        if self._ask.logprobs:
+            logprobs = {"logprobs": True, "top_logprobs": self._ask.top_logprobs}
         if how == "token":
             limited = {"max_tokens", "max_completion_tokens"} & set(self._ask.settings)
             return logprobs if limited else {"max_tokens": 1, **logprobs}

@@ -274,6 +274,8 @@ class Sampling(Part):
     """Form of the answer: auto is the one that suits the response of the study."""
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
     """Log-probabilities that are asked for with each token."""
+    logprobs: bool = True
+    """Whether log-probabilities are asked for where the answer is one token or one of several options."""
     takes: list[Medium] = Field(default=["image"])
     """Inputs other than text that the model accepts: clips (video), frames (image), sound (audio)."""
     samples: Annotated[Count, Field(le=SAMPLES)] = 1

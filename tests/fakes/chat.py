@@ -11,6 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
+from .accents import accented
 from .answers import completion, content_hash
 from .echoes import echo
 from .state import Settings, State
@@ -105,6 +106,9 @@ async def _chat(request: web.Request, state: State) -> web.StreamResponse:
     if reply is not None:
         status, headers, content = reply
         return web.json_response(content, status=status, headers=headers)
+    if settings.profile:
+        status, content = accented(settings.profile, body, state.turn())
+        return web.json_response(content, status=status)
     fault = state.fault(name)
     if fault:
         state.faults[fault] += 1

@@ -32,6 +32,7 @@ class Settings:
     usage: dict[str, Any] = field(default_factory=dict)  # in place of what is stated of tokens
     silent: float = 0.0  # share whose answers do not state their tokens
     echo: list[str] = field(default_factory=list)  # ways in which the key is repeated; see `fakes.echoes`
+    profile: dict[str, Any] = field(default_factory=dict)  # of data/servers.yaml, which is imitated
     replies: list[Any] = field(default_factory=list)  # status, headers and body in turn; null: an answer
     keep: bool = False  # remember whole requests
     fingerprint: str = ""  # system_fingerprint of answers, where there is one

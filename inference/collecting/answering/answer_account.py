@@ -88,7 +88,8 @@ def _endings(responses: pd.DataFrame, judgments: pd.DataFrame, ask: Mapping[str,
     is_unread = (status == "unparsed").to_numpy(dtype=bool)
     settings = ask.get("settings") or {}
     with_logprobs = int(answered["logprobs"].notna().sum())
-    asks = ask.get("answer") in WITH_LOGPROBS or bool(settings.get("logprobs")) or with_logprobs > 0
+    is_asked = ask.get("answer") in WITH_LOGPROBS and ask.get("logprobs", True)
+    asks = is_asked or bool(settings.get("logprobs")) or with_logprobs > 0
     return {
         "read": int(read.loc[(status == "ok").to_numpy(dtype=bool), "request_key"].nunique()),
         **by_status,

@@ -14,6 +14,7 @@ from ...ledger import Ledger
 from ...readers.choices import SIMULATED
 from ...tables.records import PROVENANCE, PROVENANCE_FILE, read_record
 from ...tables.writing import write_text
+from .probing import read_probes
 
 VERSION = ("model_returned", "system_fingerprint")
 
@@ -57,6 +58,7 @@ def write_provenance(
         "settings": {judge: engine_history(ledger, judge) for judge in judges},
         "answers": [{name: value for name, value in each.items() if name != "unread"} for each in accounts],
     }
+    facts |= {"probes": probes} if (probes := read_probes(folder)) else {}
     write_text(folder / PROVENANCE_FILE, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -1,0 +1,251 @@
+"""What a server does with the settings of a judge, told by five requests before a run is paid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ...backends.base import Backend
+from ...backends.openai.server_profiles import find_profile
+from ...errors import InputError
+from ...ledger.exchanges import Body, Outcome, Request, request_key
+from ...study.asking import Sampling
+from ...tables.limits import parse_json
+from ...tables.writing import write_text
+from .probe_findings import (
+    LIMITS,
+    LONG,
+    NUMBER,
+    RIVALS,
+    SCHEMA,
+    SEED,
+    SHORT,
+    SYSTEM,
+    ProbeExchange,
+    ProbeFinding,
+    probe_advice,
+    read_exchanges,
+)
+
+FILE = "probe.json"
+WITH_LOGPROBS = ("token", "choice", "auto")  # ways of asking that may ask for log-probabilities
+OWN = (
+    "temperature",
+    "seed",
+    "n",
+    "logprobs",
+    "top_logprobs",
+    "response_format",
+    "stop",
+    "structured_outputs",
+)
+
+
+@dataclass(frozen=True)
+class ServerProbe:
+    """What five requests told of a judge's server.
+
+    Parameters
+    ----------
+    judge, model, address : str
+        Judge, its model, and the address of the server.
+    as_of : str
+        When it was asked (UTC).
+    findings : dict of ProbeFinding
+        By setting (system, limit, temperature, seed, logprobs, structured, several, repeated, tokens), a
+        ``verdict`` (kept, partly, ignored, refused, cached or unknown) and a ``detail``, which shows it.
+    advice : list of str
+        What to change in the judge's settings.
+    tokens : tuple of int
+        Tokens in and out that the answers state.
+
+    Examples
+    --------
+    >>> ServerProbe("gpt4o", "gpt-4o", "https://api.openai.com/v1", "2026-11-29T10:00:00+00:00", {}).advice
+    []
+    """
+
+    judge: str
+    model: str
+    address: str
+    as_of: str
+    findings: dict[str, ProbeFinding]
+    advice: list[str] = field(default_factory=list)
+    # tokens in and out that the answers state
+    tokens: tuple[int, int] = (0, 0)
+
+
+class _OutcomeList:
+    """A recorder that keeps the outcomes of a few requests."""
+
+    capped = False
+
+    def __init__(self) -> None:
+        self.outcomes: list[Outcome] = []
+
+    def record(self, outcome: Outcome) -> None:
+        """Take an outcome."""
+        self.outcomes.append(outcome)
+
+    def stopping(self) -> bool:
+        """Go on."""
+        return False
+
+    def full(self) -> bool:
+        """Send."""
+        return False
+
+    def media(self, sha256: str) -> tuple[str, bytes]:
+        """Refuse: a probe shows no pictures."""
+        raise KeyError(sha256)
+
+
+def probe_bodies(ask: Sampling) -> dict[str, Body]:
+    """Return the bodies of the five requests as they are sent where the server refuses none."""
+    settings = {name: value for name, value in ask.settings.items() if name not in (*OWN, *LIMITS)}
+    limit = "max_completion_tokens" if "max_completion_tokens" in ask.settings else "max_tokens"
+    base = {"model": ask.model, **settings}
+    temperature = {name: ask.settings[name] for name in ("temperature",) if name in ask.settings}
+    sampled = {
+        **base,
+        "messages": _messages(NUMBER),
+        "temperature": 1,
+        "seed": SEED,
+        "logprobs": True,
+        "top_logprobs": RIVALS,
+        limit: SHORT,
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
+    return {
+        "plain": {**base, "messages": _messages("Name a flower.", SYSTEM), **temperature, limit: LONG},
+        "sampled": sampled,
+        "repeated": dict(sampled),
+        "structured": {
+            **base,
+            "messages": _messages("Describe a pelican in one short sentence, without JSON."),
+            "temperature": 0,
+            "response_format": form,
+            limit: LONG,
+        },
+        "several": {**base, "messages": _messages(NUMBER), "temperature": 1, "n": 2, limit: SHORT},
+    }
+
+
+def _messages(text: str, system: str = "") -> list[dict[str, str]]:
+    first = [{"role": "system", "content": system}] if system else []
+    return [*first, {"role": "user", "content": text}]
+
+
+def probe_server(judge: str, ask: Sampling, backend: Backend, address: str) -> ServerProbe:
+    """Send the five requests one after the other and say what their answers show."""
+    refused: set[str] = set()
+    exchanges: dict[str, ProbeExchange] = {}
+    for name, body in probe_bodies(ask).items():
+        sent = _without(body, refused)
+        exchange = ProbeExchange(sent, _outcome(judge, name, sent, backend))
+        refused |= _refused_settings(exchange)
+        exchanges[name] = exchange
+    if not any(exchange.is_answered for exchange in exchanges.values()):
+        raise InputError(
+            f"{address} answered none of the five requests ({exchanges['plain'].outcome.error}); correct the "
+            "judge's model and settings, then probe again."
+        )
+    findings = read_exchanges(exchanges, refused)
+    counts = [exchange.answer for exchange in exchanges.values()]
+    tokens = (
+        sum(answer.prompt_tokens or 0 for answer in counts),
+        sum(answer.completion_tokens or 0 for answer in counts),
+    )
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return ServerProbe(judge, ask.model, address, now, findings, probe_advice(findings, ask), tokens)
+
+
+def _outcome(judge: str, name: str, body: Body, backend: Backend) -> Outcome:
+    recorder = _OutcomeList()
+    request = Request(request_key(judge, "probe", name, 1, body), judge, "probe", name, 1, body)
+    backend.run(iter([request]), recorder)
+    return recorder.outcomes[0]
+
+
+def _without(body: Body, refused: set[str]) -> Body:
+    """Leave out settings that the server has refused, and name the limit of tokens as it wants it."""
+    fields = {name: value for name, value in body.items() if name not in refused or name in LIMITS}
+    if "max_tokens" in refused and "max_tokens" in fields:
+        fields["max_completion_tokens"] = fields.pop("max_tokens")
+    elif "max_completion_tokens" in refused and "max_completion_tokens" in fields:
+        fields["max_tokens"] = fields.pop("max_completion_tokens")
+    return fields
+
+
+def _refused_settings(exchange: ProbeExchange) -> set[str]:
+    """Name the settings that a refusal names; where it names none, those that few servers know."""
+    if exchange.is_answered or exchange.outcome.kind != "rejected":
+        return set()
+    named = {name for name in exchange.body if name not in ("model", "messages") and exchange.names(name)}
+    if exchange.names("logprob"):
+        named |= {"logprobs", "top_logprobs"} & set(exchange.body)
+    if named & set(LIMITS) == set(LIMITS):
+        named -= {"max_completion_tokens"}
+    rare = {"logprobs", "top_logprobs", "seed"} & set(exchange.body)
+    return named or rare
+
+
+def write_probe(folder: Path, probe: ServerProbe) -> Path:
+    """Keep a probe with the run, in place of an earlier one of the same judge."""
+    path = folder / FILE
+    folder.mkdir(parents=True, exist_ok=True)
+    content = read_probes(folder) | {probe.judge: asdict(probe)}
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return path
+
+
+def read_probes(folder: Path) -> dict[str, Any]:
+    """Return the probes of a run by judge; none where the file is damaged or absent."""
+    path = folder / FILE
+    if not path.is_file():
+        return {}
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def use_probe(
+    folder: Path, judge: str, ask: Sampling, address: str, begun: Mapping[str, Any] | None
+) -> tuple[Sampling, tuple[str, ...]]:
+    """Ask for log-probabilities only where they come; return how to ask, and a note where that changed."""
+    # A run that has ``begun`` goes on as it began: another body would be another request.
+    if not ask.logprobs or ask.answer not in WITH_LOGPROBS:
+        return ask, ()
+    quiet = ask.model_copy(update={"logprobs": False})
+    if begun is not None:
+        return (ask if begun.get("logprobs", True) else quiet), ()
+    verdict = probed_verdicts(folder, judge, ask, address).get("logprobs", "")
+    if verdict in ("ignored", "refused"):
+        return quiet, (
+            f"Log-probabilities are not asked for, since the probe of {judge} found them {verdict} by its "
+            "server. Probabilities of answers will be empty.",
+        )
+    profile = None if verdict else find_profile(address)
+    if profile is None or profile.has_logprobs:
+        return ask, ()
+    return ask, (
+        f"Log-probabilities are {profile.logprobs} by {profile.label}, according to its documentation "
+        f"({profile.documentation}); run `conjury probe` with the same options first, so that they are not "
+        "asked for.",
+    )
+
+
+def probed_verdicts(folder: Path, judge: str, ask: Sampling, address: str) -> dict[str, str]:
+    """Return what a probe of the same judge, model and server found; empty without one."""
+    probe = read_probes(folder).get(judge)
+    if not isinstance(probe, dict) or (probe.get("model"), probe.get("address")) != (ask.model, address):
+        return {}
+    findings = probe.get("findings")
+    pairs = findings.items() if isinstance(findings, dict) else ()
+    return {name: str(finding.get("verdict")) for name, finding in pairs if isinstance(finding, dict)}
