@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, triu
 
 from .types import Codes, Floats
 
@@ -183,6 +183,13 @@ class RatingPanel:
     def usual_raters(self) -> float:
         """Harmonic mean of the number of ratings of an item; J where all rated all."""
         return float(len(self.per_item) / (1 / self.per_item).sum())
+
+    @cached_property
+    def shared_items(self) -> Codes:
+        """How many items each pair of raters who share any both rated, shape (P,)."""
+        shape = (self.n_items, self.n_raters)
+        rated = csr_array((np.ones(len(self.item), dtype=np.int64), (self.item, self.rater)), shape=shape)
+        return np.asarray(triu(rated.T @ rated, 1).data)
 
     @property
     def n_clusters(self) -> int:

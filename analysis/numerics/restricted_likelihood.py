@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ NEAR_ZERO = 0.05  # below it Newton steps are not to be trusted
 DIFFERENCE = 1e-4  # step of central differences of the slope
 NEWTON_STEPS = 8  # all with one curvature; where they do not suffice, the fit descends instead
 ENOUGH = 1e-3  # of deviance
+SPARSE = 0.1  # share of all cells of items x raters below which pairs of ratings are listed
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,13 @@ class PanelRatings:
     total: Floats
     class_of: Codes  # (I,): position of an item's number of ratings in ``size``
     sizes: Floats  # (s,)
+    # Who rated each item, (I, J), items by class; and where each class starts, (s + 1,). Where few raters
+    # rate an item, empty.
+    rated: Floats
+    by_class: Codes  # (I,): the items in that order
+    starts: Codes
     # pair_item, pair_code: (sum of squared numbers of ratings,): item, and position among class x rater x
-    # rater, of each ordered pair of ratings of an item
+    # rater, of each ordered pair of ratings of an item; empty where ``rated`` is not
     pair_item: Codes
     pair_code: Codes
     n_items: int
@@ -76,7 +83,14 @@ def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], c
     total = _totals(item, value, n_items)
     per_item = np.bincount(item, minlength=n_items)
     sizes, class_of = np.unique(per_item, return_inverse=True)
-    first, second = _ordered_pairs(item, per_item) if crossed else (item[:0], item[:0])
+    by_class = np.argsort(class_of, kind="stable")
+    rated = np.zeros((0, n_raters))
+    first = second = item[:0]
+    if crossed and len(item) > SPARSE * n_items * n_raters:
+        rated = np.zeros((n_items, n_raters))
+        rated[np.argsort(by_class)[item], rater] = 1.0
+    elif crossed:
+        first, second = _ordered_pairs(item, per_item)
     code = (class_of[item[first]] * n_raters + rater[first]) * n_raters + rater[second]
     return PanelRatings(
         item=item,
@@ -85,6 +99,9 @@ def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], c
         total=total[item],
         class_of=class_of.astype(np.int64),
         sizes=sizes.astype(float),
+        rated=rated,
+        by_class=by_class.astype(np.int64),
+        starts=np.searchsorted(class_of[by_class], np.arange(len(sizes) + 1)),
         pair_item=item[first],
         pair_code=code,
         n_items=n_items,
@@ -115,11 +132,24 @@ def sums_of(cells: PanelRatings, weights: Floats) -> LikelihoodSums:
         items=_totals(cells.class_of, weights, s),
         item_squares=_totals(cells.class_of, weights * sums**2, s),
         item_sums=_totals(cells.class_of, weights * sums, s),
-        together=_totals(cells.pair_code, weights[cells.pair_item], s * j * j).reshape(s, j, j),
+        together=_together(cells, weights),
         rater_item_sums=_totals(code, of_rating * cells.total, s * j).reshape(s, j),
         rater_sums=_totals(cells.rater, of_rating * cells.value, j),
         squares=float(of_rating @ cells.value**2),
     )
+
+
+def _together(cells: PanelRatings, weights: Floats) -> Floats:
+    """How often two raters rated one item of each class, shape (s, J, J)."""
+    s, j = len(cells.sizes), cells.n_raters
+    if not len(cells.rated):
+        return _totals(cells.pair_code, weights[cells.pair_item], s * j * j).reshape(s, j, j)
+    result = np.empty((s, j, j))
+    ordered = weights[cells.by_class][:, None]
+    for number, (start, end) in enumerate(pairwise(cells.starts)):
+        rated = cells.rated[start:end]
+        np.matmul((rated * ordered[start:end]).T, rated, out=result[number])
+    return result
 
 
 @dataclass(frozen=True)

@@ -158,10 +158,10 @@ def _annotations(study: ItemStudy, loaded: LoadedStudy) -> pd.DataFrame | None:
 
 def _base_item_ids(loaded: LoadedStudy) -> set[str]:
     """Ids of judged items, and of the originals of copies."""
-    ids = set(as_text(loaded.judgments["item_id"]).dropna())
+    ids = set(as_text(loaded.judgments["item_id"]).dropna().unique())
     for table in (loaded.judgments, loaded.items):
         if table is not None and "base_item_id" in table:
-            ids |= set(as_text(table["base_item_id"]).dropna())
+            ids |= set(as_text(table["base_item_id"]).dropna().unique())
     return {str(name) for name in ids}
 
 

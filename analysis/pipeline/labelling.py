@@ -164,7 +164,7 @@ def _cost_in_run(paths: Sequence[Path], model: str) -> tuple[float | None, list[
         if responses.empty or "cost" not in responses or responses["cost"].isna().all():
             continue
         pair = responses["task_id"].astype("string").str.removesuffix("_swapped")
-        has_cost = ~pair.isin(pair[responses["cost"].isna()])
+        has_cost = ~pair.isin(pair[responses["cost"].isna()].unique())
         pairs = pair[has_cost].nunique()
         if not pairs:
             return None, [

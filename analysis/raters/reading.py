@@ -275,7 +275,8 @@ def read_ratings(
 
 def _without_rating(frame: pd.DataFrame, usable: NDArray[np.bool_]) -> dict[str, str]:
     """Kind of each judge without a usable rating."""
-    rows = frame[~usable & ~frame["judge_id"].isin(frame["judge_id"][usable]).to_numpy(dtype=bool)]
+    unusable = frame.loc[~usable, ["judge_id", "judge_kind"]].drop_duplicates()
+    rows = unusable[~unusable["judge_id"].isin(frame["judge_id"][usable].unique()).to_numpy(dtype=bool)]
     return dict(zip(as_text(rows["judge_id"]), as_text(rows["judge_kind"]), strict=True))
 
 

@@ -95,7 +95,7 @@ class LabelAnswers:
         """Strata of the study in which the judged items have at least two levels."""
         if self.items is None:
             return []
-        judged = as_text(self.items["item_id"]).isin(set(as_text(self.judgments["item_id"])))
+        judged = as_text(self.items["item_id"]).isin(as_text(self.judgments["item_id"]).unique())
         items = self.items[judged]
         return [
             stratum.id

@@ -250,17 +250,17 @@ def _uncovered_items(
     if judgments is None:
         return []
     parts = []
-    judged = set(as_text(judgments["item_id"]))
+    judged = set(as_text(judgments["item_id"]).unique())
     if items is not None:
         names = _items_of_prompts(items, study)
         if "modality" in items:  # judges that take no pictures are not asked about any
             modality = as_text(items["modality"]).reindex(names.index)
-            names = names[modality.isin(modality[names.isin(judged)]) | modality.isna()]
+            names = names[modality.isin(modality[names.isin(judged)].unique()) | modality.isna()]
         absent_ids = names[~names.isin(judged)]
         parts.append(_missing_part("items without judgments", "have no judgment", names, absent_ids))
     if labels is not None:
         names = pd.Series(sorted(judged), dtype="string")
-        absent_ids = names[~names.isin(set(as_text(labels["item_id"])))]
+        absent_ids = names[~names.isin(as_text(labels["item_id"]).unique())]
         parts.append(
             _missing_part(
                 "judged items without gold labels", "were judged but have no gold label", names, absent_ids

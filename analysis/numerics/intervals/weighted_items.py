@@ -44,6 +44,13 @@ class Items:
     clusters: int  # C
 
     @property
+    def content(self) -> bytes:
+        """All that draws depend on."""
+        counts = self.counts
+        parts = (self.times, counts.indptr, counts.indices, counts.data, np.array([self.n, self.clusters]))
+        return b"|".join(part.tobytes() for part in parts)
+
+    @property
     def draws(self) -> int:
         """Number of draws."""
         return int(np.clip(DRAWN // max(len(self.times), 1), LEAST, MOST))
@@ -121,8 +128,17 @@ def limits(
 ) -> tuple[Floats, Floats]:
     """Limits of m statistics, each of shape (m,), around their estimates; NaN where there is no estimate."""
     # `statistics` takes weights of shape (B, P) and gives shape (B, m).
+    return within_estimate(*quantiles(statistics, weights), estimate)
+
+
+def quantiles(statistics: Callable[[Floats], Floats], weights: Weights) -> tuple[Floats, Floats]:
+    """The quantiles on which limits of m statistics rest, each of shape (m,)."""
     low = _quantile(statistics(weights.lower), weights.level)
-    high = _quantile(statistics(weights.upper), 1 - weights.level)
+    return low, _quantile(statistics(weights.upper), 1 - weights.level)
+
+
+def within_estimate(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:
+    """Limits that have the estimate between them, each of shape (m,); NaN where there is no estimate."""
     finite = np.isfinite(estimate)
     return np.where(finite, np.fmin(low, estimate), np.nan), np.where(finite, np.fmax(high, estimate), np.nan)
 

@@ -164,7 +164,7 @@ def _refuse_unknown(coded: Sequence[Ratings], request: AgreementRequest) -> None
     judge_names = {
         name
         for ratings in coded
-        for name in (*ratings.judges, *as_text(ratings.frame["judge_id"]), *ratings.unused)
+        for name in (*ratings.judges, *as_text(ratings.frame["judge_id"]).unique(), *ratings.unused)
     }
     named = [judge for judges in (request.groups or {}).values() for judge in judges]
     sides = [side for pair in request.between or () for side in pair]

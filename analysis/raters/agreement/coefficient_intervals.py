@@ -3,70 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ...numerics.intervals.bounded import BoundedEstimate, Flags, bounded, share
-from ...numerics.intervals.weighted_items import Weights, items_of, limits, patterns_of, weights_of
+from ...numerics.intervals.weighted_items import (
+    Weights,
+    items_of,
+    limits,
+    patterns_of,
+    quantiles,
+    weights_of,
+    within_estimate,
+)
 from ...numerics.rating_panel import RatingPanel, panel_from
 from ...numerics.types import Codes, Floats
 from . import chance_corrected as corrected
 from .icc import icc_from_mean_squares, icc_limits, mean_squares
-from .rater_pairs import SideShares, mean_kappa, mean_kappa_influence, paired_coefficient, paired_influence
+from .pair_kappas import mean_kappa, mean_kappa_influence, mean_kappas
+from .rater_pairs import SideShares, paired_coefficient, paired_influence
 
 PERCENT, COHEN, CONGER, KRIPPENDORFF, GWET = "percent", "cohen", "conger", "krippendorff", "gwet"
 MOST_ADDED = 20  # categories beyond which those that nobody used are not added to either limit
 
 
-def of_sides(
-    sides: SideShares,
-    weights: Floats | None,
-    kind: str,
-    cluster: Codes,
-    alpha: float,
-    names: Sequence[Any] = (),
-) -> BoundedEstimate:
-    """Bound a coefficient of two sides; ``names`` are those of the categories."""
-    return of_sides_by_weights(sides, [weights], kind, cluster, alpha, names)[0]
+@dataclass(frozen=True)
+class SidesInterval:
+    """Intervals of the coefficients of two sides; ``names`` are those of the categories."""
 
+    sides: SideShares
+    cluster: Codes
+    alpha: float
+    names: Sequence[Any] = ()
+    samples: dict[bytes, _Samples] = field(default_factory=dict)  # by the order of the categories
 
-def of_sides_by_weights(
-    sides: SideShares,
-    matrices: Sequence[Floats | None],
-    kind: str,
-    cluster: Codes,
-    alpha: float,
-    names: Sequence[Any] = (),
-) -> list[BoundedEstimate]:
-    """Bound a coefficient of two sides with each of several weights, whose draws of items are the same."""
-    samples: dict[bytes, _Samples] = {}
-    result = []
-    for weights in matrices:
+    def of(self, weights: Floats | None, kind: str) -> BoundedEstimate:
+        """Bound a coefficient; all coefficients and weights have the same draws of items."""
+        sides = self.sides
         if kind == PERCENT and weights is not None:
-            result.append(share(((sides.first @ weights) * sides.second).sum(axis=1), cluster, alpha))
-            continue
+            return share(((sides.first @ weights) * sides.second).sum(axis=1), self.cluster, self.alpha)
         estimate = bounded(
             float(paired_coefficient(sides, weights, np.ones((1, len(sides.first))), kind)[0]),
             paired_influence(sides, weights, kind),
-            cluster,
+            self.cluster,
         )
         if not _has_limits(estimate):
-            result.append(estimate)
-            continue
-        order = order_of(names, weights, sides.first.shape[1])
-        if order.tobytes() not in samples:
-            samples[order.tobytes()] = _samples_of(sides, order, cluster, alpha)
-        sample = samples[order.tobytes()]
+            return estimate
+        order = order_of(self.names, weights, sides.first.shape[1])
+        if order.tobytes() not in self.samples:
+            self.samples[order.tobytes()] = _samples_of(sides, order, self.cluster, self.alpha)
+        sample = self.samples[order.tobytes()]
         ordered = weights if weights is None else weights[np.ix_(order, order)]
-        result.append(
-            _with_limits(
-                estimate, partial(paired_coefficient, sample.sides, ordered, kind=kind), sample.drawn, alpha
-            )
-        )
-    return result
+        statistic = partial(paired_coefficient, sample.sides, ordered, kind=kind)
+        return _with_limits(estimate, statistic, sample.drawn, self.alpha)
 
 
 @dataclass(frozen=True)
@@ -98,34 +90,92 @@ def _samples_of(sides: SideShares, order: Codes, cluster: Codes, alpha: float) -
     return _Samples(added, weights_of(items_of(code, len(prior[0]), cluster), *prior, alpha))
 
 
-def of_panel(panel: RatingPanel, weights: Floats | None, kind: str, alpha: float) -> BoundedEstimate:
-    """Bound a coefficient of the raters of a panel, over items with two ratings or more."""
-    if not panel.pairable.any():
-        return bounded(np.nan, np.zeros(0), panel.cluster[:0])
-    if kind in (PERCENT, COHEN, KRIPPENDORFF):  # items with one rating do not take part
-        panel = panel.rows(panel.pairable[panel.item])
-    if kind == PERCENT and weights is not None:
-        return share(corrected.pair_agreement(panel, weights), panel.cluster, alpha)
-    if panel.n_raters == 2 and panel.is_complete:  # the same estimate
+class PanelInterval:
+    """Intervals of the coefficients of the raters of a panel, over items with two ratings or more."""
+
+    # Distinct items and their draws are those of all coefficients and weights; the limits of the mean kappa
+    # with each of the ``matrices`` come together.
+
+    def __init__(self, panel: RatingPanel, alpha: float, matrices: Sequence[Floats] = ()) -> None:
+        self.panel, self.alpha, self.matrices = panel, alpha, matrices
+        self._drawn: dict[bytes, Weights] = {}
+        self._patterns: dict[tuple[bool, bool, bytes], tuple[RatingPanel, Weights]] = {}
+        self._kappas: dict[bytes, Floats] = {}
+
+    @cached_property
+    def paired(self) -> RatingPanel:
+        """The panel without items that have one rating."""
+        panel = self.panel
+        is_used = bool(panel.pairable.all()) and len(np.unique(panel.rater)) == panel.n_raters
+        return panel if is_used else panel.rows(panel.pairable[panel.item])
+
+    @cached_property
+    def sides(self) -> SidesInterval | None:
+        """Two raters of the same items, as two sides."""
+        panel = self.paired
+        if panel.n_raters != 2 or not panel.is_complete:
+            return None
         shares = [np.eye(panel.q)[panel.rows(panel.rater == rater).category] for rater in (0, 1)]
-        between = COHEN if kind == CONGER else kind
-        return of_sides(SideShares(*shares), weights, between, panel.cluster, alpha, panel.categories)
-    estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
-    influence = influence_of(panel, weights, kind)
-    order = order_of(panel.categories, weights, panel.q)
-    rows = ratings_of(panel, order, by_rater=kind in (COHEN, CONGER))
-    first, code = patterns_of(rows)
-    first_label, second_label, against, favour = cells_of(panel.counts.sum(axis=0)[order] > 0)
-    mixed, weight = added_ratings(panel, rows.shape[1], kind, first_label, second_label)
-    distinct = panel_of_rows(np.vstack([rows[first], mixed]), panel, order)
-    ordered = weights if weights is None else weights[np.ix_(order, order)]
-    none = np.zeros(len(first))
-    prior = (np.concatenate([none, against * weight]), np.concatenate([none, favour * weight]))
-    result = bounded(estimate, influence, panel.cluster)
-    if not _has_limits(result):
-        return result
-    draws = weights_of(items_of(code, len(prior[0]), panel.cluster), *prior, alpha)
-    return _with_limits(result, statistic_of(distinct, ordered, kind), draws, alpha)
+        return SidesInterval(SideShares(*shares), panel.cluster, self.alpha, panel.categories)
+
+    def of(self, weights: Floats | None, kind: str) -> BoundedEstimate:
+        """Bound a coefficient."""
+        panel, alpha = self.panel, self.alpha
+        if not panel.pairable.any():
+            return bounded(np.nan, np.zeros(0), panel.cluster[:0])
+        if kind in (PERCENT, COHEN, KRIPPENDORFF):  # items with one rating do not take part
+            panel = self.paired
+        if kind == PERCENT and weights is not None:
+            return share(corrected.pair_agreement(panel, weights), panel.cluster, alpha)
+        if self.sides is not None and panel.is_complete and panel.n_raters == 2:  # the same estimate
+            return self.sides.of(weights, COHEN if kind == CONGER else kind)
+        estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
+        result = bounded(estimate, influence_of(panel, weights, kind), panel.cluster)
+        if not _has_limits(result):
+            return result
+        order = order_of(panel.categories, weights, panel.q)
+        distinct, draws = self._patterns_of(panel, kind, order)
+        if kind == COHEN and weights is not None:
+            ends = self._limits_of_kappa(weights, order, distinct, draws)
+            low, high = within_estimate(ends[:1], ends[1:], np.array([estimate]))
+            return result.within(float(low[0]), float(high[0]), alpha)
+        ordered = weights if weights is None else weights[np.ix_(order, order)]
+        return _with_limits(result, statistic_of(distinct, ordered, kind), draws, alpha)
+
+    def _patterns_of(self, panel: RatingPanel, kind: str, order: Codes) -> tuple[RatingPanel, Weights]:
+        """Distinct items of the panel, with those that a prior adds, and weights of them."""
+        by_rater = kind in (COHEN, CONGER)
+        key = panel is self.panel, by_rater, order.tobytes()
+        if key not in self._patterns:
+            rows = ratings_of(panel, order, by_rater=by_rater)
+            first, code = patterns_of(rows)
+            first_label, second_label, against, favour = cells_of(panel.counts.sum(axis=0)[order] > 0)
+            mixed, weight = added_ratings(panel, rows.shape[1], kind, first_label, second_label)
+            none = np.zeros(len(first))
+            prior = (np.concatenate([none, against * weight]), np.concatenate([none, favour * weight]))
+            items = items_of(code, len(prior[0]), panel.cluster)
+            content = b"|".join((items.content, *(part.tobytes() for part in prior)))
+            if content not in self._drawn:
+                self._drawn[content] = weights_of(items, *prior, self.alpha)
+            distinct = panel_of_rows(np.vstack([rows[first], mixed]), panel, order)
+            self._patterns[key] = distinct, self._drawn[content]
+        return self._patterns[key]
+
+    def _limits_of_kappa(
+        self, weights: Floats, order: Codes, distinct: RatingPanel, draws: Weights
+    ) -> Floats:
+        """Limits of the mean kappa, (2,); those with other weights in the same order come along."""
+        if weights.tobytes() not in self._kappas:
+            matrices = [
+                matrix
+                for matrix in (weights, *self.matrices)
+                if np.array_equal(order_of(self.panel.categories, matrix, self.panel.q), order)
+            ]
+            ordered = [matrix[np.ix_(order, order)] for matrix in matrices]
+            low, high = quantiles(lambda part: mean_kappas(distinct, ordered, part).T, draws)
+            for matrix, ends in zip(matrices, np.stack([low, high], axis=1), strict=True):
+                self._kappas[matrix.tobytes()] = ends
+        return self._kappas[weights.tobytes()]
 
 
 ICCS = 3  # ICC(1,1), ICC(2,1) and ICC(3,1)

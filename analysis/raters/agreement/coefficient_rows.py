@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,10 @@ from ...frames.passport import coverage_notes, situation_of
 from ...frames.rounding import percentage
 from ...numerics.bootstrap import Samples, percentile_limits, unequal_clusters
 from ...numerics.intervals import check_alpha, check_draws
-from ...numerics.intervals.bounded import BoundedEstimate
 from ...numerics.rating_panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
-from .coefficient_intervals import of_sides_by_weights
+from .coefficient_intervals import SidesInterval
 from .comparisons import (
     CATEGORICAL,
     GENERAL,
@@ -245,46 +245,37 @@ def pair_tables(
     names = np.array(panel.raters, dtype=object)
     of = dict(zip(ratings.judges, ratings.kinds, strict=True))
     kinds_of = np.array([of[name] for name in panel.raters], dtype=object)
-    bounds_of = {kind: _by_pair(pairs, panel, weightings, kind, request.alpha) for kind in kinds}
-    for at, weighting in enumerate(weightings):
-        for kind in kinds:
-            bounds = [each[at] for each in bounds_of[kind]]
-            yield pd.DataFrame(
-                {
-                    **keys,
-                    "judge": names[pairs.first],
-                    "other": names[pairs.second],
-                    "judge_kind": kinds_of[pairs.first],
-                    "other_kind": kinds_of[pairs.second],
-                    "coefficient": kind,
-                    "weights": weighting.name,
-                    "estimate": [result.estimate for result in bounds],
-                    "std_error": [result.std_error for result in bounds],
-                    "lower": [result.lower for result in bounds],
-                    "upper": [result.upper for result in bounds],
-                    "n_items": [result.n for result in bounds],
-                }
-            )
-
-
-def _by_pair(
-    pairs: RaterPairs, panel: RatingPanel, weightings: Sequence[Weighting], kind: str, alpha: float
-) -> list[list[BoundedEstimate]]:
-    """The coefficient of each pair of raters with each weighting, over the items that both rated."""
-    order = np.argsort(pairs.pair, kind="stable")
-    ends = np.searchsorted(pairs.pair[order], np.arange(1, len(pairs.first)))
-    eye = np.eye(panel.q)
-    return [
-        of_sides_by_weights(
-            SideShares(eye[pairs.left[rows]], eye[pairs.right[rows]]),
-            [weighting.matrix for weighting in weightings],
-            kind,
-            panel.cluster[pairs.item[rows]],
-            alpha,
-            panel.categories,
-        )
-        for rows in np.split(order, ends)
+    requests = list(product(weightings, kinds))
+    bounds_of = [
+        [interval.of(weighting.matrix, kind) for weighting, kind in requests]
+        for interval in _intervals(pairs, panel, request.alpha)
     ]
+    for (weighting, kind), bounds in zip(requests, zip(*bounds_of, strict=True), strict=True):
+        yield pd.DataFrame(
+            {
+                **keys,
+                "judge": names[pairs.first],
+                "other": names[pairs.second],
+                "judge_kind": kinds_of[pairs.first],
+                "other_kind": kinds_of[pairs.second],
+                "coefficient": kind,
+                "weights": weighting.name,
+                "estimate": [result.estimate for result in bounds],
+                "std_error": [result.std_error for result in bounds],
+                "lower": [result.lower for result in bounds],
+                "upper": [result.upper for result in bounds],
+                "n_items": [result.n for result in bounds],
+            }
+        )
+
+
+def _intervals(pairs: RaterPairs, panel: RatingPanel, alpha: float) -> Iterator[SidesInterval]:
+    """Intervals of the coefficients of each pair of raters, over the items that both rated."""
+    order = np.argsort(pairs.pair, kind="stable")
+    eye = np.eye(panel.q)
+    for rows in np.split(order, np.searchsorted(pairs.pair[order], np.arange(1, len(pairs.first)))):
+        sides = SideShares(eye[pairs.left[rows]], eye[pairs.right[rows]])
+        yield SidesInterval(sides, panel.cluster[pairs.item[rows]], alpha, panel.categories)
 
 
 EVERY = (*CATEGORICAL, *NUMERIC)

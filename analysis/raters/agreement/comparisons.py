@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from ...numerics.rating_panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
 from . import coefficient_intervals, icc, rater_pairs
+from .coefficient_intervals import PanelInterval, SidesInterval
 from .icc import kendall_w
 from .rater_pairs import SideShares
 
@@ -241,13 +243,18 @@ def families(
     compared: RaterComparison, coefficients: Sequence[str], weightings: Sequence[Weighting], alpha: float
 ) -> Iterator[CoefficientFamily]:
     """The families of a comparison, as far as its ratings have them."""
-    for weighting in weightings:
-        for name in (name for name in CATEGORICAL if name in coefficients):
-            if compared.other is not None:
-                if name in BOTH_SIDES:
-                    yield _family_of_sides(compared, name, weighting, alpha)
-            else:
-                yield _family_of_panel(compared.panel, name, weighting, alpha)
+    if compared.other is None:
+        bounds = PanelInterval(compared.panel, alpha, [weighting.matrix for weighting in weightings])
+        has_few = "cohen" in coefficients and few_shared(compared.panel) is not None
+        for weighting, name in product(weightings, CATEGORICAL):
+            if name in coefficients:
+                family = _family_of_panel(compared.panel, name, weighting, bounds)
+                yield replace(family, draw=not has_few) if name == "cohen" else family
+    else:
+        between = SidesInterval(compared.sides, compared.panel.cluster, alpha, compared.panel.categories)
+        for weighting, name in product(weightings, CATEGORICAL):
+            if name in coefficients and name in BOTH_SIDES:
+                yield _family_of_sides(name, weighting, between)
     if compared.other is None and compared.panel.numeric:
         yield from _families_of_values(compared.panel, coefficients, alpha)
 
@@ -263,31 +270,25 @@ def _family_of_one(
     )
 
 
-def _family_of_sides(
-    compared: RaterComparison, name: str, weighting: Weighting, alpha: float
-) -> CoefficientFamily:
-    sides, panel, weights = compared.sides, compared.panel, weighting.of(name)
-    bound = partial(
-        coefficient_intervals.of_sides, sides, weights, name, panel.cluster, alpha, panel.categories
-    )
-    return _family_of_one(
-        name, weighting, partial(rater_pairs.paired_coefficient, sides, weights, kind=name), bound
-    )
-
-
-def _family_of_panel(panel: RatingPanel, name: str, weighting: Weighting, alpha: float) -> CoefficientFamily:
+def _family_of_sides(name: str, weighting: Weighting, bounds: SidesInterval) -> CoefficientFamily:
     weights = weighting.of(name)
-    bound = partial(coefficient_intervals.of_panel, panel, weights, name, alpha)
-    result = _family_of_one(name, weighting, coefficient_intervals.statistic_of(panel, weights, name), bound)
-    return replace(result, draw=few_shared(panel) is None) if name == "cohen" else result
+    statistic = partial(rater_pairs.paired_coefficient, bounds.sides, weights, kind=name)
+    return _family_of_one(name, weighting, statistic, partial(bounds.of, weights, name))
+
+
+def _family_of_panel(
+    panel: RatingPanel, name: str, weighting: Weighting, bounds: PanelInterval
+) -> CoefficientFamily:
+    weights = weighting.of(name)
+    statistic = coefficient_intervals.statistic_of(panel, weights, name)
+    return _family_of_one(name, weighting, statistic, partial(bounds.of, weights, name))
 
 
 def few_shared(panel: RatingPanel) -> float | None:
     """Median of the items that pairs of raters share, where it is small."""
     if panel.is_complete or panel.n_raters < 3:
         return None
-    pair = rater_pairs.pairs_of(panel).pair
-    shared = float(np.median(np.bincount(pair))) if len(pair) else 0.0
+    shared = float(np.median(panel.shared_items)) if len(panel.shared_items) else 0.0
     return shared if shared < FEW_SHARED else None
 
 

@@ -13,16 +13,14 @@ Vanbelle, S., & Albert, A. (2009). Agreement between two independent groups of r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from ...numerics.metrics.agreement_measures import AGREEMENT_COEFFICIENTS
 from ...numerics.rating_panel import RatingPanel
 from ...numerics.types import Codes, Floats
-from .chance_corrected import BLOCK, TINY, corrected
+from .chance_corrected import TINY, corrected
 
 KINDS = tuple(record.name for record in AGREEMENT_COEFFICIENTS if record.is_of_sides)
 
@@ -152,117 +150,6 @@ def pairs_of(panel: RatingPanel) -> RaterPairs:
         left=panel.category[low],
         right=panel.category[high],
     )
-
-
-def mean_kappa(panel: RatingPanel, weights: Floats, item_weights: Floats) -> Floats:
-    """Mean over pairs of raters of Cohen's kappa, weighted by the items they share, shape (b,)."""
-    pairs = pairs_of(panel)
-    if not len(pairs.first):
-        return np.full(len(item_weights), np.nan)
-    kappas = _complete_kappas if panel.is_complete else _shared_kappas
-    with np.errstate(invalid="ignore"):
-        means = [
-            (n * kappa).sum(axis=1) / n.sum(axis=1)
-            for n, kappa in kappas(panel, pairs, weights, item_weights)
-        ]
-    return np.concatenate(means)
-
-
-def _complete_kappas(
-    panel: RatingPanel, pairs: RaterPairs, weights: Floats, item_weights: Floats
-) -> Iterator[tuple[Floats, Floats]]:
-    """Items and kappas of P pairs, (b, P) each, by blocks of samples, where every rater rated every item."""
-    n_pairs, raters, q = len(pairs.first), panel.n_raters, panel.q
-    agreement = np.zeros((panel.n_items, n_pairs))
-    agreement[pairs.item, pairs.pair] = weights[pairs.left, pairs.right]
-    ratings = np.zeros((panel.n_items, raters * q))
-    ratings[panel.item, panel.rater * q + panel.category] = 1.0
-    for part in _blocks(item_weights, n_pairs + raters * (raters + q)):
-        total = part.sum(axis=1)
-        share = (part @ ratings).reshape(len(part), raters, q) / total[:, None, None]
-        chance = ((share @ weights) @ share.transpose(0, 2, 1))[:, pairs.first, pairs.second]
-        kappa = corrected(part @ agreement / total[:, None], chance)
-        yield _kappas_with_counts(kappa, np.broadcast_to(total[:, None], kappa.shape))
-
-
-def _shared_kappas(
-    panel: RatingPanel, pairs: RaterPairs, weights: Floats, item_weights: Floats
-) -> Iterator[tuple[Floats, Floats]]:
-    """As `_complete_kappas`, with for each pair the items that both rated."""
-    n_pairs, q = len(pairs.first), panel.q
-    width = 2 * q + 1
-    at = pairs.pair * width
-    column = np.concatenate([at, at + 1 + pairs.left, at + 1 + q + pairs.right])
-    ones = np.ones(len(at))
-    cells = sparse.csr_array(
-        (np.concatenate([weights[pairs.left, pairs.right], ones, ones]), (np.tile(pairs.item, 3), column)),
-        shape=(panel.n_items, n_pairs * width),
-    )
-    for part in _blocks(item_weights, n_pairs * width):
-        sums = np.asarray((cells.T @ part.T).T).reshape(len(part), n_pairs, width)
-        n = sums[..., 1 : 1 + q].sum(axis=2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = sums / n[..., None]
-            chance = ((share[..., 1 : 1 + q] @ weights) * share[..., 1 + q :]).sum(axis=2)
-            yield _kappas_with_counts(corrected(share[..., 0], np.where(n > 0, chance, 1.0)), n)
-
-
-def _blocks(item_weights: Floats, width: int) -> list[Floats]:
-    """Samples in parts whose tables of a width are not too large."""
-    return np.array_split(
-        item_weights, range(max(1, BLOCK // width), len(item_weights), max(1, BLOCK // width))
-    )
-
-
-def _kappas_with_counts(kappa: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """Items and kappas; pairs without a kappa have no items."""
-    return np.where(np.isfinite(kappa), n, 0.0), np.nan_to_num(kappa)
-
-
-@dataclass(frozen=True)
-class ByPair:
-    """A coefficient of each of P pairs of raters."""
-
-    estimate: Floats  # shape (P,)
-    n: Floats  # shape (P,): items that both rated
-    own: Floats  # shape (R,): influence of each item of a pair on the pair's estimate
-
-
-def by_pair(pairs: RaterPairs, weights: Floats, kind: str) -> ByPair:
-    """Observed agreement (``percent``) or Cohen's kappa (``cohen``) of each pair of raters."""
-    q, p, n_pairs = len(weights), pairs.pair, len(pairs.first)
-    n = np.bincount(p, minlength=n_pairs).astype(float)
-    agreement = weights[pairs.left, pairs.right]
-    observed = np.bincount(p, agreement, minlength=n_pairs) / n
-    if kind == "percent":
-        return ByPair(observed, n, agreement - observed[p])
-
-    def share(category: Codes) -> Floats:
-        return np.asarray(
-            np.bincount(p * q + category, minlength=n_pairs * q).reshape(n_pairs, q) / n[:, None]
-        )
-
-    first, second = share(pairs.left), share(pairs.right)
-    chance = ((first @ weights) * second).sum(axis=1)
-    kappa = corrected(observed, chance)
-    slope = (second @ weights)[p, pairs.left] + (first @ weights)[p, pairs.right] - 2 * chance[p]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        influence = (agreement - observed[p] - (1 - kappa[p]) * slope) / (1 - chance[p])
-    return ByPair(kappa, n, influence)
-
-
-def mean_kappa_influence(panel: RatingPanel, weights: Floats) -> Floats:
-    """Influence of each item on the mean kappa of pairs, shape (I,)."""
-    pairs = pairs_of(panel)
-    kappas = by_pair(pairs, weights, "cohen")
-    is_defined = np.isfinite(kappas.estimate)
-    if not is_defined.any():
-        return np.full(panel.n_items, np.nan)
-    total = kappas.n[is_defined].sum()
-    mean = (kappas.n * kappas.estimate)[is_defined].sum() / total
-    influence = kappas.own + kappas.estimate[pairs.pair] - mean
-    added = np.where(is_defined[pairs.pair], influence, 0.0) / total
-    return np.asarray(np.bincount(pairs.item, added, minlength=panel.n_items) * panel.n_items)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from ..agreement.coefficient_intervals import (
     GWET,
     KRIPPENDORFF,
     PERCENT,
+    PanelInterval,
+    SidesInterval,
     influence_of,
-    of_panel,
-    of_sides,
     statistic_of,
 )
 from ..agreement.rater_pairs import SideShares, chance, paired_coefficient, paired_influence
@@ -84,7 +84,7 @@ def with_people(
     chosen = None if ranked else weights
 
     def interval(cluster: Codes, alpha: float) -> BoundedEstimate:
-        return of_sides(sides, chosen, kind, cluster, alpha, classes)
+        return SidesInterval(sides, cluster, alpha, classes).of(chosen, kind)
 
     estimate = float(paired_coefficient(sides, chosen, np.ones((1, len(first))), kind)[0])
     return CoefficientEstimate(estimate, chosen, paired_influence(sides, chosen, kind), interval)
@@ -97,7 +97,7 @@ def among_people(measure: str, panel: RatingPanel, weights: Floats) -> Coefficie
     chosen = None if ranked else weights
 
     def interval(cluster: Codes, alpha: float) -> BoundedEstimate:
-        return of_panel(replace(panel, cluster=cluster), chosen, kind, alpha)
+        return PanelInterval(replace(panel, cluster=cluster), alpha).of(chosen, kind)
 
     estimate = float(statistic_of(panel, chosen, kind)(ones)[0])
     return CoefficientEstimate(estimate, chosen, influence_of(panel, chosen, kind), interval)

@@ -13,7 +13,12 @@ from hypothesis.extra.numpy import arrays
 
 from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.numerics.rating_panel import RatingPanel, panel_from
-from conjury.analysis.raters.agreement import chance_corrected, coefficient_intervals, icc, rater_pairs
+from conjury.analysis.raters.agreement import (
+    chance_corrected,
+    coefficient_intervals,
+    icc,
+    rater_pairs,
+)
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement.icc import kendall_w, reml_variances
 
@@ -50,7 +55,7 @@ def every(panel: RatingPanel, drawn: Floats | None = None) -> dict[str, Floats]:
         weights = chance_corrected.weight_matrix(name, panel.categories)
         made[f"percent {name}"] = corrected.observed(panel, weights, drawn)
         made[f"alpha {name}"] = chance_corrected.krippendorff(panel, weights, drawn)
-        made[f"cohen {name}"] = rater_pairs.mean_kappa(panel, weights, drawn)
+        made[f"cohen {name}"] = coefficient_intervals.mean_kappa(panel, weights, drawn)
         for kind in KINDS:
             made[f"{kind} {name}"] = corrected.coefficient(panel, weights, drawn, kind)
     if len(panel.item) == panel.n_items * panel.n_raters:
@@ -126,8 +131,8 @@ def test_influences_are_the_slopes_of_the_estimate(values: Floats, name: str) ->
         own = corrected.coefficient_influence(panel, weights, kind)
         if np.isfinite(own).all():
             assert_slope(own, lambda drawn, kind=kind: corrected.coefficient(panel, weights, drawn, kind))  # type: ignore[misc]
-    own = rater_pairs.mean_kappa_influence(panel, weights)
-    assert_slope(own, lambda drawn: rater_pairs.mean_kappa(panel, weights, drawn))
+    own = coefficient_intervals.mean_kappa_influence(panel, weights)
+    assert_slope(own, lambda drawn: coefficient_intervals.mean_kappa(panel, weights, drawn))
 
 
 def test_influence_of_items_on_alpha_is_its_slope_up_to_the_small_sample_factor() -> None:
@@ -238,3 +243,41 @@ def test_limits_of_iccs_ignore_the_order_of_raters_with_the_same_ratings_in_all(
     assert coefficient_intervals.of_icc(mixed, 0.05) == pytest.approx(
         coefficient_intervals.of_icc(panel, 0.05), abs=1e-12, nan_ok=True
     )
+
+
+@often
+@given(tables(), st.sampled_from(chance_corrected.NAMES))
+def test_the_mean_kappa_is_the_mean_of_kappas_of_pairs_weighted_by_shared_items(
+    values: Floats, name: str
+) -> None:
+    panel, weights = panel_from(values, SCALE), chance_corrected.weight_matrix(name, SCALE)
+    above, below = 0.0, 0.0
+    for first in range(values.shape[1]):
+        for second in range(first):
+            pair = values[~np.isnan(values[:, [first, second]]).any(axis=1)][:, [first, second]]
+            if len(pair):
+                sides = sides_of(pair[:, :1], pair[:, 1:])
+                kappa = rater_pairs.paired_coefficient(sides, weights, np.ones((1, len(pair))), "cohen")[0]
+                above, below = (
+                    (above, below) if np.isnan(kappa) else (above + len(pair) * kappa, below + len(pair))
+                )
+    expected = above / below if below else np.nan
+    found = coefficient_intervals.mean_kappa(panel, weights, ones(panel))
+    assert found[0] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_sums_of_many_and_of_few_raters_per_item_are_the_same(share: float) -> None:
+    rng = np.random.default_rng(3)
+    values = np.where(rng.random((60, 30)) < share, rng.integers(0, 4, (60, 30)).astype(float), np.nan)
+    values[:, 0] = 1.0
+    lonely = np.full((60 * 9, 30), np.nan)
+    lonely[:, 1] = 2.0  # items of one rater make the table sparse, and say nothing about pairs
+    panels = [panel_from(np.vstack([values, extra]), SCALE) for extra in (lonely[:0], lonely, lonely[:0])]
+    for weights in (EYE, chance_corrected.weight_matrix("quadratic", SCALE)):
+        found = [coefficient_intervals.mean_kappa(panel, weights, ones(panel))[0] for panel in panels[:2]]
+        assert found[0] == pytest.approx(found[1], abs=1e-12)
+        slopes = [
+            coefficient_intervals.mean_kappa_influence(panel, weights) / panel.n_items for panel in panels[:2]
+        ]
+        assert slopes[0] == pytest.approx(slopes[1][:60], abs=1e-12)

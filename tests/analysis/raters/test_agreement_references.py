@@ -18,7 +18,7 @@ from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.numerics.rating_panel import RatingPanel, panel_from
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
-from conjury.analysis.raters.agreement import icc, rater_pairs
+from conjury.analysis.raters.agreement import coefficient_intervals, icc, rater_pairs
 from conjury.analysis.raters.agreement.chance_corrected import (
     krippendorff,
     krippendorff_influence,
@@ -209,10 +209,10 @@ def test_cohens_kappa_and_its_error_are_those_of_statsmodels(weights: str) -> No
     counts = np.zeros((5, 5))
     np.add.at(counts, tuple(values.T.astype(int)), 1)
     peer = inter_rater.cohens_kappa(counts, wt=None if weights == "nominal" else weights)
-    found = rater_pairs.pairs_of(panel_from(values, range(5)))
-    one = rater_pairs.by_pair(found, weight_matrix(weights, range(5)), "cohen")
-    own = clustered_errors(one.own[:, None], np.arange(50))[0][0]
-    assert one.estimate[0] == pytest.approx(peer.kappa)
+    panel, matrix = panel_from(values, range(5)), weight_matrix(weights, range(5))
+    influence = coefficient_intervals.mean_kappa_influence(panel, matrix)
+    own = clustered_errors(influence[:, None], np.arange(50))[0][0]
+    assert coefficient_intervals.mean_kappa(panel, matrix, ones(panel))[0] == pytest.approx(peer.kappa)
     assert own * np.sqrt(49 / 50) == pytest.approx(peer.std_kappa)
 
 

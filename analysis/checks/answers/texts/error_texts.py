@@ -74,7 +74,7 @@ def error_texts(responses: pd.DataFrame, judgments: pd.DataFrame | None = None) 
     )
     notes = []
     if judgments is not None and "request_key" in judgments:
-        keys = as_text(answered.loc[flag, "request_key"])
+        keys = as_text(answered.loc[flag, "request_key"]).unique()
         rows = judgments[as_text(judgments["request_key"]).isin(keys).to_numpy(dtype=bool)]
         read = int(rows["status"].astype("string").eq("ok").sum()) if len(rows) else 0
         notes = [Note.of("{read:,} judgments with status ok were parsed from them.", read=read)]
