@@ -26,7 +26,7 @@ CEILINGS = {
     "analysis/instrument": 38,
     "analysis/numerics": 41,
     "analysis/pipeline": 42,
-    "analysis/raters": 198,
+    "analysis/raters": 199,
     "analysis/report": 122,
     "analysis/trial": 40,
     "cli": 81,
