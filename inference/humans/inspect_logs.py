@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, listed
-from ..readers.judged.inspect_samples import samples_of
+from ..readers.judged.inspect_samples import is_unread, samples_of
 from .exclusion_rules import Rules
 from .imported_ratings import Imported, finish_log_import
 from .rating_columns import Layout
@@ -217,6 +217,8 @@ def _dimensions(
 def _value(score: Any, key: str, error: Any) -> tuple[str | None, str | None]:
     """Text of a score's value, or the status of what has none."""
     value = score.get("value") if isinstance(score, dict) else None
+    if value is not None and is_unread(score):
+        return None, "unparsed"
     if key and isinstance(value, dict):
         value = value.get(key)
     elif key and isinstance(value, list):

@@ -11,9 +11,24 @@ import pandas as pd
 import pytest
 
 from conjury import agreement
+from conjury.inference.readers.judged import read_judged
 from conjury.inference.readers.judgments import load_judgments
 from tests.support.messes.clean_tables import CleanTable, cohen, right_number
-from tests.support.rating_exports import EXPORTS, MODEL, PEOPLE, SCORES, RatingExport, answers
+from tests.support.rating_exports import (
+    EXPORTS,
+    LABELS,
+    MODEL,
+    PEOPLE,
+    SCORES,
+    VOTES,
+    RatingExport,
+    alpaca_eval,
+    answers,
+    arena,
+    argilla,
+    promptfoo,
+    reward_bench,
+)
 
 Run = Callable[..., Any]
 IDS = [export.name for export in EXPORTS]
@@ -95,3 +110,197 @@ def test_import_recognises_an_export_and_agreement_of_its_file_is_the_same(
     ended = conjury(f"import {name} --out k.parquet --strict", cwd=tmp_path)
     assert ended.code == 2
     assert "--strict allows none; state it with --format" in ended.err
+
+
+NEEDED = {
+    "qualtrics.csv": ("ResponseId,Finished,Q1_wit\nR_1,True,3\n", "--ratings 'Q{item}_{dimension}'"),
+    "surveycto.csv": ("SubmissionDate,KEY,q1_wit\n2026-01-01,uuid:1,3\n", "--ratings 'Q{item}_{dimension}'"),
+    "jspsych.json": (
+        '[{"trial_type": "html", "trial_index": 0, "response": 1}]',
+        "--ratings 'response.{dimension}' --item item_id",
+    ),
+    "prolific.csv": ("Submission id,Participant id,Status\ns1,p1,APPROVED\n", "--judgments FILE"),
+}
+
+
+@pytest.mark.parametrize("command", ["agreement", "alt-test", "judge"])
+@pytest.mark.parametrize("name", NEEDED)
+def test_an_export_whose_columns_must_be_named_is_refused_with_the_command(
+    name: str, command: str, tmp_path: Path, conjury: Run
+) -> None:
+    content, options = NEEDED[name]
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    ended = conjury(f"{command} {name}", cwd=tmp_path)
+    assert ended.code == 2
+    program = name.partition(".")[0]
+    expected = f"`conjury import {name} --format {program} {options} --out judgments.parquet`"
+    assert expected in " ".join(ended.err.split())
+    if program != "qualtrics":
+        following = f"Next: conjury import {name} --format {program} {options}"
+        assert following in " ".join(conjury(f"read {name}", cwd=tmp_path).out.split())
+
+
+def test_submissions_of_surveycto_are_imported_and_rejected_ones_excluded(
+    tmp_path: Path, conjury: Run
+) -> None:
+    (tmp_path / "form.csv").write_text(
+        "SubmissionDate,starttime,endtime,duration,Q1_wit,Q2_wit,review_status,KEY\n"
+        "2026-01-02 10:00:00,2026-01-02 9:50:00,2026-01-02 10:00:00,600,3,4,APPROVED,uuid:1\n"
+        "2026-01-02 11:00:00,2026-01-02 10:50:00,2026-01-02 11:00:00,600,2,4,REJECTED,uuid:2\n"
+    )
+    ended = conjury("import form.csv --ratings Q{item}_{dimension} --out j.parquet", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    frame = pd.read_parquet(tmp_path / "j.parquet")
+    assert frame["excluded"].notna().tolist() == [False, False, True, True]
+    assert frame["value"].tolist() == [3, 4, 2, 4]
+
+
+def saved(folder: Path, name: str, content: Any) -> str:
+    (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return name
+
+
+def test_results_of_reward_bench_count_what_was_chosen_and_failed_calls_do_not(
+    tmp_path: Path, conjury: Run
+) -> None:
+    rows = answers(("a", "b"))
+    name = saved(tmp_path, "scores.json", reward_bench(rows))
+    ended = conjury(f"judge {name} --json", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    estimates = {row["name"]: row for row in json.loads(ended.out)["estimates"]}
+    answered = rows.dropna()
+    right = float((answered[MODEL] == answered[PEOPLE[0]]).mean())
+    assert estimates["accuracy"]["estimate"] == pytest.approx(right)
+    assert estimates["accuracy"]["n"] == len(answered)
+
+
+def test_battles_without_a_verdict_are_refused_with_the_remedy(tmp_path: Path, conjury: Run) -> None:
+    battles = [
+        {name: cell for name, cell in row.items() if name != "judge_verdict"} for row in arena(answers(VOTES))
+    ]
+    ended = conjury("judge", saved(tmp_path, "battles.json", battles), cwd=tmp_path)
+    assert ended.code == 2
+    assert "each battle has the vote of one person" in " ".join(ended.err.split())
+
+
+def test_two_annotators_of_alpaca_eval_are_compared_by_their_outputs(tmp_path: Path, conjury: Run) -> None:
+    rows = answers(VOTES, gaps=0)
+    records = alpaca_eval(rows)
+    for name, count in (("a", 0), ("b", 1)):
+        runs = [{**row, "annotator": f"bot_{name}"} for row in records if row.get("annotator_index") == count]
+        for row in runs:
+            del row["annotator_index"]
+        saved(tmp_path, f"{name}.json", runs[::-1] if count else runs)
+    ended = conjury("compare-runs a.json b.json --json", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    estimates = {row["name"]: row["estimate"] for row in json.loads(ended.out)["estimates"]}
+    assert estimates["flips"] == pytest.approx(float((rows[PEOPLE[0]] != rows[PEOPLE[1]]).mean()))
+    ended = conjury("judge a.json", cwd=tmp_path)
+    assert ended.code == 2
+    assert "all answers are those of bot_a" in ended.err
+
+
+def graded(reason: str, **further: Any) -> dict[str, Any]:
+    """A result of promptfoo whose grader failed with a reason."""
+    part = {"pass": False, "score": 0, "reason": reason, "assertion": {"type": "llm-rubric"}, **further}
+    return {"testIdx": 1, "promptIdx": 0, "success": False, "gradingResult": {"componentResults": [part]}}
+
+
+METRIC = {"name": "Tone", "success": False, "score": 0.0}
+VOTE = {"question_id": 1, "turn": 1, "model_1": "a", "model_2": "b", "judge": ["gpt-4", "pair-v2"]}
+FAILED: dict[str, tuple[Any, str]] = {
+    "promptfoo: no JSON": ([graded("Could not extract JSON from llm-rubric response")], "llm-rubric"),
+    "promptfoo: API": ([graded("API error: 429 Too Many Requests")], "llm-rubric"),
+    "promptfoo: timeout": ([graded("Request timed out after 300000 ms")], "llm-rubric"),
+    "promptfoo: no output": ([graded("No output")], "llm-rubric"),
+    "promptfoo: marked": ([graded("?", metadata={"graderError": True})], "llm-rubric"),
+    "promptfoo: all": ([graded("API error: 500")], "passed"),
+    "deepeval: error": (
+        {"testCases": [{"name": "t", "metricsData": [METRIC | {"error": "Timeout"}]}]},
+        "Tone",
+    ),
+    "deepeval: skipped": (
+        {"testCases": [{"name": "t", "metricsData": [METRIC | {"skipped": True}]}]},
+        "Tone",
+    ),
+    "deepeval: no score": ({"testCases": [{"name": "t", "metricsData": [METRIC | {"score": None}]}]}, "Tone"),
+    "lm-eval: empty": ([{"doc_id": 1, "target": "a", "resps": [[""]], "filtered_resps": [""]}], "answer"),
+    "lm-eval: none": ([{"doc_id": 1, "target": "a", "resps": [], "filtered_resps": []}], "answer"),
+    "RewardBench": ({"subset": ["x", "x"], "results": [None, ""], "id": [1, 2]}, "choice"),
+    "MT-Bench: call": (
+        [VOTE | {"g1_winner": "error", "g2_winner": "tie", "g1_judgment": "$ERROR$"}],
+        "gpt-4",
+    ),
+    "MT-Bench: unread": ([VOTE | {"g1_winner": "error", "g2_winner": "error"}], "gpt-4"),
+    "MT-Bench: score": ([{"question_id": 1, "model": "a", "judge": ["gpt-4", "x"], "score": -1}], "gpt-4"),
+    "AlpacaEval": (
+        [{"instruction": "x", "output_1": "a", "output_2": "b", "annotator": "gpt4", "preference": None}],
+        "gpt4",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FAILED)
+def test_a_failed_call_has_no_grade(case: str, tmp_path: Path) -> None:
+    content, column = FAILED[case]
+    frame = read_judged(tmp_path / saved(tmp_path, "log.json", content)).frame
+    assert frame[column].isna().all()
+
+
+def test_a_grade_that_says_no_is_a_grade(tmp_path: Path) -> None:
+    reasons = [
+        "The answer is an error: it names the wrong city.",
+        "No, the output is rude.",
+        "Timeouts are not named",
+    ]
+    log = saved(tmp_path, "log.json", [graded(reason) for reason in reasons])
+    assert read_judged(tmp_path / log).frame["llm-rubric"].tolist() == ["fail"] * 3
+
+
+def test_the_score_of_an_output_that_a_person_rated_is_not_that_of_the_judge(tmp_path: Path) -> None:
+    rows = answers(("pass", "fail"), gaps=0)
+    log = promptfoo(rows)
+    for result in log["results"]["results"]:
+        result["score"] = float(result["success"])
+    frame = read_judged(tmp_path / saved(tmp_path, "log.json", log)).frame
+    assert frame["score"].isna().all()
+    assert frame["passed"].tolist() == rows[MODEL].tolist()
+
+
+def test_the_format_that_is_stated_decides(tmp_path: Path, conjury: Run) -> None:
+    records = [
+        {"id": row["item"], "text": "x", "label": [row[PEOPLE[0]]]}
+        for row in answers(LABELS).to_dict("records")
+    ]
+    name = saved(tmp_path, "ann.json", records)
+    assert "examples of Doccano" in conjury(f"read {name}", cwd=tmp_path).out
+    assert "Doccano" not in conjury(f"read {name} --format json", cwd=tmp_path).out
+    ended = conjury(f"read {name} --format argilla", cwd=tmp_path)
+    assert ended.code == 2
+    assert "no record has responses or suggestions of Argilla" in ended.err
+    assert conjury(f"read {name} --strict --format doccano", cwd=tmp_path).code == 0
+
+
+def test_one_of_several_dimensions_is_compared_at_a_time(tmp_path: Path, conjury: Run) -> None:
+    rows = answers(LABELS, gaps=0)
+    records = argilla(rows)
+    for record in records:
+        record |= {
+            f"tone{name.removeprefix('label')}": cell for name, cell in record.items() if "label" in name
+        }
+    name = saved(tmp_path, "records.json", records)
+    ended = conjury(f"judge {name}", cwd=tmp_path)
+    assert ended.code == 2
+    assert "as --where dimension=label" in " ".join(ended.err.split())
+    assert conjury(f"judge {name} --where dimension=label", cwd=tmp_path).code == 0
+
+
+def test_a_refusal_of_an_importer_names_the_command_that_has_its_options(
+    tmp_path: Path, conjury: Run
+) -> None:
+    result = {"from_name": "why", "type": "textarea", "value": {"text": ["x"]}}
+    task = {"id": 1, "data": {}, "annotations": [{"id": 1, "completed_by": 1, "result": [result]}]}
+    ended = conjury("agreement", saved(tmp_path, "tasks.json", [task]), cwd=tmp_path)
+    assert ended.code == 2
+    text = " ".join(ended.err.split())
+    assert text.endswith("these options are those of `conjury import tasks.json --format label-studio`.")

@@ -193,6 +193,16 @@ def potato_table(rows: Rows) -> list[Any]:
     ]
 
 
+def potato_state(rows: Rows, name: str) -> bytes:
+    """The state of one person, whose labels are pairs of a label and its value."""
+    labels = {
+        row["item"]: [[{"schema": "harm", "name": row[name]}, "true"]] if row[name] else []
+        for row in of_rows(rows)
+    }
+    state = {"user_id": name, "instance_id_ordering": list(labels), "instance_id_to_label_to_value": labels}
+    return json.dumps(state, indent=1).encode()
+
+
 def mt_bench_votes(rows: Rows) -> list[Any]:
     """Votes of people and a model in long form; every second pair in the other order."""
     swap = {"model_a": "model_b", "model_b": "model_a"}
@@ -453,6 +463,12 @@ EXPORTS = (
         "Potato",
         lambda rows: {f"out/{n}/annotated_instances.jsonl": lines(potato(rows, n)) for n in PEOPLE},
         path="out",
+        model=None,
+    ),
+    RatingExport(
+        "States of Potato",
+        lambda rows: {f"states/{n}/user_state.json": potato_state(rows, n) for n in PEOPLE},
+        path="states",
         model=None,
     ),
     RatingExport(

@@ -31,7 +31,7 @@ def read_potato(path: Source, layout: Layout | None = None, rules: Rules | None 
     rows: list[Row] = []
     free: dict[str, None] = {}
     n_spans = 0
-    for file, folder in _files(path, INSTANCES):
+    for file, folder in _files(path, *INSTANCES):
         records, source = read_records(file, rules.reading)
         for number, record in enumerate(records, 1):
             n_spans += bool(record.get("span_annotations"))
@@ -101,7 +101,11 @@ def read_doccano(path: Source, layout: Layout | None = None, rules: Rules | None
         stem = Path(source).name.partition(".")[0]
         for number, record in enumerate(records, 1):
             where = f"{source}: record {number}"
-            item = _item(record, layout, ("id",), where)
+            item = (
+                str(number)
+                if layout.item is None and "id" not in record
+                else _item(record, layout, ("id",), where)
+            )
             by_user = _labels_by_user(record, where)
             if by_user is None:
                 after_file[stem] = None
@@ -139,14 +143,15 @@ def _texts(labels: Any, where: str) -> list[str]:
     return [str(label) for label in labels]
 
 
-def _files(path: Source, pattern: str) -> list[tuple[Source, str]]:
-    """The files of a folder that fit a pattern, or the only one, each with the name of its folder."""
+def _files(path: Source, *patterns: str) -> list[tuple[Source, str]]:
+    """The files of a folder that fit the first pattern of any, or the only one, with their folders."""
     if isinstance(path, FileContent) or not Path(path).is_dir():
         return [(path, Path(str(path)).resolve().parent.name)]
-    for ending in ENDINGS:
-        files = sorted(file for file in Path(path).rglob(pattern) if file.suffix.lower() == ending)
-        if files:
-            return [(file, file.parent.name) for file in files]
+    for pattern in patterns:
+        for ending in ENDINGS:
+            files = sorted(file for file in Path(path).rglob(pattern) if file.suffix.lower() == ending)
+            if files:
+                return [(file, file.parent.name) for file in files]
     raise InputError(f"{path}: there is no file of annotations in this folder; name another one.")
 
 

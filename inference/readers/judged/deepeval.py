@@ -30,7 +30,7 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
     metrics = list(
         dict.fromkeys(str(metric.get("name")) for record in records for metric in _metrics(record))
     )
-    unanswered = sum(metric.get("error") is not None for record in records for metric in _metrics(record))
+    unanswered = sum(map(_has_failed, (metric for record in records for metric in _metrics(record))))
     notes = (f"Metrics that failed to run have no verdict: {unanswered:,}.",) if unanswered else ()
     item = "test" if frame["test"].notna().all() else None
     judge = metrics[0] if len(metrics) == 1 else None
@@ -42,13 +42,18 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     verdicts = []
     for metric in _metrics(record):
         name = str(metric.get("name"))
-        verdicts.append(None if metric.get("error") is not None else metric.get("success"))
+        verdicts.append(None if _has_failed(metric) else metric.get("success"))
         row[name] = verdict_of(verdicts[-1])
         row[f"{name}.score"] = None if verdicts[-1] is None else metric.get("score")
     is_complete = bool(verdicts) and None not in verdicts
     row["passed"] = verdict_of(all(verdicts)) if is_complete else None
     about = _first(record, METADATA)
     return row | flat(about if isinstance(about, Mapping) else {}, "metadata.")
+
+
+def _has_failed(metric: Mapping[str, Any]) -> bool:
+    """Whether a metric has an error, was skipped, or has no score: deepeval stores these as failing."""
+    return bool(metric.get("error") or metric.get("skipped")) or metric.get("score") is None
 
 
 def _metrics(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ...errors import InputError, MissingDependency
+from ...tables.limits import parse_json
+
+SCORE, WHOLE = "score_", "whole_scores"
+UNREAD = "Grade not found"  # how the explanation of a score begins whose grader gave none
+
+
+def is_unread(score: Any) -> bool:
+    """Whether a score stands for an answer of a grader without a grade, which was stored as a failing one."""
+    return isinstance(score, Mapping) and str(score.get("explanation") or "").startswith(UNREAD)
+
+
+def _columns() -> list[Any]:
+    from inspect_ai.analysis import SampleColumn, SampleSummary
+
+    return [*SampleSummary, SampleColumn(WHOLE, path="scores")]
 
 
 def read_samples(path: Path) -> pd.DataFrame:
@@ -15,7 +31,11 @@ def read_samples(path: Path) -> pd.DataFrame:
     source = str(path)
     if not path.exists():
         raise InputError(f"{source}: there is no such log or folder; check the path.")
-    frame = samples_of(path, source, None)
+    frame = samples_of(path, source, _columns)
+    parsed_scores = [parse_json(cell) if isinstance(cell, str) and cell else {} for cell in frame.pop(WHOLE)]
+    for name in [str(name) for name in frame if str(name).startswith(SCORE)]:
+        unread = [is_unread(scores.get(name.removeprefix(SCORE))) for scores in parsed_scores]
+        frame[name] = frame[name].mask(pd.Series(unread, index=frame.index, dtype=bool), None)
     return pd.DataFrame({str(name): frame[name] for name in frame if not str(name).endswith("_id")})
 
 

@@ -66,6 +66,12 @@ def columns_of(
         human_columns = {*human, judged.human or "", *judged.people}
         judge = judged.judge or _find_column(judged, "judge", JUDGE, human_columns)
         guessed.append(f"judge: column '{judge}'")
+    if not human and needs_human and judged.models and not judged.people:
+        raise InputError(
+            f"{judged.source}: all answers are those of {listed(judged.models)}; name one of them with "
+            "--human to compare it with another, or add answers of people; `conjury compare-runs` compares "
+            "two files."
+        )
     if not human and needs_human:
         people: Sequence[str | None] = [name for name in judged.people if name != judge]
         if not people:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ...tables.reading.account import AccountEntry, ReadingAccount
 from ...tables.reading.containers import FileContent
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import TableReading, read, select_rows
-from ..programs.formats import ANSWERS, RATINGS, READERS, Format
+from ..programs.formats import ANSWERS, RATINGS, READERS, TABLE, Format
 from ..programs.recognised_files import INSPECT, RecognisedFile, read_records, recognise
 from .inspect_samples import read_samples
 from .judged_shapes import KEYS, columns_of_judgments
@@ -121,11 +122,25 @@ def read_judgments_of(recognised: RecognisedFile) -> tuple[pd.DataFrame, list[st
     columns = {*KEYS} if is_table else {*KEYS, *rules.where, *rules.exclude}
     before, after = rules.conditions_on(columns, only=False), rules.conditions_on(columns, only=True)
     reading = READERS.find("exclusion_rules:Rules")(reading=before)
-    imported = row.load()(recognised.content, layout=None, rules=reading, **row.fixed)
+    try:
+        imported = row.load()(recognised.content, layout=None, rules=reading, **row.fixed)
+    except InputError as error:
+        raise _with_command(error, row, source) from None
     judgments, entries = select_rows(imported.judgments, after, source)
     account = ReadingAccount(strict=rules.strict).adding([*recognised.entries, *entries])
     sentences = [entry.sentence for entry in account.entries if entry.subject != "source" or entry.option]
     return judgments, [*sentences, *imported.notes]
+
+
+def _with_command(error: InputError, row: Format, source: str) -> InputError:
+    """A refusal with the command whose options it names, where only `import` has them."""
+    flags = {
+        f"--{name.replace('_', '-')}" for name in (*row.options, "item", "covariates") if name not in TABLE
+    }
+    if not flags & set(re.findall(r"--[a-z-]+", str(error))):
+        return error
+    command = f"`conjury import {source} --format {row.name}`"
+    return InputError(f"{str(error).rstrip('.')}; these options are those of {command}.")
 
 
 def _advice(row: Format, source: str) -> str:

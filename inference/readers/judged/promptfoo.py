@@ -7,6 +7,7 @@ a component with an assertion of type ``human``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,12 @@ GRADED = (
     "search-rubric", "pi",
     "agent-rubric", "trajectory:goal-success",
 )  # fmt: skip
+# What graders that failed give as the reason of a failing grade.
+GRADER_FAILED = re.compile(
+    r"(could not extract json|no (grading )?output|api (call )?error|request (failed|timed out)|timed? ?out\b"
+    r"|error:|.{0,40}produced malformed|grading error|rate limit|429\b|5\d\d\b)",
+    re.IGNORECASE,
+)
 PASS, FAIL = "pass", "fail"
 CALL_FAILED = 2  # reason of a failure: no answer, rather than an assertion that did not hold
 
@@ -53,7 +60,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         "prompt": _mapping(prompt).get("label") or record.get("promptIdx"),
         "output": _mapping(response).get("output"),
         "passed": verdict_of(_passed(record)),
-        "score": record.get("score"),
+        "score": None if _is_rated(record) else record.get("score"),
     }
     row = {name: _scalar(value) for name, value in row.items()}
     counts: dict[str, int] = {}
@@ -65,6 +72,11 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     return row | flat(_mapping(test.get("metadata")), "metadata.")
 
 
+def _is_rated(record: Mapping[str, Any]) -> bool:
+    """Whether a person rated the output, and thereby replaced the summary of its row."""
+    return any(kind == HUMAN for kind, _ in _components(_mapping(record.get("gradingResult"))))
+
+
 def _passed(record: Mapping[str, Any]) -> Any:
     """Whether all assertions passed, without people's ratings; None for a call that failed."""
     # promptfoo stores a failed call as a failing grade, and a person's rating replaces the grade of the row.
@@ -73,7 +85,7 @@ def _passed(record: Mapping[str, Any]) -> Any:
     ):
         return None
     components = list(_components(_mapping(record.get("gradingResult"))))
-    if not any(kind == HUMAN for kind, _ in components):
+    if not any(kind == HUMAN or passed is None for kind, passed in components):
         return record.get("success")
     verdicts = [passed for kind, passed in components if kind != HUMAN]
     return all(verdicts) if verdicts and all(isinstance(passed, bool) for passed in verdicts) else None
@@ -94,9 +106,18 @@ def _components(graded: Mapping[str, Any], deep: int = 3) -> Iterator[tuple[str,
         part = _mapping(part)
         kind = _mapping(part.get("assertion")).get("type")
         if isinstance(kind, str):
-            yield kind, part.get("pass")
+            yield kind, None if kind in GRADED and _is_failed_call(part) else part.get("pass")
         elif deep > 1:
             yield from _components(part, deep - 1)
+
+
+def _is_failed_call(part: Mapping[str, Any]) -> bool:
+    """Whether a model's grade only says that its call failed, which promptfoo stores as a failing grade."""
+    about = part.get("metadata")
+    if isinstance(about, Mapping) and about.get("graderError"):
+        return True
+    reason = part.get("reason")
+    return part.get("pass") is False and isinstance(reason, str) and bool(GRADER_FAILED.match(reason.strip()))
 
 
 def verdict_of(passed: Any) -> str | None:

@@ -25,9 +25,10 @@ from .record_shapes import is_doccano
 
 INSPECT, POTATO, DOCCANO = "inspect", "potato", "doccano"
 LOG = ".eval"  # ending of the logs of Inspect
-INSTANCES = "annotated_instances.*"  # files of Potato, in a folder for each person
+INSTANCES = ("annotated_instances.*", "user_state.json")  # files of Potato, in a folder for each person
 HEAD = 2**16  # bytes of a text in which its header is
 JSON = ("json", "jsonl")
+STATE = "instance_id_to_label_to_value"  # labels in the state of a person in Potato
 CASES = ("testCases", "conversationalTestCases", "test_results")  # lists of deepeval
 
 
@@ -81,7 +82,7 @@ def _row(name: str) -> Format:
 
 def _program_of(folder: Path) -> str:
     """Which program wrote a folder."""
-    if next(folder.rglob(INSTANCES), None) is not None:
+    if any(next(folder.rglob(pattern), None) is not None for pattern in INSTANCES):
         return POTATO
     first = next(iter(sorted(folder.glob("*.jsonl"))), None) if folder.is_dir() else None
     if first is not None:
@@ -124,6 +125,8 @@ def rows_of(parsed: Any) -> list[Any] | None:
         return parsed
     if not isinstance(parsed, dict):
         return None
+    if STATE in parsed:
+        return instances_of(parsed)
     inner = parsed.get("results")
     if isinstance(inner, Mapping) and isinstance(inner.get("results"), list):  # promptfoo
         return list(inner["results"])
@@ -138,6 +141,21 @@ def rows_of(parsed: Any) -> list[Any] | None:
     if len(lists) > 1 and len(n) == 1:  # columns, perhaps with names beside them
         return [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
     return None
+
+
+def instances_of(state: Mapping[str, Any]) -> list[Any]:
+    """Annotated instances of the state of one person in Potato, whose labels are pairs with a value."""
+    records = []
+    for instance, pairs in dict(state[STATE]).items():
+        schemas: dict[str, dict[str, Any]] = {}
+        for pair in pairs if isinstance(pairs, list) else ():
+            label, value = pair if isinstance(pair, list) and len(pair) == 2 else (None, None)
+            if isinstance(label, Mapping):
+                schemas.setdefault(str(label.get("schema")), {})[str(label.get("name"))] = value
+        records.append(
+            {"user_id": state.get("user_id"), "instance_id": instance, "label_annotations": schemas}
+        )
+    return records
 
 
 def read_records(

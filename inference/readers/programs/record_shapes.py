@@ -45,7 +45,7 @@ def is_potato(record: Record) -> bool:
 
 def is_doccano(record: Record) -> bool:
     """An example of Doccano with the labels of one person, or with annotations of several."""
-    if not isinstance(record.get("text", record.get("data")), str) or "id" not in record:
+    if not isinstance(record.get("text", record.get("data")), str):
         return False
     annotations = record.get("annotations")
     first = annotations[0] if isinstance(annotations, list) and annotations else None
