@@ -21,7 +21,7 @@ from ..numerics.types import Floats
 from ..results import AnalysisStep, Result, analysis
 from .data.pairing import JUDGE, LOG_ODDS, MatchedAnswers, check_against, comparable, groups, sides_of
 from .data.scoring import Scored, TaskCell
-from .intervals import Multiplicity, check_adjust, with_adjusted
+from .intervals import Multiplicity, check_adjust, insert_adjusted_p_values
 from .parse_status import WRONG, check_policies, outcome
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def mixed_logit(
     if not rows:
         raise InputError(f"scored judgments: no two values of column '{between}' share a task and prompt.")
     return Result(
-        with_adjusted(pd.DataFrame(rows), [], adjust),
+        insert_adjusted_p_values(pd.DataFrame(rows), [], adjust),
         "mixed",
         (*scored.notes, *left_out, *dict.fromkeys(notes)),
         {

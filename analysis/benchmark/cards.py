@@ -20,7 +20,7 @@ from ..results import AnalysisStep, Result, analysis
 from .confusion import OTHER_LABEL
 from .data.scoring import Scored
 from .data.units import distinct_items
-from .intervals import with_adjusted
+from .intervals import insert_adjusted_p_values
 from .parse_status import NO_ANSWER, WRONG
 from .scores import scores
 
@@ -141,7 +141,7 @@ def _end_differences(table: pd.DataFrame, keys: Sequence[str], alpha: float) -> 
             "p": bounds.p,
         }
     )
-    return with_adjusted(result.reset_index(), ["task", "metric"], "holm")
+    return insert_adjusted_p_values(result.reset_index(), ["task", "metric"], "holm")
 
 
 def has_texts(answered: LabelAnswers) -> bool:

@@ -28,11 +28,11 @@ from .intervals import (
     bounds_of,
     bounds_of_metrics,
     cluster_codes,
-    draws_of,
+    describe_draws,
+    insert_adjusted_p_values,
     n_distinct,
     notes_of_sizes,
     pooled_notes,
-    with_adjusted,
 )
 from .scores import drawn_margins
 
@@ -167,15 +167,15 @@ def by_label(
             for name, values in replicates.items():
                 n_clusters = int((counts.given if name == "precision" else counts.gold)[code])
                 is_share = name in OF_A_CLASS and OF_A_CLASS[name].is_share
-                bounds = bounds_of(values[:, code], alpha, share=is_share, n_clusters=n_clusters)
+                bounds = bounds_of(values[:, code], alpha, is_share=is_share, n_clusters=n_clusters)
                 row |= _prefixed_columns(name, of_shares.get(f"{name}_{label}", bounds))
             rows.append({**cell.keys, **row, "p": float(p[code])})
-    frame = with_adjusted(pd.DataFrame(rows), ["task"], "holm")
+    frame = insert_adjusted_p_values(pd.DataFrame(rows), ["task"], "holm")
     drawn_by = Note.of(
         "Intervals are percentiles of {draws}; shares of 0 and 1 have Wilson's."
         if plan.resamples
         else "Intervals of ratios are percentiles of {draws}; those of shares and F1 are as in scores.",
-        draws=draws_of(draws, cluster),
+        draws=describe_draws(draws, cluster),
     )
     notes = (
         *scored.notes,

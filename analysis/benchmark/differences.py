@@ -30,8 +30,8 @@ from .intervals import (
     StatisticInterval,
     bounds_of,
     check_adjust,
-    draws_of,
-    with_adjusted,
+    describe_draws,
+    insert_adjusted_p_values,
 )
 from .parse_status import WRONG, check_policies
 
@@ -151,7 +151,7 @@ def differences(
             f"scored judgments: no two values of column '{between}' have an answer to the same unit, "
             "so no paired comparison is possible."
         )
-    frame = _fill_certain_p(with_adjusted(pd.DataFrame(rows), ["test", "metric"], adjust))
+    frame = _fill_certain_p(insert_adjusted_p_values(pd.DataFrame(rows), ["test", "metric"], adjust))
     if empty_pairs:
         template = "No answers to the same units, so not compared: {pairs}."
         notes.append(Note.of(template, pairs=list(dict.fromkeys(empty_pairs))))
@@ -259,7 +259,7 @@ def difference_in(
     first, second = (metric_values(name, side, pair.cell.classes, pair.cell.levels) for side in margins)
     replicates = first - second
     _, n_clusters = pair.clusters(plan.cluster)
-    bounds = bounds_of(replicates, plan.alpha, share=False, n_clusters=n_clusters)
+    bounds = bounds_of(replicates, plan.alpha, is_share=False, n_clusters=n_clusters)
     p = p_of(bounds, n_clusters) if plan.draws and not (constant(first) and constant(second)) else np.nan
     return MetricDifference(float(first[0]), float(second[0]), numbers_of(bounds, p))
 
@@ -365,7 +365,7 @@ def notes_of_tests(frame: pd.DataFrame, plan: IntervalPlan) -> list[str]:
         notes.append(
             Note.of(
                 "Intervals are percentile bootstrap intervals: {draws}, the same for both conditions.",
-                draws=draws_of(plan.draws, plan.cluster),
+                draws=describe_draws(plan.draws, plan.cluster),
             )
         )
     return notes

@@ -105,7 +105,7 @@ def n_distinct(codes: Codes) -> int:
     return int(np.count_nonzero(np.bincount(codes)))
 
 
-def bounds_of(replicates: Floats, alpha: float, *, share: bool, n_clusters: int) -> StatisticInterval:
+def bounds_of(replicates: Floats, alpha: float, *, is_share: bool, n_clusters: int) -> StatisticInterval:
     """Bound a statistic of which ``replicates``, shape (1 + B,), contains the estimate and then the draws."""
     # A share of 0 or 1 is the same in every draw: its interval is Wilson's, with the clusters as trials,
     # since units of a cluster may be all alike.
@@ -114,7 +114,7 @@ def bounds_of(replicates: Floats, alpha: float, *, share: bool, n_clusters: int)
         return StatisticInterval.none(np.nan)
     if not np.isfinite(estimate) or len(replicates) == 1:
         return StatisticInterval.none(estimate)
-    if share and min(estimate, 1 - estimate) < 1e-12:
+    if is_share and min(estimate, 1 - estimate) < 1e-12:
         lower, upper = wilson(np.array(estimate), np.array(float(n_clusters)), alpha)
         return StatisticInterval(estimate, np.nan, float(lower), float(upper), WILSON)
     if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(replicates) - 1 or not vary(draws):
@@ -126,14 +126,14 @@ def bounds_of(replicates: Floats, alpha: float, *, share: bool, n_clusters: int)
 
 
 def bounds_of_metrics(
-    names: Sequence[str], of: LabelledAnswers, alpha: float
+    names: Sequence[str], answers: LabelledAnswers, alpha: float
 ) -> dict[str, StatisticInterval]:
     """Bound metrics of labels: shares by `share`, F1 of a class by `f1`, others by weights of answers."""
-    metrics = {name: find_metric(name, of.classes, of.levels)[0] for name in names}
+    metrics = {name: find_metric(name, answers.classes, answers.levels)[0] for name in names}
     non_shares = [name for name, metric in metrics.items() if metric.counted is None]
-    result = _bayesian_bounds(non_shares, of, alpha) if non_shares else {}
+    result = _bayesian_bounds(non_shares, answers, alpha) if non_shares else {}
     for name in [name for name in metrics if name not in non_shares]:
-        bounds = bounded_share(name, of, alpha) if rests_on(name, of).any() else NOTHING
+        bounds = bounded_share(name, answers, alpha) if rests_on(name, answers).any() else NOTHING
         source = WILSON if np.isfinite(bounds.lower) else NONE
         result[name] = StatisticInterval(
             bounds.estimate, bounds.std_error, bounds.lower, bounds.upper, source
@@ -193,7 +193,7 @@ def bounds_by_plan(
         metric, _ = find_metric(name, of.classes, of.levels)
         replicates = metric_values(name, margins, of.classes, of.levels)
         n = n_distinct(of.cluster[rests_on(name, of)])
-        result[name] = bounds_of(replicates, plan.alpha, share=metric.is_share, n_clusters=n)
+        result[name] = bounds_of(replicates, plan.alpha, is_share=metric.is_share, n_clusters=n)
     return result
 
 
@@ -206,7 +206,7 @@ def gain_bounds(
         kind = WILSON if np.isfinite(interval.lower) else NONE
         return StatisticInterval(interval.estimate, interval.std_error, interval.lower, interval.upper, kind)
     replicates = ItemWeightings(plan.weights(n_clusters), cluster).mean(second - first)
-    return bounds_of(replicates, plan.alpha, share=False, n_clusters=n_distinct(cluster))
+    return bounds_of(replicates, plan.alpha, is_share=False, n_clusters=n_distinct(cluster))
 
 
 def mean_bounds(values: Floats, cluster: Codes, alpha: float) -> StatisticInterval:
@@ -217,16 +217,16 @@ def mean_bounds(values: Floats, cluster: Codes, alpha: float) -> StatisticInterv
     return StatisticInterval(interval.estimate, interval.std_error, interval.lower, interval.upper, kind)
 
 
-def as_row(
+def metric_row(
     keys: Mapping[str, str],
-    missing: str,
+    missing_policy: str,
     name: str,
     bounds: StatisticInterval,
     counts: Mapping[str, int],
     **more: int,
 ) -> dict[str, Any]:
     """A row of a table of metrics."""
-    return {**keys, "missing": missing, "metric": name, **more, **vars(bounds), **counts}
+    return {**keys, "missing": missing_policy, "metric": name, **more, **vars(bounds), **counts}
 
 
 def pooled_notes(scored: Scored, by: Sequence[str]) -> list[str]:
@@ -247,7 +247,7 @@ def check_adjust(adjust: str) -> None:
         raise InputError(f"adjust is '{adjust}'; use {', '.join(ADJUSTMENTS[:-1])} or {ADJUSTMENTS[-1]}.")
 
 
-def with_adjusted(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
+def insert_adjusted_p_values(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
     """Put adjusted p values beside p."""
     result = frame["p"].astype(float)
     if adjust != "none":
@@ -268,7 +268,7 @@ def counts_of(frame: pd.DataFrame, mask: NDArray[np.bool_], cluster: Codes) -> d
     return {"n_answers": int(mask.sum()), "n_units": n_units, "n_items": n_items, "n_clusters": n_clusters}
 
 
-def draws_of(draws: int, cluster: str) -> Note:
+def describe_draws(draws: int, cluster: str) -> Note:
     """What a bootstrap drew, as "1,000 draws of items"."""
     return Note.of("{n:,} draws of {column}", n=draws, column="items" if cluster == "item_id" else cluster)
 
@@ -295,7 +295,7 @@ def interval_notes(frame: pd.DataFrame, plan: IntervalPlan, scored: Scored) -> l
         )
     if (of == BOOTSTRAP).any():
         template = "Intervals are percentiles of {draws}, with all answers to the units drawn."
-        notes.append(Note.of(template, draws=draws_of(plan.draws, plan.cluster)))
+        notes.append(Note.of(template, draws=describe_draws(plan.draws, plan.cluster)))
     if (of == WILSON).any() and plan.resamples:
         notes.append(
             "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "

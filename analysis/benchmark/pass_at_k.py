@@ -26,12 +26,12 @@ from .data.scoring import Scored, TaskCell
 from .intervals import (
     IntervalPlan,
     StatisticInterval,
-    as_row,
     bounds_of,
     cluster_codes,
     counts_of,
     interval_notes,
     mean_bounds,
+    metric_row,
     pooled_notes,
 )
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
@@ -292,8 +292,10 @@ def _rows(
         if replicates is None:
             bounds = mean_bounds(values[:, column], codes, plan.alpha)
         else:
-            bounds = bounds_of(replicates[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
-        yield as_row(keys, policy, name, bounds, counts, k=k)
+            bounds = bounds_of(
+                replicates[:, column], plan.alpha, is_share=True, n_clusters=counts["n_clusters"]
+            )
+        yield metric_row(keys, policy, name, bounds, counts, k=k)
 
 
 def _coverage(
@@ -330,7 +332,7 @@ def _baselines(
             for k in k_values:
                 any_right = 1 - miss**k
                 expected = {PASS_ALL: (1 - miss) ** k, MAJORITY_OF: 1 - miss}.get(name, any_right)
-                yield as_row(
+                yield metric_row(
                     _baseline(cell, RANDOM), policy, name, StatisticInterval.none(expected), counts, k=k
                 )
 

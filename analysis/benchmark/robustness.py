@@ -28,7 +28,7 @@ from .differences import (
     notes_of_tests,
     notes_on_unpaired,
 )
-from .intervals import BOOTSTRAP, IntervalPlan, Multiplicity, check_adjust, with_adjusted
+from .intervals import BOOTSTRAP, IntervalPlan, Multiplicity, check_adjust, insert_adjusted_p_values
 from .parse_status import WRONG
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def robustness(
             f"scored judgments: no item has answers both under '{baseline}' and under another condition; "
             "judge items and their perturbed copies, and keep base_item_id."
         )
-    frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
+    frame = insert_adjusted_p_values(pd.DataFrame(rows), ["metric"], adjust)
     paired = frame.assign(left=frame["condition"], right=baseline, test=BOOTSTRAP)
     notes = [*notes_on_unpaired(paired, "perturbed items", "original items"), *notes_of_tests(paired, plan)]
     notes += [*_note_on_few_items(frame), *([BY_UNIT] if several else []), *dict.fromkeys(covered)]

@@ -28,12 +28,12 @@ from .intervals import (
     BOOTSTRAP,
     IntervalPlan,
     StatisticInterval,
-    as_row,
     bounds_by_plan,
     cluster_codes,
     counts_of,
     gain_bounds,
     interval_notes,
+    metric_row,
     pooled_notes,
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
@@ -218,7 +218,7 @@ def _judge_rows(
         if MISSING_RATE in metric_names:
             bounds |= bounds_by_plan([MISSING_RATE], everything, plan)
         for name in metric_names:
-            yield as_row(cell.keys, policy, name, bounds[name], counts)
+            yield metric_row(cell.keys, policy, name, bounds[name], counts)
 
 
 def _queries(
@@ -244,7 +244,7 @@ def _gain_rows(
         always = majority_answers(level[mask], cell.class_of, len(cell.classes), stratum[mask])
         sides = ((always == gold).astype(float), (answers[mask] == gold).astype(float))
         bounds = gain_bounds(*sides, clusters, n_clusters, plan)
-        yield as_row(cell.keys, policy, ACCURACY, bounds, counts_of(cell.frame, mask, codes))
+        yield metric_row(cell.keys, policy, ACCURACY, bounds, counts_of(cell.frame, mask, codes))
 
 
 def _baseline_rows(
@@ -268,7 +268,9 @@ def _baseline_rows(
         if metric_of(name).is_fixed:
             rows[MAJORITY] = StatisticInterval.none(rows[MAJORITY].estimate)
         for judge, bounds in (rows | {RANDOM: StatisticInterval.none(expected)}).items():
-            yield as_row({**cell.keys, "judge": judge, "judge_kind": BASELINE}, WRONG, name, bounds, counts)
+            yield metric_row(
+                {**cell.keys, "judge": judge, "judge_kind": BASELINE}, WRONG, name, bounds, counts
+            )
 
 
 def majority_answers(level: Codes, class_of: Codes, n_classes: int, stratum: Codes) -> Codes:

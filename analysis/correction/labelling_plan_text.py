@@ -22,11 +22,11 @@ def labelling_blocks(
     study: Study, title: str, plan: Result, effects: Sequence[float], currency: str
 ) -> Iterator[str | WordTable]:
     """People that effects need, intervals, and the split of a budget; ``title`` is that of the analysis."""
-    size, effect, alpha = plan.settings, effects[0], float(plan.settings["alpha"])
-    names = " and ".join(study.judge_labels.get(name, name) for name in size["model"])
+    settings, effect, alpha = plan.settings, effects[0], float(plan.settings["alpha"])
+    names = " and ".join(study.judge_labels.get(name, name) for name in settings["model"])
     yield (
-        f"{study.title}\n{title}: {size['people']:,.0f} people with {size['tasks']:.3g} tasks each, "
-        f"corrected by {names} with answers to {size['other']:,.0f} other pairs\n"
+        f"{study.title}\n{title}: {settings['people']:,.0f} people with {settings['tasks']:.3g} tasks each, "
+        f"corrected by {names} with answers to {settings['other']:,.0f} other pairs\n"
         f"Two-sided tests at alpha {alpha:.3g}"
     )
     tables = (plan.extra["rows"], plan.extra["needed"], plan.frame)
@@ -35,7 +35,7 @@ def labelling_blocks(
     hardest, first = ranked_rows.sort_index(), ranked_rows["For"].iloc[0]
     needed = needed[["For", "effect", "people_human", "people", "cost_human", "cost"]]
     needed = pd.concat([hardest.merge(needed[needed["effect"] == value]) for value in effects])
-    yield f"\nPeople needed for power {size['power']:g}, hardest level of each attribute"
+    yield f"\nPeople needed for power {settings['power']:g}, hardest level of each attribute"
     yield _table(
         ("Effect", _texts(needed["effect"], "g")),
         ("Attribute", needed["Attribute"]),
@@ -58,7 +58,7 @@ def labelling_blocks(
         *_costs(frame),
     )
     if "split" in plan.extra:
-        budget = f"{currency} {money(size['budget'])}".strip()
+        budget = f"{currency} {money(settings['budget'])}".strip()
         split = plan.extra["split"].astype({"overall": bool})
         n_people = f"{split['people_alone'].iloc[0]:,.0f}"
         overall = split[split["overall"]].assign(For="All effects together")

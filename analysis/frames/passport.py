@@ -14,12 +14,12 @@ from ..numerics.rating_panel import effective_clusters
 from ..numerics.types import Codes, Floats
 from .notes import Note, note_of
 
-RULE = 0.93  # coverage that a nominal 95% interval has to reach, within Monte Carlo error
-NOMINAL = 0.05  # one minus the level at which coverage was measured
-NEAR = 2.0  # factor within which two situations are alike
+LEAST_COVERAGE = 0.93  # coverage that a nominal 95% interval has to reach, within Monte Carlo error
+NOMINAL_ALPHA = 0.05  # one minus the level at which coverage was measured
+NEAR_FACTOR = 2.0  # factor within which two situations are alike
 COVERAGE = "coverage"  # kind of the notes on it
-LIKE_THIS = "In simulated tables like this one"
-POSITIONS = ("n", "prevalence", "effective")
+COVERAGE_NOTE_OPENING = "In simulated tables like this one"
+SITUATION_FIELDS = ("n", "prevalence", "effective")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Situation:
 
     def distance(self, second: Situation) -> float:
         """The largest ratio of two numbers, as a logarithm; what either lacks is not compared."""
-        pairs = [(getattr(self, name), getattr(second, name)) for name in POSITIONS]
+        pairs = [(getattr(self, name), getattr(second, name)) for name in SITUATION_FIELDS]
         positive_pairs = [(a, b) for a, b in pairs if a > 0 and b > 0]
         return max((abs(math.log(a / b)) for a, b in positive_pairs), default=math.inf)
 
@@ -56,11 +56,11 @@ class PassportRow:
     @property
     def fails(self) -> bool:
         """Whether the coverage is below the rule beyond Monte Carlo error."""
-        return self.upper < RULE
+        return self.upper < LEAST_COVERAGE
 
 
 @cache
-def measurements() -> dict[tuple[str, str], tuple[PassportRow, ...]]:
+def read_passport() -> dict[tuple[str, str], tuple[PassportRow, ...]]:
     """Rows of the shipped passport by method and quantity; read once, where a result first asks."""
     from conjury.inference.tables.files import PASSPORT_TABLE  # here, since an import alone reads no tables
 
@@ -83,7 +83,7 @@ def _measurement(row: dict[str, str]) -> PassportRow:
         row["method"],
         row["quantity"],
         row["situation"],
-        Situation(*(number(name) for name in POSITIONS)),
+        Situation(*(number(name) for name in SITUATION_FIELDS)),
         int(float(row["draws"])),
         number("coverage"),
         number("coverage_lower"),
@@ -94,9 +94,9 @@ def _measurement(row: dict[str, str]) -> PassportRow:
 def measured_coverage(method: str, quantity: str, situation: Situation) -> PassportRow | None:
     """The measurement in the situation nearest to one's own."""
     # Returns: None where the quantity was not measured, or in no situation within a factor of two.
-    rows = measurements().get((method, quantity), ())
+    rows = read_passport().get((method, quantity), ())
     nearest = min(rows, key=lambda row: row.situation.distance(situation), default=None)
-    if nearest is None or nearest.situation.distance(situation) > math.log(NEAR) + 1e-9:
+    if nearest is None or nearest.situation.distance(situation) > math.log(NEAR_FACTOR) + 1e-9:
         return None
     return nearest
 
@@ -104,14 +104,14 @@ def measured_coverage(method: str, quantity: str, situation: Situation) -> Passp
 @cache
 def _failing_situations(method: str) -> tuple[Situation, ...]:
     """Situations in which some interval of a method covers too rarely."""
-    all_rows = (row for (of, _), rows in measurements().items() if of == method for row in rows)
+    all_rows = (row for (of, _), rows in read_passport().items() if of == method for row in rows)
     return tuple(dict.fromkeys(row.situation for row in all_rows if row.fails))
 
 
 def may_fail(method: str, situation: Situation) -> bool:
     """Whether some interval of a method was measured to cover too rarely in a situation like this one."""
     return any(
-        failing_situation.distance(situation) <= math.log(NEAR) + 1e-9
+        failing_situation.distance(situation) <= math.log(NEAR_FACTOR) + 1e-9
         for failing_situation in _failing_situations(method)
     )
 
@@ -120,7 +120,7 @@ def coverage_notes(method: str, queries: Iterable[tuple[str, str, Situation]], a
     """State which intervals were measured to cover too rarely in situations like this one."""
     # `queries` are quantities as the passport names them, in words, and what each rests on. There is at most
     # one note per situation of the passport, and none at another level than 95%.
-    if not math.isclose(alpha, NOMINAL):
+    if not math.isclose(alpha, NOMINAL_ALPHA):
         return []
     failing: dict[str, dict[str, PassportRow]] = {}
     for quantity, words, situation in queries:
@@ -130,7 +130,7 @@ def coverage_notes(method: str, queries: Iterable[tuple[str, str, Situation]], a
     return [_note(label, rows) for label, rows in failing.items()]
 
 
-def is_of_coverage(note: str) -> bool:
+def is_coverage_note(note: str) -> bool:
     """Whether a note is one of `coverage_notes`."""
     return note_of(note).is_of(COVERAGE)
 
@@ -149,7 +149,7 @@ def situation_of_ratings(rating: Floats, cluster: Codes) -> Situation:
     return Situation(len(cluster), float((rating > rating.max() - 0.5).mean()), effective_clusters(cluster))
 
 
-def by_rarity(classes: Sequence[str], counts: Floats) -> dict[str, str]:
+def name_classes_by_rarity(classes: Sequence[str], counts: Floats) -> dict[str, str]:
     """Names of classes as the passport names them: the rarest is "rare", all others are "common"."""
     rarest = int(min(range(len(classes)), key=lambda place: counts[place]))
     return {name: "rare" if place == rarest else "common" for place, name in enumerate(classes)}
@@ -159,7 +159,7 @@ def quantities_of_metrics(
     metrics: Iterable[str], prefix: str, classes: Sequence[str], counts: Floats, cluster: Codes
 ) -> list[tuple[str, str, Situation]]:
     """Metrics of labels as the passport names them, in their own words, with what they rest on."""
-    situation, named = situation_of(cluster, counts), by_rarity(classes, counts)
+    situation, named = situation_of(cluster, counts), name_classes_by_rarity(classes, counts)
     result = []
     for name in metrics:
         kind, _, of = name.partition("_")
@@ -173,7 +173,8 @@ def _note(label: str, rows: dict[str, PassportRow]) -> str:
     shares = [Note.of("{metric} ({share})", metric=name, share=f"{row.coverage:.0%}") for name, row in worst]
     subject, remedy = ("intervals", "them") if len(rows) > 1 else ("interval", "it")
     note = Note.of(
-        LIKE_THIS + " ({situation}; {draws}), the nominal 95% {subject} contained the true value less often: "
+        COVERAGE_NOTE_OPENING
+        + " ({situation}; {draws}), the nominal 95% {subject} contained the true value less often: "
         "{shares:6}. Treat {remedy} as too short.",
         situation=label,
         draws=counted(draws, "draw"),

@@ -16,7 +16,7 @@ from conjury.inference.tables.schema import KEYS
 
 from .. import conjoint
 from ..frames.notes import Note, excluding
-from ..frames.passport import is_of_coverage
+from ..frames.passport import is_coverage_note
 from ..results import AnalysisStep, Result, stack
 from .runner import FitOptions, JudgeGroup, arguments_of, name_groups, unused_name
 
@@ -80,7 +80,7 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], op
         notes += [
             Note.of("{group}: {note}", group=group.who, note=note)
             for note in result.notes
-            if is_of_coverage(note)
+            if is_coverage_note(note)
         ]
     if not frames:
         raise InputError(" ".join(notes))

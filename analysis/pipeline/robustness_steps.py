@@ -20,7 +20,7 @@ from ..conjoint.standard_errors.error_choices import errors_under_choices
 from ..conjoint.verbs.amce import amce
 from ..correction.correction_methods import SwappingErrors
 from ..frames.notes import Note
-from ..frames.passport import is_of_coverage
+from ..frames.passport import is_coverage_note
 from ..numerics.intervals import check_alpha
 from ..results import Result
 from .conjoint_steps import groups
@@ -237,7 +237,7 @@ def _tables_of_repeats(
     except InputError as error:
         return {}, [Note("Reliability was not estimated: {error}", {"error": error.args[0]}, kind=NO_REPEATS)]
     tables, frames = {"reliability": result.frame, "position": result.position}, []
-    coverage = filter(is_of_coverage, result.notes)
+    coverage = filter(is_coverage_note, result.notes)
     notes: list[str] = [Note.of("Reliability: {note}", note=note) for note in coverage]
     for group in split:
         group_rows = result.frame[

@@ -107,7 +107,7 @@ def _warn_of_code(file: str, code: Sequence[str]) -> None:
 
 def measure_passport(run: TrialOptions) -> None:
     """Measure coverage and width of every interval, and write one table."""
-    from conjury.analysis.frames.passport import RULE
+    from conjury.analysis.frames.passport import LEAST_COVERAGE
     from conjury.analysis.trial.passport import run_passport, write_passport
 
     begun: set[str] = set()
@@ -129,12 +129,12 @@ def measure_passport(run: TrialOptions) -> None:
         raise
     path = run.out / "passport.csv"
     write_passport(table, path)
-    failing = table[table["coverage_upper"] < RULE].sort_values("coverage")
+    failing = table[table["coverage_upper"] < LEAST_COVERAGE].sort_values("coverage")
     record(results=run.out, estimates={PASSPORT: table})
     print_frame(failing[list(FAILING)])
     console.print(
-        f"{len(failing):,} of {len(table):,} intervals cover in less than {RULE:.0%} of draws beyond Monte "
-        f"Carlo error. All of them are in {path}."
+        f"{len(failing):,} of {len(table):,} intervals cover in less than {LEAST_COVERAGE:.0%} of draws "
+        f"beyond Monte Carlo error. All of them are in {path}."
     )
 
 

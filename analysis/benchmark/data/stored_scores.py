@@ -31,7 +31,7 @@ from ...numerics.metrics.label_metrics import (
 from ...numerics.metrics.margins import Margins, cluster_margins, margins_of
 from ...numerics.poisson import poisson_weights
 from ...numerics.types import Codes, Floats
-from ..intervals import IntervalPlan, StatisticInterval, as_row, bounds_of
+from ..intervals import IntervalPlan, StatisticInterval, bounds_of, metric_row
 from ..parse_status import MISSING, NO_ANSWER, STUDY, WRONG
 from .scoring import TaskCell, class_codes
 from .stored_answers import StoredScored, text
@@ -277,8 +277,8 @@ def _judge_rows(judge: _Judge, metric_names: Sequence[str], policies: Sequence[s
             draws, of = (everything, margins_of_all) if name == "missing_rate" else (under, margins)
             values = metric_values(name, of, judge.cell.classes, judge.cell.levels)
             n = draws.rests_on(name, judge.cell)
-            bounds = bounds_of(values, alpha, share=metric_of(name).is_share, n_clusters=n)
-            rows.append(as_row(judge.cell.keys, policy, name, bounds, judge.counts[policy]))
+            bounds = bounds_of(values, alpha, is_share=metric_of(name).is_share, n_clusters=n)
+            rows.append(metric_row(judge.cell.keys, policy, name, bounds, judge.counts[policy]))
     return rows
 
 
@@ -291,8 +291,8 @@ def _over_majority(judge: _Judge, policies: Sequence[str], alpha: float) -> Rows
         always = int(margins.class_gold[0].argmax())
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = accuracy(margins) - margins.class_gold[:, always] / margins.n
-        bounds = bounds_of(gain, alpha, share=False, n_clusters=int(draws.clusters[-1]))
-        rows.append(as_row(judge.cell.keys, policy, "accuracy", bounds, judge.counts[policy]))
+        bounds = bounds_of(gain, alpha, is_share=False, n_clusters=int(draws.clusters[-1]))
+        rows.append(metric_row(judge.cell.keys, policy, "accuracy", bounds, judge.counts[policy]))
     return rows
 
 
@@ -322,14 +322,14 @@ def _baseline_rows(group: _Judge, metric_names: Sequence[str], alpha: float) -> 
         values, n = metric_values(name, margins, cell.classes, cell.levels), draws.rests_on(name, cell)
         metric = metric_of(name)
         expected = random_expectation(name, margins.class_gold[0], cell.levels, cell.classes)
-        always = bounds_of(values, alpha, share=metric.is_share, n_clusters=n)
+        always = bounds_of(values, alpha, is_share=metric.is_share, n_clusters=n)
         bounds = {
             MAJORITY: StatisticInterval.none(always.estimate) if metric.is_fixed else always,
             RANDOM: StatisticInterval.none(expected),
         }
         for judge, limits in bounds.items():
             keys = {**cell.keys, "judge": judge, "judge_kind": BASELINE}
-            rows.append(as_row(keys, WRONG, name, limits, group.counts[WRONG]))
+            rows.append(metric_row(keys, WRONG, name, limits, group.counts[WRONG]))
     return rows
 
 

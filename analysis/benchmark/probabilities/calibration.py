@@ -21,11 +21,11 @@ from ..data.scoring import Scored, TaskCell
 from ..intervals import (
     IntervalPlan,
     StatisticInterval,
-    as_row,
     bounds_of,
     cluster_codes,
     counts_of,
     interval_notes,
+    metric_row,
     pooled_notes,
 )
 from ..parse_status import MISSING, NO_ANSWER
@@ -233,7 +233,7 @@ def _rows(
     replicates = drawn_metrics(p, y, codes, plan.weights(n_clusters), n_bins)
     counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
     for metric in CALIBRATION_METRICS:
-        bounds = bounds_of(replicates[metric.name], plan.alpha, share=False, n_clusters=n_clusters)
+        bounds = bounds_of(replicates[metric.name], plan.alpha, is_share=False, n_clusters=n_clusters)
         if metric.is_reflected:
             lower, upper = 2 * bounds.estimate - bounds.upper, 2 * bounds.estimate - bounds.lower
             lower, upper = max(lower, metric.least), max(upper, metric.least)
@@ -243,7 +243,7 @@ def _rows(
                 if without
                 else replace(bounds, lower=lower, upper=upper)
             )
-        yield as_row(keys, MISSING, metric.name, bounds, counts)
+        yield metric_row(keys, MISSING, metric.name, bounds, counts)
 
 
 def _notes_on_judge(p: Floats, y: Floats, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

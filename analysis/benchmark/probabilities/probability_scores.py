@@ -22,11 +22,11 @@ from ..data.scoring import Scored, TaskCell
 from ..intervals import (
     IntervalPlan,
     StatisticInterval,
-    as_row,
     bounds_of,
     cluster_codes,
     counts_of,
     interval_notes,
+    metric_row,
     pooled_notes,
 )
 from ..parse_status import MISSING, NO_ANSWER
@@ -218,8 +218,8 @@ def _rows(
     replicates = {LOG_LOSS: losses, AUC: mean_auc(probability, gold, weights, codes)}
     counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
     for metric, values in replicates.items():
-        bounds = bounds_of(values, plan.alpha, share=False, n_clusters=n_clusters)
-        yield as_row(keys, MISSING, metric.name, bounds, counts)
+        bounds = bounds_of(values, plan.alpha, is_share=False, n_clusters=n_clusters)
+        yield metric_row(keys, MISSING, metric.name, bounds, counts)
 
 
 def _baselines(cell: TaskCell, plan: IntervalPlan) -> Iterator[dict[str, Any]]:
@@ -233,7 +233,9 @@ def _baselines(cell: TaskCell, plan: IntervalPlan) -> Iterator[dict[str, Any]]:
     codes, _ = cluster_codes(units, plan.cluster)
     counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
     for metric, value in {LOG_LOSS: float(np.log(k)), AUC: 0.5}.items():
-        yield as_row({**keys, "judge": RANDOM}, MISSING, metric.name, StatisticInterval.none(value), counts)
+        yield metric_row(
+            {**keys, "judge": RANDOM}, MISSING, metric.name, StatisticInterval.none(value), counts
+        )
 
 
 @analysis("benchmark", order=30, when=lambda answered: answered.is_scored)

@@ -19,7 +19,7 @@ from ...correction.correction_methods import (
     correction_of,
     pop_options,
 )
-from ...frames.passport import is_of_coverage
+from ...frames.passport import is_coverage_note
 from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
 from ..engines.coverage import with_coverage
@@ -179,7 +179,9 @@ def conditional_amce(
     if fitted is None:
         return estimates
     # notes of groups in general give way to those of groups by the level of an attribute
-    estimates = replace(estimates, notes=tuple(note for note in estimates.notes if not is_of_coverage(note)))
+    estimates = replace(
+        estimates, notes=tuple(note for note in estimates.notes if not is_coverage_note(note))
+    )
     return with_coverage(estimates, fitted.plan, "conditional_amce")
 
 

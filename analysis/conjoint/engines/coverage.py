@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...frames.notes import Note
-from ...frames.passport import NOMINAL, Situation, coverage_notes, may_fail
+from ...frames.passport import NOMINAL_ALPHA, Situation, coverage_notes, may_fail
 from ...numerics.rating_panel import effective_clusters
 from ...numerics.types import Codes, Floats
 from ..estimates import Estimates
@@ -60,7 +60,7 @@ def notes_of_coverage(
     # `rows` (n,) are those that estimates use (default: all in use), `cluster` (n,) those that are drawn
     # (default: the request's), `option` is by default the kind of standard error.
     request, cells = plan.request, plan.cells
-    measured = request.family == "gaussian" and math.isclose(request.alpha, NOMINAL)
+    measured = request.family == "gaussian" and math.isclose(request.alpha, NOMINAL_ALPHA)
     if reported not in _METHODS or cells.counts is not None or not measured:
         return []
     method, prefix = _METHODS[reported]

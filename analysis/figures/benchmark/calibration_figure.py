@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = 8.0
-ACROSS = 4
+MOST_PANELS_ACROSS = 4
 DASHED = (0, (3, 2))
 
 
@@ -54,7 +54,7 @@ class ReliabilityDiagram:
         from matplotlib.patches import Patch
 
         look, n = style.look, len(self.panels)
-        across = min(ACROSS, n)
+        across = min(MOST_PANELS_ACROSS, n)
         down = -(-n // across)
         width = min(page_width(), 0.7 + 2.2 * across if across > 1 else 4.2)
         side = (width - 0.7) / across - 0.15 if across > 1 else 2.6

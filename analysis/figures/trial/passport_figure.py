@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...frames.passport import RULE
+from ...frames.passport import LEAST_COVERAGE
 from ..figure_layout import Drawable, add_legend, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..theme import new_figure, page_width
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FEW = 10  # effective clusters below which a situation is shown apart
 PANELS = (f"{FEW} or more effective clusters", f"Fewer than {FEW} effective clusters")
 LEAST = 0.5  # smallest coverage of the axis; what is below it is drawn there
-SERIES = (f"{RULE:.0%} or more, within Monte Carlo error", f"Below {RULE:.0%}")
+SERIES = (f"{LEAST_COVERAGE:.0%} or more, within Monte Carlo error", f"Below {LEAST_COVERAGE:.0%}")
 ROW = 0.155  # inches
 
 
@@ -43,8 +43,8 @@ class Strips:
         named = f" Most of them: {most}." if most else ""
         return (
             f"Coverage of nominal {self.level:.0%} intervals by method, one point for each quantity and "
-            f"situation. {int(table['fails'].sum()):,} of {len(table):,} are below {RULE:.0%} beyond Monte "
-            f"Carlo error.{named}"
+            f"situation. {int(table['fails'].sum()):,} of {len(table):,} are below {LEAST_COVERAGE:.0%} "
+            f"beyond Monte Carlo error.{named}"
         )
 
     def draw(self, style: FigureStyle) -> Figure:
@@ -71,7 +71,7 @@ class Strips:
                     color=colors[bool(fails)],
                 )
             axes.axvline(self.level, color=look.foreground, linewidth=0.8)
-            axes.axvline(RULE, color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)))
+            axes.axvline(LEAST_COVERAGE, color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)))
             axes.set_title(
                 wrap(text, page_width() / 3, 8, bold=True), fontsize=8, fontweight="bold", loc="left"
             )
@@ -84,7 +84,10 @@ class Strips:
         panels[0].set_yticks(range(len(methods)), methods, fontsize=7)
         panels[0].set_ylim(len(methods) - 0.4, -0.6)
         fig.supxlabel(
-            wrap(f"Coverage; {LEAST:g} stands for less. Lines: {self.level:g}, {RULE:g}", page_width() - 0.4),
+            wrap(
+                f"Coverage; {LEAST:g} stands for less. Lines: {self.level:g}, {LEAST_COVERAGE:g}",
+                page_width() - 0.4,
+            ),
             fontsize=8.5,
         )
         handles = [
@@ -112,7 +115,7 @@ def strips(result: Drawable, style: FigureStyle) -> Strips:
         {
             "method": [method_label(name) for name in frame["method"].astype(str)],
             "coverage": frame["coverage"].astype(float),
-            "fails": frame["coverage_upper"].astype(float) < RULE,
+            "fails": frame["coverage_upper"].astype(float) < LEAST_COVERAGE,
             "few": frame["effective"].astype(float) < FEW,
         }
     )

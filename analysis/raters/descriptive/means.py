@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..rated_study import RatedStudy
 
 POINTS_OF_BAND = 25  # the limits of a line are curved
-FEWEST = 4
+FEWEST_ITEMS_OF_LINE = 4
 DRAWS = 1_000  # of the bootstrap of means, where no number is given
 
 
@@ -98,9 +98,9 @@ def rating_lines(
                 keys = {"dimension": dimension, "judge": judge, **stratum_names(by, level)}
                 names = [scores.items[k] for k in np.flatnonzero(mask)]
                 points.append(pd.DataFrame({**keys, "item": names, "human": x, "model": y}))
-                if mask.sum() < FEWEST or is_constant(x):
+                if mask.sum() < FEWEST_ITEMS_OF_LINE or is_constant(x):
                     continue
-                slope, intercept = regression_line(x, y, scores.cluster[mask], weights)
+                slope, intercept = weighted_regression_lines(x, y, scores.cluster[mask], weights)
                 at = np.linspace(x.min(), x.max(), POINTS_OF_BAND)
                 n_clusters = scores.clusters_in(mask)
                 estimates = intervals(intercept[:, None] + slope[:, None] * at, alpha, clusters=n_clusters)
@@ -110,8 +110,8 @@ def rating_lines(
                 rows.append({**keys, "intercept": float(intercept[0]), **counts})
     if not slopes:
         raise InputError(
-            f"judgments: a line needs at least {FEWEST} items with differing ratings by people and ratings "
-            "by a model; collect more."
+            f"judgments: a line needs at least {FEWEST_ITEMS_OF_LINE} items with differing ratings by people "
+            "and ratings by a model; collect more."
         )
     keys_of = ["dimension", "judge", *by]
     counts_of = ["intercept", "n_items", "n_clusters"]
@@ -136,7 +136,7 @@ def rating_lines(
     return Result(with_categorical_keys(frame, keys_of), "rating_lines", notes, settings, extra)
 
 
-def regression_line(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:
+def weighted_regression_lines(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:
     """Least-squares slopes and intercepts of y on x, (n,), for each weighting of clusters, (B,)."""
     w = weights[:, cluster]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -240,7 +240,9 @@ def distributions(
     return Result(frame, "distributions", scores.notes, {"by": by})
 
 
-SD_OF = "Standard deviations are those of item means (people averaged first), not of single ratings."
+NOTE_ON_STANDARD_DEVIATIONS = (
+    "Standard deviations are those of item means (people averaged first), not of single ratings."
+)
 
 
 @any_frame
@@ -353,10 +355,10 @@ def means(
                         "n_ratings": int(scores.n_ratings[d, g, mask].sum()),
                     }
                 )
-    mean, sd = moments(np.stack(sums), scores.weights(draws, seed))
+    mean, sd = weighted_means_and_sds(np.stack(sums), scores.weights(draws, seed))
     counts = pd.DataFrame(rows)
     n_clusters = counts["n_clusters"].to_numpy(dtype=np.int64)
-    bounds = intervals(mean, alpha, clusters=n_clusters, support=_ends(scores, scale))
+    bounds = intervals(mean, alpha, clusters=n_clusters, support=_scale_limits(scores, scale))
     spread = intervals(sd, alpha, clusters=n_clusters, support=(0.0, np.inf))
     keys = ["dimension", "group", *by]
     of_sd = {"sd": spread.estimate, "sd_lower": spread.lower, "sd_upper": spread.upper}
@@ -364,7 +366,12 @@ def means(
         [counts[keys], pd.DataFrame(columns_of(bounds) | of_sd), counts.drop(columns=keys)], axis=1
     )
     settings = {"by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
-    notes = (SD_OF, FIXED_PEOPLE, *scores.notes, *few_clusters(n_clusters, draws, scores.cluster))
+    notes = (
+        NOTE_ON_STANDARD_DEVIATIONS,
+        FIXED_PEOPLE,
+        *scores.notes,
+        *few_clusters(n_clusters, draws, scores.cluster),
+    )
     notes = (*notes, *notes_on_equal_draws(bounds.alike))
     notes = (*notes, *(coverage_notes("means", quantities, alpha) if draws else ()))
     return Result(with_categorical_keys(frame, keys), "means", notes, settings)
@@ -380,7 +387,7 @@ def _passport_quantities(group: str, rating: Floats, cluster: Codes) -> list[tup
     ]
 
 
-def _ends(scores: MeanRatings, scale: Sequence[float] | None) -> tuple[float, float]:
+def _scale_limits(scores: MeanRatings, scale: Sequence[float] | None) -> tuple[float, float]:
     """Least and largest possible mean: the ends of the scale, where one is stated for all dimensions."""
     scales = {ratings.scale for ratings in scores.ratings}
     values = scale if scale is not None and len(scale) else scales.pop() if len(scales) == 1 else None
@@ -393,7 +400,7 @@ def power_sums(values: Floats, cluster: Codes, n_clusters: int) -> Floats:
     return RowClusters(cluster, n_clusters).sums(powers)
 
 
-def moments(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def weighted_means_and_sds(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Means and standard deviations (n - 1) of m sets of items for each weighting of the clusters."""
     n, total, squares = (weights @ sums[:, :, k].T for k in range(3))
     with np.errstate(divide="ignore", invalid="ignore"):

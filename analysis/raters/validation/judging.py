@@ -15,7 +15,7 @@ from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
 from ...frames.notes import excluding
-from ...frames.passport import by_rarity, coverage_notes, situation_of
+from ...frames.passport import coverage_notes, name_classes_by_rarity, situation_of
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha, level_of_t
 from ...numerics.intervals.bounded import (
@@ -338,7 +338,7 @@ def coverage_of_judge(
     sides = data.people if len(data.people) else data.judges[:1]
     counts = counts_of(sides[:, mask], data.q).sum(axis=0) if data.q > 1 else None
     situation = situation_of(np.unique(data.cluster[mask], return_inverse=True)[1], counts)
-    named = {} if counts is None else by_rarity(data.classes, counts)
+    named = {} if counts is None else name_classes_by_rarity(data.classes, counts)
     if not method:
         several = len(data.people) > 1 and data.scale == "nominal"
         prefix = f"{data.scale}: " if data.scale != "nominal" else "people's " if several else ""

@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.files import PASSPORT, PASSPORT_TABLE, shipped_names
 from conjury.inference.tables.frames import any_frame
 
-from ...frames.passport import RULE
+from ...frames.passport import LEAST_COVERAGE
 from ...numerics.intervals import wilson
 from ...numerics.performance import Draws
 from ...numerics.rating_panel import effective_clusters
@@ -215,6 +215,6 @@ def passport() -> Result:
     frame = pd.read_csv(PASSPORT_TABLE)
     notes = (
         "Coverage is that of draws with an interval. Monte Carlo intervals are Wilson's; coverage is below "
-        f"{RULE:.0%} where such an interval lies below it.",
+        f"{LEAST_COVERAGE:.0%} where such an interval lies below it.",
     )
     return Result(frame, "passport", notes, {"alpha": ALPHA})

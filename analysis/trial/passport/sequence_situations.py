@@ -34,7 +34,7 @@ def looks_until(n: int) -> list[int]:
     return sorted({int(size) for size in np.geomspace(FROM, n, LOOKS)})
 
 
-def at_all_looks(path: pd.DataFrame, names: pd.Series[Any]) -> pd.DataFrame:
+def intersect_limits_of_looks(path: pd.DataFrame, names: pd.Series[Any]) -> pd.DataFrame:
     """The last estimate of each quantity, with the limits that lie inside those of every look."""
     rows = path.assign(quantity="sequence of " + names.astype(str)).groupby("quantity", sort=False)
     estimates = rows.agg(estimate=("estimate", "last"), lower=("lower", "max"), upper=("upper", "min"))
@@ -42,7 +42,7 @@ def at_all_looks(path: pd.DataFrame, names: pd.Series[Any]) -> pd.DataFrame:
 
 
 @method("passport_sequence_of_ratings")
-def ratings_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
+def estimate_ratings_at_looks(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Means and coefficients of agreement at every look."""
     from ...raters import agreement, means, sequential
 
@@ -55,8 +55,8 @@ def ratings_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     agreed = agreed[agreed["against"].notna()]
     return pd.concat(
         [
-            at_all_looks(mean, "share of " + mean["group"].astype(str)),
-            at_all_looks(agreed, "with people: " + agreed["coefficient"].astype(str)),
+            intersect_limits_of_looks(mean, "share of " + mean["group"].astype(str)),
+            intersect_limits_of_looks(agreed, "with people: " + agreed["coefficient"].astype(str)),
         ],
         ignore_index=True,
     )
@@ -75,7 +75,7 @@ def sequence_of_choices(rng: np.random.Generator, *, n: int = 1000, prevalence: 
 
 
 @method("passport_sequence_of_effects")
-def effects_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
+def estimate_effects_at_looks(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """AMCEs and marginal means at every look."""
     from ...conjoint import amce, mm, sequential
 
@@ -85,6 +85,8 @@ def effects_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
         path = sequential(verb, data.frame, conjoint.FORMULA, id="pair_id", looks=looks, alpha=alpha).frame
         path = path[path["std_error"].notna()]
         tables.append(
-            at_all_looks(path, prefix + path["feature"].astype(str) + "=" + path["level"].astype(str))
+            intersect_limits_of_looks(
+                path, prefix + path["feature"].astype(str) + "=" + path["level"].astype(str)
+            )
         )
     return pd.concat(tables, ignore_index=True)

@@ -81,7 +81,7 @@ def test_percentile_intervals_of_f1_cover_at_the_nominal_rate() -> None:
         gold, given = np.divmod(rng.choice(k * k, n, p=joint), k)
         sums = cluster_margins(gold, given, own, k, np.arange(n), n)
         drawn = metric_values("macro_f1", margins_of(plan.weights(n) @ sums, own), "abc", "abc")
-        found = bounds_of(drawn, 0.05, share=False, n_clusters=n)
+        found = bounds_of(drawn, 0.05, is_share=False, n_clusters=n)
         covered += found.lower <= truth.mean() <= found.upper
     assert 0.92 <= covered / times <= 0.975  # 0.95 but for 2.3 standard errors and the bootstrap's bias
 

@@ -7,13 +7,13 @@ import pytest
 from scipy.stats import binom, norm
 
 from conjury.analysis.frames.passport import (
-    NEAR,
-    RULE,
+    LEAST_COVERAGE,
+    NEAR_FACTOR,
     PassportRow,
     Situation,
-    by_rarity,
     coverage_notes,
     measured_coverage,
+    name_classes_by_rarity,
     situation_of,
 )
 from conjury.analysis.numerics.rating_panel import effective_clusters
@@ -105,7 +105,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch, coverage: float, upper: float) -> N
     where = Situation(30, 0.1, 30)
     one = PassportRow("scores", "f1_rare", "30 items, a class of 10%", where, 200, coverage, 0.7, upper)
     monkeypatch.setattr(
-        "conjury.analysis.frames.passport.measurements", lambda: {("scores", "f1_rare"): (one,)}
+        "conjury.analysis.frames.passport.read_passport", lambda: {("scores", "f1_rare"): (one,)}
     )
 
 
@@ -124,14 +124,14 @@ def test_a_note_names_the_situation_and_the_measured_coverage(monkeypatch: pytes
 
 
 def test_coverage_within_monte_carlo_error_of_the_rule_has_no_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    made_up(monkeypatch, 0.91, RULE + 0.01)
+    made_up(monkeypatch, 0.91, LEAST_COVERAGE + 0.01)
     assert coverage_notes("scores", asked(Situation(30, 0.1, 30)), 0.05) == []
 
 
 def test_situations_are_alike_within_a_factor(monkeypatch: pytest.MonkeyPatch) -> None:
     made_up(monkeypatch, 0.8, 0.86)
-    assert measured_coverage("scores", "f1_rare", Situation(30 * NEAR, 0.1, 30)) is not None
-    assert measured_coverage("scores", "f1_rare", Situation(30 * NEAR + 1, 0.1, 30)) is None
+    assert measured_coverage("scores", "f1_rare", Situation(30 * NEAR_FACTOR, 0.1, 30)) is not None
+    assert measured_coverage("scores", "f1_rare", Situation(30 * NEAR_FACTOR + 1, 0.1, 30)) is None
     assert measured_coverage("scores", "mcc", Situation(30, 0.1, 30)) is None
 
 
@@ -140,4 +140,4 @@ def test_a_situation_has_the_effective_number_of_clusters_and_the_share_of_the_r
     result = situation_of(cluster, np.array([9.0, 1.0]))
     assert (result.n, result.prevalence, result.effective) == (10, 0.1, pytest.approx(100 / 66))
     assert situation_of(cluster, np.array([10.0, 0.0])).prevalence == 0.05
-    assert by_rarity(["spam", "ok"], np.array([3.0, 7.0])) == {"spam": "rare", "ok": "common"}
+    assert name_classes_by_rarity(["spam", "ok"], np.array([3.0, 7.0])) == {"spam": "rare", "ok": "common"}

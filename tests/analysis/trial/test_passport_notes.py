@@ -29,7 +29,13 @@ from conjury.analysis.conjoint import (
     target_sensitivity,
 )
 from conjury.analysis.frames import passport
-from conjury.analysis.frames.passport import LIKE_THIS, PassportRow, Situation, may_fail, measurements
+from conjury.analysis.frames.passport import (
+    COVERAGE_NOTE_OPENING,
+    PassportRow,
+    Situation,
+    may_fail,
+    read_passport,
+)
 from conjury.analysis.instrument import drift
 from conjury.analysis.raters import alt_test, biases, correlations, means
 from conjury.analysis.results import Result
@@ -88,7 +94,9 @@ class Failing:
 def failing() -> Iterator[Failing]:
     """What the shipped passport has of intervals that cover too rarely, the worst first."""
     table = pd.read_csv(PASSPORT_TABLE)
-    bad = table[(table["coverage_upper"] < passport.RULE) & (table["draws"] * (1 - table["without"]) >= FEW)]
+    bad = table[
+        (table["coverage_upper"] < passport.LEAST_COVERAGE) & (table["draws"] * (1 - table["without"]) >= FEW)
+    ]
     silent = bad["clusters"].gt(0) & bad["method"].str.contains("|".join(WITHOUT_NOTES))
     keys = ["trial", "method", "situation"]
     for _, own in bad[~silent].sort_values("coverage").groupby(keys, sort=False):
@@ -153,7 +161,7 @@ def test_every_interval_that_covers_too_rarely_has_a_note(
 
 
 def test_reasons_for_silence_are_about_methods_of_the_passport() -> None:
-    methods = {method for method, _ in measurements()}
+    methods = {method for method, _ in read_passport()}
     assert all(any(part in method for method in methods) for part in WITHOUT_NOTES)
     assert len(worst()) > 20
 
@@ -214,7 +222,7 @@ def notes_of(door: str, n: int, shape: dict[str, Any]) -> list[str]:
     draw, call = DOORS[door]
     data = draw(np.random.default_rng(1), n=n, **shape).data
     table = rating_situations.judgments(data) if draw is rating_situations.ratings else data.frame
-    return [note for note in call(table).notes if LIKE_THIS in note]
+    return [note for note in call(table).notes if COVERAGE_NOTE_OPENING in note]
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -223,8 +231,10 @@ def test_results_of_sparse_tables_have_the_note_and_of_large_ones_none(door: str
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         notes, none = notes_of(door, case["sparse"], case["few"]), notes_of(door, 2500, case["many"])
-    failed = [one for one in measurements()[case["method"], case["quantity"]] if one.fails]
-    texts = [(f"{LIKE_THIS} ({one.label};", f"{case['words']} ({one.coverage:.0%})") for one in failed]
+    failed = [one for one in read_passport()[case["method"], case["quantity"]] if one.fails]
+    texts = [
+        (f"{COVERAGE_NOTE_OPENING} ({one.label};", f"{case['words']} ({one.coverage:.0%})") for one in failed
+    ]
     assert none == []
     assert not failed or any(note.startswith(start) and row in note for note in notes for start, row in texts)
 
@@ -234,7 +244,7 @@ def test_probabilities_of_sparse_tables_have_the_note_and_of_large_ones_none(qui
     for n in (30, 2500):
         data = probability_situations.probabilities(np.random.default_rng(1), n=n, prevalence=0.2).data
         notes = scores_of(scored(data.frame), draws=50).notes
-        assert any(LIKE_THIS in note for note in notes) == (n == 30)
+        assert any(COVERAGE_NOTE_OPENING in note for note in notes) == (n == 30)
 
 
 def test_the_replacement_test_is_asked_at_the_level_of_the_trial(
@@ -320,7 +330,7 @@ def test_levels_that_never_occur_leave_the_notes_as_they_are(quick: None) -> Non
 
 
 def test_tables_far_from_all_measurements_are_left_before_anything_is_counted() -> None:
-    failed = [one for (of, _), rows in measurements().items() if of == "amce, vcov=survey" for one in rows]
+    failed = [one for (of, _), rows in read_passport().items() if of == "amce, vcov=survey" for one in rows]
     least = min(one.situation.n for one in failed if one.fails)
     assert may_fail("amce, vcov=survey", Situation(least))
     assert not may_fail("amce, vcov=survey", Situation(5000))

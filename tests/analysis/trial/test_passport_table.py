@@ -14,7 +14,7 @@ from conjury.analysis.conjoint.request import VCOVS
 from conjury.analysis.correction import rates
 from conjury.analysis.frames.kinds import kinds
 from conjury.analysis.frames.passport import (
-    measurements,
+    read_passport,
 )
 from conjury.analysis.numerics.intervals import METHODS
 from conjury.analysis.numerics.metrics.label_metrics import OF_A_CLASS, OVERALL
@@ -125,7 +125,7 @@ def test_shares_of_a_row_add_up() -> None:
 
 
 def test_the_shipped_table_is_read_by_method_and_quantity() -> None:
-    result = measurements()
+    result = read_passport()
     assert len(result) > 400
     assert ("scores", "accuracy") in result
 

@@ -38,12 +38,12 @@ from .dimension_tables import (
 from .sampler import GroupDraws, sample_group
 
 SAMPLER = "gibbs"
-FAIR = (
+NOTE_ON_COMPARABLE_CORRELATIONS = (
     "Total correlations are those of single ratings by one judge and compare people with models; "
     "correlations between items are those of a group's consensus and compare groups whose items have "
     "several ratings."
 )
-INDEPENDENT = (
+NOTE_ON_SEPARATE_GROUPS = (
     "Groups are fitted separately; where groups rate the same items, intervals of differences are too wide "
     "rather than too narrow."
 )
@@ -192,10 +192,10 @@ def dimension_model(
         )
         for number, group in enumerate(data.groups)
     ]
-    return _fit(data, posteriors, main, assumed, tune, seed, alpha)
+    return _summarize_posteriors(data, posteriors, main, assumed, tune, seed, alpha)
 
 
-def _fit(
+def _summarize_posteriors(
     data: DimensionData,
     posteriors: list[GroupDraws],
     main: str | None,
@@ -232,7 +232,7 @@ def _fit(
     }
     frame = correlation_table(groups, alpha)
     joint, differ = pair_table(groups, [main] if main else data.dimensions)
-    fitted, prior = _checks(groups, priors, seed, alpha)
+    fitted, prior = _predictive_checks(groups, priors, seed, alpha)
     check = pd.concat([group_check.table for group_check in fitted], ignore_index=True)
     extra = {
         "strongest": strongest_table(groups, [main] if main else data.dimensions, alpha),
@@ -270,7 +270,7 @@ def _fit(
     )
 
 
-def _checks(
+def _predictive_checks(
     groups: list[tuple[GroupRatings, GroupDraws]], priors: Priors, seed: int, alpha: float
 ) -> tuple[list[GroupCheck], list[GroupCheck]]:
     """Posterior and prior predictive checks of each group."""
@@ -308,4 +308,6 @@ def _notes(data: DimensionData, main: str | None) -> list[str]:
     terms = data.groups[0].terms
     if terms:
         notes.append(Note.of("All correlations are net of {columns}.", columns=terms))
-    return [*notes, FAIR, INDEPENDENT] if len(data.groups) > 1 else notes
+    return (
+        [*notes, NOTE_ON_COMPARABLE_CORRELATIONS, NOTE_ON_SEPARATE_GROUPS] if len(data.groups) > 1 else notes
+    )
