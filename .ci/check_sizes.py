@@ -31,7 +31,7 @@ CEILINGS = {
     "analysis/trial": 40,
     "cli": 82,
     "inference": 2,
-    "inference/backends": 54,
+    "inference/backends": 55,
     "inference/collecting": 50,
     "inference/design": 26,
     "inference/humans": 42,
@@ -45,9 +45,9 @@ CEILINGS = {
     "inference/study": 32,
     "inference/tables": 50,
     "inference/vignettes": 44,
-    "tests": 902,
+    "tests": 906,
 }
-MODULES = 526
+MODULES = 528
 
 
 def lines_of(root: Path) -> Counter[str]:

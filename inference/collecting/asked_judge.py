@@ -83,6 +83,11 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
             f"--backend {ask.backend} asks in batches only; add --batch, or use --backend openai with the "
             "address of a server of OpenAI's protocol."
         )
+    if ask.api == "responses" and (ask.backend != "openai" or running.batch or elsewhere):
+        raise InputError(
+            "'api: responses' of the judge applies to live requests of --backend openai; omit it, or omit "
+            f"{elsewhere or '--batch or --backend'}."
+        )
     if running.wait and not running.batch:
         raise InputError("--wait applies to batches; add --batch, or omit it.")
     if running.export is not None and (running.batch or running.results is not None):

@@ -55,6 +55,7 @@ def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger
             key_variable=ask.key_variable,
             concurrency=running.concurrency,
             named=job.named,
+            api=ask.api,
         )
     if ask.backend == "vllm":
         from ..backends.vllm import VLLMBackend

@@ -74,8 +74,6 @@ class Running:
         Folder in which ``conjury render`` keeps pictures.
     concurrency : int
         Maximum number of concurrent requests.
-    processes : int
-        Processes that share them, where one computes more slowly than the server answers.
     max_cost : float, optional
         Limit on costs in the currency of the price table; the run stops before it is exceeded.
     prices : Path, optional

@@ -274,6 +274,9 @@ class Sampling(Part):
     """Form of the answer: auto is the one that suits the response of the study."""
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
     """Log-probabilities that are asked for with each token."""
+    api: Literal["chat", "responses"] = "chat"
+    """Interface of the server: chat completions, or OpenAI's Responses, which some of its models need and
+    which has no seeds."""
     logprobs: bool = True
     """Whether log-probabilities are asked for where the answer is one token or one of several options."""
     takes: list[Medium] = Field(default=["image"])

@@ -53,6 +53,7 @@ def add_routes(app: web.Application, state: State) -> None:
         return web.json_response({})
 
     app.router.add_post("/v1/chat/completions", chat)
+    app.router.add_post("/v1/responses", chat)
     app.router.add_get("/v1/models", models)
     app.router.add_get("/version", version)
     app.router.add_get("/counts", counts)

@@ -210,6 +210,11 @@ def common_error(
             f"{base_url} does not let {who} use the model {model}{note}; ask for access or choose another "
             "model."
         )
+    if failure.status in (400, 404) and "v1/responses" in failure.message:
+        return InputError(
+            f"{base_url} has the model {model} in the Responses API only{note}; write 'api: responses' under "
+            "'ask' of the judge in the study file."
+        )
     if failure.status in (404, 405):
         return InputError(
             f"{base_url} has no model {model} or does not support OpenAI's protocol at this "

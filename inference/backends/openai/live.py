@@ -18,6 +18,7 @@ from ..endpoints import Endpoint, EndpointChoice, find_endpoint
 from ..providers import OPENAI
 from .failures import Failure, common_error, parse, read_failure, redirect_error
 from .pace import CollectionStopped, Pace
+from .responses import route_request
 from .transport import CLIENT, NoServerAnswer, Transport, get, run_to_end
 from .waits import CONNECT, PATIENT
 
@@ -92,8 +93,10 @@ class OpenAIBackend:
         requests_per_minute: float | None = None,
         grace: float = 20.0,
         named: Sequence[bool] = (True, True),
+        api: str = "chat",
     ) -> None:
         self.model = model
+        self.api = api
         self.named = EndpointChoice(*named)
         self.endpoint = find_endpoint(base_url, key_variable, named=self.named)
         self.concurrency = concurrency
@@ -116,6 +119,7 @@ class OpenAIBackend:
             "max_retries": self.max_retries,
             "requests_per_minute": self.requests_per_minute,
             "client": CLIENT,
+            **({} if self.api == "chat" else {"api": self.api}),
             **server_version(self.endpoint),
         }
 
@@ -208,9 +212,9 @@ class _Run:
         self._keep_patience(outcome)
 
     async def _outcome(self, client: Transport, request: Request, attempts: list[Attempt]) -> Outcome:
-        body = resolve(request.body, self.recorder.media)
+        path, body = route_request(self.backend.api, resolve(request.body, self.recorder.media))
         try:
-            answer = await client.post("/chat/completions", body, attempts)
+            answer = await client.post(path, body, attempts)
         except NoServerAnswer as end:
             return self._unreachable(request, attempts, end)
         self.reached = True

@@ -35,8 +35,10 @@ def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
         return failed(key, failure, ENDED_EARLY.get(failure.code, kind), shard)
     status, answer = response.get("status_code"), response.get("body")
     body = answer if status == 200 or (isinstance(answer, dict) and answer) else error_body
-    content = json.dumps(body, separators=(",", ":")).encode()
-    return settled(key, status if isinstance(status, int) and status else 500, content, shard)
+    if not isinstance(status, int) or status < 200:
+        failure = read_failure(0, body if isinstance(body, dict) else error_body)
+        return failed(key, replace(failure, status=0), "server", shard)
+    return settled(key, status, json.dumps(body, separators=(",", ":")).encode(), shard)
 
 
 LINES = LineFormat("custom_id", _line, _key, _outcome)

@@ -13,6 +13,7 @@ from ...ledger.exchanges import TRANSIENT, Attempt, Outcome
 from ...parsing.finish_reasons import FAILED, usual_reason
 from ...parsing.received import end_of, error_in, fault_of
 from .failures import Failure, filtered_completion, is_filtered, kind_of, parse, read_failure
+from .responses import is_response, response_completion
 from .waits import BUSY, PATIENT, asked_wait
 
 BROKEN = "invalid_response"
@@ -78,6 +79,9 @@ def read_reply(
     if status >= 300:
         return _refused(read_failure(status, content, secrets), headers, parse(content), model)
     body = parse(content)
+    if is_response(body):
+        content = response_completion(body)
+        body = parse(content)
     fault = _form_fault(content) if body is None else fault_of(body)
     if not fault:
         return Reply(content, wait=asked_wait(status, headers))
@@ -98,8 +102,8 @@ def pass_gate(outcome: Outcome) -> Outcome:
     if outcome.body is None:
         return outcome
     reply = read_reply(200, {}, outcome.body)
-    if reply.body is outcome.body:
-        return outcome
+    if reply.body is not None:
+        return outcome if reply.body == outcome.body else replace(outcome, body=reply.body)
     ended = [*outcome.attempts, Attempt(reply.status, reply.message, outcome.seconds, reply.billed)]
     end = reply.outcome(outcome.key, outcome.body, attempts=ended, seconds=outcome.seconds)
     return replace(end, batch=outcome.batch)

@@ -26,7 +26,8 @@ REMEDIES = {  # of requests without an answer, by the kind of their last error
     "pending": "the same command sends them",
     "waiting": "the same command fetches them when their batches have ended",
     **dict.fromkeys(TRANSIENT, "the same command sends them again"),
-    "rejected": "correct the judge's settings, then `conjury retry STUDY --status error`, and collect again",
+    "rejected": "correct the judge's settings (`conjury probe` shows which are refused), then "
+    "`conjury retry STUDY --status error`, and collect again",
     "too_large": "they are longer than the model accepts; shorten what is shown, or choose another model",
 }
 

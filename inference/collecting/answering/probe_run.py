@@ -167,6 +167,7 @@ def probe(
         key_variable=planned.ask.key_variable,
         concurrency=1,
         max_retries=2,
+        api=planned.ask.api,
         named=EndpointChoice(given_options.base_url is not None, given_options.key_variable is not None),
     )
     result = probe_server(judge, planned.ask, backend, backend.endpoint.base_url)
