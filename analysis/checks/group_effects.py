@@ -102,4 +102,4 @@ def _gravest_difference(table: pd.DataFrame, alpha: float) -> tuple[Verdict, pd.
 
 
 def _named(row: pd.Series, test: str | None) -> str:
-    return f" ({row[test]})" if test else ""
+    return Note.of(" ({column})", column=row[test]) if test else ""

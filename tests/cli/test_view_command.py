@@ -17,6 +17,7 @@ import pytest
 from made_up.panels import hidden
 from made_up.runs import town_run
 
+from conjury.analysis.frames.notes import Note, record_notes
 from conjury.cli.commands.view import _checks_with_evidence, _run_of
 from conjury.inference.tables import write_table
 
@@ -66,6 +67,13 @@ def test_evidence_in_the_folder_of_a_run_is_of_this_run_and_other_evidence_of_al
     assert [(one.code, one.run) for one in _checks_with_evidence(tmp_path / "one", 0, False)] == [
         ("CJ317", 0)
     ]
+    texts = {"finding": [Note.of("{n} of {judge}.", n=2, judge="m_1")]}
+    entry = {"name": "battery", "kind": "battery", "settings": {"texts": texts}}
+    manifest = {"format": 2, "results": [entry], "labels": {"judges": {"m_1": "Model one"}}}
+    text = json.dumps(record_notes(manifest))
+    (tmp_path / "one" / "checked" / "manifest.json").write_text(text, encoding="utf-8")
+    [alarm] = _checks_with_evidence(tmp_path / "one" / "checked", None, True)
+    assert alarm.finding == "2 of Model one."
 
 
 class Browser:

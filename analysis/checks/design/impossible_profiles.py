@@ -76,11 +76,12 @@ def impossible_profiles(study: Study, judged: Sequence[JudgedChoices], alpha: fl
             p=float(table["p_adjusted"].min()),
         )
     most = highest(broken, broken["n"])
+    stimulus_rules = {str(rule): rule for s in study.stimuli for rule in [_other_owner(s.id, s.attribute)]}
     finding = Note.of(
         "{n:,} of {of:,}: {rule} ({who}; {example}); {broken} of {rules} {verb} broken.",
         n=most["n"],
         of=most["of"],
-        rule=most["rule"],
+        rule=stimulus_rules.get(most["rule"], most["rule"]),
         who=who(most),
         example=join_notes(
             [Note.of("for example {pair}", pair=most["example"]), _describe_excess(most)], "; "
@@ -135,7 +136,7 @@ def rules_broken(study: Study, profiles: pd.DataFrame) -> dict[str, np.ndarray]:
             level = profiles[stimulus.attribute].astype("string")
             named = owner.isin(study.levels(stimulus.attribute)).to_numpy(dtype=bool)
             strange = named & (owner != level).fillna(False).to_numpy(dtype=bool)
-            broken[f"{stimulus.id} of another {stimulus.attribute}"] = strange
+            broken[str(_other_owner(stimulus.id, stimulus.attribute))] = strange
     identified = profiles["profile_id"].notna().to_numpy()
     if identified.all() and profiles["profile_id"].nunique() > 1:
         content = [pd.factorize(profiles[name])[0] for name in names]
@@ -143,6 +144,11 @@ def rules_broken(study: Study, profiles: pd.DataFrame) -> dict[str, np.ndarray]:
         varies = (by_profile.transform("min") != by_profile.transform("max")).any(axis=1).to_numpy()
         broken[VARIES] = varies
     return broken
+
+
+def _other_owner(stimulus: str, attribute: str) -> Note:
+    """The rule that a stimulus belongs to the level of its attribute, as it is broken."""
+    return Note.of("{column} of another {feature}", column=stimulus, feature=attribute)
 
 
 def _rule_rows(study: Study, group: JudgedChoices) -> pd.DataFrame:
