@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 from conjury.inference.errors import InputError
 
-from .options import read_pairs
+from .options import read_pairs, typed_options
 
 if TYPE_CHECKING:
     from conjury.inference.tables.reading import ReadingRules
@@ -105,6 +106,16 @@ class TableOptions(FileReadingOptions):
     def rules(self) -> ReadingRules:
         """As functions of Python take them."""
         return replace(super().rules(), scale=self.scale, id=self.id)
+
+
+def as_typed(options: FileReadingOptions) -> str:
+    """Options that were typed, as a further command takes them, with a blank in front."""
+    words: list[str] = []
+    for name, flag in typed_options(options).items():
+        value = getattr(options, name)
+        for one_value in value if isinstance(value, list) else [value]:
+            words += [flag] if one_value is True else [flag, shlex.quote(str(one_value))]
+    return "".join(f" {word}" for word in words)
 
 
 def read_levels(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:

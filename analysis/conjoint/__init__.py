@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .standard_errors.resample import Bootstrap, bootstrap
     from .verbs.amce import amce, amce_by_reference
     from .verbs.cj import amce_diffs, cj, cj_anova, mm, mm_diffs
+    from .verbs.conjoint_survey import SurveyResult, conjoint
     from .verbs.frequencies import cj_freqs, cj_props, cj_table
     from .verbs.people_diffs import people_diffs
     from .verbs.projoint import projoint
@@ -47,6 +48,7 @@ __all__ = [
     "NumberedAlike",
     "RepeatsExcluded",
     "RespondentsExcluded",
+    "SurveyResult",
     "adjust",
     "afcp",
     "amce",
@@ -63,6 +65,7 @@ __all__ = [
     "cj_props",
     "cj_table",
     "conditional_amce",
+    "conjoint",
     "contrast",
     "equivalence",
     "errors_under_choices",
@@ -123,6 +126,7 @@ _MODULES = {
     ".verbs.frequencies": ("cj_freqs", "cj_props", "cj_table"),
     ".verbs.people_diffs": ("people_diffs",),
     ".verbs.projoint": ("projoint",),
+    ".verbs.conjoint_survey": ("SurveyResult", "conjoint"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

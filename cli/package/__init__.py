@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from conjury.analysis.conjoint import amce_diffs as amce_diffs
     from conjury.analysis.conjoint import cj as cj
     from conjury.analysis.conjoint import cj_freqs as cj_freqs
+    from conjury.analysis.conjoint import conjoint as conjoint
     from conjury.analysis.conjoint import mm as mm
     from conjury.analysis.conjoint import mm_diffs as mm_diffs
     from conjury.analysis.conjoint import power as power
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 MODULES = {
     "analysis.benchmark": ("score",),
     "analysis.checks": ("check_collected", "diagnose"),
-    "analysis.conjoint": ("amce", "amce_diffs", "cj", "cj_freqs", "mm", "mm_diffs", "power"),
+    "analysis.conjoint": ("amce", "amce_diffs", "cj", "cj_freqs", "conjoint", "mm", "mm_diffs", "power"),
     "analysis.instrument.pairs": ("compare_pairs",),
     "analysis.raters": ("agreement", "alt_test"),
     "analysis.raters.systems": ("compare_systems",),

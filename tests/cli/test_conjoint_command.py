@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+
+import conjury as package
+from conjury.inference.errors import InputError
 
 Run = Callable[..., Any]
 JOBS, SCHOOLS, PRICES = ("None", "Cleaner", "Doctor"), ("no school", "college"), ("$50", "$200", "$1,000")
@@ -272,3 +276,18 @@ def test_fit_takes_labels_of_levels_for_their_ids(tmp_path: Path, conjury: Run) 
     for part in study.attributes:
         assert by_label[part.id].astype(str).tolist() == ids[part.id].astype(str).tolist()
     assert {*ids["price"].astype(str)} == {"level_50", "level_200", "level_1_000"}
+
+
+def test_python_gives_the_numbers_of_the_command_from_a_file_or_a_table(tmp_path: Path, conjury: Run) -> None:
+    data = survey(20)
+    data.to_csv(tmp_path / "tidy.csv", index=False)
+    printed = estimates(conjury, "conjoint tidy.csv --weights w --by party", tmp_path, "amce_diffs")
+    for source in (data, tmp_path / "tidy.csv", pa.Table.from_pandas(data)):
+        effects = package.conjoint(source, weights="w", by="party")
+        assert by_level(effects.results["amce_diffs"].frame) == pytest.approx(by_level(printed))
+    assert "20 respondents, 4 tasks of 2 profiles each" in repr(effects)
+    assert effects.frame["level"].tolist()[:2] == ["None", "Cleaner"]
+    assert effects.plot() is not None
+    assert "How the file was read" in effects.to_html()
+    with pytest.raises(InputError, match=r"there is no column 'weigth' \(did you mean|'weigth'"):
+        package.conjoint(data, weights="weigth")

@@ -16,6 +16,11 @@ from conjury.inference.errors import InputError
 
 Ran = Callable[..., str]
 JUDGED = "id;verdict;human\n1;spam;spam\n2;NA;ok\n3;Spam ;spam\n"
+CONJOINT = "resp,task,colour,chosen\n" + "".join(
+    f"{person},{task},{first},{pick}\n{person},{task},{second},{1 - pick}\n"
+    for person in range(1, 10)
+    for task, first, second, pick in ((1, "a", "b", person % 2), (2, "c", "a", int(person > 4)))
+)
 
 
 def test_a_file_is_described_with_what_was_recognised_and_the_next_command(ran: Ran) -> None:
@@ -48,11 +53,21 @@ def test_the_account_is_whole_in_json(here: Callable[..., Any], tmp_path: Path) 
         ("a,b\nx,y\nz,y\n", "conjury judge some.csv --judge COLUMN --human COLUMN"),
         ("verdict,ann,ben\nx,y,y\nz,y,z\n", "conjury judge some.csv --judge verdict --human COLUMN"),
         ("ResponseId,DistributionChannel\nR_1,preview\n", "conjury import some.csv"),
+        (CONJOINT, "conjury conjoint some.csv"),
+        (CONJOINT.replace("chosen", "tint"), "conjury conjoint some.csv"),
     ],
 )
 def test_the_next_command_suits_the_columns(ran: Ran, content: str, following: str) -> None:
     Path("some.csv").write_text(content, encoding="utf-8")
     assert ran("read some.csv").splitlines()[-1].startswith(f"Next: {following}")
+
+
+def test_the_next_command_has_the_options_that_were_typed_and_works_as_printed(ran: Ran) -> None:
+    rows = CONJOINT.replace("9,1,a,1\n9,1,b,0\n", "9,1,a,-99\n9,1,b,-99\n")
+    Path("some.csv").write_text(rows, encoding="utf-8")
+    line = ran("read some.csv --missing -99 --exclude resp=8").splitlines()[-1]
+    assert line == "Next: conjury conjoint some.csv --missing -99 --exclude resp=8"
+    assert "8 respondents, 2 tasks of 2 profiles each" in ran(line.removeprefix("Next: conjury "))
 
 
 def test_standard_input_is_read_and_rows_are_selected(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def _for_command(note: str) -> str:
 
 def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     """Rows with an outcome, with subgroups as categories, and what was noticed."""
-    frame, notes = table.frame, []
+    frame, notes = table.frame, list[str]()
     for name, option in {**dict.fromkeys(by, "--by"), **({weights: "--weights"} if weights else {})}.items():
         if name not in frame:
             raise InputError(
@@ -130,9 +130,6 @@ def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tup
             )
             texts = values.astype("string").astype(object)
             frame[name] = pd.Categorical(texts, categories=[level for level in order if level in set(texts)])
-        n_missing = int(values.isna().sum())
-        if n_missing:
-            notes.append(f"{n_missing:,} rows without '{name}' are excluded from its subgroups.")
     return frame, notes
 
 

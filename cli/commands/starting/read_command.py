@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError, counted
 from ...automation import record
 from ...options import grouped
 from ...printing import console, print_table
-from ...reading_options import TableOptions
+from ...reading_options import TableOptions, as_typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,9 +56,23 @@ def read(
         console.print(line)
     console.print()
     print_table(_described(columns))
-    following = next_command(reading, file, program)
+    following = next_command(reading, file, program) + as_typed(options)
     record(next=following)
     console.print(f"\nNext: {following}")
+
+
+def _conjoint_command(reading: TableReading, file: Path) -> str | None:
+    """The command for a conjoint survey, if a table is one that it reads without further options."""
+    from conjury.inference.readers.conjoints import is_qualtrics, read_conjoint
+
+    command = f"conjury conjoint {shlex.quote(str(file))}"
+    is_export = is_qualtrics(reading.frame)
+    try:
+        table = read_conjoint(file if is_export else reading, reading.rules)
+    except InputError as error:
+        needs_outcome = "--outcome COLUMN,COLUMN" in str(error)
+        return f"{command}{' --outcome COLUMN,COLUMN' * needs_outcome}" if is_export else None
+    return command if table.is_forced_choice else None
 
 
 def _described(columns: pd.DataFrame) -> WordTable:
@@ -83,6 +97,9 @@ def next_command(reading: TableReading, file: Path, program: Format | None = Non
         return f"conjury import {name} --format {program.name} {program.needs} --out judgments.parquet"
     if all(column in frame for column in JUDGMENTS):
         return f"conjury agreement {name}"
+    conjoint = _conjoint_command(reading, file)
+    if conjoint is not None:
+        return conjoint
     if {"DistributionChannel", "ResponseId"} & set(frame):
         return f"conjury import {name} --out choices.parquet --draft-study study.yaml"
     from conjury.inference.readers.judged.judged_columns import columns_of

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .conjoint_reading import ConjointTable, read_conjoint
+    from .qualtrics_profiles import is_qualtrics
 
-__all__ = ["ConjointTable", "read_conjoint"]
+__all__ = ["ConjointTable", "is_qualtrics", "read_conjoint"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(".conjoint_reading", __name__), name)
+    module = ".qualtrics_profiles" if name == "is_qualtrics" else ".conjoint_reading"
+    return getattr(import_module(module, __name__), name)

@@ -19,15 +19,17 @@ from ...tables.reading.account import AccountEntry, ReadingAccount
 from ...tables.reading.cell_rules import key_of
 from ...tables.reading.table_reading import require_named
 from ...tables.schema import TABLES
+from ..aliases import without_excluded
 from .attribute_levels import EmptyPairs, find_empty_pairs, read_levels_of
 from .column_roles import COMPLETE, WEIGHTS, ColumnRoles, guess_roles, named_like, rows_per_task
 from .profile_outcomes import read_outcomes
 from .profile_shapes import make_long
-from .qualtrics_profiles import is_qualtrics, read_qualtrics_export
+from .qualtrics_profiles import INTERNAL, is_qualtrics, read_qualtrics_export
 
 __all__ = ["ConjointTable", "read_conjoint"]
 
 TAKEN = {*TABLES["choices"]} | {"origin", "panel"}
+OF_CHOICES = ("judge_id", "pair_id", "position", "chosen")  # columns of choices of a study
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,13 @@ class ConjointTable:
     def is_choice(self) -> bool:
         """Whether the outcome says which profile was chosen."""
         return self.outcome == "chosen"
+
+    @property
+    def is_forced_choice(self) -> bool:
+        """Whether one of several profiles is chosen in nearly all tasks."""
+        if not self.is_choice or self.profiles < 2:
+            return False
+        return float((self.frame.groupby("pair_id")["chosen"].sum() == 1).mean()) >= COMPLETE
 
     @property
     def respondents(self) -> int:
@@ -135,6 +144,14 @@ def read_conjoint(
     table = read(source, options)
     name = Path(table.source).name
     frame = table.frame
+    if {*OF_CHOICES} <= {*map(str, frame)}:
+        table, frame = _without_study_columns(table, str(source), further_roles)
+        id, task, profile, outcome = (
+            id or "judge_id",
+            task or "pair_id",
+            profile or "position",
+            outcome or "chosen",
+        )
     require_named(frame, dict.fromkeys(further_roles, "--weights or --by"), name)
     frame, id = _with_respondents(frame, id or options.id, name)
     shape = None
@@ -166,6 +183,28 @@ def read_conjoint(
         further_roles=further_roles,
     )
     return _conjoint(table, frame, roles, options, name, references or {}, further_roles)
+
+
+def _without_study_columns(
+    table: TableReading, path: str, further_roles: Sequence[str]
+) -> tuple[TableReading, pd.DataFrame]:
+    """Choices of people as a study has them, without repeated tasks and what only a study needs."""
+    frame = table.frame
+    if "judge_kind" in frame and (as_text(frame["judge_kind"]) != "human").any():
+        raise InputError(
+            f"{Path(table.source).name}: these choices are those of a study, with answers of models; analyse "
+            f"them with `conjury fit STUDY --data {path}`, where STUDY is its study file."
+        )
+    frame, excluded = without_excluded(frame)
+    entries = [AccountEntry("excluded", note) for note in excluded]
+    if "repeat" in frame:
+        is_repeat = as_text(frame["repeat"]).str.casefold().isin(["true", "1"]).to_numpy(dtype=bool)
+        if is_repeat.any():
+            sentence = f"{int(is_repeat.sum()):,} rows of repeated tasks are excluded."
+            entries.append(AccountEntry("repeated", sentence, count=int(is_repeat.sum())))
+        frame = frame[~is_repeat]
+    drop = [name for name in frame if name in {*INTERNAL, *TAKEN} - {*OF_CHOICES, *further_roles}]
+    return table.with_entries(*entries), frame.drop(columns=drop).reset_index(drop=True)
 
 
 def _with_respondents(frame: pd.DataFrame, id: str | None, source: str) -> tuple[pd.DataFrame, str | None]:

@@ -34,7 +34,23 @@ INTERNAL = (
 
 
 def is_qualtrics(frame: pd.DataFrame) -> bool:
-    """Whether columns are those of tasks that Qualtrics drew."""
+    """Whether columns are those of tasks that Qualtrics drew.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A table as it was read.
+
+    Returns
+    -------
+    bool
+        Whether levels are in columns such as ``K-1-2-1``.
+
+    Examples
+    --------
+    >>> is_qualtrics(pd.DataFrame({"ResponseId": ["R_1"], "K-1-1-1": ["red"]}))
+    True
+    """
     return any(LEVEL.fullmatch(str(name)) for name in frame)
 
 

@@ -281,3 +281,30 @@ def test_attributes_by_number_are_told_from_tasks_and_profiles(tmp_path: Path) -
     absent = [f"src_2_attribut{place}_1" for place in (1, 2, 3)]
     with pytest.raises(InputError, match=r"columns such as src_1_attribut1_1 .* of which some are absent"):
         read_conjoint(frame.drop(columns=absent))
+
+
+def test_choices_of_a_study_are_read_if_they_are_those_of_people(tmp_path: Path) -> None:
+    """judge_id, pair_id, position, chosen: without repeats and excluded respondents; models go to fit."""
+    pair = (PLAIN["person"] * TASKS + PLAIN["task"]).astype(str)
+    frame = (
+        PLAIN.rename(columns={"person": "judge_id"})
+        .drop(columns="weight")
+        .assign(
+            judge_kind="human", pair_id=pair, position=PLAIN["profile"].map({1: "A", 2: "B"}), repeat=False
+        )
+    )
+    again = frame[frame["task"] == 1].assign(repeat=True, pair_id=lambda f: f["pair_id"] + "_swapped")
+    gone = frame[frame["judge_id"] == 1].assign(
+        judge_id=99, excluded="speed", pair_id=lambda f: f["pair_id"] + "x"
+    )
+    file = tmp_path / "choices.csv"
+    pd.concat([frame, again, gone]).drop(columns="profile").to_csv(file, index=False)
+    table = read_conjoint(file)
+    assert (table.respondents, table.tasks, table.attributes) == (PEOPLE, TASKS, tuple(COLUMNS))
+    assert len(table.frame) == len(PLAIN)
+    notes = table.account.notes()
+    assert f"{2 * PEOPLE} rows of repeated tasks are excluded." in notes
+    assert any("excluded by column 'excluded' (speed 8)" in note for note in notes)
+    frame.assign(judge_kind="model").to_csv(file, index=False)
+    with pytest.raises(InputError, match=rf"with answers of models; .*`conjury fit STUDY --data {file}`"):
+        read_conjoint(file)
