@@ -11,7 +11,7 @@ import typer
 from conjury.inference.errors import InputError
 
 from ...automation import record
-from ...options import Alpha, grouped, read_pairs
+from ...options import Alpha, grouped, read_pairs, split_names
 from ...printing import console, print_table
 from ...reading_options import TableOptions
 
@@ -90,8 +90,6 @@ def conjoint(
     from conjury.analysis.conjoint.verbs.survey_effects import survey_effects
     from conjury.analysis.conjoint.verbs.survey_report import summary, tables
     from conjury.inference.readers.conjoints import read_conjoint
-
-    from ..judges.judge import split_names
 
     _refuse_endings(output)
     by = split_names(columns.by)
