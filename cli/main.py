@@ -68,6 +68,7 @@ PLACES = {  # in the order of the help: module and function of each
     "compare-runs": "commands.judges.compare_runs:compare_runs",
     "compare-systems": "commands.judges.compare_systems:compare_systems",
     "compare-pairs": "commands.judges.compare_pairs:compare_pairs",
+    "automate": "commands.judges.automate:automate",
     "agreement": "commands.judges.agreement:agreement",
     "alt-test": "commands.judges.agreement:alt_test",
     "raters": "commands.judges.raters:raters",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from conjury.analysis.instrument.pairs import compare_pairs as compare_pairs
     from conjury.analysis.raters import agreement as agreement
     from conjury.analysis.raters import alt_test as alt_test
+    from conjury.analysis.raters.automation import automate as automate
     from conjury.analysis.raters.systems import compare_systems as compare_systems
     from conjury.analysis.raters.validation import compare_runs as compare_runs
     from conjury.analysis.raters.validation import judge as judge
@@ -36,6 +37,7 @@ MODULES = {
     "analysis.conjoint": ("amce", "amce_diffs", "cj", "cj_freqs", "conjoint", "mm", "mm_diffs", "power"),
     "analysis.instrument.pairs": ("compare_pairs",),
     "analysis.raters": ("agreement", "alt_test"),
+    "analysis.raters.automation": ("automate",),
     "analysis.raters.systems": ("compare_systems",),
     "analysis.raters.validation": ("compare_runs", "judge"),
     "inference.collecting": ("collect",),

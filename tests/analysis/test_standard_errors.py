@@ -604,7 +604,7 @@ NONE = {  # results without a standard error
     "checks": {"summary"},
     "conjoint": {"cj_anova", "cj_freqs", "cj_props", "cj_table", "share_preferring", "wald"},
     "instrument": {"decision_study", "determinism", "variance_components"},
-    "raters": {"coverage", "distributions", "epsilon_curve"},
+    "raters": {"automate", "coverage", "distributions", "epsilon_curve"},
     "trial": {"passport", "run_trial"},
 }  # fmt: skip
 

@@ -33,6 +33,7 @@ OF_THEIR_KIND = (
     "judge",
     "compare-runs",
     "compare-systems",
+    "automate",
     "compare-pairs",
     "check-table",
 )  # documents that existed before

@@ -119,6 +119,23 @@ def system_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
     )
 
 
+@figure("automation")
+def automation(result: Drawable, style: FigureStyle) -> LevelPanels:
+    """Share of the verdicts that may stand alone, by the error that is allowed and what the judge says."""
+    shares = result.frame[result.frame["measure"] == "automated_share"].reset_index(drop=True)
+    names = shares["class"].astype(str)
+    series = [names_of_class for names_of_class in dict.fromkeys(names) if names_of_class]
+    table = table_of(shares, "", "error of " + shares["level"].astype(str), names.where(names != "", "all"))
+    ordered = table.assign(series=pd.Categorical(table["series"], categories=["all", *series]))
+    return levels(
+        ordered,
+        xlabel="Share of the judged rows",
+        what="Share of the verdicts that may stand alone",
+        baseline=None,
+        hold=(0.0, 1.0),
+    )
+
+
 @figure("judging", part="confusion", when=lambda result: "confusion" in result.extra)
 def confusion(result: Drawable, style: FigureStyle) -> Confusions:
     """Shares of the judge's answers to the items of each label by people."""

@@ -110,6 +110,8 @@ MEASURES = {
         ValidationMeasure("strength", "strength, log odds"),
         ValidationMeasure("order_effect", "effect of being shown first, log odds"),
         ValidationMeasure("tie_parameter", "log of Davidson's nu"),
+        ValidationMeasure("automated_share", "share decided by the judge alone", *SHARE),
+        ValidationMeasure("automated_error", "error of these verdicts", *SHARE),
         ValidationMeasure("judge_mean", "judge's mean"),
         ValidationMeasure("people_mean", "people's mean"),
         ValidationMeasure("judge_only_mean", "mean by the judge"),

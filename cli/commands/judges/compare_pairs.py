@@ -10,9 +10,9 @@ import typer
 
 from conjury.inference.errors import InputError, counted, listed
 
-from ...options import Alpha, grouped
+from ...options import Alpha, grouped, split_names
 from ...reading_options import TableOptions
-from .judge import Human, Output, finish, split_names
+from .judge import Human, Output, finish
 
 
 @dataclass(frozen=True)

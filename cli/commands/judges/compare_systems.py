@@ -11,9 +11,9 @@ import typer
 
 from conjury.inference.errors import InputError, counted, listed
 
-from ...options import Alpha, grouped
+from ...options import Alpha, grouped, split_names
 from ...reading_options import TableOptions
-from .judge import By, Output, finish, split_names
+from .judge import By, Output, finish
 
 if TYPE_CHECKING:
     from conjury.analysis.raters.validation.judging import Validation

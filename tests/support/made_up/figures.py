@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury import compare_systems
+from conjury import automate, compare_systems
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import (
     afcp,
@@ -647,11 +647,21 @@ def _two_systems() -> Result:
     return compare_pairs(pd.DataFrame(table | {"human": human}))
 
 
+def _automation() -> Result:
+    """Verdicts of a judge who is more often right where it is sure, and more so where it says "pass"."""
+    random = np.random.default_rng(4)
+    sure, label = random.uniform(0, 1, 900), np.where(random.random(900) < 0.6, "pass", "fail")
+    wrong = random.random(900) < 0.4 * (1 - sure) ** 2
+    verdict = np.where(wrong, np.where(label == "pass", "fail", "pass"), label)
+    return automate(pd.DataFrame({"verdict": verdict, "ann": label, "sure": sure}), "verdict", "ann", "sure")
+
+
 VALIDATION: dict[str, Made] = {
     "judging": _judging,
     "judging, confusion": (_judging, {"part": "confusion"}),
     "run_comparison": _runs,
     "system_comparison": _systems,
+    "automation": _automation,
     "pair_comparison": _paired,
     "pair_comparison, of two": _two_systems,
 }

@@ -21,6 +21,7 @@ from ..gates import GateOutcome
 from ..judging import Validation
 from ..validation_rows import (
     AGREEMENT,
+    AUTOMATION,
     CHANGES,
     CORRECTED,
     DIFFERENCES,
@@ -41,6 +42,7 @@ from ..verdicts.notable_rows import Row
 
 FORMAT = 1  # of the record
 HEADINGS = {
+    AUTOMATION: "Verdicts that stand alone",
     DIFFERENCES: "Differences between systems",
     LEVELS: "Systems",
     WINS: "Win rates",

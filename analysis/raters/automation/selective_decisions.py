@@ -1,0 +1,221 @@
+"""Which verdicts of a judge stand alone, and which need a person, by its confidence and a few labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, counted, listed, not_percent
+from conjury.inference.tables.items import repeated_items
+from conjury.inference.tables.reading import read
+from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+
+from ...correction.selection import SELECTED, selection_p
+from ...figures.labels import p_text
+from ...numerics.intervals import check_alpha
+from ...numerics.intervals.bounded import BoundedEstimate, Flags
+from ...numerics.rating_panel import RowClusters
+from ...numerics.types import Floats
+from ..validation.coding import CodedRows, CodingOptions, code_table, counts_of, majority, names_of
+from ..validation.judging import Validation
+from ..validation.validation_rows import AUTOMATION, TestRows
+from .automation_sentences import verdict_of_automation
+from .confident_shares import ConfidentShare, largest_share, upper_limit
+
+ERRORS = (0.01, 0.02, 0.05, 0.1)
+FIFTHS = 5  # by which it is tested whether labels follow the confidence
+
+
+def automate(
+    table: Any,
+    judge: str,
+    human: str | Sequence[str],
+    confidence: str,
+    *,
+    errors: Sequence[float] = ERRORS,
+    by: str | Sequence[str] = (),
+    alpha: float = 0.05,
+    source: str = "table",
+    **rules: Unpack[RuleArguments],
+) -> Validation:
+    """Find the largest share of a judge's verdicts that may stand alone, at errors that are stated first.
+
+    A verdict is wrong where people's label (that of most people) is another. Rows are decided by the judge
+    from a threshold of its confidence on; the threshold is the lowest at which the error of all these rows is
+    at most the one that is stated, but for a probability of ``alpha``. The guarantee is exact and needs no
+    model of the confidence, if the labelled rows are a random sample of all: thresholds are tested in four
+    fixed sequences by exact binomial tests, each at a quarter of ``alpha`` (learn then test).
+
+    Parameters
+    ----------
+    table : path, DataFrame of n rows, or TableReading
+        One row per verdict; a file in any format of ``conjury.read``.
+    judge : str
+        Column of the judge's labels.
+    human : str or sequence of str
+        Columns of people, one per person; missing where a person did not answer.
+    confidence : str
+        Column of how sure the judge is: any number that grows with it.
+    errors : sequence of float
+        Shares of wrong verdicts that are allowed.
+    by : str or sequence of str
+        Columns of subgroups in which the error of the automated rows is reported.
+    alpha : float
+        Probability with which the error may be larger than stated.
+    source : str
+        What errors call a DataFrame.
+    **rules
+        How the table is read, as in `conjury.analysis.raters.validation.judge`.
+
+    Returns
+    -------
+    Validation
+        Kind "automation". ``frame`` has for each error, over all verdicts and for each label that the judge
+        gives (``class``), a row ``automated_share`` (of the judged rows) and a row ``automated_error``: the
+        share of wrong ones among the labelled rows, with the exact one-sided upper limit; then the error in
+        subgroups at the first error with a share above 0. ``extra["decisions"]`` has for each row of the
+        table whether a person is needed at each error, ``extra["thresholds"]`` the thresholds.
+
+    Raises
+    ------
+    InputError
+        For columns that do not exist, ratings, confidence that is no number, items with several rows, and
+        errors outside of 0 to 1.
+
+    References
+    ----------
+    Angelopoulos, A. N., Bates, S., Candes, E. J., Jordan, M. I., Lei, L. (2025). Learn then test: Calibrating
+    predictive algorithms to achieve risk control. Annals of Applied Statistics 19(2), 1641-1662.
+    doi:10.1214/24-AOAS1998
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> sure = rng.uniform(0.5, 1, 800)
+    >>> label = np.where(rng.random(800) < 0.5, "pass", "fail")
+    >>> verdict = np.where(rng.random(800) < sure, label, np.where(label == "pass", "fail", "pass"))
+    >>> frame = pd.DataFrame({"verdict": verdict, "sure": sure, "person": label})
+    >>> result = automate(frame, "verdict", "person", "sure", errors=[0.1])
+    >>> float(result.frame.set_index("name").loc["automated_share[error=0.1]", "estimate"])
+    0.3
+    """
+    check_alpha(alpha)
+    for error in errors:
+        if not 0 < error < 1:
+            raise InputError(f"errors has {error:g}{not_percent(error)}; give shares between 0 and 1.")
+    reading = read(table, rules_of(rules), source)
+    frame, source = reading.frame, reading.source
+    people, groups = names_of(human), names_of(by)
+    _refuse_repeats(frame, reading.rules.id, (judge, confidence, *people), source)
+    data = code_table(frame, CodingOptions((judge,), people, groups, None, None, reading.rules), source)
+    if data.scale == "interval":
+        raise InputError(
+            f"{source}: '{judge}' contains ratings; give labels, or classes of ratings by --scale ordinal."
+        )
+    sure = _confidence(frame, confidence, source)
+    judged = np.isfinite(data.judged[0]) & np.isfinite(sure)
+    label = majority(counts_of(data.people, data.q)) if len(people) > 1 else data.people[0]
+    labelled = judged & (label >= 0)
+    if not labelled.any():
+        raise InputError(f"{source}: no row has a verdict, a confidence and a label; label some rows.")
+    wrong = labelled & (data.judges[0] != label)
+    rows, thresholds = TestRows(alpha), list[dict[str, Any]]()
+    decisions = {}
+    for error in errors:
+        for place in (None, *range(data.q)):
+            inside = judged if place is None else judged & (data.judges[0] == place)
+            name = "" if place is None else data.classes[place]
+            if inside.any():
+                share = _add(rows, (sure, inside, labelled, wrong), error, name, alpha)
+                thresholds.append({"error": error, "class": name, **vars(share)})
+                if place is None:
+                    decisions[f"{error:g}"] = judged & (sure >= share.threshold)
+    _add_groups(rows, data, decisions, (labelled, wrong), alpha)
+    notes = [*reading.account.notes(), *data.notes, *_notes(data, judged, labelled, sure)]
+    settings: dict[str, Any] = {
+        "judge": judge, "human": list(people), "confidence": confidence, "errors": list(errors),
+        "by": list(groups), "scale": data.scale, "classes": list(data.classes), "alpha": alpha,
+        "n_rows": data.n, "n_judged": int(judged.sum()), "n_labelled": int(labelled.sum()),
+        "n_wrong": int(wrong.sum()),
+    }  # fmt: skip
+    result = rows.frame()
+    settings["verdict"] = verdict_of_automation(result, settings)
+    needed = {f"person_needed_{name}": ~alone for name, alone in decisions.items()}
+    extra = {
+        "thresholds": pd.DataFrame(thresholds),
+        "decisions": pd.DataFrame({"row": np.arange(1, data.n + 1), **needed}),
+    }
+    return Validation(result, "automation", tuple(dict.fromkeys(notes)), settings, extra)
+
+
+def _add(
+    rows: TestRows, columns: tuple[Floats, Flags, Flags, Flags], error: float, name: str, alpha: float
+) -> ConfidentShare:
+    """Add the largest share of some rows at an error, and the error among them."""
+    sure, inside, labelled, wrong = columns
+    share = largest_share(sure[inside], labelled[inside], wrong[inside], error, alpha)
+    keys = {"label": name, "by": "error", "level": f"{error:g}"}
+    rows.number(AUTOMATION, "automated_share", share.share, int(inside.sum()), **keys)
+    if share.labelled:
+        estimate = share.errors / share.labelled
+        limits = BoundedEstimate(estimate, np.nan, 0.0, share.upper, share.labelled, share.labelled)
+        rows.add(AUTOMATION, "automated_error", limits, p=np.nan, **keys)
+    return share
+
+
+def _add_groups(
+    rows: TestRows, data: CodedRows, decisions: dict[str, Flags], flags: tuple[Flags, Flags], alpha: float
+) -> None:
+    """Add the error in subgroups of the rows that the judge decides, at the first error with some."""
+    labelled, wrong = flags
+    alone = next((mask for mask in decisions.values() if mask.any()), None)
+    if alone is None:
+        return
+    for group in data.groups:
+        for place, level in enumerate(group.levels):
+            inside = alone & (group.code == place)
+            n, k = int((inside & labelled).sum()), int((inside & wrong).sum())
+            if n:
+                limits = BoundedEstimate(k / n, np.nan, 0.0, upper_limit(k, n, alpha), n, n)
+                rows.add(AUTOMATION, "automated_error", limits, p=np.nan, by=group.name, level=level)
+
+
+def _confidence(frame: pd.DataFrame, name: str, source: str) -> Floats:
+    if name not in frame:
+        raise InputError(f"{source}: there is no column '{name}'; there are {listed(map(str, frame))}.")
+    values = pd.to_numeric(frame[name], errors="coerce")
+    broken = values.isna() & frame[name].notna()
+    if broken.any():
+        row = int(broken.to_numpy().argmax()) + 1
+        raise InputError(f"{source}: '{name}' in row {row:,} is no number; give how sure the judge is.")
+    return values.to_numpy(dtype=float, na_value=np.nan)
+
+
+def _refuse_repeats(frame: pd.DataFrame, named: str | None, answers: Sequence[str], source: str) -> None:
+    """Refuse items with several rows: exact limits need rows that are independent."""
+    item = named if named is not None else repeated_items(frame, answers)[0]
+    if item is not None and item in frame and frame[item].duplicated().any():
+        raise InputError(
+            f"{source}: '{item}' repeats, and the exact limits need independent rows; keep one row of each "
+            "item, such as that of one sample."
+        )
+
+
+def _notes(data: CodedRows, judged: Flags, labelled: Flags, sure: Floats) -> list[str]:
+    notes = []
+    if (~judged).any():
+        notes.append(f"{counted(int((~judged).sum()), 'row')} without a verdict or a confidence: for people.")
+    if data.n > labelled.sum() and labelled.any():
+        rank = pd.Series(sure[judged]).rank(method="first").to_numpy()
+        part = np.ceil(rank * FIFTHS / len(rank)).astype(int) - 1
+        p = selection_p(np.eye(FIFTHS)[part], labelled[judged], RowClusters.numbered(np.arange(judged.sum())))
+        if p < SELECTED:
+            notes.append(
+                f"People labelled rows by the judge's confidence (p {p_text(p)}). The limits hold for rows "
+                "like "
+                "the labelled ones; label rows at random."
+            )
+    return notes

@@ -1,0 +1,112 @@
+"""Verdicts that stand alone at an error: thresholds, exact limits, decisions, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import conjury
+from conjury.inference.errors import InputError
+
+ERRORS = [0.05, 0.1, 0.3]
+
+
+def verdicts(n: int = 3000, labelled: int = 1500, seed: int = 1) -> pd.DataFrame:
+    """Verdicts that are right with a probability that grows with the confidence."""
+    rng = np.random.default_rng(seed)
+    sure, label = rng.uniform(0, 1, n), np.where(rng.random(n) < 0.6, "pass", "fail")
+    wrong = rng.random(n) < 0.5 * (1 - sure) ** 2
+    verdict = np.where(wrong, np.where(label == "pass", "fail", "pass"), label)
+    person = pd.Series(label, dtype=object)
+    person[rng.permutation(n)[labelled:]] = None
+    return pd.DataFrame({"verdict": verdict, "sure": sure, "person": person, "wrong": wrong})
+
+
+def test_limits_are_those_of_clopper_and_pearson_among_the_rows_from_the_threshold_on() -> None:
+    table = verdicts()
+    result = conjury.automate(table, "verdict", "person", "sure", errors=ERRORS)
+    rows = result.frame.set_index("name")
+    thresholds = result.extra["thresholds"].query("`class` == ''").set_index("error")
+    for error in ERRORS:
+        inside = table["sure"] >= thresholds.loc[error, "threshold"]
+        assert rows.loc[f"automated_share[error={error:g}]", "estimate"] == inside.mean()
+        among = table[inside & table["person"].notna()]
+        row = rows.loc[f"automated_error[error={error:g}]"]
+        assert (row["n"], row["estimate"]) == (len(among), among["wrong"].mean())
+        test = stats.binomtest(int(among["wrong"].sum()), len(among), alternative="less")
+        assert row["upper"] == pytest.approx(test.proportion_ci(1 - 0.05 / 4).high)
+        assert row["upper"] <= error
+    shares = [rows.loc[f"automated_share[error={error:g}]", "estimate"] for error in ERRORS]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_a_next_larger_share_would_not_be_allowed() -> None:
+    table = verdicts()
+    share = conjury.automate(table, "verdict", "person", "sure", errors=[0.05]).frame["estimate"][0]
+    next_threshold = np.sort(table["sure"])[::-1][int(np.ceil((share + 0.05) * len(table))) - 1]
+    among = table[(table["sure"] >= next_threshold) & table["person"].notna()]
+    assert stats.binom.cdf(among["wrong"].sum(), len(among), 0.05) > 0.05 / 4
+
+
+@pytest.mark.long
+def test_the_error_is_larger_than_stated_in_at_most_one_of_twenty_tables() -> None:
+    beyond = 0
+    for seed in range(400):
+        table = verdicts(1500, 400, seed)
+        threshold = conjury.automate(table, "verdict", "person", "sure", errors=[0.1]).extra["thresholds"]
+        at = float(threshold.query("`class` == ''")["threshold"].iloc[0])
+        # Above a threshold t the error of uniform confidence is (1 - t)^2 / 6.
+        beyond += np.isfinite(at) and (1 - at) ** 2 / 6 > 0.1
+    assert beyond <= 400 * 0.05 + 2.5 * np.sqrt(400 * 0.05 * 0.95)
+
+
+def test_what_the_judge_says_is_bounded_apart_and_people_get_the_other_rows(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    table = verdicts()
+    table.loc[:9, "sure"] = np.nan
+    result = conjury.automate(table, "verdict", "person", "sure", errors=[0.1])
+    assert {"automated_share[pass][error=0.1]", "automated_share[fail][error=0.1]"} <= set(
+        result.frame["name"]
+    )
+    needed = result.extra["decisions"]["person_needed_0.1"]
+    assert needed[:10].all()
+    share = result.frame.set_index("name").loc["automated_share[error=0.1]", "estimate"]
+    assert (~needed).sum() == round(share * (len(table) - 10))
+    assert "10 rows without a verdict or a confidence: for people." in result.notes
+
+
+def test_few_labels_allow_nothing() -> None:
+    result = conjury.automate(verdicts(200, 20), "verdict", "person", "sure", errors=[0.01, 0.05])
+    assert result.frame["measure"].tolist() == ["automated_share"] * 6
+    assert (result.frame["estimate"] == 0).all()
+    assert result.verdict[0].startswith("No share can stand alone at an error of 1% or 5%")
+
+
+def test_labels_of_sure_verdicts_alone_are_noticed() -> None:
+    table = verdicts()
+    table["person"] = table["person"].where(table["sure"] > 0.6)
+    notes = conjury.automate(table, "verdict", "person", "sure").notes
+    assert any("labelled rows by the judge's confidence" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "part"),
+    [
+        ({"sure": "high"}, {}, "'sure' in row 1 is no number"),
+        ({"verdict": np.linspace(0, 1, 3000), "person": np.linspace(0, 1, 3000)}, {}, "contains ratings"),
+        ({"item": [1, 2, 3] * 1000}, {"id": "item"}, "'item' repeats"),
+        ({"person": None}, {}, "label some rows"),
+        ({}, {"errors": [5]}, "errors has 5"),
+        ({}, {"confidence": "certainty"}, "no column 'certainty'"),
+    ],
+)
+def test_tables_that_allow_no_exact_limit_are_refused(
+    change: dict[str, object], options: dict[str, object], part: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        conjury.automate(
+            verdicts().assign(**change), "verdict", "person", **{"confidence": "sure", **options}
+        )
+    assert part in str(refusal.value)
