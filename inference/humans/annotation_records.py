@@ -173,7 +173,11 @@ def _responses(record: Mapping[str, Any], where: str) -> Iterator[Response]:
     nested = nested if isinstance(nested, dict) else {}
     lists = {name: record[name] for name in listed_questions(record) if isinstance(record[name], list)}
     for question, parts in [*nested.items(), *lists.items()]:
-        for part in parts:
+        for part in parts if isinstance(parts, list) else [parts]:
+            if not isinstance(part, Mapping):
+                raise InputError(
+                    f"{where}: a response to '{question}' is no object; export the records again."
+                )
             person = part.get("user_id", part.get("user"))
             yield (
                 question,

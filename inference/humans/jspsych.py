@@ -12,13 +12,16 @@ import pandas as pd
 
 from ..errors import InputError, listed
 from ..tables.limits import check_columns, parse_json
+from ..tables.reading.containers import FileContent, open_content
+from ..tables.reading.json_rows import parsed_json
 from ..tables.reading.reading_rules import ReadingRules
 from .exclusion_rules import Rules
 from .imported_ratings import Imported
 from .rating_columns import Layout
-from .text_tables import first_present, read_export_table, read_export_text, require_column
+from .text_tables import first_present, read_export_table, require_column
 from .wide import WideExport, to_judgments
 
+JSON = ("json", "jsonl")
 SUFFIXES = (".json", ".jsonl", ".txt", ".csv")
 JUDGES = ("visit", "subject_id", "subject", "participant_id", "participant", "PROLIFIC_PID", "run_id")
 ITEMS = ("item_id", "item")
@@ -34,12 +37,15 @@ class Trials:
     table: pd.DataFrame
 
 
-def read_trials(path: str | Path, rules: ReadingRules | None = None) -> Trials:
+def read_trials(path: str | Path | FileContent, rules: ReadingRules | None = None) -> Trials:
     """Read the trials of one file, or of all files of a folder."""
-    path, source, rules = Path(path), str(path), rules or ReadingRules()
-    files = [path]
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    source, rules = str(path), rules or ReadingRules()
+    files: list[Path | FileContent] = [path if isinstance(path, FileContent) else Path(path)]
+    if isinstance(path, str | Path) and Path(path).is_dir():
+        path = Path(path)
+        files = [
+            file for file in sorted(path.rglob("*")) if file.suffix.lower() in SUFFIXES and file.is_file()
+        ]
         if not files:
             raise InputError(f"{source}: there is no file with {listed(SUFFIXES)} in this folder; {REMEDY}.")
     rows = [row for file in files for row in _rows(file, rules)]
@@ -50,7 +56,7 @@ def read_trials(path: str | Path, rules: ReadingRules | None = None) -> Trials:
     return Trials(source, table.astype(object))
 
 
-def read_jspsych(path: str | Path, layout: Layout, rules: Rules | None = None) -> Imported:
+def read_jspsych(path: str | Path | FileContent, layout: Layout, rules: Rules | None = None) -> Imported:
     r"""Read ratings from data of jsPsych, one row per trial.
 
     Parameters
@@ -106,38 +112,21 @@ def read_jspsych(path: str | Path, layout: Layout, rules: Rules | None = None) -
     return to_judgments(answers, replace(layout, item=item), rules or Rules())
 
 
-def _rows(path: Path, rules: ReadingRules) -> Iterator[dict[str, str]]:
-    if path.suffix.lower() == ".csv":
-        table = read_export_table(path, rules).table
+def _rows(path: Path | FileContent, rules: ReadingRules) -> Iterator[dict[str, str]]:
+    content = open_content(path)
+    if content.form not in JSON:
+        table = read_export_table(content, rules).table
         for row in table.to_dict("records"):
             cells = {str(name): cell for name, cell in row.items() if pd.notna(cell) and cell != NULL}
             yield _flat({name: _object(cell) for name, cell in cells.items()})
         return
-    for value in _values(read_export_text(path, rules.encoding), path):
+    is_lines = content.form == "jsonl"
+    parsed = parsed_json(content.data, is_lines, content.source, rules.encoding)
+    for value in parsed if is_lines else [parsed]:  # a line of JATOS has all trials of a person
         for trial in value if isinstance(value, list) else [value]:
             if not isinstance(trial, dict):
                 raise InputError(f"{path}: this is not a list of trials; {REMEDY}.")
             yield _flat(trial)
-
-
-def _values(text: str, path: Path) -> Iterator[Any]:
-    """The whole as one value, else each line as one."""
-    try:
-        yield parse_json(text)
-        return
-    except ValueError as error:
-        first_error = error
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) < 2:
-        raise InputError(f"{path}: this is not valid JSON ({first_error}); {REMEDY}.")
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            try:
-                yield parse_json(line)
-            except ValueError as error:
-                raise InputError(
-                    f"{path}, line {number}: this is not valid JSON ({error}); {REMEDY}."
-                ) from None
 
 
 def _object(cell: str) -> Any:

@@ -11,9 +11,8 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..tables.limits import parse_json
 from ..tables.reading.containers import open_content
-from ..tables.reading.delimited import decode_text
+from ..tables.reading.json_rows import parsed_json
 from ..tables.reading.reading_rules import ReadingRules
 from .annotation_records import records_of, split_choices, with_choices
 from .exclusion_rules import Rules, counts
@@ -143,12 +142,7 @@ def _tasks(path: str | Path, layout: Layout, source: str, encoding: str | None) 
     """Tasks with their annotations; those of a JSON-MIN export in the form of the whole export."""
     file = open_content(path)
     if file.form in ("json", "jsonl"):
-        try:
-            content = parse_json(decode_text(file.data, encoding, source, []))
-        except ValueError as error:
-            raise InputError(
-                f"{source}: this is not valid JSON ({error}); export from Label Studio as JSON again."
-            ) from None
+        content = parsed_json(file.data, file.form == "jsonl", source, encoding)
     else:
         content = records_of(read_export_table(file, ReadingRules(encoding=encoding)).table)
     remedy = "export from Label Studio as JSON, JSON-MIN or CSV"

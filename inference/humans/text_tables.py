@@ -63,12 +63,6 @@ def read_export_table(
     return ExportTable(content.source, table, reading.account)
 
 
-def read_export_text(path: str | Path, encoding: str | None = None) -> str:
-    """Text of a file of JSON, decoded as tables of text are."""
-    content = open_content(path)
-    return decode_text(content.data, encoding, content.source, [])
-
-
 def _is_unicode(data: bytes) -> bool:
     try:
         data.decode("utf-8")

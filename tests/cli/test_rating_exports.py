@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +15,10 @@ import pandas as pd
 import pytest
 
 from conjury import agreement
+from conjury.inference.errors import InputError
 from conjury.inference.readers.judged import read_judged
 from conjury.inference.readers.judgments import load_judgments
+from tests.inference.tables.reading.test_damaged_files import damaged
 from tests.support.messes.clean_tables import CleanTable, cohen, right_number
 from tests.support.rating_exports import (
     EXPORTS,
@@ -26,6 +32,7 @@ from tests.support.rating_exports import (
     answers,
     arena,
     argilla,
+    lines,
     promptfoo,
     reward_bench,
 )
@@ -304,3 +311,101 @@ def test_a_refusal_of_an_importer_names_the_command_that_has_its_options(
     assert ended.code == 2
     text = " ".join(ended.err.split())
     assert text.endswith("these options are those of `conjury import tasks.json --format label-studio`.")
+
+
+RESULT = {"from_name": "wit", "type": "rating", "value": {"rating": 4}}
+TASK = {"id": 1, "completed_by": 1, "result": [RESULT]}
+STREAMS = {
+    "jspsych": (
+        '{"subject": "p1", "item_id": "j1", "wit": 4, "trial_type": "x", "trial_index": 0}',
+        "--value wit",
+    ),
+    "csv": ("rater,item,wit\nann,j1,4\nbob,j1,3\n", "--format csv --value wit --people"),
+    "mturk": ("HITId,WorkerId,Input.id,Answer.wit\nH,ann,j1,4\nH,bob,j1,3\n", ""),
+    "qualtrics": ("ResponseId,Finished,Q1_wit\nR_1,True,4\n", "--ratings Q{item}_{dimension}"),
+    "label-studio": (json.dumps([{"id": 1, "data": {}, "annotations": [TASK]}]), ""),
+    "argilla": ('[{"id": 1, "wit.responses": [4], "wit.responses.users": ["ann"]}]', ""),
+    "doccano": ('{"id": 1, "text": "a", "annotations": [{"label": 4, "user": 7}]}', ""),
+    "alpaca-eval": (
+        '[{"instruction": "x", "output_1": "a", "output_2": "b", "annotator": "gpt4", "preference": 1.0}]',
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("program", STREAMS)
+def test_standard_input_is_recognised_and_imported(
+    program: str, tmp_path: Path, conjury: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, options = STREAMS[program]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+    ended = conjury(f"import - {options} --out j.parquet", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert len(pd.read_parquet(tmp_path / "j.parquet")) == (2 if program in ("csv", "mturk") else 1)
+
+
+JUNK = (None, "", [], {}, [None], [[1]], {"a": 1}, 0, -1, 1.5, True, "x", [{}], '{"a": 1}')
+
+
+def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all values within JSON."""
+    yield path
+    pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in pairs:
+        yield from places(value, (*path, key))
+
+
+def changed(records: Any, draws: random.Random) -> Any:
+    """JSON with values replaced, left out or repeated."""
+    for _ in range(draws.choice([1, 1, 2, 4])):
+        *outer, key = draws.choice([path for path in places(records) if path])
+        node = records
+        for part in outer:
+            node = node[part]
+        kind = draws.random()
+        if kind < 0.6:
+            node[key] = draws.choice(JUNK)
+        elif kind < 0.85 and len(node) > 1:
+            del node[key]
+        elif isinstance(node, list):
+            node.append(node[0])
+    return records
+
+
+def run_damaged(seeds: range, folder: Path) -> None:
+    contents = {export.name: export.files(answers(export.classes)) for export in EXPORTS}
+    refusals = []
+    for seed in seeds:
+        draws = random.Random(seed)
+        export = draws.choice(EXPORTS)
+        files = dict(contents[export.name])
+        name = draws.choice(list(files))
+        if name.endswith(".json"):
+            files[name] = json.dumps(changed(json.loads(files[name]), draws)).encode()
+        elif name.endswith(".jsonl"):
+            records = [json.loads(line) for line in files[name].decode().splitlines()]
+            files[name] = lines(changed(records, draws))
+        else:
+            files[name] = damaged(files[name], draws)
+        for path, content in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+        for read in (load_judgments, read_judged):
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    read(folder / (export.path or name))
+            except InputError as refusal:
+                refusals.append(str(refusal))
+            except Exception as error:  # names the seed
+                raise AssertionError(f"seed {seed}, {export.name}") from error
+    assert refusals
+    assert not [sentence for sentence in refusals if "\n" in sentence]
+
+
+def test_damaged_exports_are_read_or_refused(tmp_path: Path) -> None:
+    run_damaged(range(8), tmp_path)
+
+
+@pytest.mark.long
+def test_three_hundred_damaged_exports_are_read_or_refused(tmp_path: Path) -> None:
+    run_damaged(range(300), tmp_path)

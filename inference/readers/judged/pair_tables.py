@@ -79,7 +79,8 @@ def battles(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
 
 def _winner(record: Mapping[str, Any]) -> Any:
     if WINNER in record:
-        return record[WINNER]
+        winner = record[WINNER]
+        return winner if winner is None or isinstance(winner, str | int | float) else str(winner)
     labels = [label for name, label in ONE_HOT.items() if number_of(str(record.get(name))) == 1]
     return labels[0] if len(labels) == 1 else None
 

@@ -133,6 +133,8 @@ def rows_of(parsed: Any) -> list[Any] | None:
     cases = [case for name in CASES if isinstance(parsed.get(name), list) for case in parsed[name]]
     if cases:
         return cases
+    if format_of(parsed) is not None and not isinstance(parsed.get("results"), list):
+        return [parsed]  # one record alone
     lists = {name: value for name, value in parsed.items() if isinstance(value, list)}
     for name in LISTS:
         if lists.get(name) and isinstance(lists[name][0], dict):

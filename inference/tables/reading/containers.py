@@ -112,7 +112,8 @@ def kind_of(data: bytes, source: str, name: str = "") -> str:
     head = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     _refuse_documents(data[:512], head[:64].lower(), source)
     first, _, after = head.partition(b"\n")
-    if head[:1] == b"{" and first.rstrip().endswith(b"}") and after.lstrip()[:1] == b"{":
+    closing = {b"{": b"}", b"[": b"]"}.get(head[:1])  # of one value per line
+    if closing is not None and first.rstrip().endswith(closing) and after.lstrip()[:1] == head[:1]:
         return "jsonl"
     by_name = next((kind.name for kind in FILE_KINDS if name.endswith(kind.endings)), "csv")
     if by_name in ("json", "jsonl"):

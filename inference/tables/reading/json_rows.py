@@ -11,6 +11,7 @@ import pandas as pd
 from ...errors import InputError, listed
 from ..limits import parse_json
 from .account import AccountEntry
+from .delimited import decode_text
 from .reading_rules import ReadingRules
 
 DEEP = 3  # levels of objects that become columns
@@ -36,9 +37,9 @@ def read_json_table(
     raise InputError(f"{source}: this is not a list of rows; write one JSON object per row.")
 
 
-def parsed_json(data: bytes, is_lines: bool, source: str) -> Any:
+def parsed_json(data: bytes, is_lines: bool, source: str, encoding: str | None = None) -> Any:
     """What JSON contains; of JSON lines a list of their values."""
-    text = _text(data, source)
+    text = _text(data, source) if encoding is None else decode_text(data, encoding, source, [])
     if not is_lines:
         try:
             return parse_json(text)

@@ -178,7 +178,7 @@ def test_minimal_exports_contain_ratings_words_are_named_and_one_control_may_be_
         (with_result(TEXT), None, "annotation 101: 'why' contains free text"),
         (WHOLE, Layout(item="joke"), r"task 1 has no 'joke' among its data \(did you mean 'joke_id'\?\)"),
         (MINIMAL, Layout(judge="email"), "has only the id of its annotator"),
-        ("{", None, "this is not valid JSON"),
+        ("{", None, "the file is not valid JSON"),
         ({}, None, "this is not a list of tasks"),
         ([{"id": 1, "text": "a"}], None, "task 1 has neither 'annotations' nor 'annotator'"),
         ([{"id": 1, "annotations": []}], None, "no task has an annotation"),
