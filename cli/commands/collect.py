@@ -298,6 +298,8 @@ def _next_step(done: Collected, study: str) -> str:
     from conjury.inference.study import Study
 
     prepared, account = done.prepared, done.account or {}
+    if not is_complete(account) and prepared.running.results is not None:
+        return "Next: --results with another file, or the same command without it, which asks the judge."
     if not is_complete(account):
         return "Next: the same command again, which sends only what has no answer."
     if not account["answered"]:

@@ -54,7 +54,7 @@ def test_a_run_with_missing_answers_says_why_and_that_the_same_command_sends_the
     assert (
         f"{n} of {account['requests']} requests have no answer (invalid_response: the answer has" in printed
     )
-    assert "has no choices); the same command sends them again." in printed
+    assert "has no choices); `conjury collect` with the same options sends them again." in printed
     assert AGAIN in printed
     assert READ not in printed
     status = here("status towns/study.yaml --out run")

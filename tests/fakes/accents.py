@@ -42,6 +42,15 @@ def accented(profile: dict[str, Any], body: dict[str, Any], turn: int) -> tuple[
     return 200, answer
 
 
+def limited(profile: dict[str, Any], seconds: float) -> tuple[dict[str, str], Any]:
+    """Headers and body by which a server turns a request away, with the wait where it states one."""
+    headers = {"retry-after": f"{seconds:g}"} if "header" in profile["wait"] else {}
+    error: dict[str, Any] = {"message": "Too many requests.", "code": 429}
+    if "body" in profile["wait"]:
+        error["message"] += f" Please try again in {seconds:g}s."
+    return headers, [{"error": error}] if "list" in profile["errors"] else {"error": error}
+
+
 def refusal(profile: dict[str, Any], message: str) -> tuple[int, Any]:
     """Refuse a request in the form of the server."""
     content = {"error": {"message": message, "type": "invalid_request_error", "code": None}}

@@ -23,9 +23,9 @@ LONGEST = 100  # characters of an example
 WITH_LOGPROBS = ("token", "choice")  # ways of asking that ask for log-probabilities
 NO_REASON = "no reason is noted"
 REMEDIES = {  # of requests without an answer, by the kind of their last error
-    "pending": "the same command sends them",
-    "waiting": "the same command fetches them when their batches have ended",
-    **dict.fromkeys(TRANSIENT, "the same command sends them again"),
+    "pending": "`conjury collect` with the same options sends them",
+    "waiting": "`conjury collect` with the same options fetches them when their batches have ended",
+    **dict.fromkeys(TRANSIENT, "`conjury collect` with the same options sends them again"),
     "rejected": "correct the judge's settings (`conjury probe` shows which are refused), then "
     "`conjury retry STUDY --status error`, and collect again",
     "too_large": "they are longer than the model accepts; shorten what is shown, or choose another model",
@@ -191,7 +191,7 @@ def _ending_sentences(account: Mapping[str, Any], study: str) -> Iterable[str]:
     if account["truncated"]:
         yield (
             f"{account['truncated']:,} answers ended at the limit of tokens; raise `max_tokens` in the "
-            f"settings of the judge, then `conjury retry {study} --status truncated` and the same command."
+            f"settings of the judge, then `conjury retry {study} --status truncated`, and collect again."
         )
     if account["reasoning_only"]:
         yield (

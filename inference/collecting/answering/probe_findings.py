@@ -215,7 +215,7 @@ def _repeated(sampled: ProbeExchange, repeated: ProbeExchange) -> ProbeFinding:
     first, second = sampled.content or {}, repeated.content or {}
     if not first or not second:
         return ProbeFinding("unknown", "one of two equal requests was not answered")
-    if first.get("id") and first.get("id") == second.get("id"):
+    if first.get("id") and first == second:
         return ProbeFinding("cached", "the same answer came again: repeats show nothing of the model's noise")
     prints = {content.get("system_fingerprint") for content in (first, second)} - {None}
     version = f"; version {next(iter(prints))}" if len(prints) == 1 else ""

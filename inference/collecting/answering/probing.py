@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...backends.base import Backend
-from ...backends.openai.server_profiles import find_profile
+from ...backends.openai.server_profiles import ServerProfile, find_profile
 from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, request_key
 from ...study.asking import Sampling
@@ -233,11 +233,23 @@ def use_probe(
         )
     profile = None if verdict else find_profile(address)
     if profile is None or profile.has_logprobs:
-        return ask, ()
+        return ask, _short_lists(profile, ask)
     return ask, (
         f"Log-probabilities are {profile.logprobs} by {profile.label}, according to its documentation "
         f"({profile.documentation}); run `conjury probe` with the same options first, so that they are not "
         "asked for.",
+    )
+
+
+def _short_lists(profile: ServerProfile | None, ask: Sampling) -> tuple[str, ...]:
+    """Say that a server lists fewer rivals than are asked for, for which it may refuse requests."""
+    most = None if profile is None else profile.logprobs
+    if profile is None or not isinstance(most, int) or ask.top_logprobs <= most:
+        return ()
+    return (
+        f"{profile.label} lists at most {most} tokens with log-probabilities, according to its documentation "
+        f"({profile.documentation}), and {ask.top_logprobs} are asked for; if requests are refused, write "
+        f"'top_logprobs: {most}' under 'ask' of the judge.",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fakes.server import FakeServer
 
+from conjury.inference.backends.openai.replies import read_reply
 from conjury.inference.backends.openai.server_profiles import find_profile, profile_rows, read_servers
 from conjury.inference.collecting import Asking, Running, collect, probe
 from conjury.inference.parsing import read_completion
@@ -85,6 +86,17 @@ def test_answers_of_each_server_are_read_as_those_of_openai(profile: Any) -> Non
     status, content = accented(profile.model_dump(), body, 0)
     read = read_completion(json.loads(json.dumps(content)))
     assert (status, read.text, read.ending, read.error) == (200, "B", "stop", "")
+
+
+@of_each
+def test_a_limit_of_each_server_is_one_with_the_wait_that_it_states(profile: Any) -> None:
+    from fakes.accents import limited
+
+    headers, content = limited(profile.model_dump(), 7)
+    for status in (429, 200) if "success" in profile.errors else (429,):
+        reply = read_reply(status, headers, json.dumps(content).encode())
+        assert (reply.kind, reply.is_busy, reply.is_worth_repeating) == ("rate_limit", True, True)
+        assert reply.wait == (0 if "none" in profile.wait else 7)
 
 
 def test_a_server_that_wants_the_other_name_of_the_limit_gets_it(server: FakeServer, tmp_path: Any) -> None:
