@@ -23,7 +23,7 @@ CEILINGS = {
     "analysis/correction": 32,
     "analysis/figures": 114,
     "analysis/frames": 21,
-    "analysis/instrument": 38,
+    "analysis/instrument": 39,
     "analysis/numerics": 41,
     "analysis/pipeline": 42,
     "analysis/raters": 203,

@@ -168,6 +168,18 @@ def correct(rows: EstimateRows, method: PredictThenDebias) -> CorrectedEstimates
     )
 
 
+def correct_contrasts(rows: EstimateRows, contrasts: Floats, method: PredictThenDebias) -> EstimateVariances:
+    """Linear contrasts, (c, m), of estimates that are corrected with one weight for all."""
+    result = debias(_sources(rows, method.folds, method.seed), "scalar")
+    n_labelled, n_other = rows.n_clusters
+    df = np.full(len(contrasts), n_labelled - 1.0)
+    total, part = (
+        ((contrasts @ vcov) * contrasts).sum(axis=1) for vcov in (result.vcov, result.vcov_labelled)
+    )
+    joint = np.where(total > SAME**2, joint_df(total, part, df, n_other - 1.0), df)
+    return EstimateVariances(contrasts @ result.estimate, total, joint)
+
+
 def interval_table(
     numbers: EstimateVariances, alpha: float, support: Support = UNBOUNDED, share: np.ndarray | bool = False
 ) -> pd.DataFrame:

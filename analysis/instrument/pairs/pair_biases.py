@@ -54,7 +54,7 @@ def add_positions(rows: TestRows, data: PairedVerdicts) -> list[str]:
     if len(data.systems) == TWO and not (sides[0].any() and sides[1].any()):
         label = data.systems[0 if sides[0].any() else 1]
         return [
-            f"'{label}' is shown first in every pair, so that a preference for its answers cannot be told "
+            f"'{label}' is first in every pair, so that a preference for its answers cannot be told "
             "from one for the first position; add verdicts in the other order."
         ]
     frame = order_effects(profile_rows(ordered), cluster="prompt", alpha=rows.alpha).frame

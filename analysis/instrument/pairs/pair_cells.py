@@ -7,14 +7,15 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
-from conjury.inference.tables.reading.compared_answers import quoted
+from conjury.inference.tables.reading.compared_answers import distinct_texts, quoted
 
 from ...numerics.types import Floats
 
 
 def system_cells(frame: pd.DataFrame, name: str, source: str) -> np.ndarray:
     """Names of systems in a column, (n,)."""
-    texts = as_text(frame[name]).str.strip()
+    cells = distinct_texts(name, frame[name])  # written as verdicts are, which name systems, too
+    texts = pd.Series(np.array([*cells.texts, None], dtype=object)[cells.code]).replace("", None)
     if texts.isna().any():
         raise InputError(
             f"{source}: row {int(texts.isna().to_numpy().argmax()) + 1:,} has no system in column '{name}'; "
@@ -47,8 +48,9 @@ def length_cells(
     for name in names:
         cells = frame[name]
         values = pd.to_numeric(cells.astype(object), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-        if np.isnan(values).all():
+        if 2 * np.isfinite(values).sum() < cells.notna().sum():  # texts, of which few are numbers
             values = as_text(cells).str.len().to_numpy(dtype=float, na_value=np.nan)
+            values = np.where(values > 0, values, np.nan)  # an empty text has no logarithm
             notes.append(f"Lengths of column '{name}' are characters of its texts.")
         elif (np.isnan(values) & cells.notna().to_numpy()).any():
             row = int((np.isnan(values) & cells.notna().to_numpy()).argmax())

@@ -29,6 +29,7 @@ LENGTHS = (
     ("tokens a", "tokens b"), ("words a", "words b"), ("chars a", "chars b"), ("length 1", "length 2"),
 )  # fmt: skip
 SWAPPED = ("swapped", "is swapped", "reversed")
+PROMPT = ("pair id", "prompt", "instruction", "question")
 ROUND = ("turn", "round")  # parts of one prompt that are judged apart
 RATER = ("judge", "judge id", "rater", "annotator")
 
@@ -103,7 +104,9 @@ def find_columns(
         lengths=lengths,
         human=human,
         swapped=swapped,
-        id=columns.id or item_column(frame) or by_name.get("pair id") or by_name.get("prompt"),
+        id=columns.id
+        or item_column(frame)
+        or next(iter(pick([(name,) for name in PROMPT], "prompts")), None),
         round=next((by_name[name] for name in ROUND if name in by_name), None),
     )
     if strict and guesses:

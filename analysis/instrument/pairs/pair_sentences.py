@@ -86,8 +86,8 @@ def _ranking(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     if ranks.empty:
         return
     names = ranks["class"].astype(str).tolist()
-    letters = dict(zip(settings["systems"], settings["groups"], strict=True))
-    tied = [name for name in names[1:] if set(letters[name]) & set(letters[names[0]])]
+    groups = [group for group in settings["groups"] if len(group) > 1]
+    tied = [name for name in names[1:] if any({name, names[0]} <= set(group) for group in groups)]
     basis = (
         f", corrected by people's verdicts on {counted(settings['n_people'], 'pair')}"
         if settings.get("ranking_corrected")
@@ -107,13 +107,9 @@ def _ranking(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         )
     else:
         yield f"{names[0]} is the best {where}{against}."
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        for letter in letters[name].replace("(", " (").split() if "(" in letters[name] else letters[name]:
-            groups.setdefault(letter, []).append(name)
-    several = [group for group in groups.values() if len(group) > 1]
-    if several and len(names) > 2:
-        lists = "; ".join(listed(group, MOST) for group in several[:MOST])
+    if groups and len(names) > 2:
+        more = f"; and {counted(len(groups) - MOST, 'further group')}" if len(groups) > MOST else ""
+        lists = "; ".join(listed(group, MOST) for group in groups[:MOST]) + more
         yield f"Systems that cannot be told apart, after Holm's adjustment: {lists}."
     elif len(names) > 2:
         yield "All systems differ from each other, after Holm's adjustment."

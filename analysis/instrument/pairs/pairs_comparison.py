@@ -14,10 +14,12 @@ from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
+from ...correction.correction_methods import PredictThenDebias
 from ...correction.item_corrections import (
     EstimateVariances,
     InfluenceEstimates,
     clustered_numbers,
+    correct,
     interval_table,
 )
 from ...numerics.bootstrap import unequal_clusters
@@ -36,7 +38,7 @@ from .win_rates import (
     FEWEST,
     SplitVerdicts,
     bounded_rate,
-    corrected,
+    notes_on_sample,
     p_of_half,
     rate_at_peoples_length,
     win_rate,
@@ -192,13 +194,17 @@ def compare_pairs(
         ranking, more = rank_systems(data, ties, alpha, seed)
         notes += more
         p_adjusted = _add_ranking(rows, data, ranking)
-        settings |= {"groups": list(ranking.groups), "ranked": True, "ranking_corrected": ranking.corrected}
+        groups = [[data.systems[at] for at in group] for group in ranking.groups]
+        settings |= {"groups": groups, "ranked": True, "ranking_corrected": ranking.corrected}
     elif len(data.systems) > TWO:
         notes.append(
             "There are more than two systems, and no ranking was asked for; position and length alone."
         )
     rows.add(WINS, "tie_rate", _tie_rate(data, alpha))
     notes += add_positions(rows, data)
+    if "first_share" in rows.bounds and len(columns.verdict) != TWO and columns.swapped is None:
+        first = columns.systems[0] if columns.systems else "a"
+        notes.append(f"The answer of column '{first}' counts as shown first in every row.")
     add_lengths(rows, data)
     answered = data.rows(np.isfinite(data.points))
     if n_clusters(answered.cluster) < len(answered.points):
@@ -235,21 +241,23 @@ def _add_win_rates(
     of_judge = bounded_rate(rate, data, alpha)
     split = SplitVerdicts.of(data)
     best, by_people = of_judge, None
-    if n_clusters(split.labelled.cluster) > 1:
-        labelled = split.labelled.by_people
-        by_people = bounded_rate(win_rate(labelled, ties), labelled, alpha)
-    if by_people is not None and len(split.unlabelled.points) == 0:
+    try:
+        if n_clusters(split.labelled.cluster) > 1:
+            labelled = split.labelled.by_people
+            by_people = bounded_rate(win_rate(labelled, ties), labelled, alpha)
+        if split.corrects:
+            estimates = split.estimates(lambda verdicts: win_rate(verdicts, ties))
+            result = correct(estimates, PredictThenDebias(seed=seed))
+            n = [len(np.unique(data.pair[np.isfinite(data.points)]))]
+            best = _bounded_numbers(result.corrected, alpha, n, n_clusters(data.cluster), share=True)[0]
+            notes += notes_on_sample(estimates)
+            settings["corrected"] = True
+    except InputError as error:  # Davidson's model has no estimate for few pairs
+        notes.append(f"People's verdicts do not correct the win rate: {error}")
+    if by_people is not None and split.is_complete:
         best = by_people
         notes.append("People compared every pair, so the win rate is theirs.")
-    elif split.corrects:
-        estimates = split.estimates(lambda verdicts: win_rate(verdicts, ties))
-        result, more = corrected(estimates, "coefficient", seed)
-        notes += more
-        if np.isfinite(result.corrected.estimate[0]):
-            n = len(np.unique(data.pair[np.isfinite(data.points)]))
-            best = _of_numbers(result.corrected, 0, alpha, n, n_clusters(data.cluster), share=True)
-            settings["corrected"] = True
-    elif by_people is not None:
+    elif by_people is not None and not split.corrects:
         notes.append(
             f"People's verdicts are on {counted(n_clusters(split.labelled.cluster), 'prompt')}, and a "
             f"correction needs {FEWEST} with and {FEWEST} without; the win rate is that of the judge alone."
@@ -269,61 +277,53 @@ def _p(rate: BoundedEstimate) -> float:
     return rate.p if np.isfinite(rate.p) else p_of_half(rate)
 
 
-def _of_numbers(
-    numbers: EstimateVariances, at: int, alpha: float, n: int, clusters: int, *, share: bool = False
-) -> BoundedEstimate:
-    """One of several estimates as a record; a share is tested against one half."""
-    single_row = EstimateVariances(
-        *(values[at : at + 1] for values in (numbers.estimate, numbers.variance, numbers.df))
-    )
-    table = interval_table(single_row, alpha, (0.0, 1.0) if share else (-np.inf, np.inf), share=share)
-    row = table.iloc[0]
-    error, df = float(row["std_error"]), float(row["df"])
-    away = abs(float(row["estimate"]) - (HALF if share else 0.0))
-    p = float(2 * stdtr(df, -away / error)) if error > 0 else np.nan
-    return BoundedEstimate(
-        float(row["estimate"]), error, float(row["lower"]), float(row["upper"]), n, clusters, df=df, p=p
-    )
+def _bounded_numbers(
+    numbers: EstimateVariances, alpha: float, n: Sequence[int], clusters: int, *, share: bool = False
+) -> list[BoundedEstimate]:
+    """Estimates as records; shares are tested against one half, others against zero."""
+    table = interval_table(numbers, alpha, (0.0, 1.0) if share else (-np.inf, np.inf), share=share)
+    away = np.abs(table["estimate"].to_numpy(dtype=float) - (HALF if share else 0.0))
+    table["p"] = 2 * stdtr(table["df"], -away / table["std_error"])
+    columns = ["estimate", "std_error", "lower", "upper", "df", "p"]
+    records: list[dict[str, Any]] = table[columns].to_dict("records")
+    return [
+        BoundedEstimate(**record, n=count, clusters=clusters)
+        for record, count in zip(records, n, strict=True)
+    ]
 
 
 def _add_ranking(rows: TestRows, data: PairedVerdicts, ranking: SystemRanking) -> dict[str, float]:
     """Add ranks, win rates, strengths and differences; adjusted p values by name."""
-    judged = np.isfinite(data.points)
-    n_of = [int((judged & ((data.low == at) | (data.high == at))).sum()) for at in range(len(data.systems))]
-    adjusted: dict[str, float] = {}
-    for at in np.argsort(ranking.rank).tolist():
-        name = data.systems[at]
+    judged, k = np.isfinite(data.points), len(data.systems)
+    order = np.argsort(ranking.rank).tolist()
+    n_of_pair = np.zeros((k, k), dtype=int)
+    np.add.at(n_of_pair, (data.low[judged], data.high[judged]), 1)
+    n_of = (n_of_pair + n_of_pair.T).sum(axis=1).tolist()
+    for at in order:
         limits = float(ranking.lowest[at]), float(ranking.highest[at])
         rank = BoundedEstimate(float(ranking.rank[at]), np.nan, *limits, n_of[at], ranking.clusters)
-        rows.add(RANKS, "rank", rank, label=name)
-    for measure, numbers, is_share in (
-        ("win_rate", ranking.win_rate, True),
-        ("strength", ranking.strength, False),
-    ):
-        if is_share and len(data.systems) == TWO:
-            continue
-        for at in np.argsort(ranking.rank).tolist():
-            bound = _of_numbers(numbers, at, rows.alpha, n_of[at], ranking.clusters, share=is_share)
-            rows.add(RANKS, measure, bound, label=data.systems[at], p=bound.p)
+        rows.add(RANKS, "rank", rank, label=data.systems[at])
+    rates = _bounded_numbers(ranking.win_rate, rows.alpha, n_of, ranking.clusters, share=True)
+    strengths = _bounded_numbers(ranking.strength, rows.alpha, n_of, ranking.clusters)
+    for measure, bounds in (("win_rate", rates), ("strength", strengths)):
+        for at in order if measure == "strength" or k > TWO else []:
+            rows.add(RANKS, measure, bounds[at], label=data.systems[at], p=bounds[at].p)
     fit = ranking.fit
     for measure, value, column in (("order_effect", fit.order, -2), ("tie_parameter", fit.ties, -1)):
         if np.isfinite(value):
             single = InfluenceEstimates(np.array([value]), fit.influence[:, [column]], judged)
             of_judge = clustered_numbers(single, data.cluster)
-            rows.add(
-                RANKS, measure, _of_numbers(of_judge, 0, rows.alpha, int(judged.sum()), ranking.clusters)
-            )
-    for at, (i, j) in enumerate(combinations(range(len(data.systems)), 2)):
-        first, second, sign = (i, j, 1.0) if ranking.rank[i] < ranking.rank[j] else (j, i, -1.0)
-        numbers = replace(ranking.difference, estimate=sign * ranking.difference.estimate)
-        n = int((judged & (data.low == i) & (data.high == j)).sum())
-        label = f"{data.systems[first]} against {data.systems[second]}"
-        rows.add(
-            SYSTEM_PAIRS,
-            "strength_difference",
-            _of_numbers(numbers, at, rows.alpha, n, ranking.clusters),
-            label=label,
-        )
+            n = [int(judged.sum())]
+            rows.add(RANKS, measure, _bounded_numbers(of_judge, rows.alpha, n, ranking.clusters)[0])
+    first, second = np.array(list(combinations(range(k), 2))).T
+    is_better = ranking.rank[first] < ranking.rank[second]
+    signed = replace(ranking.difference, estimate=np.where(is_better, 1, -1) * ranking.difference.estimate)
+    differences = _bounded_numbers(signed, rows.alpha, n_of_pair[first, second].tolist(), ranking.clusters)
+    adjusted: dict[str, float] = {}
+    for at, bound in enumerate(differences):
+        names = data.systems[first[at]], data.systems[second[at]]
+        label = " against ".join(names if is_better[at] else names[::-1])
+        rows.add(SYSTEM_PAIRS, "strength_difference", bound, label=label)
         adjusted[str(rows.rows[-1]["name"])] = float(ranking.p_adjusted[at])
     return adjusted
 

@@ -9,15 +9,23 @@ from itertools import combinations
 import numpy as np
 from scipy.special import stdtr
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, counted
 
-from ...correction.item_corrections import EstimateVariances, InfluenceEstimates, clustered_numbers
+from ...correction.correction_methods import PredictThenDebias
+from ...correction.item_corrections import (
+    EstimateVariances,
+    InfluenceEstimates,
+    correct_contrasts,
+)
 from ...numerics.intervals import SAME
+from ...numerics.intervals.bounded import n_clusters
+from ...numerics.rating_panel import RowClusters
+from ...numerics.sandwich import small_sample_scale
 from ...numerics.significance import adjust_p_values
 from ...numerics.types import Codes, Floats
 from .paired_models import StrengthFit, fit_strengths
 from .verdict_reading import PairedVerdicts
-from .win_rates import SplitVerdicts, corrected
+from .win_rates import FEWEST, SplitVerdicts, notes_on_sample
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class SystemRanking:
     # lowest, highest: (K,): limits of the ranks, simultaneous for all systems
     lowest: Codes
     highest: Codes
-    groups: tuple[str, ...]  # K letters: systems that share one cannot be told apart
+    groups: tuple[tuple[int, ...], ...]  # systems that cannot be told apart, in the order of ranks
     clusters: int
     corrected: bool
 
@@ -44,18 +52,28 @@ def rank_systems(
     """Rank systems by the judge's verdicts, corrected by people's where these rank all systems, too."""
     k = len(verdicts.systems)
     fit = fit_strengths(verdicts, ties)
-    alone = _estimates(fit, np.isfinite(verdicts.points))
-    numbers, notes, is_corrected = clustered_numbers(alone, verdicts.cluster), list[str](), False
+    numbers, notes, is_corrected = None, list[str](), False
     split = SplitVerdicts.of(verdicts)
-    if split.corrects:
-        try:
-            rows = split.estimates(_estimator(ties))
-        except InputError as error:
-            notes.append(f"People's verdicts do not correct the ranking: {_lowered(str(error))}")
-        else:
+    try:
+        if split.is_complete:
+            people = split.labelled.by_people
+            numbers = _uncorrected(fit_strengths(people, ties), people)
+            notes.append("People compared every pair, so the ranking is theirs.")
+        elif split.corrects:
             # One weight for all estimates, so that differences are those of the strengths.
-            result, more = corrected(rows, "scalar", seed)
-            numbers, notes, is_corrected = result.corrected, more, True
+            rows = split.estimates(_estimator(ties))
+            method = PredictThenDebias(seed=seed)
+            numbers, is_corrected = correct_contrasts(rows, _contrasts(k), method), True
+            notes += notes_on_sample(rows)
+        elif len(split.labelled.points):
+            notes.append(
+                f"People's verdicts are on {counted(n_clusters(split.labelled.cluster), 'prompt')}, and "
+                f"a correction needs {FEWEST} with and {FEWEST} without; the ranking is the judge's."
+            )
+    except InputError as error:
+        notes.append(f"People's verdicts do not correct the ranking: {_lowered(str(error))}")
+    if numbers is None:
+        numbers = _uncorrected(fit, verdicts)
     parts = [_part(numbers, at) for at in np.split(np.arange(len(numbers.estimate)), [k, 2 * k])]
     better, p = _better(parts[2], k, alpha)
     order = np.argsort(-parts[0].estimate, kind="stable")
@@ -71,22 +89,35 @@ def rank_systems(
 
 def _estimator(ties: str) -> Callable[[PairedVerdicts], InfluenceEstimates]:
     def of(verdicts: PairedVerdicts) -> InfluenceEstimates:
-        return _estimates(fit_strengths(verdicts, ties), np.isfinite(verdicts.points))
+        return _levels(fit_strengths(verdicts, ties), verdicts)
 
     return of
 
 
-def _estimates(fit: StrengthFit, has_part: np.ndarray) -> InfluenceEstimates:
-    """Strengths, win rates and all differences of strengths, with the influence of verdicts."""
-    k = len(fit.strength)
+def _levels(fit: StrengthFit, verdicts: PairedVerdicts) -> InfluenceEstimates:
+    """Strengths and win rates, (2 K,), with the influence of verdicts."""
     rates, of_rates = fit.win_rates()
-    first, second = np.array(list(combinations(range(k), 2))).T
-    of_strength = fit.influence[:, :k]
-    return InfluenceEstimates(
-        np.concatenate([fit.strength, rates, fit.strength[first] - fit.strength[second]]),
-        np.column_stack([of_strength, of_rates, of_strength[:, first] - of_strength[:, second]]),
-        has_part,
-    )
+    influence = np.column_stack([fit.influence[:, : len(rates)], of_rates])
+    return InfluenceEstimates(np.concatenate([fit.strength, rates]), influence, np.isfinite(verdicts.points))
+
+
+def _contrasts(k: int) -> Floats:
+    """Strengths, win rates, and differences of strengths, as contrasts of the former, (c, 2 K)."""
+    pairs = np.array(list(combinations(range(k), 2)))
+    differences = np.zeros((len(pairs), 2 * k))
+    differences[np.arange(len(pairs)), pairs[:, 0]] = 1.0
+    differences[np.arange(len(pairs)), pairs[:, 1]] = -1.0
+    return np.vstack([np.eye(2 * k), differences])
+
+
+def _uncorrected(fit: StrengthFit, verdicts: PairedVerdicts) -> EstimateVariances:
+    """The contrasts with clustered variances."""
+    levels, contrasts = _levels(fit, verdicts), _contrasts(len(fit.strength))
+    clusters = RowClusters.numbered(verdicts.cluster[levels.used])
+    sums = small_sample_scale(np.array(float(clusters.n))) * clusters.sums(levels.influence[levels.used])
+    variance = ((contrasts @ (sums.T @ sums)) * contrasts).sum(axis=1)
+    df = np.full(len(contrasts), clusters.n - 1.0)
+    return EstimateVariances(contrasts @ levels.estimate, variance, df)
 
 
 def _part(numbers: EstimateVariances, at: np.ndarray) -> EstimateVariances:
@@ -110,8 +141,8 @@ def _better(difference: EstimateVariances, k: int, alpha: float) -> tuple[np.nda
     return better, np.where(np.isfinite(t), np.minimum(above, below), np.nan)
 
 
-def groups_of(better: np.ndarray, order: Sequence[int] | Codes) -> tuple[str, ...]:
-    """Letters of K systems that two share unless one is better (Piepho 2004)."""
+def groups_of(better: np.ndarray, order: Sequence[int] | Codes) -> tuple[tuple[int, ...], ...]:
+    """Largest groups of systems of which none is better than another, in their order (Piepho 2004)."""
     groups = [set(map(int, order))]
     for i, j in zip(*np.nonzero(better), strict=True):
         split = []
@@ -119,22 +150,14 @@ def groups_of(better: np.ndarray, order: Sequence[int] | Codes) -> tuple[str, ..
             split += [group - {int(i)}, group - {int(j)}] if {int(i), int(j)} <= group else [group]
         groups = [group for at, group in enumerate(split) if not _absorbed(group, at, split)]
     place = {int(system): at for at, system in enumerate(order)}
-    groups.sort(key=lambda group: sorted(place[system] for system in group))
-    letters: list[list[str]] = [[] for _ in order]
-    for at, group in enumerate(groups):
-        for system in group:
-            letters[system].append(_letter(at))
-    return tuple("".join(names) for names in letters)
+    ordered = [tuple(sorted(group, key=place.__getitem__)) for group in groups]
+    return tuple(sorted(ordered, key=lambda group: [place[system] for system in group]))
 
 
 def _absorbed(group: set[int], at: int, groups: Sequence[set[int]]) -> bool:
     return any(
         group < candidate or (group == candidate and place < at) for place, candidate in enumerate(groups)
     )
-
-
-def _letter(at: int) -> str:
-    return chr(97 + at) if at < 26 else f"({at + 1})"
 
 
 def _lowered(text: str) -> str:

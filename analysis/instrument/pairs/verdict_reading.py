@@ -17,6 +17,7 @@ from conjury.inference.tables.reading.reading_rules import ReadingRules
 
 from ...numerics.significance import Discordance, mid_p
 from ...numerics.types import Codes, Floats
+from ...raters.validation.tables.item_columns import notes_on_copies
 from .pair_cells import length_cells, prompt_cells, swapped_cells, system_cells
 from .pair_columns import Names, PairColumns
 
@@ -114,6 +115,7 @@ def _rows_of(
     frame, source = reading.frame, reading.source
     n = len(frame)
     notes = [f"Guessed columns: {'; '.join(columns.guesses)}."] if columns.guesses else []
+    notes += notes_on_copies(frame, columns.id, columns.named, source)
     table = pd.DataFrame({"row": np.arange(n)})
     for at, side in enumerate("ab"):
         table[side] = system_cells(frame, columns.systems[at], source) if columns.systems else side
@@ -147,9 +149,6 @@ def _rows_of(
         parts.append(table.assign(points=points, order=of_order, letters=_are_letters(answers, at, table)))
     if columns.id is None:
         notes.append("No column of prompts is known, so rows count as independent; name it with --id.")
-    if has_order and not several and columns.swapped is None:
-        first = columns.systems[0] if columns.systems else "a"
-        notes.append(f"The answer of column '{first}' counts as shown first in every row.")
     return pd.concat(parts, ignore_index=True), notes
 
 
@@ -254,7 +253,17 @@ def _with_systems(
     rows: pd.DataFrame, requested: Sequence[str], source: str, notes: list[str]
 ) -> tuple[pd.DataFrame, Names]:
     """Rows with numbers of systems in columns a and b, of those asked for or of all."""
-    present = list(dict.fromkeys(rows[["a", "b"]].to_numpy(dtype=object).ravel().tolist()))
+    spellings = list(dict.fromkeys(rows[["a", "b"]].to_numpy(dtype=object).ravel().tolist()))
+    first: dict[str, str] = {}
+    for name in spellings:
+        first.setdefault(name.casefold(), name)
+    merged = {name: first[name.casefold()] for name in spellings if name not in first.values()}
+    if merged:
+        pairs = listed((f"'{name}' and '{as_name}'" for name, as_name in merged.items()), 6)
+        notes.append(f"Systems that differ in case alone count as one: {pairs}.")
+    rows = rows.assign(a=rows["a"].replace(merged), b=rows["b"].replace(merged))
+    requested = [first.get(name.casefold(), name) for name in requested]
+    present = list(first.values())
     for name in requested:
         if name not in present:
             raise InputError(f"{source}: there is no system '{name}'; there are {listed(present)}.")

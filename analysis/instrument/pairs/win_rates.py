@@ -9,13 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, stdtr
 
-from ...correction.correction_methods import PredictThenDebias
 from ...correction.item_corrections import (
-    CorrectedEstimates,
     EstimateRows,
     InfluenceEstimates,
     answers_differ,
-    correct,
 )
 from ...numerics.intervals import SAME
 from ...numerics.intervals.bounded import BoundedEstimate, n_clusters, share, share_of_influence
@@ -117,6 +114,11 @@ class SplitVerdicts:
         """Whether people correct the judge: on enough prompts, and with pairs that only the judge has."""
         return n_clusters(self.labelled.cluster) >= FEWEST and n_clusters(self.unlabelled.cluster) >= FEWEST
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether people compared all pairs that the judge did."""
+        return len(self.unlabelled.points) == 0
+
     def estimates(self, of: Any) -> EstimateRows:
         """What a function of verdicts estimates from people, and from the judge on both kinds of pairs."""
         cluster = np.concatenate([self.labelled.cluster, self.unlabelled.cluster])
@@ -128,14 +130,11 @@ class SplitVerdicts:
         )
 
 
-def corrected(rows: EstimateRows, tuning: Any, seed: int) -> tuple[CorrectedEstimates, list[str]]:
-    """Estimates corrected by people, and a note where labelled pairs are hardly a random sample."""
-    result = correct(rows, PredictThenDebias(tuning=tuning, seed=seed))
-    notes = []
-    if answers_differ(rows):
-        notes.append(
-            "The judge's verdicts differ between pairs with and without people's verdicts by more than "
-            "chance, so that those are hardly a random sample of all pairs, and corrected numbers may be "
-            "biased."
-        )
-    return result, notes
+def notes_on_sample(rows: EstimateRows) -> list[str]:
+    """Say that labelled pairs are hardly a random sample, where the judge decides them otherwise."""
+    if not answers_differ(rows):
+        return []
+    return [
+        "The judge's verdicts differ between pairs with and without people's verdicts by more than chance, "
+        "so that those are hardly a random sample of all pairs, and corrected numbers may be biased."
+    ]

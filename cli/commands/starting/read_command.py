@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 12  # columns that are described on the terminal
 QUALTRICS = "qualtrics"
 JUDGMENTS = ("judge_id", "item_id", "value")  # columns of a table of judgments
+# Columns of the systems of a pair, or of its verdicts in both orders.
+PAIRS = (("model_a", "model_b"), ("model_1", "model_2"), ("generator_1", "generator_2"), ("ab", "ba"))
 
 
 @grouped
@@ -102,6 +104,8 @@ def next_command(reading: TableReading, file: Path, program: Format | None = Non
         return conjoint
     if {"DistributionChannel", "ResponseId"} & set(frame):
         return f"conjury import {name} --out choices.parquet --draft-study study.yaml"
+    if any(set(names) <= set(frame) for names in PAIRS):
+        return f"conjury compare-pairs {name}"
     from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_table import Judged
     from conjury.inference.readers.rater_columns import is_wide, raters_of

@@ -14,7 +14,7 @@ def item_of(
     table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str, option: str = "--id"
 ) -> tuple[str | None, list[str]]:
     """The column by which rows are clustered: the one that is named, else one of items that repeat."""
-    notes = _notes_on_copies(table, named, answers, source)
+    notes = notes_on_copies(table, named, answers, source)
     if named is not None:
         return named, notes
     item, candidates = repeated_items(table, answers)
@@ -34,9 +34,8 @@ def item_of(
     return item, notes
 
 
-def _notes_on_copies(
-    table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str
-) -> list[str]:
+def notes_on_copies(table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str) -> list[str]:
+    """Refuse rows that are copies of other rows, or with a named column of items say what they count as."""
     repeated = copies(table, answers)
     if not repeated.any():
         return []

@@ -215,6 +215,59 @@ def test_what_may_be_wrong_is_asked_about(name: str) -> None:
     assert sentence in str(error.value)
 
 
+def test_several_people_count_with_their_mean() -> None:
+    ben = PAIRS["human"].iloc[::-1].to_numpy()
+    two = PAIRS.assign(ann=PAIRS["human"], ben=ben).drop(columns="human")
+    result = compare_pairs(two, human=["ann", "ben"])
+    points = {"a": 1.0, "b": 0.0, "tie": 0.5}
+    mean = (two["ann"].map(points) + two["ben"].map(points)).mean() / 2
+    assert_allclose(_numbers(result, "win_rate")[0, 0], mean)
+
+
+def test_preferences_as_numbers_and_lengths_of_texts_one_of_which_is_a_number() -> None:
+    texts = np.where(np.arange(300) == 7, "42", "an answer of some length")
+    numbers = PAIRS["ab"].map({"a": 1.0, "b": 2.0, "tie": 1.5})
+    table = pd.DataFrame(
+        {"instruction": PAIRS["pair_id"], "generator_1": "x", "generator_2": "y", "preference": numbers}
+    ).assign(output_1=texts, output_2=["short" + "!" * (row % 9) for row in range(300)])
+    result = compare_pairs(table, lengths=("output_1", "output_2"))
+    expected = compare_pairs(PAIRS.drop(columns=["human", "ba"]), "ab")
+    assert_allclose(_numbers(result, "win_rate"), _numbers(expected, "win_rate"))
+    assert result.settings["id"] == "instruction"
+    assert "length_slope" in set(result.frame["name"])
+
+
+def test_few_labels_that_davidsons_model_cannot_use_leave_the_judge_and_a_note() -> None:
+    few = PAIRS.assign(human=["a", "a", "tie", "a", "tie", "a"] + [None] * 294)
+    result = compare_pairs(few, ties="modelled")
+    assert any(note.startswith("People's verdicts do not correct the win rate:") for note in result.notes)
+    alone = compare_pairs(few.drop(columns="human"), ties="modelled")
+    assert_allclose(_numbers(result, "win_rate"), _numbers(alone, "win_rate"))
+
+
+def test_systems_called_after_letters_are_their_names() -> None:
+    table = pd.DataFrame(
+        {"prompt_id": range(40), "model_a": ["a", "b"] * 20, "model_b": ["b", "a"] * 20, "winner": "b"}
+    )
+    table.loc[:9, "winner"] = "a"
+    result = compare_pairs(table)
+    assert_allclose(_numbers(result, "win_rate")[0, 0], 0.25)
+
+
+def test_spellings_of_a_system_are_one_system_and_said() -> None:
+    long = _long(PAIRS)
+    long.loc[::3, "model_a"] = long.loc[::3, "model_a"].str.upper() + " "
+    result = compare_pairs(long, systems="GPT")
+    assert_allclose(_numbers(result, *MEASURES[1:]), _numbers(compare_pairs(_long(PAIRS)), *MEASURES[1:]))
+    assert any(note.startswith("Systems that differ in case alone count as one") for note in result.notes)
+
+
+def test_rows_that_are_copies_are_refused_without_a_column_of_prompts() -> None:
+    table = PAIRS.drop(columns="pair_id").assign(note=PAIRS["pair_id"] + " was a long conversation")
+    with pytest.raises(InputError, match="row 301 repeats an earlier row in every column"):
+        compare_pairs(pd.concat([table, table.head(20)]))
+
+
 def test_positions_stated_are_positions() -> None:
     result = compare_pairs(LETTERS, verdicts="positions")
     assert_allclose(_numbers(result, *MEASURES), _numbers(compare_pairs(PAIRS), *MEASURES))

@@ -44,7 +44,6 @@ def test_ranks_and_groups_follow_from_the_same_tests() -> None:
     result = compare_pairs(VERDICTS)
     frame = result.frame.set_index("name")
     systems, groups = result.settings["systems"], result.settings["groups"]
-    letters = dict(zip(systems, groups, strict=True))
     better = dict.fromkeys(systems, 0)
     worse = dict(better)
     for first, second in combinations(systems, 2):
@@ -52,20 +51,29 @@ def test_ranks_and_groups_follow_from_the_same_tests() -> None:
             name = f"strength_difference[{one} against {two}]"
             if name in frame.index and frame.loc[name, "p_adjusted"] < 0.05:
                 better[two], worse[one] = better[two] + 1, worse[one] + 1
-                assert not set(letters[one]) & set(letters[two])
+                assert not any({one, two} <= set(group) for group in groups)
             elif name in frame.index:
-                assert set(letters[one]) & set(letters[two])
+                assert any({one, two} <= set(group) for group in groups)
     for name in systems:
         row = frame.loc[f"rank[{name}]"]
         assert (row["lower"], row["upper"]) == (1 + better[name], len(systems) - worse[name])
     assert result.verdict[0].startswith("ant is the best of 5 systems in 246 pairs")
 
 
-def test_letters_are_shared_by_those_that_no_test_tells_apart() -> None:
+def test_groups_are_the_largest_ones_that_no_test_tells_apart() -> None:
     better = np.zeros((4, 4), dtype=bool)
     better[0, 2] = better[0, 3] = better[1, 3] = True
-    assert groups_of(better, [0, 1, 2, 3]) == ("a", "ab", "bc", "c")
-    assert groups_of(np.zeros((3, 3), dtype=bool), [2, 0, 1]) == ("a", "a", "a")
+    assert groups_of(better, [0, 1, 2, 3]) == ((0, 1), (1, 2), (2, 3))
+    assert groups_of(np.zeros((3, 3), dtype=bool), [2, 0, 1]) == ((2, 0, 1),)
+
+
+def test_people_who_compared_every_pair_have_the_ranking() -> None:
+    random = np.random.default_rng(4)
+    judged = VERDICTS.assign(winner=np.where(random.random(len(VERDICTS)) < 0.5, "model_a", "model_b"))
+    result = compare_pairs(judged.assign(human=VERDICTS["winner"]))
+    assert "People compared every pair, so the ranking is theirs." in result.notes
+    # People's verdicts are in no order, and one counts for each pair, so only the ranking is compared.
+    assert result.verdict[0].startswith("ant is the best of 5 systems")
 
 
 def test_people_correct_a_ranking() -> None:

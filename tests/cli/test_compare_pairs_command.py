@@ -1,0 +1,106 @@
+"""``conjury compare-pairs``: any format, a second file of labels, pages, limits, JSON, hostile names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from conjury import compare_pairs
+from conjury.inference.tables.files import EXAMPLES
+
+Run = Callable[..., Any]
+ROLES = "--id prompt --judge winner --human ann"
+HOSTILE = "<script>alert(1)</script>\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, in other formats and as two files, and a file of two systems, one with a hostile name."""
+    folder = tmp_path_factory.mktemp("pairs")
+    table = pd.read_csv(EXAMPLES / "pairs" / "verdicts.csv")
+    table.to_csv(folder / "verdicts.csv", index=False)
+    table.to_parquet(folder / "verdicts.parquet")
+    table.to_excel(folder / "verdicts.xlsx", index=False)
+    table.drop(columns="ann").to_json(folder / "judged.jsonl", orient="records", lines=True)
+    labels = table.dropna(subset="ann")[["prompt", "model_a", "model_b", "ann"]].iloc[::2]
+    labels.sample(frac=1, random_state=1).to_csv(folder / "labels.csv", index=False, sep=";")
+    pairs = pd.DataFrame(
+        {"prompt": range(40), "model_a": HOSTILE, "model_b": "tame", "ab": "tame", "ba": "tame"}
+    )
+    pairs.loc[:9, ["ab", "ba"]] = HOSTILE
+    pairs.to_csv(folder / "hostile.csv", index=False)
+    return folder
+
+
+def _json(ended: Any) -> dict[str, Any]:
+    assert ended.code == 0, ended.err
+    content = json.loads(ended.out)
+    assert isinstance(content, dict)
+    return content
+
+
+@pytest.mark.parametrize("files", ["verdicts.parquet", "verdicts.xlsx", "judged.jsonl --labels labels.csv"])
+def test_all_formats_and_a_second_file_of_labels_give_one_result(
+    files: str, place: Path, conjury: Run
+) -> None:
+    frame = compare_pairs(place / "verdicts.csv", "winner", "ann", id="prompt").frame
+    record = _json(conjury(f"compare-pairs {files} {ROLES} --json", cwd=place))
+    estimates = {row["name"]: row["estimate"] for row in record["estimates"] if "estimate" in row}
+    assert list(estimates) == frame["name"].tolist()
+    assert_allclose(list(estimates.values()), frame["estimate"].to_numpy(dtype=float))
+    assert record["kind"] == "pair_comparison"
+    assert record["settings"]["groups"][0][:2] == ["tuned", "large"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        ("--fail-under win_rate.lower=0.5", 0),
+        ("--fail-under win_rate.lower=0.7", 1),
+        ("--fail-over order_flips.upper=0.1", 1),
+        ("--fail-over order_flips.upper=0.5 --fail-over net_first.p=1", 0),
+    ],
+)
+def test_a_limit_that_is_not_met_ends_with_1(limits: str, code: int, place: Path, conjury: Run) -> None:
+    ended = conjury(
+        f"compare-pairs verdicts.csv --id prompt --judge winner --systems tuned,small {limits}", cwd=place
+    )
+    assert ended.code == code, ended.err
+    assert ("FAILS" in ended.out) == bool(code)
+    assert "- tuned is better than small: tuned wins 75.8% of 32 pairs" in " ".join(ended.out.split())
+
+
+def test_ranks_have_limits_too_and_a_page_shows_them(place: Path, conjury: Run) -> None:
+    ended = conjury(
+        f"compare-pairs verdicts.csv {ROLES} --html pairs.html --fail-over rank[tuned].upper=3", cwd=place
+    )
+    assert ended.code == 0, ended.out
+    page = (place / "pairs.html").read_text(encoding="utf-8")
+    for text in ("No reliable winner of 5 systems", "Ranking", "Differences of strengths", "<svg"):
+        assert text in page
+
+
+def test_hostile_names_of_systems_are_text(place: Path, conjury: Run) -> None:
+    ended = conjury("compare-pairs hostile.csv --html hostile.html", cwd=place)
+    assert ended.code == 0, ended.err
+    assert "\x1b[31m" not in ended.out
+    assert "<script>alert(1)" not in (place / "hostile.html").read_text(encoding="utf-8")
+
+
+def test_an_unknown_verdict_is_asked_about_and_relabelled(
+    place: Path, conjury: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pd.DataFrame({"prompt": range(30), "ab": np.resize(["a", "b", "even", "a"], 30)})
+    table.to_csv(place / "signs.csv", index=False)
+    asked = conjury("compare-pairs signs.csv --judge ab", cwd=place)
+    assert asked.code == 2
+    assert "row 3 of column 'ab' has 'even', which is none of its systems and no tie" in asked.err
+    answered = _json(conjury("compare-pairs signs.csv --judge ab --relabel 'even=tie' --json", cwd=place))
+    assert answered["settings"]["n_pairs"] == 30
