@@ -284,11 +284,10 @@ def _bounded_numbers(
     table = interval_table(numbers, alpha, (0.0, 1.0) if share else (-np.inf, np.inf), share=share)
     away = np.abs(table["estimate"].to_numpy(dtype=float) - (HALF if share else 0.0))
     table["p"] = 2 * stdtr(table["df"], -away / table["std_error"])
-    columns = ["estimate", "std_error", "lower", "upper", "df", "p"]
-    records: list[dict[str, Any]] = table[columns].to_dict("records")
+    columns = [table[name].tolist() for name in ("estimate", "std_error", "lower", "upper", "df", "p")]
     return [
-        BoundedEstimate(**record, n=count, clusters=clusters)
-        for record, count in zip(records, n, strict=True)
+        BoundedEstimate(estimate, error, lower, upper, count, clusters, df=df, p=p)
+        for estimate, error, lower, upper, df, p, count in zip(*columns, n, strict=True)
     ]
 
 
