@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
         text=text,
         refusal=_string(message.get("refusal")) or _refusal(message.get("content")),
         finish_reason=reason,
-        tokens=_tokens(choice),
+        tokens=_tokens(choice, body),
         model=_string(body.get("model")),
         fingerprint=_string(body.get("system_fingerprint")),
         prompt_tokens=prompt_tokens,
@@ -190,16 +191,41 @@ def _thought(value: Any) -> str:
     return _string(value)
 
 
-def _tokens(choice: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _tokens(choice: Mapping[str, Any], body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Return the tokens of a choice with their log-probabilities, in the form of chat completions."""
-    logprobs = choice.get("logprobs")
-    if isinstance(logprobs, list):
-        return logprobs
+    beside = _mapping(choice.get("message")).get("logprobs")
+    logprobs = choice.get("logprobs") or beside or body.get("completion_probabilities")  # of llama.cpp
     fields = _mapping(logprobs)
-    content = fields.get("content")
-    if isinstance(content, list):
-        return content
-    return _old_tokens(fields)
+    tokens = logprobs if isinstance(logprobs, list) else fields.get("content")
+    if not isinstance(tokens, list):
+        return _old_tokens(fields)
+    if any(isinstance(token, dict) and _is_unusual(token) for token in tokens):
+        return [_usual_token(token) if isinstance(token, dict) else {} for token in tokens]
+    return tokens
+
+
+def _is_unusual(token: Mapping[str, Any]) -> bool:
+    return isinstance(token.get("top_logprobs"), dict) or "probs" in token
+
+
+def _usual_token(token: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a token whose rivals came by name, or with probabilities (earlier versions of llama.cpp)."""
+    top, probs = token.get("top_logprobs"), token.get("probs")
+    if isinstance(top, dict):
+        return {**token, "top_logprobs": [{"token": name, "logprob": value} for name, value in top.items()]}
+    rivals = [
+        {"token": each.get("tok_str"), "logprob": _log(each.get("prob"))}
+        for each in (probs if isinstance(probs, list) else ())
+        if isinstance(each, dict)
+    ]
+    name = token.get("content", token.get("token"))
+    chosen = next((rival["logprob"] for rival in rivals if rival["token"] == name), None)
+    return {"token": name, "logprob": chosen, "top_logprobs": rivals}
+
+
+def _log(probability: Any) -> float | None:
+    is_positive = isinstance(probability, int | float) and probability > 0
+    return math.log(probability) if is_positive else None
 
 
 def _old_tokens(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:

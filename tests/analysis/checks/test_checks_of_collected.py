@@ -168,6 +168,11 @@ CASES: dict[str, tuple[Break, str, str]] = {  # what is changed, the verdict, an
         "error",
         "ended at the token limit",
     ),
+    "truncation: cut answers in the words of Gemini": (
+        changed("responses", finish_reason=lambda f: np.where(some(f, 0.2), "MAX_TOKENS", "STOP")),
+        "error",
+        "ended at the token limit",
+    ),
     "truncation: open reasoning": (
         changed("responses", text=some_are("text", "<think>The text seems", 0.02)),
         "warning",

@@ -313,3 +313,14 @@ def test_strict_reads_what_is_json_and_nothing_else(published):
     # what stands before the object ("assistant") makes all of this model's answers fail
     assert shares["en"]["olmo3_1_32b"] == shares["es"]["olmo3_1_32b"] == 0
     assert (shares["en"]["falcon3_10b"], shares["es"]["falcon3_10b"]) == (0.203, 0.376)
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [("SAFETY", "refused"), ("refusal", "refused"), ("network_error", "error"), ("MAX_TOKENS", "truncated")],
+)
+def test_ends_in_any_providers_words_mean_in_a_file_what_they_mean_live(read, reason, status):
+    text = "" if status == "truncated" else DRY
+    judgments = read(completion(text, finish_reason=reason)).judgments
+    assert set(judgments["status"].astype(str)) == {status}
+    assert set(judgments["finish_reason"]) == {reason}

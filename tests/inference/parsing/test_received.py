@@ -63,3 +63,12 @@ def test_null_counts_of_tokens_and_reasoning_are_counted():
     assert read_completion(body).prompt_tokens is None
     usage = {"prompt_tokens": 5, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 9}}
     assert read_completion({**body, "usage": usage}).completion_tokens == 11
+
+
+def test_log_probabilities_may_stand_in_the_message_or_beside_the_choices():
+    top = [{"token": "A", "logprob": -2.303}]
+    token = {"token": "B", "logprob": -0.105, "top_logprobs": top}
+    in_message = {"content": "B", "logprobs": {"content": [token]}}
+    assert first({"choices": [{"message": in_message}]}).probability == pytest.approx(0.1, abs=1e-3)
+    body = {"choices": [{"message": {"content": "B"}}], "completion_probabilities": [token]}
+    assert first(body).probability == pytest.approx(0.1, abs=1e-3)
