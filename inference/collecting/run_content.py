@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,8 +60,17 @@ def profile_content(
             "The posts of the design have no pictures; collect with --stimuli text, or add a column 'media' "
             "to posts.parquet in the folder of the design."
         )
-    versions = pictures.of(design.posts["profile_id"]) if pictures is not None else None
-    subjects, table = design_subjects(study, tasks, design.posts, images, versions, occasion)
+    posts = design.posts[design.posts["profile_id"].isin(tasks["profile_id"]).to_numpy()]
+    versions = pictures.of(posts["profile_id"]) if pictures is not None else None
+    subjects, table = design_subjects(study, tasks, posts, images, versions, occasion)
+    all_posts = cache(lambda: design_subjects(study, tasks, design.posts, False, None)[1])
+
+    def texts(numbers: Collection[int]) -> list[str]:
+        """Texts of profiles; those that only an earlier call asked about are gathered when needed."""
+        if images:
+            return []
+        return _texts(table if all(number in table for number in numbers) else all_posts(), numbers)
+
     stimuli = "links" if pictures is not None and pictures.links else "images" if images else "text"
     facts = {**design.drawn, "sha256": design.sha256(), "stimuli": stimuli}
     panel_sha256 = design.panel_sha256()
@@ -73,7 +82,7 @@ def profile_content(
             subjects,
             len(names),
             facts,
-            lambda name: _texts(table, [int(name.removeprefix(PROFILE))]),
+            lambda name: texts([int(name.removeprefix(PROFILE))]),
             names=_names_on_occasion(occasion, names) if part else None,
         )
     by_task = everywhere.sort_values(["task_id", "position"], kind="stable")
@@ -83,7 +92,7 @@ def profile_content(
         subjects,
         len(tasks) // 2,
         facts,
-        lambda name: _texts(table, sides.get(name, [])),
+        lambda name: texts(sides.get(name, [])),
         everywhere,
         design.profiles,
         names=_names_on_occasion(occasion, tasks["task_id"]) if part else None,

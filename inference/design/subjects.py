@@ -84,6 +84,9 @@ class SubjectTable:
         self._media = _deduplicated_values(table["media"]) if by_column else [None] * len(table)
         self._beside = beside
 
+    def __contains__(self, name: Any) -> bool:
+        return name in self._rows
+
     def show(self, name: Any, position: str = "") -> PresentedSubject:
         """Return what is shown of one of them."""
         row = self._rows[name]

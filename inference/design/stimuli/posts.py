@@ -145,6 +145,7 @@ def _account_letters(word: str) -> str:
 
 
 Strings = NDArray[np.object_]
+CHUNK = 5000  # posts that are written at a time: as Python texts they take several times the memory
 MINUTES_A_DAY = 24 * 60
 ACCOUNT_NUMBERS = (10, 10_000)  # from, to below
 COLUMNS = (
@@ -197,6 +198,11 @@ class PostKit:
         What a profile leaves open (likes within their range, time, account name, who replies) is drawn by
         ``seed`` and ``profile_id``, so a profile has one post whichever others are asked for.
         """
+        starts = range(0, max(len(profiles), 1), CHUNK)
+        parts = [self._described(profiles.iloc[start : start + CHUNK], seed) for start in starts]
+        return pd.concat(parts) if len(parts) > 1 else parts[0]
+
+    def _described(self, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:
         table = self.signed(profiles, seed)
         columns = ["likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text"]
         alt = pd.array([_alt(*row) for row in rows_of(table[columns])], dtype="string")
