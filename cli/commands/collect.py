@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from conjury.inference.collecting import Collected, Prepared, Tally
 
 SECONDS_A_LINE = 5.0  # between lines of progress in the log
+SECONDS_A_REPORT = 60.0  # between lines of progress where there is no terminal
+WINDOW = 60.0  # seconds over which the rate of answers is measured
 SECONDS_AN_ANSWER = 1.0  # assumed until answers are there
 PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic", "google": "Google"}
 
@@ -233,24 +237,49 @@ def _price_line(run: Prepared) -> str:
 
 @contextmanager
 def request_progress(total: int) -> Iterator[Callable[[Tally], None]]:
-    """Show a bar of requests on a terminal, with answers, failures and money."""
+    """Show answers, failures, money and the time left: a bar on a terminal, else a line per minute."""
     with show_requests(total) as update:
-        logged = time.monotonic()
+        logged = printed = time.monotonic()
+        rate = AnswerRate(total)
 
         def watch(tally: Tally) -> None:
-            nonlocal logged
-            if time.monotonic() - logged >= SECONDS_A_LINE:
-                logged = time.monotonic()
+            nonlocal logged, printed
+            moment = time.monotonic()
+            if moment - logged >= SECONDS_A_LINE:
+                logged = moment
                 event("progress", total=total, **_counts(tally))
             n_failed = sum(tally.failed.values())
             spent_text = f", spent {money(tally.spent)}" if tally.spent else ""
             certainty = f", {tally.known}" if tally.known else ""
-            update(
-                min(tally.passed, total),
-                f"{tally.answered:,} answers, {n_failed:,} failures{spent_text}{certainty}",
-            )
+            text = f"{tally.answered:,} answers, {n_failed:,} failures{spent_text}{certainty}"
+            text += rate.describe(moment, tally.answered)
+            update(min(tally.passed, total), text)
+            if moment - printed >= SECONDS_A_REPORT:
+                printed = moment
+                if not sys.stderr.isatty():
+                    print(f"{total:,} requests: {text}", file=sys.stderr, flush=True)
 
         yield watch
+
+
+class AnswerRate:
+    """Answers per minute of late, and the time left at that rate."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._counts: deque[tuple[float, int]] = deque()
+
+    def describe(self, moment: float, answered: int) -> str:
+        """Note a number of answers; return the rate and the time left in words, empty at first."""
+        self._counts.append((moment, answered))
+        while len(self._counts) > 2 and self._counts[1][0] <= moment - WINDOW:
+            self._counts.popleft()
+        start, before = self._counts[0]
+        if answered <= before or moment - start < 1.0:
+            return ""
+        rate = (answered - before) / (moment - start)
+        end = f", {duration((self._total - answered) / rate)} left" if answered < self._total else ""
+        return f", {60 * rate:,.0f} per minute{end}"
 
 
 def show_end(done: Collected, study: str) -> None:

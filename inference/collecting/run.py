@@ -243,8 +243,8 @@ def collect(
         Called with the prepared run before anything is sent, for instance to show its costs; an exception
         that it raises ends the call.
     watch : callable, optional
-        Given the number of requests, returns a context manager that yields a function of the `Tally`; it is
-        called after each write, for instance to show progress.
+        Given the number of requests to send, returns a context manager that yields a function of the
+        `Tally`; it is called after each write, for instance to show progress.
     until : callable, optional
         Ends the run early: given the judgments and choices of the first tasks of which all requests have
         ended (in the order of asking, which was drawn before) and the number of tasks of the design, it
@@ -300,7 +300,7 @@ def collect(
             written = export_requests(setup.job, ledger, options.export, setup.plan)
             return Collected(setup, exported=written)
         try:
-            with watch(setup.job.total) if watch else nullcontext(_ignore_progress) as progress:
+            with watch(setup.plan.remaining) if watch else nullcontext(_ignore_progress) as progress:
                 tally = _send(setup, ledger, content, progress, until, backend)
         except (ConjuryError, KeyboardInterrupt) as error:
             if has_outcomes(ledger):

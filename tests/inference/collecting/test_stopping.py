@@ -181,3 +181,17 @@ def test_progress_shows_what_is_known(monkeypatch):
         watch(Tally(passed=3, answered=2, known="ci(size) is 0.3 (wanted: < 0.1)", n_tasks=2))
         watch(Tally(passed=3, answered=2))
     assert told == ["2 answers, 0 failures, ci(size) is 0.3 (wanted: < 0.1)", "2 answers, 0 failures"]
+
+
+def test_the_time_left_follows_the_rate_of_the_last_minute_in_logs_too(monkeypatch, capsys):
+    moment = [0.0]
+    monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: moment[0]))
+    with command.request_progress(3000) as watch:
+        for seconds, answered in ((0, 0), (30, 100), (60, 200), (90, 800), (120, 1400), (150, 3000)):
+            moment[0] = float(seconds)
+            watch(Tally(passed=answered, answered=answered))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "3,000 requests: 200 answers, 0 failures, 200 per minute, 14 min left",
+        "3,000 requests: 1,400 answers, 0 failures, 1,200 per minute, 80 s left",
+    ]
