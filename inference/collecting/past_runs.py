@@ -15,12 +15,12 @@ from ..parsing.rules import full_rules
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.schema import STATUSES
-from .answering.answer_account import answer_accounts, read_accounts
-from .answering.provenance import write_provenance
+from .answering.answer_account import read_accounts
+from .answering.provenance import ServedVersions
 from .prices import Prices, Tokens, read_prices
 from .run_content import RunContent
 from .run_folder import RunFolder, check_answers, check_name, check_study, study_facts
-from .run_tables import run_tables
+from .run_tables import CHUNK, run_tables, table_parts, write_parts
 
 
 def run_folder(study: AnyStudy, out: str | Path | None) -> RunFolder:
@@ -107,9 +107,9 @@ def write_tables(
             else price.cost(tokens.prompt, tokens.completion, prices.per, batch, tokens.sound)
         )
 
-    tables = run_tables(
+    parts = table_parts(
         study,
-        ledger.answers(),
+        ledger.answers(chunk=CHUNK),
         rule=rule,
         cost=cost,
         texts_of=content.shown,
@@ -117,9 +117,11 @@ def write_tables(
         tasks=content.tasks,
         profiles=content.profiles,
     )
-    accounts = answer_accounts(tables.responses, tables.judgments, ledger.counts(), judges)
-    write_provenance(tables.responses, ledger, folder.path, accounts)
-    return tables.write(folder.path)
+    versions = ServedVersions()
+    files = write_parts(versions.counted(parts), folder.path)
+    accounts = read_accounts(folder.path, ledger.counts(), judges)
+    versions.write(ledger, folder.path, accounts)
+    return files
 
 
 @dataclass(frozen=True)

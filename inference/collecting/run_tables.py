@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from ..readers.choices import SIMULATED
 from ..study.asking import Choice, LineLabels, Ratings
 from ..study.models import ItemStudy, Study
 from ..tables.columns import coerce, split_occasion
-from ..tables.files import write_table
+from ..tables.parquet import ParquetParts
 from ..tables.schema import (
     INSTRUMENT,
     JUDGE_KINDS,
@@ -34,7 +35,11 @@ from ..tables.schema import (
     instrument_columns,
     validate,
 )
+from ..tables.writing import atomic_write
 from .prices import Tokens
+
+PART = 10_000  # answers whose tables are made at a time
+CHUNK = 1000  # answers that are read at a time
 
 Cost = Callable[[str, Tokens, bool], float | None]
 
@@ -70,18 +75,36 @@ class RunTables:
     judgments: pd.DataFrame
     choices: pd.DataFrame | None
 
-    def write(self, folder: Path) -> list[Path]:
-        """Write each as Parquet; return the files."""
-        tables = {"responses": self.responses, "judgments": self.judgments, "choices": self.choices}
-        files = []
-        for name, table in tables.items():
-            if table is not None:
-                files.append(folder / f"{name}.parquet")
-                write_table(table, files[-1])
-        return files
+    def named(self) -> dict[str, pd.DataFrame]:
+        """Tables by name, without ``choices`` where nothing was chosen between."""
+        tables = {"responses": self.responses, "judgments": self.judgments}
+        return tables if self.choices is None else {**tables, "choices": self.choices}
 
 
 def run_tables(
+    study: Study | ItemStudy, answers: Iterator[list[Answered]], *, rule: str = "default", **content: Any
+) -> RunTables:
+    """Read all answers of a run by one rule, or by each parser of the study's instrument."""
+    # `content` is what `table_parts` takes.
+    parts = [part.named() for part in table_parts(study, answers, rule=rule, **content)]
+    tables = {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
+    return RunTables(tables["responses"], tables["judgments"], tables.get("choices"))
+
+
+def write_parts(parts: Iterator[RunTables], folder: Path) -> list[Path]:
+    """Write tables as Parquet while their parts come; all files appear at the end, or none."""
+    with ExitStack() as stack:
+        writers: dict[str, ParquetParts] = {}
+        for part in parts:
+            for name, table in part.named().items():
+                if name not in writers:
+                    file = stack.enter_context(atomic_write(folder / f"{name}.parquet"))
+                    writers[name] = stack.enter_context(ParquetParts(file))
+                writers[name].add(table)
+    return [folder / f"{name}.parquet" for name in writers]
+
+
+def table_parts(
     study: Study | ItemStudy,
     answers: Iterator[list[Answered]],
     *,
@@ -91,14 +114,35 @@ def run_tables(
     profiles: pd.DataFrame | None = None,
     texts_of: Callable[[str], Sequence[str]] = lambda subject: (),
     lines: Callable[[str, str], int] = lambda column, subject: 0,
-) -> RunTables:
-    """Read all answers of a run by one rule, or by each parser of the study's instrument."""
+) -> Iterator[RunTables]:
+    """Yield the tables of some thousand answers after the other, at least once."""
     instrument = study.instrument
     parsers = instrument.facets.parser if instrument is not None and rule == "default" else [rule]
     readers = {name: AnswerReader(study, name, lines) for name in parsers}
     further = {} if instrument is None else dict.fromkeys(INSTRUMENT, "string") | {"occasion": "Int64"}
     put = {name: dtype for name, dtype in further.items() if name != "parser"}
     responses, judgments = _Columns(RESPONSES | put), _Columns(JUDGMENTS | further)
+    n_parts = 0
+
+    def finished() -> RunTables:
+        """Bring what was gathered to the types of its tables."""
+        nonlocal n_parts
+        n_parts += 1
+        table = judgments.frame()
+        table = table.assign(status=pd.Categorical(table["status"], categories=list(STATUSES)))
+        kinds = dict.fromkeys(("judge_kind",), pd.CategoricalDtype(list(JUDGE_KINDS)))
+        table = table.astype(kinds)
+        for name in instrument_columns(table, "judgments"):
+            table[name] = coerce(table[name], INSTRUMENT[name].kind, "judgments", INSTRUMENT[name].levels)
+        choices = None
+        if isinstance(study.response, Choice) and tasks is not None and profiles is not None:
+            choices = choices_from_judgments(table, tasks, profiles, study.response.options)
+        if all(isinstance(response, Ratings) for response in study.responses):
+            table = table.assign(value=pd.to_numeric(table["value"]).astype("Float64"))
+        if not any(isinstance(response, LineLabels) for response in study.responses):
+            table = table.drop(columns=list(OF_LINES))
+        return RunTables(responses.frame().astype(kinds), table, choices)
+
     for chunk in answers:
         for answered in chunk:
             if answered.kind == "pending":
@@ -117,20 +161,10 @@ def run_tables(
                     judgments.add(shared | {"parser": parser} | _judgment(dimension, reading, n_lines))
         responses.pack()
         judgments.pack()
-    table = judgments.frame()
-    table = table.assign(status=pd.Categorical(table["status"], categories=list(STATUSES)))
-    kinds = dict.fromkeys(("judge_kind",), pd.CategoricalDtype(list(JUDGE_KINDS)))
-    table = table.astype(kinds)
-    for name in instrument_columns(table, "judgments"):
-        table[name] = coerce(table[name], INSTRUMENT[name].kind, "judgments", INSTRUMENT[name].levels)
-    choices = None
-    if isinstance(study.response, Choice) and tasks is not None and profiles is not None:
-        choices = choices_from_judgments(table, tasks, profiles, study.response.options)
-    if all(isinstance(response, Ratings) for response in study.responses):
-        table = table.assign(value=pd.to_numeric(table["value"]))
-    if not any(isinstance(response, LineLabels) for response in study.responses):
-        table = table.drop(columns=list(OF_LINES))
-    return RunTables(responses.frame().astype(kinds), table, choices)
+        if responses.n_rows >= PART:
+            yield finished()
+    if responses.n_rows or not n_parts:
+        yield finished()
 
 
 def choices_from_judgments(
@@ -186,10 +220,16 @@ class _Columns:
         self._parts.append(part.astype(dict(self._dtypes)))
         self._rows = []
 
+    @property
+    def n_rows(self) -> int:
+        return sum(map(len, self._parts))
+
     def frame(self) -> pd.DataFrame:
+        """Return the rows, and forget them."""
         if not self._parts:
             self.pack()
-        return pd.concat(self._parts, ignore_index=True)
+        parts, self._parts = self._parts, []
+        return pd.concat(parts, ignore_index=True)
 
 
 def _shared_columns(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ..errors import InputError
 from ..study.models import ItemStudy, Study
@@ -179,8 +180,24 @@ def is_single(study: Study | ItemStudy) -> bool:
     return isinstance(study, ItemStudy) or study.collect.form == "single"
 
 
-def _deduplicated_values(column: pd.Series[Any]) -> list[Any]:
+class _StoredTexts(Sequence[str | None]):
+    """Texts of a column where Arrow has them, a tenth of the memory that they take in Python."""
+
+    def __init__(self, column: pd.Series[Any]) -> None:
+        stored = pa.array(column, from_pandas=True)
+        self._texts = stored.combine_chunks() if isinstance(stored, pa.ChunkedArray) else stored
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._texts[row].as_py()
+
+
+def _deduplicated_values(column: pd.Series[Any]) -> Sequence[Any]:
     """Return the values of a column, equal ones as one object, and None for missing ones."""
+    if isinstance(column.dtype, pd.StringDtype):
+        return _StoredTexts(column)
     cache: dict[tuple[type, Any], Any] = {}
     values = column.astype(object).where(column.notna(), None)
     return [cache.setdefault((type(value), value), value) for value in values]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -35,16 +35,39 @@ DAMAGE = (
 
 def write_parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
     """Write a frame without its row index; the levels of every categorical go into the file's metadata."""
-    # Arrow alone restores levels of text, but gives back numeric levels as plain numbers, and forgets the
-    # levels of a table without rows.
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    levels = {
-        name: {"levels": column.cat.categories.tolist(), "ordered": bool(column.cat.ordered)}
-        for name, column in frame.items()
-        if isinstance(column.dtype, pd.CategoricalDtype)
-    }
-    metadata = {**(table.schema.metadata or {}), LEVELS_KEY: json.dumps(levels).encode()}
-    pq.write_table(table.replace_schema_metadata(metadata), file, compression="zstd")
+    with ParquetParts(file) as parts:
+        parts.add(frame)
+
+
+class ParquetParts:
+    """A file of Parquet that is written as parts of its table come, all with the columns of the first."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def add(self, frame: pd.DataFrame) -> None:
+        """Add rows, as a row group."""
+        # Arrow alone restores levels of text, but gives back numeric levels as plain numbers, and forgets
+        # the levels of a table without rows.
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        if self._writer is None:
+            levels = {
+                name: {"levels": column.cat.categories.tolist(), "ordered": bool(column.cat.ordered)}
+                for name, column in frame.items()
+                if isinstance(column.dtype, pd.CategoricalDtype)
+            }
+            metadata = {**(table.schema.metadata or {}), LEVELS_KEY: json.dumps(levels).encode()}
+            schema = table.schema.with_metadata(metadata)
+            self._writer = pq.ParquetWriter(self._file, schema, compression="zstd")
+        self._writer.write_table(table.cast(self._writer.schema))
 
 
 def read_parquet(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from ...errors import counted
 from ...ledger import Count
@@ -20,6 +21,7 @@ from ...tables.safe_text import shortened
 
 EXAMPLES, REASONS = 3, 5  # examples of each reason, and reasons that are printed
 LONGEST = 100  # characters of an example
+ROWS = 20_000  # rows that are read at a time
 WITH_LOGPROBS = ("token", "choice")  # ways of asking that ask for log-probabilities
 NO_REASON = "no reason is noted"
 REMEDIES = {  # of requests without an answer, by the kind of their last error
@@ -146,8 +148,20 @@ def read_accounts(
 
 def _columns_of(folder: Path, name: str) -> pd.DataFrame:
     """Read what an account needs of a table of a run; no rows where there is no table."""
-    file, columns = folder / f"{name}.parquet", list(COLUMNS[name])
-    return pd.read_parquet(file, columns=columns) if file.is_file() else pd.DataFrame(columns=columns)
+    path, columns = folder / f"{name}.parquet", list(COLUMNS[name])
+    parts = [pd.DataFrame(columns=columns)]
+    if path.is_file():
+        with pq.ParquetFile(path) as file:
+            parts = [_slim(batch.to_pandas()) for batch in file.iter_batches(ROWS, columns=columns)] or parts
+    return pd.concat(parts, ignore_index=True)
+
+
+def _slim(part: pd.DataFrame) -> pd.DataFrame:
+    """Keep of log-probabilities, which may be most of a table, whether there are any."""
+    if "logprobs" not in part:
+        return part
+    has_some = part["logprobs"].notna().astype(bool)
+    return part.assign(logprobs=has_some.astype(object).where(has_some, None))
 
 
 def is_complete(account: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ from ...ledger import Ledger
 from ...readers.choices import SIMULATED
 from ...tables.records import PROVENANCE, PROVENANCE_FILE, read_record
 from ...tables.writing import write_text
+from ..run_tables import RunTables
 from .probing import read_probes
 
 VERSION = ("model_returned", "system_fingerprint")
+_KEYS = ["judge_id", *VERSION]
 
 
 def remember_engine(ledger: Ledger, judge_id: str, settings: dict[str, Any]) -> None:
@@ -32,34 +34,48 @@ def engine_history(ledger: Ledger, judge_id: str) -> list[dict[str, Any]]:
     return list(ledger.get(f"engine:{judge_id}") or [])
 
 
-def served_versions(responses: pd.DataFrame) -> list[dict[str, Any]]:
-    """Count answers by judge and version, oldest first, with the times of the first and the last."""
+class ServedVersions:
+    """Answers by judge and version, with the times of the first and the last, counted part by part."""
+
     # `model_returned` and `system_fingerprint` are as the provider states them, None where it does not.
-    answered = responses[responses["text"].notna().to_numpy(dtype=bool)]
-    groups = answered.groupby(["judge_id", *VERSION], dropna=False, observed=True, sort=False)["created"]
-    table = groups.agg(n="size", first="min", last="max").reset_index()
-    table = table.sort_values(["judge_id", "first", *VERSION], kind="stable")
-    columns = ("judge_id", *VERSION)
-    return [
-        {name: None if pd.isna(row[name]) else str(row[name]) for name in columns}
-        | {"n": int(row["n"])}
-        | {name: row[name].isoformat(timespec="seconds") for name in ("first", "last")}
-        for row in table.to_dict("records")
-    ]
 
+    def __init__(self) -> None:
+        self._parts: list[pd.DataFrame] = []
+        self._judges: dict[str, None] = {}
 
-def write_provenance(
-    responses: pd.DataFrame, ledger: Ledger, folder: Path, accounts: Sequence[Mapping[str, Any]] = ()
-) -> None:
-    """Write the versions that answered, the settings of each judge's backend, and an account of answers."""
-    judges = list(dict.fromkeys(responses["judge_id"]))
-    facts = {
-        "served": served_versions(responses),
-        "settings": {judge: engine_history(ledger, judge) for judge in judges},
-        "answers": [{name: value for name, value in each.items() if name != "unread"} for each in accounts],
-    }
-    facts |= {"probes": probes} if (probes := read_probes(folder)) else {}
-    write_text(folder / PROVENANCE_FILE, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+    def counted(self, parts: Iterator[RunTables]) -> Iterator[RunTables]:
+        """Hand on tables, and count the versions in them."""
+        for part in parts:
+            responses = part.responses
+            self._judges |= dict.fromkeys(responses["judge_id"].unique())
+            answered = responses[responses["text"].notna().to_numpy(dtype=bool)]
+            groups = answered.groupby(_KEYS, dropna=False, observed=True, sort=False)["created"]
+            self._parts.append(groups.agg(n="size", first="min", last="max").reset_index())
+            yield part
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a record of each version, oldest first."""
+        groups = pd.concat(self._parts).groupby(_KEYS, dropna=False, observed=True, sort=False)
+        table = groups.agg(n=("n", "sum"), first=("first", "min"), last=("last", "max")).reset_index()
+        table = table.sort_values(["judge_id", "first", *VERSION], kind="stable")
+        return [
+            {name: None if pd.isna(row[name]) else str(row[name]) for name in _KEYS}
+            | {"n": int(row["n"])}
+            | {name: row[name].isoformat(timespec="seconds") for name in ("first", "last")}
+            for row in table.to_dict("records")
+        ]
+
+    def write(self, ledger: Ledger, folder: Path, accounts: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Write the versions, the settings of each judge since when they held, and an account of answers."""
+        facts = {
+            "served": self.records(),
+            "settings": {judge: engine_history(ledger, judge) for judge in self._judges},
+            "answers": [
+                {name: value for name, value in each.items() if name != "unread"} for each in accounts
+            ],
+        }
+        facts |= {"probes": probes} if (probes := read_probes(folder)) else {}
+        write_text(folder / PROVENANCE_FILE, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
