@@ -20,7 +20,7 @@ from ..errors import InputError
 from .columns import Levels, coerce, resolve_levels
 from .frames import any_frame
 from .limits import check_columns, check_text_size, open_unpacked, reading, require_file
-from .parquet import MAGIC, read_parquet, write_parquet
+from .parquet import MAGIC, column_names, read_parquet, write_parquet
 from .reading.cell_rules import SPELLINGS_OF_NOTHING
 from .reading.short_rows import short_rows, warn_of_short_rows
 from .schema import fields_of, validate
@@ -179,6 +179,13 @@ def load(
     if suffix != ".parquet":
         infer_levels(frame, path.name, {*levels, *kinds}, [] if notes is None else notes)
     return frame
+
+
+def read_without(path: Path, columns: Collection[str]) -> pd.DataFrame:
+    """Read a table from Parquet without some of its columns, which take no memory then."""
+    _check_file(path)
+    with reading(path):
+        return read_parquet(path, [name for name in column_names(path) if name not in columns])
 
 
 def load_text(path: str | Path) -> pd.DataFrame:

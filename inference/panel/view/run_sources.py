@@ -15,7 +15,7 @@ from ...errors import InputError
 from ...ledger import Ledger
 from ...study.load import list_studies, load_any_study
 from ...study.models import AnyStudy, ItemStudy, Study
-from ...tables.files import file_hash, read_table
+from ...tables.files import file_hash, read_table, read_without
 from ...tables.schema import fields_of, require_columns
 from ..panel_answers import FOLDER as PEOPLE
 
@@ -196,10 +196,10 @@ def read_answers(folder: Path) -> FolderTables:
     for name in ANSWERS:
         path = folder / f"{name}.parquet"
         if path.is_file():
-            frame = read_table(path)
+            frame = read_without(path, UNREAD)
             needed = [column for column, entry in fields_of(name).items() if entry.required]
             require_columns(frame, needed, str(path))
-            tables[name] = frame.drop(columns=[column for column in UNREAD if column in frame])
+            tables[name] = frame
     place = folder.resolve()
     labeller = place.name if place.parent.name == LABELS else ""
     return FolderTables(tables["responses"], tables["judgments"], labeller)
