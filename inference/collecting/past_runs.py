@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ from ..parsing.rules import full_rules
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.schema import STATUSES
-from .answering.answer_account import read_accounts
+from .answering.answer_account import AnswerAccounts, read_accounts
 from .answering.provenance import ServedVersions
 from .prices import Prices, Tokens, read_prices
 from .run_content import RunContent
 from .run_folder import RunFolder, check_answers, check_name, check_study, study_facts
-from .run_tables import CHUNK, run_tables, table_parts, write_parts
+from .run_tables import CHUNK, RunTables, run_tables, table_parts, write_parts
 
 
 def run_folder(study: AnyStudy, out: str | Path | None) -> RunFolder:
@@ -117,11 +117,20 @@ def write_tables(
         tasks=content.tasks,
         profiles=content.profiles,
     )
-    versions = ServedVersions()
-    files = write_parts(versions.counted(parts), folder.path)
-    accounts = read_accounts(folder.path, ledger.counts(), judges)
-    versions.write(ledger, folder.path, accounts)
+    versions, accounts = ServedVersions(), AnswerAccounts(judges)
+    files = write_parts(_counted(parts, versions, accounts), folder.path)
+    versions.write(ledger, folder.path, accounts.records(ledger.counts()))
     return files
+
+
+def _counted(
+    parts: Iterator[RunTables], versions: ServedVersions, accounts: AnswerAccounts
+) -> Iterator[RunTables]:
+    """Hand on tables, and count what is in them."""
+    for part in parts:
+        versions.add(part.responses)
+        accounts.add(part.responses, part.judgments)
+        yield part
 
 
 @dataclass(frozen=True)

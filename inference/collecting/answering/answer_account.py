@@ -21,7 +21,6 @@ from ...tables.safe_text import shortened
 
 EXAMPLES, REASONS = 3, 5  # examples of each reason, and reasons that are printed
 LONGEST = 100  # characters of an example
-ROWS = 20_000  # rows that are read at a time
 WITH_LOGPROBS = ("token", "choice")  # ways of asking that ask for log-probabilities
 NO_REASON = "no reason is noted"
 REMEDIES = {  # of requests without an answer, by the kind of their last error
@@ -34,39 +33,67 @@ REMEDIES = {  # of requests without an answer, by the kind of their last error
 }
 
 
-def answer_accounts(
-    responses: pd.DataFrame,
-    judgments: pd.DataFrame,
-    counts: Sequence[Count],
-    judges: Mapping[str, Mapping[str, Any]],
-) -> list[dict[str, Any]]:
-    """Count the answers of each judge of a run; ``judges`` has the settings of each."""
-    return [
-        {
-            **_requests(judge, counts, responses),
-            **_endings(
-                responses[(responses["judge_id"] == judge).to_numpy(dtype=bool)],
-                judgments[(judgments["judge_id"] == judge).to_numpy(dtype=bool)],
-                judges.get(judge, {}),
-            ),
-        }
-        for judge in dict.fromkeys(count.judge_id for count in counts)
-    ]
+class AnswerAccounts:
+    """Counts of the answers of each judge of a run, whose tables come part by part."""
+
+    # `judges` has the settings of each; the judgments of an answer are in the part that has its response
+
+    def __init__(self, judges: Mapping[str, Mapping[str, Any]]) -> None:
+        self._judges = judges
+        self._endings: dict[str, dict[str, Any]] = {}
+        self._errors: dict[str, dict[str, Counter[str]]] = {}
+
+    def add(self, responses: pd.DataFrame, judgments: pd.DataFrame) -> None:
+        """Count the answers of a part."""
+        for judge in responses["judge_id"].unique():
+            of_judge = responses[(responses["judge_id"] == judge).to_numpy(dtype=bool)]
+            parsed = judgments[(judgments["judge_id"] == judge).to_numpy(dtype=bool)]
+            endings = _endings(of_judge, parsed, self._judges.get(judge, {}))
+            before = self._endings.get(judge)
+            self._endings[judge] = endings if before is None else _sum_of(before, endings)
+            failed = of_judge[of_judge["error_kind"].notna().to_numpy(dtype=bool)]
+            errors = self._errors.setdefault(judge, {})
+            for kind, error in zip(failed["error_kind"], as_text(failed["error"]), strict=True):
+                errors.setdefault(kind, Counter())[error] += 1
+
+    def records(self, counts: Sequence[Count]) -> list[dict[str, Any]]:
+        """Return a record of each judge; ``counts`` are those of the ledger."""
+        nothing = [pd.DataFrame(columns=list(columns)) for columns in COLUMNS.values()]
+        return [
+            {
+                **_requests(judge, counts, self._errors.get(judge, {})),
+                **(self._endings.get(judge) or _endings(nothing[0], nothing[1], self._judges.get(judge, {}))),
+            }
+            for judge in dict.fromkeys(count.judge_id for count in counts)
+        ]
 
 
-def _requests(judge: str, counts: Sequence[Count], responses: pd.DataFrame) -> dict[str, Any]:
+def _sum_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the counts of two parts."""
+    total: dict[str, Any] = {}
+    for name, value in first.items():
+        if isinstance(value, bool):
+            total[name] = value or second[name]
+        elif isinstance(value, int):
+            total[name] = value + second[name]
+    reasons: dict[str, dict[str, Any]] = {}
+    for entry in (*first["unread"], *second["unread"]):
+        reason = reasons.setdefault(entry["reason"], {"reason": entry["reason"], "n": 0, "examples": []})
+        reason["n"] += entry["n"]
+        reason["examples"] = list(dict.fromkeys([*reason["examples"], *entry["examples"]]))[:EXAMPLES]
+    return {**total, "unread": sorted(reasons.values(), key=lambda entry: -entry["n"])}
+
+
+def _requests(judge: str, counts: Sequence[Count], errors: Mapping[str, Counter[str]]) -> dict[str, Any]:
     """Count a judge's requests, and those without an answer by kind, with the commonest error of each."""
     states: Counter[str] = Counter()
     for count in counts:
         if count.judge_id == judge:
             states["waiting" if count.batch else count.state] += count.n
-    failed = responses[(responses["judge_id"] == judge).to_numpy(dtype=bool)]
-    failed = failed[failed["error_kind"].notna().to_numpy(dtype=bool)]
     missing = []
     for kind, n in sorted(states.items(), key=lambda state: -state[1]):
         if kind != "answered":
-            errors = Counter(as_text(failed["error"])[(failed["error_kind"] == kind).to_numpy(dtype=bool)])
-            error = errors.most_common(1)[0][0] if errors else ""
+            error = errors[kind].most_common(1)[0][0] if errors.get(kind) else ""
             remedy = REMEDIES.get(kind, REMEDIES["rejected"])
             missing.append({"kind": kind, "n": n, "error": error, "remedy": remedy})
     return {
@@ -142,26 +169,19 @@ def read_accounts(
     folder: Path, counts: Sequence[Count], judges: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Count the answers of a run by its tables, which may not be there yet."""
-    responses, judgments = (_columns_of(folder, name) for name in COLUMNS)
-    return answer_accounts(responses, judgments, counts, judges)
-
-
-def _columns_of(folder: Path, name: str) -> pd.DataFrame:
-    """Read what an account needs of a table of a run; no rows where there is no table."""
-    path, columns = folder / f"{name}.parquet", list(COLUMNS[name])
-    parts = [pd.DataFrame(columns=columns)]
-    if path.is_file():
-        with pq.ParquetFile(path) as file:
-            parts = [_slim(batch.to_pandas()) for batch in file.iter_batches(ROWS, columns=columns)] or parts
-    return pd.concat(parts, ignore_index=True)
-
-
-def _slim(part: pd.DataFrame) -> pd.DataFrame:
-    """Keep of log-probabilities, which may be most of a table, whether there are any."""
-    if "logprobs" not in part:
-        return part
-    has_some = part["logprobs"].notna().astype(bool)
-    return part.assign(logprobs=has_some.astype(object).where(has_some, None))
+    accounts = AnswerAccounts(judges)
+    files = [folder / f"{name}.parquet" for name in COLUMNS]
+    if all(file.is_file() for file in files):
+        with pq.ParquetFile(files[0]) as responses, pq.ParquetFile(files[1]) as judgments:
+            opened = tuple(zip((responses, judgments), map(list, COLUMNS.values()), strict=True))
+            # the groups of both have the same answers where they were written part by part
+            numbers = {file.num_row_groups for file, _ in opened}
+            if len(numbers) == 1:
+                for number in range(numbers.pop()):
+                    accounts.add(*(file.read_row_group(number, names).to_pandas() for file, names in opened))
+            else:
+                accounts.add(*(file.read(names).to_pandas() for file, names in opened))
+    return accounts.records(counts)
 
 
 def is_complete(account: Mapping[str, Any]) -> bool:

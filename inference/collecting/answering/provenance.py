@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from ...ledger import Ledger
 from ...readers.choices import SIMULATED
 from ...tables.records import PROVENANCE, PROVENANCE_FILE, read_record
 from ...tables.writing import write_text
-from ..run_tables import RunTables
 from .probing import read_probes
 
 VERSION = ("model_returned", "system_fingerprint")
@@ -43,15 +42,12 @@ class ServedVersions:
         self._parts: list[pd.DataFrame] = []
         self._judges: dict[str, None] = {}
 
-    def counted(self, parts: Iterator[RunTables]) -> Iterator[RunTables]:
-        """Hand on tables, and count the versions in them."""
-        for part in parts:
-            responses = part.responses
-            self._judges |= dict.fromkeys(responses["judge_id"].unique())
-            answered = responses[responses["text"].notna().to_numpy(dtype=bool)]
-            groups = answered.groupby(_KEYS, dropna=False, observed=True, sort=False)["created"]
-            self._parts.append(groups.agg(n="size", first="min", last="max").reset_index())
-            yield part
+    def add(self, responses: pd.DataFrame) -> None:
+        """Count the versions of a part."""
+        self._judges |= dict.fromkeys(responses["judge_id"].unique())
+        answered = responses[responses["text"].notna().to_numpy(dtype=bool)]
+        groups = answered.groupby(_KEYS, dropna=False, observed=True, sort=False)["created"]
+        self._parts.append(groups.agg(n="size", first="min", last="max").reset_index())
 
     def records(self) -> list[dict[str, Any]]:
         """Return a record of each version, oldest first."""
