@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,8 +29,10 @@ from .surplus_rows import MOST_TITLES, title_entry, title_rows
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 HEAD = 50  # rows by which the separator is found
+FIRST = 2**16  # characters among which these rows, and titles above the header, are looked for
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 WINDOWS = "cp1252"
+BLANKS = tuple(bytes([code]) for code in (32, 9, 11, 12, 28, 29, 30, 31))  # of ASCII, in lines
 IMPORT_ID = '{"ImportId"'  # how Qualtrics begins the cells of its third header row
 ZONE = "timeZone"  # what Qualtrics notes there of columns of times
 _SEPARATOR_LINE = re.compile(r'^"?sep=(.)"?\r?\n')  # what Excel writes first for itself
@@ -40,7 +43,55 @@ def read_delimited(
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A table of text with stripped cells, all as text, "" where they are empty; and what was recognised."""
     entries: list[AccountEntry] = []
-    text = decode_text(data, options.encoding, source, entries)
+    text = _head_of_utf8(data) if _is_utf8(data, options.encoding) else None
+    delimiter, after_mark = ("", "") if text is None else _delimiter_of(text, options, source, entries)
+    if text is None or after_mark != text or options.header_row or _titles(text, delimiter)[0]:
+        entries.clear()
+        text = decode_text(data, options.encoding, source, entries)
+        delimiter, text = _delimiter_of(text, options, source, entries)
+        text = _from_header(text, delimiter, options.header_row, source, entries)
+        body = text.encode()
+    else:  # all of it is decoded by Arrow
+        body = data.removeprefix(BOM_UTF8)
+    with reading(source):
+        check_columns(source, text.partition("\n")[0].count(delimiter) + 1)
+        quotes = body.count(b'"')
+        frame = _split_quickly(body, text, delimiter, quotes > 0) if _is_regular(body, quotes) else None
+        if frame is None:
+            frame = _split(body.decode(), delimiter, source)
+    frame = drop_survey_header(frame, entries)
+    if frame.empty:
+        raise InputError(f"{source}: there are no rows below the header; export it again.")
+    if delimiter == "," and not quotes and options.decimal is None:
+        return frame, entries  # no cell has a comma
+    return _with_points(frame, options.decimal, delimiter, entries), entries
+
+
+def _is_utf8(data: bytes, encoding: str | None) -> bool:
+    """Whether bytes are text in UTF-8, and are not said to be anything else."""
+    if (encoding or _unicode_of(data)).lower() not in ("utf-8", "utf8") or b"\0" in data:
+        return False
+    if data.isascii():
+        return True
+    ends = pa.py_buffer(np.array([0, len(data)], dtype=np.int64))
+    try:
+        pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)]).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _head_of_utf8(data: bytes) -> str:
+    """The first lines of a text."""
+    head = data[: 4 * FIRST].removeprefix(BOM_UTF8)
+    end = head.rfind(b"\n") + 1 if len(data) > 4 * FIRST else 0
+    return head[: end or None].decode(errors="ignore")
+
+
+def _delimiter_of(
+    text: str, options: ReadingRules, source: str, entries: list[AccountEntry]
+) -> tuple[str, str]:
+    """The separator that is stated or found, and the text without the line by which Excel states it."""
     match = _SEPARATOR_LINE.match(text)
     text = text[match.end() :] if match else text
     delimiter = _stated_delimiter(options.delimiter) or (match[1] if match else None)
@@ -49,16 +100,7 @@ def read_delimited(
         if delimiter != ",":
             words = DELIMITERS[delimiter]
             entries.append(AccountEntry("source", f"Columns are separated by {words}.", option="--delimiter"))
-    text = _from_header(text, delimiter, options.header_row, source, entries)
-    with reading(source):
-        check_columns(source, text.partition("\n")[0].count(delimiter) + 1)
-        frame = _split_quickly(text, delimiter) if _is_regular(text) else None
-        if frame is None:
-            frame = _split(text, delimiter, source)
-    frame = drop_survey_header(frame, entries)
-    if frame.empty:
-        raise InputError(f"{source}: there are no rows below the header; export it again.")
-    return _with_points(frame, options.decimal, delimiter, entries), entries
+    return delimiter, text
 
 
 def _stated_delimiter(delimiter: str | None) -> str | None:
@@ -130,7 +172,7 @@ def _is_western(data: bytes) -> bool:
 
 def find_delimiter(text: str, source: str) -> str:
     """The character that splits the first rows into most columns, the same number in each."""
-    head = text[: 4 * BLOCK // 64]
+    head = text[:FIRST]
     widths = {mark: _widths(head, mark, len(head) < len(text), source) for mark in DELIMITERS}
     best, best_rank = ",", (0.0, 0)
     for is_below_titles in (False, True):  # with titles above, the header has the width of most rows
@@ -170,56 +212,66 @@ def _from_header(
         if not 1 <= header_row < len(lines):
             raise InputError(f"{source}: --header-row {header_row} is not a line above data; correct it.")
         return ("\n" if "\n" in text else "\r").join(lines[header_row - 1 :])
-    lines_read = csv.reader(io.StringIO(text[:BLOCK], newline=""), delimiter=delimiter)
+    count, lines_above = _titles(text, delimiter)
+    if not count:
+        return text
+    entries.append(title_entry(lines_above))
+    buffer = io.StringIO(text, newline="")
+    for _ in range(lines_above):
+        buffer.readline()
+    return buffer.read()
+
+
+def _titles(text: str, delimiter: str) -> tuple[int, int]:
+    """Rows above the header, and the lines that they take."""
+    lines_read = csv.reader(io.StringIO(text[:FIRST], newline=""), delimiter=delimiter)
     rows, ends = [], []
     with suppress(csv.Error):
         for row in islice(lines_read, MOST_TITLES + 2):
             rows.append([cell.strip() for cell in row])
             ends.append(lines_read.line_num)
     count = title_rows(rows)
-    if not count:
-        return text
-    entries.append(title_entry(ends[count - 1]))
-    buffer = io.StringIO(text, newline="")
-    for _ in range(ends[count - 1]):
-        buffer.readline()
-    return buffer.read()
+    return count, ends[count - 1] if count else 0
 
 
-def _is_regular(text: str) -> bool:
+def _is_regular(body: bytes, quotes: int) -> bool:
     """Whether the quick reader agrees with the careful one: no carriage returns alone, no open quotes."""
-    lone_returns = "\r" in text and "\r" in text.replace("\r\n", "")
-    return not lone_returns and text.count('"') % 2 == 0 and text.lstrip("\n")[:1] not in ("", " ")
+    has_lone_returns = b"\r" in body and body.count(b"\r") != body.count(b"\r\n")
+    return quotes % 2 == 0 and not has_lone_returns and body.lstrip(b"\n")[:1] not in (b"", b" ")
 
 
-def _split_quickly(text: str, delimiter: str) -> pd.DataFrame | None:
+def _split_quickly(body: bytes, head: str, delimiter: str, is_quoted: bool) -> pd.DataFrame | None:
     """The table by Arrow's reader; None where a row has another length than the header, or quotes are odd."""
-    header = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
+    head = head.lstrip("\r\n")
+    line = head.partition("\n")[0].rstrip("\r")
+    lines = [line] if line.count('"') % 2 == 0 else io.StringIO(head, newline="")
+    header = next(csv.reader(lines, delimiter=delimiter), [])
     names = [name.strip() for name in header]
     if not all(names) or len(set(names)) < len(names):
         return None
     try:
         table = pa.csv.read_csv(
-            pa.BufferReader(text.encode()),
-            read_options=pa.csv.ReadOptions(block_size=max(BLOCK, min(len(text), 64 * BLOCK))),
-            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in text),
+            pa.BufferReader(body),
+            read_options=pa.csv.ReadOptions(block_size=min(len(body), 64 * BLOCK) if is_quoted else BLOCK),
+            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=is_quoted),
             convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False
+                column_types=dict.fromkeys(header, pa.large_string()), strings_can_be_null=False
             ),
         )
     except pa.ArrowInvalid:
         return None
     if table.column_names != header:
         return None
-    columns = [pc.utf8_trim_whitespace(column) for column in table.columns]
+    if not body.isascii() or any(blank in body for blank in BLANKS if blank != delimiter.encode()):
+        table = pa.table([pc.utf8_trim_whitespace(column) for column in table.columns], names=names)
     filled = None
-    for column in columns:
+    for column in table.columns:
         some = pc.not_equal(column, "")
         filled = some if filled is None else pc.or_(filled, some)
-    table = pa.table(columns, names=names)
     if filled is not None and not pc.all(filled).as_py():
         table = table.filter(filled)
-    frame: pd.DataFrame = table.to_pandas(types_mapper={pa.string(): pd.StringDtype(na_value=np.nan)}.get)
+    types = {pa.large_string(): pd.StringDtype(na_value=np.nan)}
+    frame: pd.DataFrame = table.combine_chunks().to_pandas(types_mapper=types.get)
     return frame
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pandas.arrays import FloatingArray, IntegerArray
 
 from ...errors import InputError, counted, did_you_mean, listed
 from ..columns import as_text, companion
@@ -18,7 +22,7 @@ from ..frames import to_pandas
 from ..limits import reading
 from ..safe_text import printable
 from .account import AccountEntry, ReadingAccount
-from .cell_rules import is_nothing, key_of, number_of
+from .cell_rules import NOTHING, is_nothing, key_of, number_of
 from .containers import STANDARD_INPUT, TEXT_FORMATS, FileContent, open_content
 from .delimited import read_delimited
 from .json_rows import read_json_lines, read_json_table
@@ -37,8 +41,14 @@ READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, l
     "json": read_json_table,
     "jsonl": read_json_lines,
 }
-LONGEST_MARK = 6  # characters of marks such as <NA>, and one more
+MARKS = pa.array(
+    ["".join(letters) for mark in NOTHING for letters in product(*zip(mark, mark.upper(), strict=True))],
+    type=pa.large_string(),
+)
+LONGEST_MARK = max(map(len, NOTHING))
+LONG = 16  # digits
 PROBED = 50  # cells by which most columns of text are told from numbers
+SAMPLED, FEW = 1000, 0.8  # cells of which at most this share are different where a column has few texts
 # Ids: whole numbers with zeros in front, or too long for a floating-point number.
 _IDS = r"^'?[+-]?(0\d|\d{16,}$)"
 
@@ -265,10 +275,11 @@ def _candidates(column: pd.Series[Any], stated_keys: Collection[str], is_text: b
             return [""] if "" in column.cat.categories else []
         is_text_column = isinstance(column.dtype, pd.StringDtype) or column.dtype == object
         return [""] if is_text_column and bool((column == "").any()) else []
-    if is_text and not stated_keys:  # the quick way: few texts can be marks
+    if is_text and not stated_keys:  # the quick way
         cells = pa.array(column, type=pa.large_string())
-        short = pc.filter(cells, pc.less(pc.utf8_length(cells), LONGEST_MARK)).unique().to_pylist()
-        return [cell for cell in short if is_nothing(cell)]
+        length = pc.binary_length(cells)
+        short = cells.filter(pc.and_(pc.less_equal(length, LONGEST_MARK), pc.not_equal(length, 1)))
+        return cast("list[Any]", short.filter(pc.is_in(short, MARKS)).unique().to_pylist())
     try:
         distinct = column.dropna().unique().tolist()
     except TypeError:  # lists and other nested values
@@ -296,8 +307,11 @@ def _missing_entry(text: str, counts: Counter[str], is_stated: bool) -> AccountE
 
 def _with_numbers(frame: pd.DataFrame, texts: Collection[str]) -> pd.DataFrame:
     """A table of text with numbers where all cells of a column are numbers; ids with zeros in front stay."""
-    columns = {name: frame[name] if name in texts else _typed(frame[name]) for name in frame.columns}
-    return pd.DataFrame(columns, index=frame.index)
+    columns = {str(name): _typed(frame[name]) for name in frame.columns if name not in texts}
+    numbers = {
+        name: column for name, column in columns.items() if not isinstance(column.dtype, pd.StringDtype)
+    }
+    return frame.assign(**numbers)
 
 
 def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -305,19 +319,54 @@ def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
     head = column.dropna().head(PROBED).tolist()
     if any(number_of(text) is None or _is_padded(text) for text in head):
         return column
-    filled = pa.array(column, type=pa.large_string(), from_pandas=True)
-    if filled.null_count == len(filled) or pc.any(pc.match_substring_regex(filled, _IDS)).as_py():
+    cells = pa.array(column, type=pa.large_string(), from_pandas=True)
+    first = cells.slice(0, SAMPLED)
+    place = None
+    if len(first.unique()) < FEW * len(first):  # few texts, of which each is looked at once
+        encoded = cells.dictionary_encode()
+        encoded = (
+            encoded.unify_dictionaries().combine_chunks() if isinstance(cells, pa.ChunkedArray) else encoded
+        )
+        cells, place = encoded.dictionary, encoded.indices
+    numbers = _numbers_of(cells)
+    if numbers is None:
         return column
+    is_whole = pc.all(pc.equal(pc.floor(numbers), numbers)).as_py() and not any(
+        pc.any(pc.match_substring(cells, mark)).as_py() for mark in ".eE"
+    )
+    numbers = numbers if place is None else numbers.take(place)
+    values = numbers.to_numpy(zero_copy_only=False)
+    is_missing = np.isnan(values)
+    whole = np.where(is_missing, 0, values).astype(np.int64) if is_whole else None
+    array = FloatingArray(values, is_missing) if whole is None else IntegerArray(whole, is_missing)
+    return pd.Series(array, index=column.index, name=column.name)
+
+
+def _numbers_of(cells: pa.Array) -> pa.Array | None:
+    """The numbers that texts are; None where one of them is none, or an id."""
+    if cells.null_count == len(cells):
+        return None
     try:
-        numbers = pc.cast(filled, pa.float64())
+        numbers = pc.cast(cells, pa.float64())
+        return None if pc.any(pc.is_inf(numbers)).as_py() or _has_ids(cells, numbers) else numbers
     except pa.ArrowInvalid:  # full-width digits, thousands with commas, or text after many numbers
-        values = {text: number_of(text) for text in filled.unique().to_pylist() if text is not None}
-        if None in values.values():
-            return column
-        numbers = pa.array([values.get(text) for text in filled.to_pylist()], type=pa.float64())
-    series = pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, dtype="Float64")
-    is_whole = not pc.any(pc.match_substring_regex(filled, r"[.eE]")).as_py()
-    return series.astype("Int64") if is_whole else series
+        values = {text: number_of(text) for text in cells.unique().to_pylist() if text is not None}
+        if None in values.values() or any(map(re.compile(_IDS).search, values)):
+            return None
+        return pa.array([values.get(text) for text in cells.to_pylist()], type=pa.float64())
+
+
+def _has_ids(cells: pa.Array, numbers: pa.Array) -> bool:
+    """Whether cells that are numbers begin with zeros, or are too long for one."""
+    # Nearly all cells are told from ids without looking at their letters.
+    doubtful = pc.or_(pc.starts_with(cells, "+"), pc.greater_equal(pc.binary_length(cells), LONG))
+    zero_first = pc.starts_with(cells, "0")
+    if pc.any(zero_first).as_py():
+        is_padded = pc.or_(pc.greater_equal(numbers, 1), pc.starts_with(cells, "00"))
+        doubtful = pc.or_(doubtful, pc.and_(zero_first, is_padded))
+    if pc.min(numbers).as_py() <= 0:  # -0, too
+        doubtful = pc.or_(doubtful, pc.starts_with(cells, "-"))
+    return bool(pc.any(pc.match_substring_regex(cells.filter(doubtful), _IDS)).as_py())
 
 
 def _is_padded(text: str) -> bool:
