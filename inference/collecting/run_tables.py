@@ -147,7 +147,7 @@ def table_parts(
         for answered in chunk:
             if answered.kind == "pending":
                 continue
-            answer = read_completion(answered.body, answered.error)
+            answer = read_completion(answered.body, answered.error, study.collect.reasoning_marks)
             subject, occasion = answered.subject_id, 1
             if instrument is not None:
                 subject, occasion = split_occasion(subject)

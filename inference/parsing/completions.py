@@ -20,8 +20,8 @@ from ..tables.columns import UNPERTURBED, as_text, coerce, copy_id, refuse
 from ..tables.files import load, load_text, read_table
 from ..tables.schema import STATUSES, require_columns, validate
 from . import Answer, Reading
+from .reasoning import without_reasoning
 from .rules import AnswerReader, Parsed, full_rules
-from .spec import without_thought
 
 NEEDED = ("judge_id", "prompt_id", "item_id", "text")
 
@@ -244,6 +244,7 @@ def read_judgments(
     reader = AnswerReader(
         study, rule, lambda column, item: items.lines.get(column, {}).get(item), surplus=True
     )
+    marks = study.collect.reasoning_marks
     cache: dict[tuple[str, ...], Parsed] = {}
     rows, counts, n_lines = [], [], []
     for cells in zip(*(_texts(frame, name) for name in ASKED), strict=True):
@@ -251,7 +252,7 @@ def read_judgments(
             prompt, item, text, reason, refusal, error = cells
             keeps_thought = f"/{PUBLISHED}" in reader.rule(prompt)
             answer = Answer(
-                text if keeps_thought else without_thought(text),
+                text if keeps_thought else without_reasoning(text, marks),
                 refusal,
                 finish_reason=reason,
                 error=error,

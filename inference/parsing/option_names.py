@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..tables.columns import fold, plain
+from .answer_words import WORD_END, alternatives, is_unspaced, words_of
 from .spec import Answer, LabelSpec, Mass
 
 Value = TypeVar("Value", bound=Hashable)
@@ -89,19 +90,11 @@ def share(mass: Mapping[Value, float], value: Value, token: Mapping[str, Any], n
     return Mass(mass.get(value, remainder) / (total + remainder), bound=True)
 
 
-ORNAMENT = "*_`\"'“”«»()[]{}<>.,:;!#|~\\ \t\n"
+ORNAMENT = "*_`\"'“”«»「」『』【】()[]{}<>.,:;!#|~\\ \t\n。、，：！"
 LONGEST_NAME = 120  # a longer text names no label
-SUBJECTS = (
-    *("post", "option", "profile", "candidate", "text", "item", "image"),
-    *("publicacion", "opcion", "perfil", "texto", "imagen", "المنشور", "الخيار", "النص"),
-)
-TITLES = (
-    *("answer", "response", "choice", "verdict", "decision", "label", "category", "classification"),
-    *("respuesta", "eleccion", "veredicto", "etiqueta", "categoria", "clasificacion"),
-    *("الاجابة", "الجواب", "القرار", "التصنيف", "الفئة"),
-)
 _BLANKS = " \tĠĊ▁\n\r"  # a leading space or line break, as tokenizers of several families write it
 _BLANK_BYTES = re.compile(r"<0x(?:20|0A|0D|09)>")
+_COPULA = re.compile(fold(r"\s?(?:です|である|だ|입니다|이다|이에요|है)$"))
 _BULLET = re.compile(r"^(?:[-•]\s+)+")
 
 
@@ -122,6 +115,7 @@ class ValueNames:
     values: Mapping[str, str]  # value by plain name
     pattern: str  # regular expression of any of the names in folded text
     nouns: str  # regular expression of what a subject is called before its name, with what parts the two
+    mentions: re.Pattern[str]  # of a name with a noun before or behind it (called, ordinal), or alone (bare)
     _title: re.Pattern[str]
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
@@ -130,10 +124,13 @@ class ValueNames:
         if len(text) > LONGEST_NAME:
             return None
         name = plain(_BULLET.sub("", text.strip(ORNAMENT))).strip(ORNAMENT)
-        if name in self.values:
-            return self.values[name]
-        title = self._title.match(name)
-        return self.values.get(name[title.end() :].strip(ORNAMENT)) if title else None
+        for _ in range(1 if "{" in text else 2):  # "final answer: response B" has two nouns before the name
+            value = self.values.get(name) or self.values.get(_COPULA.sub("", name))
+            title = self._title.match(name)
+            if value is not None or title is None:
+                return value
+            name = name[title.end() :].strip(ORNAMENT)
+        return self.values.get(name)
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
     def word(self, token: str) -> str | None:
@@ -147,8 +144,13 @@ class ValueNames:
 
 @lru_cache(maxsize=256)
 def option_names(options: tuple[str, ...], noun: str = "") -> ValueNames:
-    """Names of the options of a choice."""
-    return _names(((option, (option,)) for option in options), noun)
+    """Names of the options of a choice; options that differ behind a common noun are also called without it."""
+    nouns = _nouns(noun)
+    parts = [plain(option).partition(" ") for option in options]
+    common = {first for first, _, _ in parts}
+    short = len(common) == 1 and common <= nouns and all(rest for _, _, rest in parts)
+    pairs = ((option, (option, *([part[2]] if short else []))) for option, part in zip(options, parts, strict=True))
+    return _names(pairs, noun)
 
 
 @lru_cache(maxsize=256)
@@ -165,6 +167,10 @@ def exact_names(labels: tuple[LabelSpec, ...]) -> Mapping[str, str]:
     }
 
 
+def _nouns(noun: str) -> set[str]:
+    return {*words_of("headings", "things"), plain(noun)} - {""}
+
+
 def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueNames:
     values: dict[str, str] = {}
     for value, names in pairs:
@@ -175,12 +181,34 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
                     "give each its own names and aliases."
                 )
     longest_first = sorted(values, key=len, reverse=True)
-    pattern = "|".join(r"[\s_/-]{1,3}".join(map(re.escape, name.split())) for name in longest_first)
-    nouns = _before_name({*SUBJECTS, plain(noun)} - {""})
-    titles = re.compile(_before_name({*SUBJECTS, *TITLES, plain(noun)} - {""}))
-    return ValueNames(values, rf"(?:{pattern})(?!\w)", nouns, titles)
+    pattern = "|".join(
+        r"[\s_/-]{1,3}".join(map(re.escape, name.split())) + _end_of(name) for name in longest_first
+    )
+    words = _nouns(noun) - set(values)
+    nouns, title = _before_name(words), _before_name(words, connected=True)
+    behind = alternatives([*words_of("after"), *(words if not any(len(name) == 1 for name in values) else ())])
+    mentions = re.compile(
+        rf"(?:(?<!\w)|(?<=[\u1100-\uffff]))(?:{nouns}(?P<called>{pattern})|(?:{_ARTICLE})?(?P<ordinal>{pattern})\s(?:{behind})|"
+        rf"[*_\"'`(\[]{{0,4}}(?P<bare>{pattern}))[*_\"'`)\]]{{0,4}}"
+    )
+    return ValueNames(values, rf"(?:{pattern})", nouns, mentions, re.compile(title))
 
 
-def _before_name(words: Iterable[str]) -> str:
+def _end_of(name: str) -> str:
+    """What ends a name: no letter of its own script, for scripts without spaces no letter at all."""
+    return r"(?!\w)" if is_unspaced(name[-1]) else WORD_END
+
+
+_ARTICLE = r"(?:the|el|la|le|die|der|das|o|il|lo|de|het|l')\s?"
+
+
+def _before_name(words: Iterable[str], connected: bool = False) -> str:
     longest_first = sorted(words, key=lambda word: (-len(word), word))
-    return rf"(?:(?:the|el|la)\s)?(?:{'|'.join(map(re.escape, longest_first))})[\s:#*_\"'(\[]{{1,6}}"
+    spaced, unspaced = (
+        "|".join(re.escape(word).replace(r"\ ", r"[\s_-]{1,3}") for word in longest_first if is_unspaced(word[-1]) == is_joined)
+        for is_joined in (False, True)
+    )
+    signs = r"\s:=#*_\"'(\[>-" if connected else r"\s:#*_\"'(\["
+    return (
+        rf"(?:(?:{_ARTICLE})?(?:{spaced})[{signs}]{{1,6}}|(?:{unspaced})[{signs}]{{0,6}})"
+    )

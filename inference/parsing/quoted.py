@@ -154,7 +154,7 @@ def unquoted_content(text: str, keep: Callable[[str], bool], texts: Sequence[str
     # `texts`; an answer that is one quotation is unwrapped. Work per character is bounded.
     text = visible(text).strip()
     document = decode_whole(text)
-    if isinstance(document, dict | list):
+    if isinstance(document, dict | list) and not _is_bracketed(document):
         return UnquotedAnswer([document], pure=True)
     text = _without_copies(_unwrapped(text), texts)
     if ">" in text:
@@ -162,6 +162,13 @@ def unquoted_content(text: str, keep: Callable[[str], bool], texts: Sequence[str
     content = _Scanner(text, keep).content()
     content.text = text
     return content
+
+
+def _is_bracketed(value: Any) -> bool:
+    """Whether a list is no JSON but a verdict in brackets: "[7]", "[[7]]"."""
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return isinstance(value, float)
 
 
 def _unwrapped(text: str) -> str:
@@ -231,6 +238,9 @@ class _Scanner:
             position = sign.end()
             if mark in "{[":
                 value, position, valid = self.decode(start)
+                if valid and _is_bracketed(value):
+                    pieces.append(text[start:position])
+                    continue
                 values += [value] if valid else []
                 pieces.append(GAP if valid else self.without_strings(text[start:position]))
             elif not mark.startswith("```"):

@@ -9,39 +9,48 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..tables.columns import fold, plain
+from .answer_words import WORD_END, alternatives, is_unspaced, number_words, words_of
 from .option_names import ORNAMENT, first_token, masses, share, token_at, token_word
 from .quoted import DOUBLED, Record, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Mass, ResponseSpec, RuleFinding, ScaleSpec
 
-WORDS = {
-    word: float(number)
-    for number, words in enumerate(
-        (
-            "zero cero صفر",
-            "one uno una واحد",
-            "two dos اثنان",
-            "three tres ثلاثة",
-            "four cuatro اربعة",
-            "five cinco خمسة",
-            "six seis ستة",
-            "seven siete سبعة",
-            "eight ocho ثمانية",
-            "nine nueve تسعة",
-            "ten diez عشرة",
-        )
-    )
-    for word in words.split()
+_NO_NUMBERS = {  # words for numbers that are other words as well, such as articles or "null" of JSON
+    *("un", "une", "um", "uma", "een", "ett", "en", "bir", "una", "ein", "null", "nul", "on", "uc", "se", "sem", "iki"),
+    *map(fold, ("không", "ba", "năm", "sáu", "hai", "일", "이", "삼", "사", "오", "육", "칠", "팔", "구", "십", "영")),
 }
-_FIGURE = r"[-+]?\d{1,9}(?:[.,]\d{1,9})?"
-_OF = r"\s?(?:/|\bout\s?of\b|\bof\b|\bde\b|\bsobre\b|\bمن\b)\s?"
-_OTHER = r"\s?(?:[-/\u2044]|\bto\b|\bor\b|\ba\b|\bo\b)\s?"
+WORDS = {word: number for word, number in number_words().items() if word not in _NO_NUMBERS} | {"una": 1.0}
+_WORD = "|".join(sorted((re.escape(word) for word in WORDS), key=len, reverse=True))
+_FIGURE = r"[-+]?(?>\d{1,3}(?:[,' \u202f\u2019]\d{3})+(?:\.\d{1,9})?(?!\d)|\d{1,9}(?:[.,]\d{1,9})?)"
+_OF = (
+    r"\s?(?:/|\bout\s?of\b|\bof\b|\bde\b|\bsobre\b|\bsur\b|\bvon\b|\bauf\b|\bsu\b|\bdi\b|\bvan\b|\buit\b|\bop\b|\bna\b|\bz\b|\bav\b"
+    r"|\bdari\b|\bиз\b|\bumo\b|\bem\b|\bمن\b|में से)\s?(?:a\s(?:possible|maximum)\s(?:of\s)?)?"
+)
+_OTHER = (
+    r"\s?(?:[-/~\u2044]|\.{2,3}|\bto\b|\bor\b|\band\b|\ba\b|\bo\b|\bou\b|\boder\b|\bbis\b|\btot\b|\bof\b|\bdo\b|\bдо\b|\bили\b|\blub\b|至|到|或|から"
+    r"|\u301c|\bate\b|\bay\b)\s?"
+)
+_UNITS = fold(
+    r"(?:\s?(?:points?|pts|stars?|puntos?|punkte?n?|pontos?|punti|punten|etoiles?|sterne?|estrellas|estrelas|stelle|sterren|punkty|punktow"
+    r"|балла|баллов|балл|звезды|звезд|poang|puan|poin|分|点|점|星|نقاط|अंक)LETTER)?"
+).replace("letter", WORD_END)
+_SPOKEN = fold("(?:입니다|이다|이에요|です|である|だ|と|に|を|을|를|의|है|हैं)")
+_NO_END = (
+    rf"(?!(?!{_SPOKEN})\w|[%\u2044+~]|[.,]\d|\s?(?:%|\+|percent|per cent)|[\s,(]{{1,3}}(?:or|to|oder|bis|ou|maybe|perhaps|possibly|and a half|point|virgula"
+    r"|komma|coma|virgule|et demi|y medio|e meio|e mezzo|if|unless|times|or so|ish)\b|-ish)"
+)
 NUMBER = (
-    rf"(?:{_FIGURE}|\b(?:{'|'.join(map(re.escape, WORDS))})\b)(?:{_OF}\d{{1,4}})?"
-    rf"(?:{_OTHER}\d{{1,4}})?(?![\w%\u2044])"
+    rf"(?:{_FIGURE}|\b(?:{_WORD})(?!\w))(?>(?:{_OF}(?:\d{{1,4}}(?:,\d{{3}})?|(?:{_WORD})\b))?)"
+    rf"(?>(?:{_OTHER}\d{{1,4}})?){_UNITS}{_NO_END}"
 )
 _PARTS = re.compile(
-    rf"(?P<figure>{_FIGURE})?(?P<word>[^\W\d]+)?(?:{_OF}(?P<out_of>\d{{1,4}}))?(?P<rest>.*)", re.DOTALL
+    rf"(?P<figure>{_FIGURE})?(?P<word>(?:{_WORD})(?!\w))?(?:{_OF}(?P<out_of>[\d,]{{1,6}}|(?:{_WORD})(?!\w)))?"
+    rf"{_UNITS}(?P<rest>.*)",
+    re.DOTALL,
 )
+_NUMBER_SIGNS = ORNAMENT + "/"
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[,' \u202f\u2019]\d{3})+(?:\.\d+)?")
+_POINTED = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+")
+_STARS = re.compile(r"[\u2605\u2b50\U0001f31f][\u2605\u2b50\U0001f31f\u2606\ufe0f]*")
 
 
 def rating(value: object, scale: ScaleSpec) -> float | str:
@@ -62,20 +71,51 @@ def rating(value: object, scale: ScaleSpec) -> float | str:
 
 
 def _read_rating(text: str, scale: ScaleSpec) -> float | str:
-    parts = _PARTS.fullmatch(fold(text[:60]).strip(ORNAMENT))
-    if parts is None or parts["rest"].strip(ORNAMENT) or len(text) > 60:
+    if len(text) > 60:
+        return "not one number"
+    bare = fold(text).strip(ORNAMENT)
+    parts = _PARTS.fullmatch(bare)
+    if parts is None or parts["rest"].strip(ORNAMENT):
         return "not one number"
     figure, word, out_of = parts["figure"], parts["word"], parts["out_of"]
-    if out_of is not None and float(out_of) != scale.maximum:
-        return f"out of {out_of} on a scale to {scale.maximum:g}"
+    if out_of is not None:
+        maximum = WORDS.get(out_of, None) if out_of in WORDS else float(out_of.replace(",", ""))
+        if maximum != scale.maximum:
+            return f"out of {out_of} on a scale to {scale.maximum:g}"
     if figure is not None and word is None:
-        return float(figure.replace(",", "."))
+        return _figure(figure, scale)
     return WORDS.get(word or "", "not a number") if figure is None else "not one number"
 
 
+def _figure(figure: str, scale: ScaleSpec) -> float | str:
+    """Read digits; a point or comma before three of them may part thousands, so it is read where it cannot."""
+    if _THOUSANDS.fullmatch(figure):
+        if scale.maximum >= 1000:
+            return float(re.sub(r"[,' \u202f\u2019]", "", figure))
+        return f"{figure} may be thousands"
+    if _POINTED.fullmatch(figure) and scale.maximum >= 1000:
+        return f"{figure} may be thousands"
+    return float(figure.replace(",", "."))
+
+
 INNER_KEYS = ("score", "rating", "value")
-_GENERAL = "rating|score|answer|value|puntuacion|calificacion|valoracion|nota|التقييم|الدرجة"
-_APART = r"(?:[\s:=>\"'*_`(\[|]|is\b|es\b|of\b|-(?![\d.])){1,12}"
+_SIGN = r"(?:[\s\"'*_`)\]]{0,6}(?:[:=|]|=?->|\u2192|\]|\s-(?![\d.])|\n)[\s:=\"'*_`(\[|$]{0,12}|[\s\"'*_`)\]:]{0,6}(?:LINKS)[\s:\"'*_`(\[]{0,8}(?:(?:therefore|thus|hence|clearly|then)\s)?)"
+_ARTICLES = r"(?:(?:a|an|the|un|une|ein|eine|um|uma|een|una|uno|solid|clear|strong)\s){0,2}"
+_WHAT = r"(?:\s(?:for|of|fur|des|der|de|du|da|do|del|della|per|voor|van|dla|за|für)\s[^:\n.,;?!]{1,40}(?=[:*_]))?"
+_BRACKET = r"(?:[\s*_\"'`]{0,4}(?:[(\[][^()\[\]\n]{0,30}[)\]]))?"
+_END = (
+    r"(?=[\s*_`\"')\]}|$]{0,8}(?:\Z|\n|[.,;:!(\u3002\uff0c\u3001]|-\s|(?:because|since|as|for|due|overall|here|weil|da|porque|parce|car|perche|omdat|pois|and|but"
+    r"|bo|потому|from me|in my|to me|i think)\b|です|입니다|है|,))"
+)
+_GIVING = (
+    r"(?<![\w'])(?:(?:i|we)(?:'d|'ll| would| will|)(?:\s(?:therefore|thus|hereby|also|ultimately|personally|overall))?\s(?:rate|give|score|assign|grade|award|say)"
+    r"|i(?:'m| am) (?:giving|rating|scoring|assigning)|(?:it|this|answer|response|text|post|joke|essay|item|reply|summary|story|which|and)\s(?:therefore |thus |clearly |fully )?"
+    r"(?:deserves|gets|earns|receives|merits|scores|warrants|rates)|(?:it's|it is|this is|that's|that is|makes this|makes it)(?=\s(?:a|an)\s)"
+    r"|le pongo|le doy|doy|otorgo|asigno|merece|je (?:donne|lui donne|mets|note|attribue)|merite|obtient|ich (?:gebe|vergebe|bewerte)|verdient"
+    r"|(?:eu )?dou|atribuo|assegno|do un|merita|ik geef|verdient|daje|stawiam|zasluguje na|я (?:ставлю|даю|оцениваю)|ставлю|заслуживает|jag ger"
+    r"|我给|我打|给出?|打|veriyorum|saya (?:beri|memberi)|اعطي|اعطيه|امنح)(?:(?!\w)|(?<=[\u1100-\uffff]))"
+)
+_NOT_GIVING = r"(?![^.\n]{0,60}\b(?:not|never|if|than|between|up to|about|around|nearly|almost|at (?:least|most)|roughly|approximately|less|more|over|under|only if)\b)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +147,7 @@ def lenient(
     """Read numbers, fractions of the maximum and words for numbers, from JSON or from named lines."""
     # A scale that is missing, out of range, or given twice with different numbers is not read; the others
     # are.
+    # Quotations of few words may contain the rating itself; what is longer is quoted from the judged text.
     content = unquoted_content(answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, texts)
     prose = fold(content.prose)
     findings = []
@@ -139,7 +180,7 @@ def _ratings_in_json(values: Sequence[object], scale: ScaleSpec, single: bool) -
     names = frozenset({plain(scale.id), plain(scale.label)} - {""})
     pairs = list(records_with_key(values, names))
     if not pairs and single:
-        pairs = list(records_with_key(values, frozenset((*INNER_KEYS, "answer"))))
+        pairs = list(records_with_key(values, frozenset((*INNER_KEYS, *words_of("ratings")))))
     ratings: list[float | str] = []
     for record, name in pairs:
         value = record[name]
@@ -150,21 +191,76 @@ def _ratings_in_json(values: Sequence[object], scale: ScaleSpec, single: bool) -
     return _Ratings(tuple(dict.fromkeys(ratings)), (DOUBLED,) if doubled else ())
 
 
+@lru_cache(maxsize=1)
+def _general() -> tuple[str, str]:
+    """Patterns of the nouns for a rating, and of what links them with it."""
+    links = {part for words in words_of("is") for part in words.split("|") if part.isalpha() or " " in part} | {"of"}
+    linked = "|".join(link if is_unspaced(link[-1]) else rf"(?<!\w){link}(?!\w)" for link in sorted(links, reverse=True))
+    return alternatives(words_of("ratings")), _SIGN.replace("LINKS", linked)
+
+
 @lru_cache(maxsize=256)
 def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
     names = sorted({plain(scale.id), plain(scale.label)} - {""}, key=len, reverse=True)
     words = [r"[\s_/-]{1,3}".join(map(re.escape, name.split())) for name in names]
-    alone = rf"\A[\s*_`(\[\"']{{0,6}}(?P<alone>{NUMBER})[\s*_`)\]\"'.!]{{0,6}}\Z|" if single else ""
-    return re.compile(
-        rf"{alone}(?<![\w-])(?:{'|'.join([*words, *([_GENERAL] if single else [])])})(?!\w)"
-        rf"[\s*_\"'`]{{0,4}}(?:[(\[][^()\[\]\n]{{0,30}}[)\]])?{_APART}(?P<named>{NUMBER})"
-    )
+    general, sign = _general()
+    named = rf"(?<![\w-])(?:{'|'.join(words)})(?!\w)[*_\"'`]{{0,4}}{_BRACKET}"
+    forms = [rf"{named}(?:{sign}{_ARTICLES}(?P<named>{NUMBER})|{sign}(?P<starred>[\u2605\u2b50\U0001f31f][\u2605\u2b50\U0001f31f\u2606\ufe0f]*)|[\s*_`\"'|(]{{1,6}}(?P<beside>{NUMBER}){_END})"]
+    if single:
+        before, behind = r"[\s*_`(\[\"'$]{0,6}", r"[\s*_`)\]\"'.!}$]{0,6}"
+        forms = [
+            rf"\A{before}(?P<alone>{NUMBER}){behind}\Z",
+            rf"(?:\A|\n)[*_`(\[\"']{{0,6}}(?P<line>{NUMBER})[*_`)\]\"'.!]{{0,4}}[ \t]*(?=\n\s*\n|\Z)",
+            *forms,
+            rf"(?:{general}){_BRACKET}{_WHAT}{sign}{_ARTICLES}(?P<general>{NUMBER})",
+            rf"(?<!\w)(?:rating|score|grade|note|nota|bewertung|ocena|оценка)\s[*_]{{0,3}}(?P<blank>{NUMBER}){_END}",
+            rf"<[\w-]{{0,20}}(?:{general})[\w-]{{0,20}}>\s{{0,4}}(?P<tagged>{NUMBER})\s{{0,4}}</",
+            rf"\\boxed\s?\{{\s?(?:\\text\{{)?(?P<boxed>{NUMBER})\s?\}}",
+            rf"\[\[\s?(?P<marked>{NUMBER})\s?\]\]",
+            rf"{_GIVING}{_NOT_GIVING}[^.\n\d]{{0,60}}?(?:(?<=[\s*_(])|(?<=[\u1100-\uffff]))(?P<given>{NUMBER}){_END}",
+            rf"(?:\A|\n)[^\n]{{0,80}}?[\s*_(:](?P<fraction>{_FIGURE}\s?(?:/|out of)\s?{scale.maximum:g})(?!\w|[.,]\d|/)[*_)\]]{{0,4}}[.!]?[ \t]*(?=\n|\Z)",
+            rf"{_CORRECTION}[\s,:;.!\u2026-]{{1,6}}(?:(?:i(?:'d| would)? (?:give|say)(?: it)?|it's|it is|make (?:it|that)|rather)\s)?{_ARTICLES}(?P<corrected>{NUMBER}){_END}",
+        ]
+    return re.compile("|".join(forms))
+
+
+_CORRECTION = r"\b(?:no|wait|correction|actually|i mean|scratch that|on second thoughts?|on reflection|nein|korrektur|non|correccion|nao|correzione|нет|точнее)\b"
+_ANNOUNCED = re.compile(_CORRECTION)
 
 
 def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator[float | str]:
+    """Ratings in prose, without those that the answer itself corrects."""
+    values: list[float | str] = []
+    end = 0
     for match in pattern.finditer(prose):
-        groups = match.groupdict()
-        yield rating((groups.get("alone") or groups["named"]).strip(ORNAMENT), scale)
+        number = next(group for group in match.groupdict().values() if group is not None)
+        value = _stars(number, scale) if _STARS.match(number) else rating(number.strip(ORNAMENT), scale)
+        before = prose[max(0, match.start() - 80) : match.start()]
+        if _REPORTED.search(before):
+            continue
+        between = prose[max(end - 1, 0) : match.end()]
+        if values and value != values[-1] and len(between) < 120 and _ANNOUNCED.search(between):
+            values = []
+        values.append(value)
+        end = match.end()
+    if not values and pattern.groups > 3:
+        stars = _STARS.findall(prose)
+        values += [_stars(stars[0], scale)] if len(stars) == 1 else []
+    yield from values
+
+
+_REPORTED = re.compile(
+    r"\b(?:says?|said|claims?|reads?|states?|asks? for|asked for|demands?|if|whether|not|never|n't|wants?|minimum|maximum|lowest|highest|possible|average|sample|example"
+    r"|dice|dit|sagt|diz|wenn|si)\s(?:(?:that|the|a|an|la|el|die|le|my|its)\s){0,2}\Z"
+)
+
+
+def _stars(run: str, scale: ScaleSpec) -> float | str:
+    empty = run.count("\u2606")
+    full = len(run.replace("\ufe0f", "")) - empty
+    if empty and full + empty != scale.maximum:
+        return f"{full + empty} stars on a scale to {scale.maximum:g}"
+    return rating(float(full), scale)
 
 
 def _finding(answer: Answer, scale: ScaleSpec, ratings: _Ratings) -> RuleFinding:

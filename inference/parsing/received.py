@@ -10,13 +10,16 @@ from typing import Any
 from ..ledger.usage import counted_tokens
 from ..tables.limits import whole_text
 from .finish_reasons import FAILED, FILTERED, STOP, usual_reason
-from .spec import Answer, without_thought
+from .reasoning import Marks, without_reasoning
+from .spec import Answer
 
 REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
 THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought", "reasoning_text", "summary_text")
 
 
-def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
+def read_completion(
+    body: dict[str, Any] | None, error: str = "", marks: Sequence[Marks] = ()
+) -> Answer:
     """Read one chat completion in OpenAI's form; nothing that a body contains makes this raise.
 
     Parameters
@@ -25,6 +28,8 @@ def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
         The parsed JSON; None where no answer came.
     error : str
         What went wrong where ``body`` is None.
+    marks : sequence of (str, str)
+        What opens and closes reasoning in answers of a study, besides the marks that are known.
 
     Returns
     -------
@@ -49,7 +54,7 @@ def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
     choice = _mapping(choices[0]) if choices else {}
     message = _mapping(choice.get("message"))
     reason = end_of(body)
-    text = without_thought(_text(message.get("content")))
+    text = without_reasoning(_text(message.get("content")), marks)
     return Answer(
         text=text,
         refusal=_string(message.get("refusal")) or _refusal(message.get("content")),

@@ -112,19 +112,19 @@ RULES = (
     ParsingRule(
         "choice",
         "token",
-        1,
+        2,
         choice.token,
         "The option is the first token of an answer that says nothing else, with its probability against "
         "the other option from the log-probabilities.",
     ),
-    ParsingRule("choice", "lenient", 1, choice.lenient, f"The option is {_LENIENT}."),
+    ParsingRule("choice", "lenient", 2, choice.lenient, f"The option is {_LENIENT}."),
     ParsingRule(
         "choice", "strict", 1, choice.strict, "The option stands alone or in JSON with nothing else."
     ),
     ParsingRule(
         "ratings",
         "lenient",
-        1,
+        2,
         rating_rules.lenient,
         "Ratings are numbers, fractions of the maximum or words for numbers, from JSON or named lines; "
         "those missing, out of range or contradicting are not read.",
@@ -140,7 +140,7 @@ RULES = (
     ParsingRule(
         "label",
         "lenient",
-        2,
+        3,
         label_rules.lenient,
         f"The label, or an alias of it, is {_LENIENT}; of several JSON objects the first counts where the "
         "judged text holds no verdict.",
@@ -373,10 +373,10 @@ def _full_name(form: Form, rule: str) -> str | None:
         return None
 
 
-def response_spec(response: Response, noun: str = "") -> ResponseSpec:
+def response_spec(response: Response, noun: str = "", question: str = "") -> ResponseSpec:
     """Return the values that a response form allows; ``noun`` is the word for a subject."""
     if isinstance(response, Choice):
-        return ResponseSpec("choice", options=tuple(response.options), noun=noun)
+        return ResponseSpec("choice", options=tuple(response.options), noun=noun, question=question)
     if isinstance(response, Ratings):
         scales = (ScaleSpec(scale.id, scale.minimum, scale.maximum, scale.label) for scale in response.scales)
         return ResponseSpec("ratings", scales=tuple(scales), noun=noun)
@@ -404,15 +404,18 @@ class AnswerReader:
         self._rules = {name.partition("/")[0]: name for name in full_rules(study, rule)}
         self._default = rule == "default"
         self._lines = lines
-        self._study = self._expected(study.response, study.collect.noun, surplus)
+        self._study = self._expected(study.response, study, surplus)
         self._prompts = {
-            prompt.id: self._expected(prompt.response or study.response, study.collect.noun, surplus)
+            prompt.id: self._expected(prompt.response or study.response, study, surplus)
             for prompt in study.prompts
         }
 
     @staticmethod
-    def _expected(response: Response, noun: str, surplus: bool) -> tuple[Response, ResponseSpec]:
-        return response, replace(response_spec(response, noun), surplus=surplus)
+    def _expected(
+        response: Response, study: Study | ItemStudy, surplus: bool
+    ) -> tuple[Response, ResponseSpec]:
+        spec = response_spec(response, study.collect.noun, study.question)
+        return response, replace(spec, surplus=surplus)
 
     def rule(self, prompt_id: str) -> str:
         """Return the rule of a prompt's answers."""

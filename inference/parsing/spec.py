@@ -91,6 +91,9 @@ class ResponseSpec:
         Other keys that the JSON answer was to have, such as one for the reasoning.
     surplus : bool
         Whether labels for lines beyond ``lines`` are read as well, each as a dimension of its own.
+    question : str
+        What was asked of a choice. Where it asks for the worse of two, "B is better" is a verdict for A; where it
+        asks for neither the better nor the worse, such comparisons are not read. Without it, for the better.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class ResponseSpec:
     noun: str = ""
     further: tuple[str, ...] = ()
     surplus: bool = False
+    question: str = ""
 
     @property
     def json_key(self) -> str:
@@ -220,12 +224,6 @@ def dimensions(response: ResponseSpec) -> tuple[str, ...]:
     return (response.form,)
 
 
-THOUGHT_END = "</think>"
-
-
-THOUGHT_START = "<think>"
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One model's answer.
@@ -233,7 +231,7 @@ class Answer:
     Parameters
     ----------
     text : str
-        Content of the message without reasoning that stands before it in ``<think>`` tags.
+        Content of the message without the reasoning in it (``<think>`` and similar marks).
     refusal : str
         The provider's own field for a refusal.
     finish_reason : str
@@ -274,11 +272,3 @@ class Answer:
     def ending(self) -> str:
         """Why the answer ended, in OpenAI's words: stop, length, content_filter, or another word."""
         return usual_reason(self.finish_reason)
-
-
-def without_thought(text: str) -> str:
-    """Drop the reasoning before the last ``</think>``; reasoning that never ends leaves no text."""
-    _, end, tail = text.rpartition(THOUGHT_END)
-    if end:
-        return tail
-    return "" if text.lstrip().startswith(THOUGHT_START) else text

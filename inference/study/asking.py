@@ -213,6 +213,15 @@ class Video(Part):
     """Whether sound goes to judges that take it, with clips or frames."""
 
 
+class Reasoning(Part):
+    """What opens and closes the reasoning in answers, where a model has marks of its own."""
+
+    start: Text
+    """What opens reasoning."""
+    end: Text
+    """What closes it; an answer that opens with reasoning and never closes it has no text."""
+
+
 class Collecting(Part):
     """How subjects are put to models."""
 
@@ -235,6 +244,13 @@ class Collecting(Part):
     """Hosts whose addresses of pictures and clips are accepted."""
     video: Video | None = None
     """How clips are shown to judges that do not take them whole."""
+    reasoning: Reasoning | None = None
+    """Marks around the reasoning in answers, besides those that are known (<think> and many more)."""
+
+    @property
+    def reasoning_marks(self) -> tuple[tuple[str, str], ...]:
+        """The marks as pairs; none where the study states none."""
+        return () if self.reasoning is None else ((self.reasoning.start, self.reasoning.end),)
 
 
 def _as_json(value: dict[str, Any]) -> dict[str, Any]:

@@ -33,13 +33,25 @@ def visible(text: str) -> str:
 def fold(text: str) -> str:
     """Fold case, accents, dashes, compatibility forms such as full-width letters; drop what is invisible."""
     # Letters of other scripts that look alike are kept apart: a Cyrillic letter is no Latin one.
-    if text.isascii():
-        return text.lower()
+    return text.lower() if text.isascii() else _compatible(text).casefold()
+
+
+def fold_beside(text: str) -> tuple[str, str]:
+    """Return the folded text, and the same with its capitals, of the same length."""
+    letters = text if text.isascii() else _compatible(text)
+    folded = letters.casefold()
+    if len(folded) == len(letters):
+        return folded, letters
+    pairs = [(letter.casefold(), letter) for letter in letters]
+    return folded, "".join(letter if len(small) == 1 else small for small, letter in pairs)
+
+
+def _compatible(text: str) -> str:
     letters = _MARKS.sub("", unicodedata.normalize("NFKD", visible(text)))
     for sign, variants in _SIGNS.items():
         for variant in variants:
             letters = letters.replace(variant, sign)
-    return letters.casefold()
+    return letters
 
 
 def plain(text: str) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 from conjury.inference.parsing.finish_reasons import CUT, usual_reason
+from conjury.inference.parsing.reasoning import reasoning_is_open
 from conjury.inference.tables.columns import as_text
 
 from ....frames.notes import Note
@@ -30,7 +31,6 @@ TRUNCATION = Question(
 )
 SHORT = 16  # a limit up to this is meant to end the answer after its verdict
 SOME, MANY = 0.005, 0.05  # shares of answers beyond which the verdict is a warning, or an error
-OPEN, CLOSED = "<think>", "</think>"
 
 
 @check(TRUNCATION)
@@ -49,9 +49,7 @@ def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) 
     )
     ended = ended | (tokens >= limit)
     short = (limit <= SHORT) | (tokens <= SHORT)
-    unclosed = (text.str.contains(OPEN, regex=False) & ~text.str.contains(CLOSED, regex=False)).to_numpy(
-        dtype=bool
-    )
+    unclosed = text.map(reasoning_is_open).to_numpy(dtype=bool)
     empty = text.str.strip().eq("").to_numpy(dtype=bool)
     cut = (ended & (~short | empty)) | unclosed
     table = shares(answered, cut).assign(reasoning=shares(answered, unclosed | (ended & empty))["n"])

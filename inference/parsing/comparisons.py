@@ -1,0 +1,318 @@
+r"""Verdicts that a clause states by comparing two options: winner, relation, loser.
+
+Each mention of an option in a clause becomes one sign, and the clause as a whole must then be one of the templates of
+data/answer_words.yaml ("L is worse than W"), with nothing around it but words that change no verdict ("overall").
+A clause that names both options and is none of them states nothing that is understood, so it is not read: neither the
+last name of a clause nor the first is a verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from ..tables.columns import fold
+from .answer_words import answer_words, is_unspaced, words_of
+from .option_names import ValueNames
+
+FIRST, SECOND = "\ue000", "\ue001"  # the two options in a clause
+LONGEST_CLAUSE = 300
+NOT_UNDERSTOOD = "two options in one clause, and no comparison that is understood"
+_ARTICLE = r"(?:(?:the|a|o|la|il|le|el|die|der|das|den|het|de)\s|l')?"
+_QUALITY = re.compile(r"\{(?:better|worse|beats|loses|wins|failing|best)\}|[<>]")
+_GENERIC = (
+    "W {be} {adv}{better} {than} L",
+    "L {be} {adv}{worse} {than} W",
+    "{prefer} W {over} L",
+    "W {beats} L",
+    "L {loses} W",
+    "{compared} L W {be} {adv}{better}",
+    "W {be} {adv}{better}",
+    "L {be} {adv}{worse}",
+)
+_SENTENCE = re.compile(r"[^.!?;\n\u3002\uff1f\u061f\ufffc]+[.!?;\u3002\u061f]*")
+_QUESTION = re.compile(r"[?\u061f]\s*\Z")
+_PIECE = re.compile(r"[,:()\u3001\u060c]|\s-{1,2}\s|\s--\s?")
+_COMMAS = re.compile(r"\s?[,\u3001\u060c]\s?")
+_EDGES = " \t*_`\"'[]#>|~.!;\u3002"
+_ARTICLES = frozenset("aeiouy\u0430\u0432\u0438\u043e\u0441\u043a\u0443\u044f")
+_VERBS = ("be", "beats", "wins", "over", "loses", "failing", "than")  # slots that may follow a name, but no article
+
+
+@dataclass(slots=True)
+class ComparisonFindings:
+    """Options that clauses state, with their places in the text, and whether a clause was not understood."""
+
+    verdicts: list[tuple[int, int, str]] = field(default_factory=list)  # start, end, option
+    unclear: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Grammar:
+    quality: tuple[re.Pattern[str], re.Pattern[str]]  # of clauses in which the first, the second option is better
+    preference: tuple[re.Pattern[str], re.Pattern[str]]  # of clauses that prefer it
+    unsure: re.Pattern[str]
+    aspect: re.Pattern[str]
+    joint: re.Pattern[str]
+    compared: tuple[re.Pattern[str], re.Pattern[str]]  # of phrases that name the loser: before, behind a clause
+
+
+def asked_quality(question: str) -> int:
+    """Return 1 where a question asks for the better of two, -1 for the worse, 0 where it asks for neither."""
+    text = fold(question)
+    if not text.strip():
+        return 1
+    worse, better = (re.search(_any_of(part), text) is not None for part in ("worse", "better"))
+    prefers = re.search(r"prefer|choose|rather|admit|hire|elegir|escoger|wahlen|choisir|escolher|scegli|kies", text)
+    if worse != better:
+        return -1 if worse else 1
+    return 1 if prefers or better else 0
+
+
+@cache
+def _any_of(part: str) -> str:
+    return "|".join(
+        f"(?:{words})" if is_unspaced(words[-1]) else rf"(?<!\w)(?:{words})(?!\w)" for words in words_of(part)
+    )
+
+
+def compared_options(text: str, letters: str, names: ValueNames, question: str = "") -> ComparisonFindings:
+    """Find the options that clauses of a folded text state; ``letters`` is the same text with its capitals."""
+    findings = ComparisonFindings()
+    options = list(dict.fromkeys(names.values.values()))
+    if len(options) != 2:
+        return findings
+    skeleton, places = _skeleton(text, letters, names, options)
+    if FIRST not in skeleton and SECOND not in skeleton:
+        return findings
+    sense = asked_quality(question)
+    for sentence in _SENTENCE.finditer(skeleton):
+        clause = sentence.group()
+        if len(clause) > LONGEST_CLAUSE or not (FIRST in clause or SECOND in clause):
+            continue
+        winners, unclear = _winners(clause, sense)
+        findings.unclear |= unclear
+        start, end = (_place(places, place) for place in sentence.span())
+        findings.verdicts += [(start, end, options[winner]) for winner in winners]
+    return findings
+
+
+def _place(places: tuple[list[int], list[int]], position: int) -> int:
+    """Place in the text of a position in its skeleton."""
+    at = bisect_right(places[0], position) - 1
+    return places[1][at] + position - places[0][at]
+
+
+def _skeleton(
+    text: str, letters: str, names: ValueNames, options: list[str]
+) -> tuple[str, tuple[list[int], list[int]]]:
+    """Write one sign for each mention of an option; with the places where the text goes on behind them."""
+    pieces: list[str] = []
+    length, end = 0, 0
+    places: tuple[list[int], list[int]] = ([0], [0])
+    for mention in names.mentions.finditer(text):
+        name = mention["called"] or mention["ordinal"] or mention["bare"]
+        if mention["bare"] and not _is_name(text, letters, *mention.span("bare")):
+            continue
+        sign = (FIRST, SECOND)[options.index(names.value(name))]
+        pieces += [text[end : mention.start()], sign]
+        length += mention.start() - end + 1
+        end = mention.end()
+        places[0].append(length)
+        places[1].append(end)
+    return "".join([*pieces, text[end:]]), places
+
+
+def _is_name(text: str, letters: str, start: int, end: int) -> bool:
+    """Whether a name without a noun before it is one, and no article or number."""
+    if end - start > 1:
+        return True
+    sign = letters[start]
+    if sign.isdigit():
+        return not re.match(r"[.,]?\d|\s?%", text[end : end + 2])
+    if sign.islower():
+        return sign not in _ARTICLES
+    begins = not re.search(r"[\w,]\s{0,2}\Z", letters[max(0, start - 3) : start])
+    return not (begins and sign.lower() in _ARTICLES and _after_article().match(letters, end))
+
+
+@cache
+def _after_article() -> re.Pattern[str]:
+    """Pattern of a word in small letters behind an article, which is none that follows a name."""
+    words = {word for slot in words_of(*_VERBS) for word in re.findall(r"(?:^|[|(:])([^\W\d_]+)", slot)}
+    return re.compile(rf"\s(?!(?:{'|'.join(sorted({*words, 'and', 'or', 'has', 'would', 'should', 'i'}))})\b)[a-z]")
+
+
+def _winners(clause: str, sense: int) -> tuple[list[int], bool]:
+    """Options (0, 1) that a sentence states, and whether it has a clause with both that is not understood."""
+    grammar = _grammar()
+    both = FIRST in clause and SECOND in clause
+    if _QUESTION.search(clause) or grammar.unsure.search(clause):
+        return [], both
+    winners, unclear = _winners_of_clauses(clause, grammar, sense)
+    if winners or not both:
+        return winners, unclear
+    losers: set[int] = set()
+    for pattern in grammar.compared:
+        phrase = pattern.search(clause)
+        if phrase is not None:
+            losers.add(int(SECOND in phrase.group()))
+            clause = clause[: phrase.start()] + "," + clause[phrase.end() :]
+    if not losers:
+        return [], unclear
+    winners, unclear = _winners_of_clauses(clause, grammar, sense)
+    return ([], True) if losers & set(winners) or len(losers) > 1 or not winners else (winners, unclear)
+
+
+def _winners_of_clauses(sentence: str, grammar: _Grammar, sense: int) -> tuple[list[int], bool]:
+    both = FIRST in sentence and SECOND in sentence
+    winners: list[int] = []
+    unclear = False
+    whole = _winner(_COMMAS.sub(" ", sentence).strip(_EDGES), grammar, sense)
+    if whole is None and both:
+        whole = _winner(_COMMAS.sub("", sentence).strip(_EDGES), grammar, sense)
+    if whole is not None:
+        return [whole], False
+    for piece, is_reason in _clauses(sentence, grammar):
+        if FIRST not in piece and SECOND not in piece:
+            if grammar.aspect.match(piece) and not _grammar_of_openings().fullmatch(piece):
+                return [], both  # better in one respect only
+            continue
+        winner = None if is_reason else _winner(piece, grammar, sense)
+        if winner is None:
+            unclear |= FIRST in piece and SECOND in piece and not is_reason
+        else:
+            winners.append(winner)
+    return winners, unclear
+
+
+def _clauses(sentence: str, grammar: _Grammar) -> Iterator[tuple[str, bool]]:
+    """Split a sentence at commas and conjunctions; with each clause, whether it is a reason or a concession."""
+    for part in _PIECE.split(sentence):
+        if (FIRST in part or SECOND in part) and _is_understood(part.strip(_EDGES), grammar):
+            yield part.strip(_EDGES), False
+            continue
+        end, is_reason = 0, False
+        for joint in grammar.joint.finditer(part):
+            yield part[end : joint.start()].strip(_EDGES), is_reason
+            end, is_reason = joint.end(), joint["yielding"] is None
+        yield part[end:].strip(_EDGES), is_reason
+
+
+def _is_understood(clause: str, grammar: _Grammar) -> bool:
+    return any(pattern.fullmatch(clause) for family in (grammar.preference, grammar.quality) for pattern in family)
+
+
+def _winner(clause: str, grammar: _Grammar, sense: int) -> int | None:
+    for winner in (0, 1):
+        if grammar.preference[winner].fullmatch(clause):
+            return winner
+    for better in (0, 1):
+        if sense and grammar.quality[better].fullmatch(clause):
+            return better if sense > 0 else 1 - better
+    return None
+
+
+_YIELDING = (
+    *("but", "pero", "mais", "aber", "mas", "ma", "maar", "ale", "но", "men", "ancak", "ama", "但是", "但", "しかし"),
+    *("하지만", "그러나", "لكن", "लेकिन", "tetapi", "але", "nhưng"),
+)
+
+
+@cache
+def _grammar() -> _Grammar:
+    """Compile the templates of all languages, once for each option that may win."""
+    families: dict[tuple[bool, int], list[str]] = {}
+    for language in answer_words():
+        for winner in (0, 1):
+            signs = {"W": (FIRST, SECOND)[winner], "L": (FIRST, SECOND)[1 - winner]}
+            for is_quality, pattern in _language(language, signs):
+                families.setdefault((is_quality, winner), []).append(pattern)
+    quality, preference = (
+        tuple(re.compile("|".join(families[is_quality, winner])) for winner in (0, 1))
+        for is_quality in (True, False)
+    )
+    yielding = {fold(word) for word in _YIELDING}
+    joints = "|".join(
+        f"(?:{words})" if is_unspaced(words[-1]) else rf"(?<!\w)(?:{words})(?!\w)" for words in words_of("joints")
+    )
+    kept = "|".join(re.escape(word) if is_unspaced(word[0]) else rf"(?<!\w){word}(?!\w)" for word in yielding)
+    either = f"[{FIRST}{SECOND}]"
+    before = "|".join(
+        words.replace("\ue002", either) if "\ue002" in words else rf"(?:{words})\s{{0,2}}{either}"
+        for words in map(_with_loser, _raw("compared"))
+    )
+    return _Grammar(
+        (quality[0], quality[1]),
+        (preference[0], preference[1]),
+        re.compile(_any_of("unsure")),
+        re.compile(rf"(?:{_any_of('aspect')})"),
+        re.compile(rf"(?P<yielding>{kept})|(?:{joints})"),
+        (
+            re.compile(rf"(?:^|(?<=[,:(]))\s{{0,3}}(?:{before})\s{{0,2}}[,:]"),
+            re.compile(rf",?\s(?<!\w)(?:{before})\s{{0,2}}(?=[.!,;]|$)"),
+        ),
+    )
+
+
+def _raw(part: str) -> list[str]:
+    return [str(words[part]) for words in answer_words().values() if part in words]
+
+
+def _with_loser(words: str) -> str:
+    return fold(words.replace("L", "\ue002"))
+
+
+def _language(language: str, signs: dict[str, str]) -> Iterator[tuple[bool, str]]:
+    """Yield the patterns of a language, of quality and of preference, with what may surround them."""
+    words = answer_words()[language]
+    is_joined = words.get("joined") == "true"
+    gap = r"[\s\"'*_`]{0,4}" if is_joined else r"[\s\"'*_`]{1,4}"
+    own = [str(template) for template in words.get("one", ())]
+    templates = [*own, *(() if is_joined or "be" not in words else _GENERIC)]
+    families: dict[bool, list[str]] = {True: [], False: []}
+    for template in templates:
+        literal = "be" not in words and "{choose}" not in template
+        is_quality = literal or _QUALITY.search(template) is not None
+        filled = _filled(template, words, gap, signs)
+        if filled is not None:
+            families[is_quality].append(filled)
+    around = {part: _around(str(words.get(part, "")), gap) for part in ("open", "close")}
+    for is_quality, patterns in families.items():
+        if patterns:
+            alternatives = "|".join(sorted(patterns, key=len, reverse=True))
+            yield is_quality, f"{around['open'][0]}(?:{alternatives}){around['close'][1]}"
+
+
+def _around(words: str, gap: str) -> tuple[str, str]:
+    if not words:
+        return "", ""
+    folded = fold(words)
+    return rf"(?:(?:{folded}){gap.replace('1,4', '1,6')}){{0,4}}", rf"(?:{gap}(?:{folded})){{0,3}}"
+
+
+def _filled(template: str, words: dict[str, object] | object, gap: str, signs: dict[str, str]) -> str | None:
+    """Fill the slots of a template; None where the language lacks one."""
+    slots = dict(words) if isinstance(words, dict) else {}
+    text = template.replace("W", "\ue003").replace("L", "\ue002").replace("{{", "\ue004").replace("}}", "\ue005")
+    for slot in re.findall(r"\{([a-z]+)\}", text):
+        if slot not in slots:
+            return None
+        value = "|".join(slots[slot]) if isinstance(slots[slot], list) else str(slots[slot])
+        value = value.replace("W", "\ue003").replace("L", "\ue002")
+        group = f"(?:{value})" if slot != "adv" else f"(?:(?:{value})\ue006){{0,4}}"
+        text = text.replace("{" + slot + "}", group)
+    folded = fold(text).replace("\ue004", "{").replace("\ue005", "}")
+    folded = re.sub(r" ?\? ?", lambda match: match.group(), folded).replace(" ?", r"\s?")
+    folded = folded.replace(" ", gap).replace("\ue006", gap)
+    for name, sign in (("\ue003", signs["W"]), ("\ue002", signs["L"])):
+        folded = folded.replace(name, f"{_ARTICLE}{sign}")
+    return f"(?:{folded})"
+
+
+@cache
+def _grammar_of_openings() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{words})" for words in words_of("open")))
