@@ -37,7 +37,7 @@ CEILINGS = {
     "inference/humans": 42,
     "inference/ledger": 26,
     "inference/panel": 92,
-    "inference/parsing": 26,
+    "inference/parsing": 40,
     "inference/perturb": 15,
     "inference/readers": 54,
     "inference/requests": 15,
@@ -45,9 +45,9 @@ CEILINGS = {
     "inference/study": 32,
     "inference/tables": 51,
     "inference/vignettes": 44,
-    "tests": 906,
+    "tests": 920,
 }
-MODULES = 528
+MODULES = 530
 
 
 def lines_of(root: Path) -> Counter[str]:

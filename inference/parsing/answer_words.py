@@ -1,4 +1,4 @@
-"""The words by which judges state a verdict, by language (data/answer_words.yaml), as patterns of folded text."""
+"""The words by which judges state a verdict, by language, as patterns of folded text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from ..tables.columns import fold
 from ..tables.files import ROOT
 
 WORDS_FILE = ROOT / "data" / "answer_words.yaml"
-WORD_END = r"(?:(?!\w)|(?=[\u1100-\uffff]))"  # scripts without spaces may go on behind a word of another script
-FIRST_UNSPACED = "\u1100"  # from here on scripts put no spaces between words (Hangul is folded into its parts)
+WORD_END = (
+    r"(?:(?!\w)|(?=[\u1100-\uffff]))"  # scripts without spaces may go on behind a word of another script
+)
+FIRST_UNSPACED = (
+    "\u1100"  # from here on scripts put no spaces between words (Hangul is folded into its parts)
+)
 
 
 @cache
@@ -26,14 +30,14 @@ def answer_words() -> Mapping[str, Mapping[str, Any]]:
 
 def words_of(*parts: str) -> Iterator[str]:
     """Yield the folded words of parts of all languages, each once."""
-    seen: set[str] = set()
+    distinct: set[str] = set()
     for words in answer_words().values():
         for part in parts:
             values = words.get(part, ())
             for word in [values] if isinstance(values, str) else values:
                 folded = fold(word)
-                if folded not in seen:
-                    seen.add(folded)
+                if folded not in distinct:
+                    distinct.add(folded)
                     yield folded
 
 
@@ -60,7 +64,8 @@ def alternatives(words: Iterable[str]) -> str:
         groups.setdefault(ends, []).append(r"[\s_-]{1,3}".join(map(re.escape, word.split())))
     bounds = (r"(?<![\w-])", ""), (WORD_END, "")
     return "|".join(
-        f"{bounds[0][begins]}(?:{'|'.join(parts)}){bounds[1][ends]}" for (begins, ends), parts in groups.items()
+        f"{bounds[0][begins]}(?:{'|'.join(parts)}){bounds[1][ends]}"
+        for (begins, ends), parts in groups.items()
     )
 
 

@@ -37,7 +37,9 @@ def lenient(
     # Where the judged texts are known and none of them contains a verdict, the first JSON object counts, and
     # what an answer that does not end writes on is passed over.
     names = label_names(response.labels)
-    verdict = find_verdict(answer.text, names, response.json_key, texts, first=True)
+    verdict = find_verdict(
+        answer.text, names, response.json_key, texts, first=True, cut=answer.ending == "length"
+    )
     return [_finding(answer, response, verdict.value, verdict.note)]
 
 

@@ -94,6 +94,9 @@ ORNAMENT = "*_`\"'“”«»「」『』【】()[]{}<>.,:;!#|~\\ \t\n。、，�
 LONGEST_NAME = 120  # a longer text names no label
 _BLANKS = " \tĠĊ▁\n\r"  # a leading space or line break, as tokenizers of several families write it
 _BLANK_BYTES = re.compile(r"<0x(?:20|0A|0D|09)>")
+_SYMBOLS = re.compile(
+    r"[\u2190-\u21ff\u2705\u2713\u2714\u2717\u2718\u274c\u2b06-\u2bff\ufe0f\u20e3\U0001f300-\U0001f64f\U0001f680-\U0001faff]+"
+)
 _COPULA = re.compile(fold(r"\s?(?:です|である|だ|입니다|이다|이에요|है)$"))
 _BULLET = re.compile(r"^(?:[-•]\s+)+")
 
@@ -123,6 +126,10 @@ class ValueNames:
         """Find the value that ``text`` names alone, ornaments and a word before it aside."""
         if len(text) > LONGEST_NAME:
             return None
+        if text.rstrip().endswith((":", "\uff1a")) and len(text.split()) < 2 and len(text.strip()) > 2:
+            return None  # a heading without what it heads
+        if not text.isascii():
+            text = _SYMBOLS.sub("", text).lstrip(_BLANKS)
         name = plain(_BULLET.sub("", text.strip(ORNAMENT))).strip(ORNAMENT)
         for _ in range(1 if "{" in text else 2):  # "final answer: response B" has two nouns before the name
             value = self.values.get(name) or self.values.get(_COPULA.sub("", name))
@@ -144,12 +151,14 @@ class ValueNames:
 
 @lru_cache(maxsize=256)
 def option_names(options: tuple[str, ...], noun: str = "") -> ValueNames:
-    """Names of the options of a choice; options that differ behind a common noun are also called without it."""
+    """Names of the options of a choice; those that differ behind a common noun are also called without it."""
     nouns = _nouns(noun)
     parts = [plain(option).partition(" ") for option in options]
     common = {first for first, _, _ in parts}
-    short = len(common) == 1 and common <= nouns and all(rest for _, _, rest in parts)
-    pairs = ((option, (option, *([part[2]] if short else []))) for option, part in zip(options, parts, strict=True))
+    short = len(common) == 1 and common <= nouns and all(tail for _, _, tail in parts)
+    pairs = (
+        (option, (option, *([part[2]] if short else []))) for option, part in zip(options, parts, strict=True)
+    )
     return _names(pairs, noun)
 
 
@@ -186,9 +195,12 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
     )
     words = _nouns(noun) - set(values)
     nouns, title = _before_name(words), _before_name(words, connected=True)
-    behind = alternatives([*words_of("after"), *(words if not any(len(name) == 1 for name in values) else ())])
+    behind = alternatives(
+        [*words_of("after"), *(words if not any(len(name) == 1 for name in values) else ())]
+    )
     mentions = re.compile(
-        rf"(?:(?<!\w)|(?<=[\u1100-\uffff]))(?:{nouns}(?P<called>{pattern})|(?:{_ARTICLE})?(?P<ordinal>{pattern})\s(?:{behind})|"
+        rf"(?:(?<!\w)|(?<=[\u1100-\uffff]))(?:{nouns}(?P<called>{pattern})"
+        rf"|(?:{_ARTICLE})?(?P<ordinal>{pattern})\s(?:{behind})|"
         rf"[*_\"'`(\[]{{0,4}}(?P<bare>{pattern}))[*_\"'`)\]]{{0,4}}"
     )
     return ValueNames(values, rf"(?:{pattern})", nouns, mentions, re.compile(title))
@@ -205,10 +217,12 @@ _ARTICLE = r"(?:the|el|la|le|die|der|das|o|il|lo|de|het|l')\s?"
 def _before_name(words: Iterable[str], connected: bool = False) -> str:
     longest_first = sorted(words, key=lambda word: (-len(word), word))
     spaced, unspaced = (
-        "|".join(re.escape(word).replace(r"\ ", r"[\s_-]{1,3}") for word in longest_first if is_unspaced(word[-1]) == is_joined)
+        "|".join(
+            re.escape(word).replace(r"\ ", r"[\s_-]{1,3}")
+            for word in longest_first
+            if is_unspaced(word[-1]) == is_joined
+        )
         for is_joined in (False, True)
     )
     signs = r"\s:=#*_\"'(\[>-" if connected else r"\s:#*_\"'(\["
-    return (
-        rf"(?:(?:{_ARTICLE})?(?:{spaced})[{signs}]{{1,6}}|(?:{unspaced})[{signs}]{{0,6}})"
-    )
+    return rf"(?:(?:{_ARTICLE})?(?:{spaced})[{signs}]{{1,6}}|(?:{unspaced})[{signs}]{{0,6}})"

@@ -14,7 +14,18 @@ from ..tables.limits import whole_text
 
 WRAPPERS = frozenset(
     {"answer", "final answer", "response", "result", "results", "output", "verdict", "judgment", "judgement"}
-    | {"evaluation", "ratings", "scores"}
+    | {
+        "evaluation",
+        "ratings",
+        "scores",
+        "final",
+        "review",
+        "data",
+        "moderation",
+        "assessment",
+        "overall",
+        "json",
+    }
 )
 DOUBLED = "the same key twice"
 _PLACEHOLDER = re.compile(
@@ -172,7 +183,7 @@ def _is_bracketed(value: Any) -> bool:
 
 
 def _unwrapped(text: str) -> str:
-    if text.startswith(">") and "\n" not in text:
+    if text.startswith(">") and "\n" not in text and not text[1:].strip()[:1].isdigit():
         return text[1:].strip()
     if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'`" and text[0] * 3 != text[:3]:
         inside = text[1:-1]

@@ -13,33 +13,105 @@ from .answer_words import WORD_END, alternatives, is_unspaced, number_words, wor
 from .option_names import ORNAMENT, first_token, masses, share, token_at, token_word
 from .quoted import DOUBLED, Record, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Mass, ResponseSpec, RuleFinding, ScaleSpec
+from .statements import plain_markup
 
 _NO_NUMBERS = {  # words for numbers that are other words as well, such as articles or "null" of JSON
-    *("un", "une", "um", "uma", "een", "ett", "en", "bir", "una", "ein", "null", "nul", "on", "uc", "se", "sem", "iki"),
-    *map(fold, ("không", "ba", "năm", "sáu", "hai", "일", "이", "삼", "사", "오", "육", "칠", "팔", "구", "십", "영")),
+    *(
+        "un",
+        "une",
+        "um",
+        "uma",
+        "een",
+        "ett",
+        "en",
+        "bir",
+        "una",
+        "ein",
+        "null",
+        "nul",
+        "on",
+        "uc",
+        "se",
+        "sem",
+        "iki",
+    ),
+    *map(
+        fold,
+        (
+            "không",
+            "ba",
+            "năm",
+            "sáu",
+            "hai",
+            "일",
+            "이",
+            "삼",
+            "사",
+            "오",
+            "육",
+            "칠",
+            "팔",
+            "구",
+            "십",
+            "영",
+        ),
+    ),
 }
-WORDS = {word: number for word, number in number_words().items() if word not in _NO_NUMBERS} | {"una": 1.0}
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_TEENS = (
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+)
+_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_LARGER = (
+    {word: 11.0 + place for place, word in enumerate(_TEENS)}
+    | {word: 20.0 + 10 * place for place, word in enumerate(_TENS)}
+    | {
+        f"{tens}{joint}{unit}": 20.0 + 10 * place + digit
+        for place, tens in enumerate(_TENS)
+        for digit, unit in enumerate(_ONES[:9], 1)
+        for joint in " -"
+    }
+    | {f"{unit} and a half": digit + 0.5 for digit, unit in enumerate(_ONES, 1)}
+    | {"a hundred": 100.0, "one hundred": 100.0}
+)
+WORDS = (
+    _LARGER
+    | {word: number for word, number in number_words().items() if word not in _NO_NUMBERS}
+    | {"una": 1.0}
+)
 _WORD = "|".join(sorted((re.escape(word) for word in WORDS), key=len, reverse=True))
-_FIGURE = r"[-+]?(?>\d{1,3}(?:[,' \u202f\u2019]\d{3})+(?:\.\d{1,9})?(?!\d)|\d{1,9}(?:[.,]\d{1,9})?)"
+_FIGURE = r"[-+]?(?>(?<![\d.,])\.\d{1,9}|\d{1,3}(?:[,' \u202f\u2019]\d{3})+(?:\.\d{1,9})?(?!\d)|\d{1,9}(?:[.,]\d{1,9})?)"
 _OF = (
-    r"\s?(?:/|\bout\s?of\b|\bof\b|\bde\b|\bsobre\b|\bsur\b|\bvon\b|\bauf\b|\bsu\b|\bdi\b|\bvan\b|\buit\b|\bop\b|\bna\b|\bz\b|\bav\b"
+    r"\s?(?:/|\bout\s?of\b|\bof\b|\bde\b|\bsobre\b|\bsur\b|\bvon\b|\bauf\b|\bsu\b|\bdi\b|\bvan\b"
+    r"|\buit\b|\bop\b|\bna\b|\bz\b|\bav\b"
     r"|\bdari\b|\bиз\b|\bumo\b|\bem\b|\bمن\b|में से)\s?(?:a\s(?:possible|maximum)\s(?:of\s)?)?"
 )
 _OTHER = (
-    r"\s?(?:[-/~\u2044]|\.{2,3}|\bto\b|\bor\b|\band\b|\ba\b|\bo\b|\bou\b|\boder\b|\bbis\b|\btot\b|\bof\b|\bdo\b|\bдо\b|\bили\b|\blub\b|至|到|或|から"
+    r"\s?(?:[-/~\u2044]|\.{2,3}|\bto\b|\bor\b|\band\b|\ba\b|\bo\b|\bou\b|\boder\b|\bbis\b|\btot\b"
+    r"|\bof\b|\bdo\b|\bдо\b|\bили\b|\blub\b|至|到|或|から"
     r"|\u301c|\bate\b|\bay\b)\s?"
 )
 _UNITS = fold(
-    r"(?:\s?(?:points?|pts|stars?|puntos?|punkte?n?|pontos?|punti|punten|etoiles?|sterne?|estrellas|estrelas|stelle|sterren|punkty|punktow"
-    r"|балла|баллов|балл|звезды|звезд|poang|puan|poin|分|点|점|星|نقاط|अंक)LETTER)?"
+    r"(?:\s?(?:points?|pts|stars?|puntos?|punkte?n?|pontos?|punti|punten|etoiles?|sterne?"
+    r"|estrellas|estrelas|stelle|sterren|punkty|punktow"
+    r"|балла|баллов|балл|звезды|звезд|poang|puan|poin|分|点|점|星|★|نقاط|अंक)LETTER)?"
 ).replace("letter", WORD_END)
 _SPOKEN = fold("(?:입니다|이다|이에요|です|である|だ|と|に|を|을|를|의|है|हैं)")
 _NO_END = (
-    rf"(?!(?!{_SPOKEN})\w|[%\u2044+~]|[.,]\d|\s?(?:%|\+|percent|per cent)|[\s,(]{{1,3}}(?:or|to|oder|bis|ou|maybe|perhaps|possibly|and a half|point|virgula"
+    rf"(?!(?!{_SPOKEN})\w|[PERCENT\u2044+~]|[.,]\d|\s?(?:SHARE\+(?!\s?\w))|[\s,(]{{1,3}}(?:or|to"
+    rf"|oder|bis|ou|maybe|perhaps|possibly|and a half|point|virgula"
     r"|komma|coma|virgule|et demi|y medio|e meio|e mezzo|if|unless|times|or so|ish)\b|-ish)"
 )
 NUMBER = (
-    rf"(?:{_FIGURE}|\b(?:{_WORD})(?!\w))(?>(?:{_OF}(?:\d{{1,4}}(?:,\d{{3}})?|(?:{_WORD})\b))?)"
+    rf"\$?(?:{_FIGURE}|\b(?:{_WORD})(?!\w))(?>(?:{_OF}(?:\d{{1,4}}(?:,\d{{3}})?|(?:{_WORD})\b))?)"
     rf"(?>(?:{_OTHER}\d{{1,4}})?){_UNITS}{_NO_END}"
 )
 _PARTS = re.compile(
@@ -47,14 +119,29 @@ _PARTS = re.compile(
     rf"{_UNITS}(?P<rest>.*)",
     re.DOTALL,
 )
-_NUMBER_SIGNS = ORNAMENT + "/"
+_HALF = re.compile(r"(\d)\s?\u00bd")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[,' \u202f\u2019]\d{3})+(?:\.\d+)?")
 _POINTED = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+")
+_STAR_LINE = re.compile(
+    r"(?:(?<=\A)"
+    r"|(?<=[\n:]))\s?\*{0,2}[\u2605\u2b50\U0001f31f](?:\s?[\u2605\u2b50\U0001f31f\u2606\ufe0f])*(?!\u00bd)(?=\s?\*{0,2}[.!]?\s*(?:\n|\Z|\d|because|[-\u2013(]))"
+)
 _STARS = re.compile(r"[\u2605\u2b50\U0001f31f][\u2605\u2b50\U0001f31f\u2606\ufe0f]*")
+
+
+def number_pattern(scale: ScaleSpec) -> str:
+    """Pattern of a number on a scale; a per cent is one only on a scale from 0 to 100."""
+    is_share = scale.minimum == 0 and scale.maximum == 100
+    pattern = NUMBER.replace("PERCENT", "" if is_share else "%").replace(
+        "SHARE", "" if is_share else "%|percent|per cent|"
+    )
+    return pattern.replace(_UNITS, _UNITS[:-2] + "|\\s?%|\\s?percent|\\s?per cent)?") if is_share else pattern
 
 
 def rating(value: object, scale: ScaleSpec) -> float | str:
     """Read one rating; a sentence of why not, where it is none."""
+    if isinstance(value, str) and _STARS.fullmatch(value.strip()):
+        return _stars(value.strip(), scale)
     if isinstance(value, str):
         value = _read_rating(value, scale)
         if isinstance(value, str):
@@ -73,7 +160,9 @@ def rating(value: object, scale: ScaleSpec) -> float | str:
 def _read_rating(text: str, scale: ScaleSpec) -> float | str:
     if len(text) > 60:
         return "not one number"
-    bare = fold(text).strip(ORNAMENT)
+    bare = fold(_HALF.sub(r"\1.5", text)).strip(ORNAMENT + "$")
+    if scale.minimum == 0 and scale.maximum == 100:
+        bare = re.sub(r"\s?(?:%|percent|per cent)\Z", "", bare)
     parts = _PARTS.fullmatch(bare)
     if parts is None or parts["rest"].strip(ORNAMENT):
         return "not one number"
@@ -100,22 +189,31 @@ def _figure(figure: str, scale: ScaleSpec) -> float | str:
 
 INNER_KEYS = ("score", "rating", "value")
 _SIGN = r"(?:[\s\"'*_`)\]]{0,6}(?:[:=|]|=?->|\u2192|\]|\s-(?![\d.])|\n)[\s:=\"'*_`(\[|$]{0,12}|[\s\"'*_`)\]:]{0,6}(?:LINKS)[\s:\"'*_`(\[]{0,8}(?:(?:therefore|thus|hence|clearly|then)\s)?)"
-_ARTICLES = r"(?:(?:a|an|the|un|une|ein|eine|um|uma|een|una|uno|solid|clear|strong)\s){0,2}"
-_WHAT = r"(?:\s(?:for|of|fur|des|der|de|du|da|do|del|della|per|voor|van|dla|за|für)\s[^:\n.,;?!]{1,40}(?=[:*_]))?"
+_ARTICLES = r"(?:(?:roughly|about|around|approximately|maybe|perhaps|probably|likely|circa|weak|only|now|still|a|an|the|un|une|ein|eine|um|uma|een|una|uno|solid|clear|strong)\s){0,2}"
+_WHAT = (
+    r"(?:\s(?:for|of|fur|des|der|de|du|da|do|del|della|per|voor|van|dla|за|für)\s[^:\n.,;?!]{1,40}(?=[:*_]))?"
+)
 _BRACKET = r"(?:[\s*_\"'`]{0,4}(?:[(\[][^()\[\]\n]{0,30}[)\]]))?"
 _END = (
-    r"(?=[\s*_`\"')\]}|$]{0,8}(?:\Z|\n|[.,;:!(\u3002\uff0c\u3001]|-\s|(?:because|since|as|for|due|overall|here|weil|da|porque|parce|car|perche|omdat|pois|and|but"
+    r"(?=[\s*_`\"')\]}|$]{0,8}(?:\Z|\n|[.,;:!(\u3002\uff0c\u3001]|-\s|(?:because|since|as|for|due"
+    r"|overall|here|weil|da|porque|parce|car|perche|omdat|pois|and|but"
     r"|bo|потому|from me|in my|to me|i think)\b|です|입니다|है|,))"
 )
 _GIVING = (
-    r"(?<![\w'])(?:(?:i|we)(?:'d|'ll| would| will|)(?:\s(?:therefore|thus|hereby|also|ultimately|personally|overall))?\s(?:rate|give|score|assign|grade|award|say)"
-    r"|i(?:'m| am) (?:giving|rating|scoring|assigning)|(?:it|this|answer|response|text|post|joke|essay|item|reply|summary|story|which|and)\s(?:therefore |thus |clearly |fully )?"
-    r"(?:deserves|gets|earns|receives|merits|scores|warrants|rates)|(?:it's|it is|this is|that's|that is|makes this|makes it)(?=\s(?:a|an)\s)"
-    r"|le pongo|le doy|doy|otorgo|asigno|merece|je (?:donne|lui donne|mets|note|attribue)|merite|obtient|ich (?:gebe|vergebe|bewerte)|verdient"
-    r"|(?:eu )?dou|atribuo|assegno|do un|merita|ik geef|verdient|daje|stawiam|zasluguje na|я (?:ставлю|даю|оцениваю)|ставлю|заслуживает|jag ger"
+    r"(?<![\w'])(?:(?:i|we)(?:'d|'ll| would| will|)(?:\s(?:therefore|thus|hereby|also|ultimately"
+    r"|personally|overall))?\s(?:rate|give|score|assign|grade|award|say)"
+    r"|i(?:'m| am) (?:giving|rating|scoring|assigning)|(?:this|that) one(?: is)?(?=\s(?:a|an"
+    r"|gets)\s)|(?:it|this|this one|answer|response|text|post|joke|essay|item|reply|summary|story"
+    r"|which|and)\s(?:therefore |thus |clearly |fully )?"
+    r"(?:deserves|gets|earns|receives|merits|scores|warrants|rates)|(?:it's|it is|this is|that's"
+    r"|that is|makes this|makes it)(?=\s(?:a|an)\s)"
+    r"|le pongo|le doy|doy|otorgo|asigno|merece|je (?:donne|lui donne|mets|note|attribue)|merite"
+    r"|obtient|ich (?:gebe|vergebe|bewerte)|verdient"
+    r"|(?:eu )?dou|atribuo|assegno|do un|merita|ik geef|verdient|daje|stawiam|zasluguje na"
+    r"|я (?:ставлю|даю|оцениваю)|ставлю|заслуживает|jag ger"
     r"|我给|我打|给出?|打|veriyorum|saya (?:beri|memberi)|اعطي|اعطيه|امنح)(?:(?!\w)|(?<=[\u1100-\uffff]))"
 )
-_NOT_GIVING = r"(?![^.\n]{0,60}\b(?:not|never|if|than|between|up to|about|around|nearly|almost|at (?:least|most)|roughly|approximately|less|more|over|under|only if)\b)"
+_NOT_GIVING = r"(?![^.\n]{0,60}\b(?:not|never|if|than|between|up to|nearly|almost|at (?:least|most)|less|more|over|under|only if)\b)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +247,7 @@ def lenient(
     # are.
     # Quotations of few words may contain the rating itself; what is longer is quoted from the judged text.
     content = unquoted_content(answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, texts)
-    prose = fold(content.prose)
+    prose = fold(plain_markup(_HALF.sub(r"\1.5", content.prose)))
     findings = []
     for scale in response.scales:
         ratings = _ratings_in_json(content.values, scale, single=len(response.scales) == 1)
@@ -194,8 +292,12 @@ def _ratings_in_json(values: Sequence[object], scale: ScaleSpec, single: bool) -
 @lru_cache(maxsize=1)
 def _general() -> tuple[str, str]:
     """Patterns of the nouns for a rating, and of what links them with it."""
-    links = {part for words in words_of("is") for part in words.split("|") if part.isalpha() or " " in part} | {"of"}
-    linked = "|".join(link if is_unspaced(link[-1]) else rf"(?<!\w){link}(?!\w)" for link in sorted(links, reverse=True))
+    links = {
+        part for words in words_of("is") for part in words.split("|") if part.isalpha() or " " in part
+    } | {"of"}
+    linked = "|".join(
+        link if is_unspaced(link[-1]) else rf"(?<!\w){link}(?!\w)" for link in sorted(links, reverse=True)
+    )
     return alternatives(words_of("ratings")), _SIGN.replace("LINKS", linked)
 
 
@@ -204,27 +306,45 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
     names = sorted({plain(scale.id), plain(scale.label)} - {""}, key=len, reverse=True)
     words = [r"[\s_/-]{1,3}".join(map(re.escape, name.split())) for name in names]
     general, sign = _general()
-    named = rf"(?<![\w-])(?:{'|'.join(words)})(?!\w)[*_\"'`]{{0,4}}{_BRACKET}"
-    forms = [rf"{named}(?:{sign}{_ARTICLES}(?P<named>{NUMBER})|{sign}(?P<starred>[\u2605\u2b50\U0001f31f][\u2605\u2b50\U0001f31f\u2606\ufe0f]*)|[\s*_`\"'|(]{{1,6}}(?P<beside>{NUMBER}){_END})"]
+    number = number_pattern(scale)
+    named = rf"(?<![\w-])(?:{'|'.join(words)})(?:\s(?:score|rating|first))?(?!\w)[*_\"'`]{{0,4}}{_BRACKET}"
+    forms = [
+        rf"{named}(?:{sign}{_ARTICLES}(?P<named>{number})"
+        rf"|{sign}(?P<starred>[\u2605\u2b50\U0001f31f][\u2605\u2b50\U0001f31f\u2606\ufe0f]*)"
+        rf"|[\s*_`\"'|(>]{{1,6}}(?P<beside>{number}){_END}|,?\s(?:sadly,?\s)?(?:gets|earns"
+        rf"|receives|scores|deserves|at|rated|is rated|only"
+        rf"|has)\s{_ARTICLES}(?P<earned>{number}){_END})",
+        rf"(?P<before>{_FIGURE}(?:\s?/\s?{scale.maximum:g})?)\s(?:points?\s)?(?:for|on|pour|fur"
+        rf"|para|per)\s(?:the\s|its\s|la\s|le\s)?(?:{'|'.join(words)})(?!\w)(?!\s?[:=])",
+    ]
     if single:
         before, behind = r"[\s*_`(\[\"'$]{0,6}", r"[\s*_`)\]\"'.!}$]{0,6}"
         forms = [
-            rf"\A{before}(?P<alone>{NUMBER}){behind}\Z",
-            rf"(?:\A|\n)[*_`(\[\"']{{0,6}}(?P<line>{NUMBER})[*_`)\]\"'.!]{{0,4}}[ \t]*(?=\n\s*\n|\Z)",
+            rf"\A{before}[~\u2248=]?\s?{_ARTICLES}(?P<alone>{number}){behind}\Z",
+            rf"(?:\A|\n)[*_`(\[\"']{{0,6}}(?P<line>{number})[*_`)\]\"'.!]{{0,4}}[ \t]*(?=\n|\Z)",
+            rf"\A[*_`(\[\"'=\u2248~]{{0,6}}\s?{_ARTICLES}(?P<opening>{number})[*_]{{0,3}}(?:\.(?=\s(?!actually|hmm|or|no\b)[a-z][^\n]{{10,}}[.!?]\s*(?:\n|\Z))(?![^\n]*\n\s*\d)|,(?=\s(?!or|maybe|but|perhaps)[a-z])(?![^.\n]*\bor\s\d)|\s-(?=\s[a-z])|(?=\s\((?!or|maybe|\d)))",
+            rf"(?:[!?;:=\u2026\u3002\uff1a\u2192\n]|\.\s|,\s(?:so|but)|\sso|,\sa"
+            rf"|\.\sa)[\s*_(\[]{{0,4}}(?:(?:so|thus|therefore|overall|fine|ok|final|i say|i'd say"
+            rf"|it's|then|mine|i answer"
+            rf"|i'll settle on)[\s,:]{{1,3}}){{0,3}}{_ARTICLES}(?P<closing>{number})[*_`)\]\"'.!]{{0,4}}\s*\Z",
             *forms,
-            rf"(?:{general}){_BRACKET}{_WHAT}{sign}{_ARTICLES}(?P<general>{NUMBER})",
-            rf"(?<!\w)(?:rating|score|grade|note|nota|bewertung|ocena|оценка)\s[*_]{{0,3}}(?P<blank>{NUMBER}){_END}",
-            rf"<[\w-]{{0,20}}(?:{general})[\w-]{{0,20}}>\s{{0,4}}(?P<tagged>{NUMBER})\s{{0,4}}</",
-            rf"\\boxed\s?\{{\s?(?:\\text\{{)?(?P<boxed>{NUMBER})\s?\}}",
-            rf"\[\[\s?(?P<marked>{NUMBER})\s?\]\]",
-            rf"{_GIVING}{_NOT_GIVING}[^.\n\d]{{0,60}}?(?:(?<=[\s*_(])|(?<=[\u1100-\uffff]))(?P<given>{NUMBER}){_END}",
-            rf"(?:\A|\n)[^\n]{{0,80}}?[\s*_(:](?P<fraction>{_FIGURE}\s?(?:/|out of)\s?{scale.maximum:g})(?!\w|[.,]\d|/)[*_)\]]{{0,4}}[.!]?[ \t]*(?=\n|\Z)",
-            rf"{_CORRECTION}[\s,:;.!\u2026-]{{1,6}}(?:(?:i(?:'d| would)? (?:give|say)(?: it)?|it's|it is|make (?:it|that)|rather)\s)?{_ARTICLES}(?P<corrected>{NUMBER}){_END}",
+            rf"(?:{general}){_BRACKET}{_WHAT}{sign}{_ARTICLES}(?P<general>{number})",
+            rf"(?<!\w)(?:rating|score|grade|note|nota|bewertung|ocena"
+            rf"|оценка)\s[*_]{{0,3}}(?P<blank>{number}){_END}",
+            rf"<[\w-]{{0,20}}(?:{general})[\w-]{{0,20}}(?:\s[^<>]{{0,40}})?>\s{{0,4}}(?P<tagged>{number})\s{{0,4}}</",
+            rf"\\boxed\s?\{{\s?(?:\\text\{{)?(?P<boxed>{number})\s?\}}",
+            rf"\[\[\s?(?P<marked>{number})\s?\]\]",
+            rf"{_GIVING}{_NOT_GIVING}[^.\n\d]{{0,60}}?(?:(?<=[\s*_(])"
+            rf"|(?<=[\u1100-\uffff]))(?P<given>{number}){_END}",
+            rf"(?:\A|\n)[^\n:]{{0,80}}?[\s*_(](?P<fraction>{_FIGURE}\s?(?:/"
+            rf"|out of)\s?{scale.maximum:g})(?!\w|[.,]\d|/)[*_)\]]{{0,4}}[.!]?[ \t]*(?=\n|\Z)",
+            rf"{_CORRECTION}[\s,:;.!\u2026-]{{1,6}}(?:(?:i(?:'d| would)? (?:give|say)(?: it)?|it's"
+            rf"|it is|make (?:it|that)|rather)\s)?{_ARTICLES}(?P<corrected>{number}){_END}",
         ]
     return re.compile("|".join(forms))
 
 
-_CORRECTION = r"\b(?:no|wait|correction|actually|i mean|scratch that|on second thoughts?|on reflection|nein|korrektur|non|correccion|nao|correzione|нет|точнее)\b"
+_CORRECTION = r"\b(?:no|wait|correction|actually|revised|i mean|scratch that|on second thoughts?|on reflection|nein|korrektur|non|correccion|nao|correzione|нет|точнее)\b"
 _ANNOUNCED = re.compile(_CORRECTION)
 
 
@@ -232,32 +352,56 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
     """Ratings in prose, without those that the answer itself corrects."""
     values: list[float | str] = []
     end = 0
+    corrections = _replacing(scale)
     for match in pattern.finditer(prose):
         number = next(group for group in match.groupdict().values() if group is not None)
         value = _stars(number, scale) if _STARS.match(number) else rating(number.strip(ORNAMENT), scale)
         before = prose[max(0, match.start() - 80) : match.start()]
-        if _REPORTED.search(before):
+        if _REPORTED.search(before) or (before.endswith(("(", " (")) and _RANGE.fullmatch(number)):
             continue
+        replaced = corrections.match(prose, match.end())
+        if replaced is not None:
+            value = rating(replaced["number"].strip(ORNAMENT), scale)
+        if match.lastgroup == "closing" and len(_ENDINGS.findall(prose)) > 1:
+            continue
+        if match.end() == len(prose.rstrip()) and "{" in prose and "}" not in prose:
+            value = "may go on behind the cut"
         between = prose[max(end - 1, 0) : match.end()]
         if values and value != values[-1] and len(between) < 120 and _ANNOUNCED.search(between):
             values = []
         values.append(value)
         end = match.end()
-    if not values and pattern.groups > 3:
-        stars = _STARS.findall(prose)
-        values += [_stars(stars[0], scale)] if len(stars) == 1 else []
+    if pattern.groupindex.get("alone"):
+        stars = [run[0] for run in _STAR_LINE.finditer(prose)]
+        values += [value for run in stars[:2] if (value := _stars(run.strip(" :*"), scale)) not in values]
     yield from values
 
 
+_ENDINGS = re.compile(r":\s*\d{1,4}\W*$", re.MULTILINE)
+_RANGE = re.compile(r"\d+\s?(?:-|to)\s?\d+")
+
+
+@lru_cache(maxsize=256)
+def _replacing(scale: ScaleSpec) -> re.Pattern[str]:
+    """Pattern of a number that at once replaces the one before it: "3... no, 4"."""
+    return re.compile(
+        rf"[*_)]{{0,3}}\s?(?:\.{{2,3}}|[,;-]|\u2026)\s?(?:no|actually|correction|sorry|i mean|wait"
+        rf"|rather|make that)[\s,:]{{1,3}}(?:wait,?\s)?(?:make (?:it|that)\s)?"
+        rf"(?P<number>{number_pattern(scale)})"
+    )
+
+
 _REPORTED = re.compile(
-    r"\b(?:says?|said|claims?|reads?|states?|asks? for|asked for|demands?|if|whether|not|never|n't|wants?|minimum|maximum|lowest|highest|possible|average|sample|example"
+    r"\b(?:says?|said|claims?|reads?|states?|asks? for|asked for|demands?|if|whether|not|never"
+    r"|n't|wants?|minimum|maximum|lowest|highest|possible|average|sample|example"
     r"|dice|dit|sagt|diz|wenn|si)\s(?:(?:that|the|a|an|la|el|die|le|my|its)\s){0,2}\Z"
 )
 
 
 def _stars(run: str, scale: ScaleSpec) -> float | str:
+    run = run.replace("\ufe0f", "").replace(" ", "")
     empty = run.count("\u2606")
-    full = len(run.replace("\ufe0f", "")) - empty
+    full = len(run) - empty
     if empty and full + empty != scale.maximum:
         return f"{full + empty} stars on a scale to {scale.maximum:g}"
     return rating(float(full), scale)

@@ -8,7 +8,17 @@ from functools import lru_cache
 
 Marks = tuple[str, str]
 _TAGS = (
-    *("think", "thinking", "thought", "thoughts", "reasoning", "reason", "analysis", "scratchpad", "reflection"),
+    *(
+        "think",
+        "thinking",
+        "thought",
+        "thoughts",
+        "reasoning",
+        "reason",
+        "analysis",
+        "scratchpad",
+        "reflection",
+    ),
     *("rationale", "cot", "inner_monologue", "internal_monologue", "inner_thoughts", "deliberation"),
     *("chain_of_thought", "longcat_think", "think_fast", "deep_think"),
 )
@@ -64,7 +74,7 @@ def _patterns(start: str, end: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _without_marked(text: str, start: str, end: str) -> str:
-    """Drop what stands between two marks, the last end counting; what never ends only where it comes first."""
+    """Drop what is between two marks, up to the last end; what never ends only where it comes first."""
     opens, closes = _patterns(start, end)
     first = opens.search(text)
     if first is None:
@@ -74,17 +84,17 @@ def _without_marked(text: str, start: str, end: str) -> str:
         return text if text[: first.start()].strip() else ""
     if not text[: first.start()].strip():
         last = ends[-1]
-        again = opens.search(text, ends[0].end())
-        if again is None or again.start() > last.start():
+        reopening = opens.search(text, ends[0].end())
+        if reopening is None or reopening.start() > last.start():
             tail = text[last.end() :]
             return _without_marked(tail, start, end)
-        tail = text[ends[0].end() : again.start()]
+        tail = text[ends[0].end() : reopening.start()]
         if not tail.strip():
             return text[last.end() :]
     blocks = re.compile(f"(?:{opens.pattern}).*?(?:{closes.pattern})", re.IGNORECASE | re.DOTALL)
-    rest = blocks.sub("\n", text)
-    stray = list(closes.finditer(rest))
-    return rest[stray[-1].end() :] if stray else rest
+    remainder = blocks.sub("\n", text)
+    stray = list(closes.finditer(remainder))
+    return remainder[stray[-1].end() :] if stray else remainder
 
 
 def _final_channel(text: str) -> str:

@@ -17,9 +17,7 @@ REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details", 
 THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought", "reasoning_text", "summary_text")
 
 
-def read_completion(
-    body: dict[str, Any] | None, error: str = "", marks: Sequence[Marks] = ()
-) -> Answer:
+def read_completion(body: dict[str, Any] | None, error: str = "", marks: Sequence[Marks] = ()) -> Answer:
     """Read one chat completion in OpenAI's form; nothing that a body contains makes this raise.
 
     Parameters

@@ -97,7 +97,7 @@ class ParsingRule:
 
     @property
     def full_name(self) -> str:
-        """Form, name and version: ``choice/token@1``."""
+        """Form, name and version: ``choice/token@2``."""
         return f"{self.form}/{self.name}@{self.version}"
 
 
@@ -200,12 +200,12 @@ def rules(form: str | None = None) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Names with version, such as ``choice/token@1``.
+        Names with version, such as ``choice/token@2``.
 
     Examples
     --------
     >>> rules("choice")
-    ('choice/token@1', 'choice/lenient@1', 'choice/strict@1')
+    ('choice/token@2', 'choice/lenient@2', 'choice/strict@1')
     """
     return tuple(each.full_name for each in RULES if form in (None, each.form))
 

@@ -92,8 +92,9 @@ class ResponseSpec:
     surplus : bool
         Whether labels for lines beyond ``lines`` are read as well, each as a dimension of its own.
     question : str
-        What was asked of a choice. Where it asks for the worse of two, "B is better" is a verdict for A; where it
-        asks for neither the better nor the worse, such comparisons are not read. Without it, for the better.
+        What was asked of a choice. Where it asks for the worse of two, "B is better" is a verdict for A;
+        where it asks for neither the better nor the worse, such comparisons are not read. Without it, for
+        the better.
 
     Examples
     --------
@@ -160,7 +161,7 @@ class Reading:
     probability : float or None
         Of the option shown first against the other, or of the value among all labels or ratings.
     rule : str
-        The rule that read it, with its version: ``choice/token@1``.
+        The rule that read it, with its version: ``choice/token@2``.
     note : str
         What was repaired, or why nothing was read.
     outside : float or None

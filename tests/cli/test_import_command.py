@@ -137,7 +137,7 @@ def test_completions_become_judgments_and_are_kept(ran: Told, completions: None)
         "3 completions of 2 judges gave 5 judgments in judgments.parquet; the unchanged completions are in "
         "judgments_responses.parquet."
     )
-    assert "label/lenient@2: The label" in printed
+    assert "label/lenient@3: The label" in printed
     assert "Type of joke: 1 ok, 1 empty" in printed
     assert "Of 1 answers with labels for lines, 1 have more labels than there are lines" in printed
     values = judgments()["value"].fillna("").tolist()

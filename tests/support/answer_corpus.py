@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from conjury.inference.parsing import LabelSpec, ResponseSpec, ScaleSpec, read_a
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "answers"
 UNPARSED = "unparsed"
-_SCALE = re.compile(r"(?:(?P<name>[^:=]*?)[:= ]\s*)?\(?(?P<low>-?[\d.]+)\s*\.\.\s*(?P<high>-?[\d.]+)\)?")
+_SCALE = re.compile(r"(?:(?P<name>[^:=]*?)[:=]\s*)?(?P<low>-?[\d.]+?)\s*\.\.\s*(?P<high>-?[\d.]+)")
 
 
 @dataclass(frozen=True)
@@ -22,52 +21,54 @@ class CorpusAnswer:
 
     shape: str
     form: str
-    options: tuple[str, ...]
+    options: str
     text: str
     reading: str
     reason: str
 
     @property
-    def response(self) -> ResponseSpec:
-        """The answer that was asked for."""
-        if self.form in ("rating", "ratings") or any(_SCALE.fullmatch(option) for option in self.options):
-            return ResponseSpec("ratings", scales=tuple(self._scales()))
-        if self.form == "label" or len(self.options) != 2:
-            return ResponseSpec("label", labels=tuple(map(LabelSpec, self.options)))
-        return ResponseSpec("choice", options=self.options)
+    def responses(self) -> list[ResponseSpec]:
+        """What was asked for: one response form, or one for each field of JSON."""
+        fields = [part.strip() for part in self.options.split(";")] if self.form == "json" else [self.options]
+        return [self._response(field) for field in fields]
 
-    def _scales(self) -> Iterable[ScaleSpec]:
-        names = [part.partition("=")[0].strip() for part in self.reading.split(";")]
-        ranges = [match for option in self.options if (match := _SCALE.fullmatch(option.strip()))]
-        if len(self.options) > len(ranges):  # names, and one scale for all
-            names = [option for option in self.options if not _SCALE.fullmatch(option.strip())]
-        elif self.form != "ratings":
-            names = ["score"]
-        elif all(match["name"] for match in ranges):
-            names = [match["name"].strip() for match in ranges]
-        for place, name in enumerate(names):
-            match = ranges[place if len(ranges) > 1 else 0]
-            whole = "." not in match["low"] + match["high"]
-            yield ScaleSpec(name, float(match["low"]), float(match["high"]), whole=whole)
+    def _response(self, options: str) -> ResponseSpec:
+        key, _, values = options.partition("=") if self.form == "json" else ("", "", options)
+        values, key = (values, key) if values else (key, "")
+        parts = [part.strip() for part in values.split("|")]
+        ranges = [_SCALE.fullmatch(part) for part in parts]
+        if all(ranges):
+            scales = (_scale(match, key or "score") for match in ranges if match is not None)
+            return ResponseSpec("ratings", scales=tuple(scales))
+        if self.form == "label" or len(parts) != 2:
+            return ResponseSpec("label", labels=tuple(map(LabelSpec, parts)), key=key)
+        return ResponseSpec("choice", options=tuple(parts), key=key)
 
     @property
     def right(self) -> tuple[str | float | None, ...]:
         """What is to be read, for each dimension."""
-        if self.response.form != "ratings":
-            return (None if self.reading == UNPARSED else self.reading,)
-        parts = {
-            name.strip(): value.strip()
-            for name, _, value in (part.partition("=") for part in self.reading.split(";"))
-        }
-        values = [parts.get(scale.id, "") for scale in self.response.scales]
-        if self.form != "ratings" or "=" not in self.reading:
-            values = [self.reading] * len(values)
-        return tuple(None if value in (UNPARSED, "") else float(value) for value in values)
+        named = dict(part.strip().split("=", 1) for part in self.reading.split(";") if "=" in part)
+        values: list[str | float | None] = []
+        for response in self.responses:
+            scales = [scale.id for scale in response.scales] or [response.key]
+            for name in scales:
+                value = named.get(name, UNPARSED if named else self.reading).strip()
+                is_number = response.form == "ratings" and value != UNPARSED
+                values.append(None if value == UNPARSED else float(value) if is_number else value)
+        return tuple(values)
 
     def read(self) -> tuple[str | float | None, ...]:
         """What the rules of this package read, for each dimension."""
         body = {"choices": [{"message": {"content": self.text}, "finish_reason": "stop"}]}
-        return tuple(reading.value for reading in read_answer(read_completion(body), self.response, {}))
+        answer = read_completion(body)
+        return tuple(
+            reading.value for response in self.responses for reading in read_answer(answer, response, {})
+        )
+
+
+def _scale(match: re.Match[str], name: str) -> ScaleSpec:
+    name = (match["name"] or name).strip()
+    return ScaleSpec(name, float(match["low"]), float(match["high"]), whole=False)
 
 
 def read_corpus(name: str) -> list[CorpusAnswer]:
@@ -77,7 +78,7 @@ def read_corpus(name: str) -> list[CorpusAnswer]:
             CorpusAnswer(
                 row["shape"],
                 row["form"],
-                tuple(option.strip() for option in row["options"].split("|")),
+                row["options"],
                 row["text"],
                 row["reading"].strip(),
                 row["reason"],

@@ -89,7 +89,7 @@ def some(notes: Iterable[str], text: str) -> bool:
 @pytest.mark.long
 def test_every_analysis_of_jokes_is_run_and_recorded() -> None:
     given = answered(judges=("one", "two"), samples=2)
-    lenient = given.judgments.assign(rule="label/lenient@2")
+    lenient = given.judgments.assign(rule="label/lenient@3")
     fitted = fit_labels(replace(given, others=[lenient]), OPTIONS)
     assert [one.name for one in fitted.results] == [
         "readings", "scores", "scores_language", "differences", "mixed", "passes", "passes_language",

@@ -122,7 +122,7 @@ def test_probabilities_are_those_of_the_profile_in_position_a_whatever_it_is_cal
     reader = AnswerReader(load_study(run / "towns"), "default", lambda column, subject: 0)
     answer = Answer(options[1], tokens=[token])
     _, [(dimension, reading)] = reader.parse("plain", "pair_000001", answer, (), {"options": options})
-    assert (dimension, reading.value, reading.rule) == ("choice", "B", "choice/token@1")
+    assert (dimension, reading.value, reading.rule) == ("choice", "B", "choice/token@2")
     assert reading.probability == pytest.approx(1 / 3)
     assert reading.outside == pytest.approx(0.1)
 

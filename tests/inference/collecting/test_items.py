@@ -110,7 +110,7 @@ def test_a_mixed_study_is_simulated_parsed_and_replayed(mixed, run, tmp_path, ca
     assert set(judgments["dimension"]) == {"kind", "line_1", "line_2", "line_3", "text"}
     rules = judgments.groupby("prompt_id")["rule"].unique().map(list).to_dict()
     assert rules == {
-        "kind": ["label/lenient@2"],
+        "kind": ["label/lenient@3"],
         "lines": ["line_labels/lenient@2"],
         "reply": ["text/whole@1"],
     }

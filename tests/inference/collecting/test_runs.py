@@ -365,7 +365,7 @@ def test_another_rule_changes_tables_without_any_request(study, run, server, cap
     seen = requests_seen(server)
     parse(str(study), run, "token", None)
     assert table(run, "judgments")["status"].eq("unparsed").all()
-    assert table(run, "judgments")["rule"].eq("choice/token@1").all()
+    assert table(run, "judgments")["rule"].eq("choice/token@2").all()
     assert table(run, "choices")["chosen"].isna().all()
     assert "first token" in capsys.readouterr().out
     parse(str(study), run, "default", None)

@@ -202,8 +202,8 @@ def test_every_rule_reads_each_answer_and_one_of_them_is_that_of_the_tables(town
         stored = [reading for reading in one.readings if reading.stored]
         judgment = one.judgments[0]
         assert [(r.value, r.status) for r in stored] == [(judgment["value"], judgment["status"])]
-    assert by_text['{"choice": "A"}']["choice/lenient@1"] == ("A", "ok")
-    assert by_text['{"choice": "A"}']["choice/token@1"] == ("", "unparsed")
+    assert by_text['{"choice": "A"}']["choice/lenient@2"] == ("A", "ok")
+    assert by_text['{"choice": "A"}']["choice/token@2"] == ("", "unparsed")
     assert by_text[TEXTS[3]]["choice/strict@1"] == ("", "refused")
     assert by_text[""]["choice/strict@1"] == ("", "empty")
 

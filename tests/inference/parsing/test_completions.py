@@ -72,7 +72,7 @@ def test_names_of_columns_judges_and_prompts_are_brought_to_the_contract(read):
         "position": [7] * 3,
         "condition": ["none"] * 3,
         "language": ["en"] * 3,
-        "rule": ["label/lenient@2"] * 3,
+        "rule": ["label/lenient@3"] * 3,
     }
     assert {name: judgments[name].tolist() for name in columns} == columns
     assert found.notes == ["Study multiturn does not name my-model; these judges keep their names."]

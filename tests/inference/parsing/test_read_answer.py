@@ -203,7 +203,7 @@ def test_numbered_labels_go_to_their_lines():
 
 
 def test_readings_name_the_rule_that_read_them():
-    assert read_answer(Answer("A"), CHOICE, {})[0].rule == "choice/lenient@1"
+    assert read_answer(Answer("A"), CHOICE, {})[0].rule == "choice/lenient@2"
     assert read_answer(Answer("A"), CHOICE, {}, "choice/strict@1")[0].rule == "choice/strict@1"
     assert read_answer(Answer("x"), TEXT, {}, "strict")[0].rule == "text/whole@1"
     once, doubled = '{"category": "dry"}', '{"category": "dry", "category": "dry"}'
@@ -216,7 +216,7 @@ def test_readings_name_the_rule_that_read_them():
     assert notes == ["", "without what adorns the name"]
 
 
-@pytest.mark.parametrize("rule", ["loose", "token", "choice/lenient@1", "label/lenient@99"])
+@pytest.mark.parametrize("rule", ["loose", "token", "choice/lenient@2", "label/lenient@99"])
 def test_an_unknown_rule_is_named_with_those_that_exist(rule):
     with pytest.raises(InputError, match=f"'{rule}'.*label/strict@2"):
         read("x", LABEL, rule)

@@ -46,7 +46,7 @@ def test_the_probability_is_the_share_among_the_tokens_of_the_options(text, give
 
 
 def test_readings_of_tokens_name_their_rule_order_mean_status_and_what_is_lacking():
-    assert read_answer(Answer("A", tokens=MOSTLY_A), CHOICE, {})[0].rule == "choice/token@1"
+    assert read_answer(Answer("A", tokens=MOSTLY_A), CHOICE, {})[0].rule == "choice/token@2"
     reversed_order = read_answer(Answer("A", tokens=MOSTLY_A), CHOICE, {"options": ["B", "A"]})[0]
     assert reversed_order.probability == pytest.approx(0.25)
     rated = read_answer(Answer("3", tokens=tokens([DIGITS])), RATINGS, {})[0]
@@ -55,7 +55,7 @@ def test_readings_of_tokens_name_their_rule_order_mean_status_and_what_is_lackin
     assert read_answer(sorry, CHOICE, {}, "token")[0].status == "refused"
     assert read_answer(Answer("A"), CHOICE, {}, "token")[0].note == "no log-probabilities came"
     whole = Answer('{"choice": "B"}', tokens=tokens(['{"', "choice", '":', ' "', "B", '"}']))
-    assert read_answer(whole, CHOICE, {})[0].rule == "choice/lenient@1"
+    assert read_answer(whole, CHOICE, {})[0].rule == "choice/lenient@2"
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,6 @@ def many_answers(folder: Path, n: int) -> tuple[Path, Path]:
     created = pd.Timestamp("2026-01-01", tz="UTC")
     write_table(asked.assign(study="towns", text=text, created=created), run / "responses.parquet")
     status = pd.Series(np.where(value.isna(), "empty", "ok"))
-    judged = asked.assign(dimension="choice", value=value, status=status, rule="choice/lenient@1")
+    judged = asked.assign(dimension="choice", value=value, status=status, rule="choice/lenient@2")
     write_table(judged, run / "judgments.parquet")
     return study, run

@@ -1,9 +1,9 @@
 r"""Verdicts that a clause states by comparing two options: winner, relation, loser.
 
-Each mention of an option in a clause becomes one sign, and the clause as a whole must then be one of the templates of
-data/answer_words.yaml ("L is worse than W"), with nothing around it but words that change no verdict ("overall").
-A clause that names both options and is none of them states nothing that is understood, so it is not read: neither the
-last name of a clause nor the first is a verdict.
+Each mention of an option in a clause becomes one sign, and the clause as a whole must then be one of the
+templates of data/answer_words.yaml ("L is worse than W"), with nothing around it but words that change no
+verdict ("overall"). A clause that names both options and is none of them states nothing that is understood,
+so it is not read: neither the last name of a clause nor the first is a verdict.
 """
 
 from __future__ import annotations
@@ -39,7 +39,15 @@ _PIECE = re.compile(r"[,:()\u3001\u060c]|\s-{1,2}\s|\s--\s?")
 _COMMAS = re.compile(r"\s?[,\u3001\u060c]\s?")
 _EDGES = " \t*_`\"'[]#>|~.!;\u3002"
 _ARTICLES = frozenset("aeiouy\u0430\u0432\u0438\u043e\u0441\u043a\u0443\u044f")
-_VERBS = ("be", "beats", "wins", "over", "loses", "failing", "than")  # slots that may follow a name, but no article
+_VERBS = (
+    "be",
+    "beats",
+    "wins",
+    "over",
+    "loses",
+    "failing",
+    "than",
+)  # slots that may follow a name, but no article
 
 
 @dataclass(slots=True)
@@ -52,12 +60,12 @@ class ComparisonFindings:
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    quality: tuple[re.Pattern[str], re.Pattern[str]]  # of clauses in which the first, the second option is better
-    preference: tuple[re.Pattern[str], re.Pattern[str]]  # of clauses that prefer it
     unsure: re.Pattern[str]
     aspect: re.Pattern[str]
     joint: re.Pattern[str]
-    compared: tuple[re.Pattern[str], re.Pattern[str]]  # of phrases that name the loser: before, behind a clause
+    compared: tuple[
+        re.Pattern[str], re.Pattern[str]
+    ]  # of phrases that name the loser: before, behind a clause
 
 
 def asked_quality(question: str) -> int:
@@ -65,11 +73,28 @@ def asked_quality(question: str) -> int:
     text = fold(question)
     if not text.strip():
         return 1
-    worse, better = (re.search(_any_of(part), text) is not None for part in ("worse", "better"))
-    prefers = re.search(r"prefer|choose|rather|admit|hire|elegir|escoger|wahlen|choisir|escolher|scegli|kies", text)
+    worse, better = (pattern.search(text) is not None for pattern in (_ASKS_WORSE, _ASKS_BETTER))
     if worse != better:
         return -1 if worse else 1
-    return 1 if prefers or better else 0
+    return 0
+
+
+_ASKS_BETTER = re.compile(
+    fold(
+        r"better|best|superior|prefer|rather|choose|favou?r|funnier|safer|clearer|wittier|kinder"
+        r"|fairer|nicer|stronger|admit|hire|vote|more (?:helpful|accurate|useful|convincing"
+        r"|persuasive|correct|appropriate|suitable)|mejor|prefier|meilleur|mieux|préf|besser"
+        r"|beste|bevorzug|melhor|miglior|meglio|beter|liever|lepsz|лучш|предпоч|battre|bättre"
+        r"|daha iyi"
+        r"|更好|较好|良い|よい|優れ|낫|나은|좋은|أفضل|बेहतर|lebih baik|кращ|tốt hơn"
+    )
+)
+_ASKS_WORSE = re.compile(
+    fold(
+        r"worse|worst|peor|pire|moins bonne|schlechter|schlimmer|pior|peggior|slechter|gorsz|хуже"
+        r"|худш|sämre|kötü|更差|较差|悪い|나쁜|أسوأ|बदतर|lebih buruk|гірш|tệ hơn"
+    )
+)
 
 
 @cache
@@ -80,7 +105,7 @@ def _any_of(part: str) -> str:
 
 
 def compared_options(text: str, letters: str, names: ValueNames, question: str = "") -> ComparisonFindings:
-    """Find the options that clauses of a folded text state; ``letters`` is the same text with its capitals."""
+    """Find the options that clauses of a folded text state; ``letters`` is the text with its capitals."""
     findings = ComparisonFindings()
     options = list(dict.fromkeys(names.values.values()))
     if len(options) != 2:
@@ -143,17 +168,19 @@ def _is_name(text: str, letters: str, start: int, end: int) -> bool:
 def _after_article() -> re.Pattern[str]:
     """Pattern of a word in small letters behind an article, which is none that follows a name."""
     words = {word for slot in words_of(*_VERBS) for word in re.findall(r"(?:^|[|(:])([^\W\d_]+)", slot)}
-    return re.compile(rf"\s(?!(?:{'|'.join(sorted({*words, 'and', 'or', 'has', 'would', 'should', 'i'}))})\b)[a-z]")
+    return re.compile(
+        rf"\s(?!(?:{'|'.join(sorted({*words, 'and', 'or', 'has', 'would', 'should', 'i'}))})\b)[a-z]"
+    )
 
 
 def _winners(clause: str, sense: int) -> tuple[list[int], bool]:
     """Options (0, 1) that a sentence states, and whether it has a clause with both that is not understood."""
     grammar = _grammar()
-    both = FIRST in clause and SECOND in clause
+    names_two = FIRST in clause and SECOND in clause
     if _QUESTION.search(clause) or grammar.unsure.search(clause):
-        return [], both
+        return [], names_two
     winners, unclear = _winners_of_clauses(clause, grammar, sense)
-    if winners or not both:
+    if winners or not names_two:
         return winners, unclear
     losers: set[int] = set()
     for pattern in grammar.compared:
@@ -168,20 +195,20 @@ def _winners(clause: str, sense: int) -> tuple[list[int], bool]:
 
 
 def _winners_of_clauses(sentence: str, grammar: _Grammar, sense: int) -> tuple[list[int], bool]:
-    both = FIRST in sentence and SECOND in sentence
+    names_two = FIRST in sentence and SECOND in sentence
     winners: list[int] = []
     unclear = False
-    whole = _winner(_COMMAS.sub(" ", sentence).strip(_EDGES), grammar, sense)
-    if whole is None and both:
-        whole = _winner(_COMMAS.sub("", sentence).strip(_EDGES), grammar, sense)
-    if whole is not None:
-        return [whole], False
+    sentence_winner = _winner(_COMMAS.sub(" ", sentence).strip(_EDGES), sense)
+    if sentence_winner is None and names_two:
+        sentence_winner = _winner(_COMMAS.sub("", sentence).strip(_EDGES), sense)
+    if sentence_winner is not None:
+        return [sentence_winner], False
     for piece, is_reason in _clauses(sentence, grammar):
         if FIRST not in piece and SECOND not in piece:
             if grammar.aspect.match(piece) and not _grammar_of_openings().fullmatch(piece):
-                return [], both  # better in one respect only
+                return [], names_two  # better in one respect only
             continue
-        winner = None if is_reason else _winner(piece, grammar, sense)
+        winner = None if is_reason else _winner(piece, sense)
         if winner is None:
             unclear |= FIRST in piece and SECOND in piece and not is_reason
         else:
@@ -190,9 +217,9 @@ def _winners_of_clauses(sentence: str, grammar: _Grammar, sense: int) -> tuple[l
 
 
 def _clauses(sentence: str, grammar: _Grammar) -> Iterator[tuple[str, bool]]:
-    """Split a sentence at commas and conjunctions; with each clause, whether it is a reason or a concession."""
+    """Split a sentence at commas and conjunctions; with each clause, whether it is a reason."""
     for part in _PIECE.split(sentence):
-        if (FIRST in part or SECOND in part) and _is_understood(part.strip(_EDGES), grammar):
+        if (FIRST in part or SECOND in part) and _is_understood(part.strip(_EDGES)):
             yield part.strip(_EDGES), False
             continue
         end, is_reason = 0, False
@@ -202,55 +229,174 @@ def _clauses(sentence: str, grammar: _Grammar) -> Iterator[tuple[str, bool]]:
         yield part[end:].strip(_EDGES), is_reason
 
 
-def _is_understood(clause: str, grammar: _Grammar) -> bool:
-    return any(pattern.fullmatch(clause) for family in (grammar.preference, grammar.quality) for pattern in family)
+def _is_understood(clause: str) -> bool:
+    return any(
+        pattern.fullmatch(clause)
+        for language in _languages_of(clause)
+        for pattern in _templates(language).values()
+    )
 
 
-def _winner(clause: str, grammar: _Grammar, sense: int) -> int | None:
-    for winner in (0, 1):
-        if grammar.preference[winner].fullmatch(clause):
-            return winner
-    for better in (0, 1):
-        if sense and grammar.quality[better].fullmatch(clause):
-            return better if sense > 0 else 1 - better
+def _winner(clause: str, sense: int) -> int | None:
+    for language in _languages_of(clause):
+        for (is_quality, winner), pattern in _templates(language).items():
+            if (sense or not is_quality) and pattern.fullmatch(clause):
+                return winner if sense >= 0 or not is_quality else 1 - winner
     return None
 
 
+def _languages_of(clause: str) -> list[str]:
+    """Languages of which a clause has a word that compares; it can be none of the templates of the others."""
+    words = set(_WORD.findall(clause))
+    is_joined = any(is_unspaced(letter) for letter in clause if letter not in (FIRST, SECOND))
+    return [
+        language
+        for language, (triggers, joined) in _triggers().items()
+        if (is_joined if joined else not words.isdisjoint(triggers))
+        or (language == "en" and _SIGNS.search(clause))
+    ]
+
+
+_WORD = re.compile(r"[^\W\d_\ue000\ue001]+")
+_SIGNS = re.compile("[<>]")
+_COMMON = frozenset(  # words that say nothing of a comparison
+    {
+        *(
+            "the",
+            "a",
+            "an",
+            "is",
+            "was",
+            "be",
+            "to",
+            "of",
+            "i",
+            "and",
+            "it",
+            "that",
+            "in",
+            "for",
+            "are",
+            "would",
+        ),
+        *(
+            "my",
+            "this",
+            "here",
+            "has",
+            "have",
+            "both",
+            "one",
+            "de",
+            "la",
+            "le",
+            "el",
+            "en",
+            "un",
+            "une",
+            "que",
+        ),
+        *(
+            "o",
+            "e",
+            "di",
+            "il",
+            "per",
+            "do",
+            "da",
+            "der",
+            "die",
+            "das",
+            "ist",
+            "ein",
+            "ich",
+            "et",
+            "est",
+            "je",
+        ),
+        *("y", "es", "yo"),
+    }
+)
+
+
+@cache
+def _triggers() -> dict[str, tuple[frozenset[str], bool]]:
+    """For each language, the words of which its templates have at least one, and whether it has no spaces."""
+    slots = (
+        "better",
+        "worse",
+        "beats",
+        "loses",
+        "wins",
+        "failing",
+        "best",
+        "prefer",
+        "choose",
+        "one",
+        "compared",
+    )
+    triggers = {}
+    for language, words in answer_words().items():
+        parts = [words.get(slot, "") for slot in slots]
+        text = fold(" ".join(part if isinstance(part, str) else " ".join(part) for part in parts))
+        literals = frozenset(re.findall(r"(?<!\\)[^\W\d_]+", re.sub(r"\{[a-z]+\}|\(\?:|\\[swb]", " ", text)))
+        triggers[language] = (literals - _COMMON - {"w", "l"}, words.get("joined") == "true")
+    return triggers
+
+
+@cache
+def _templates(language: str) -> dict[tuple[bool, int], re.Pattern[str]]:
+    """Compile the templates of a language, of quality and of preference, for each option that may win."""
+    compiled = {}
+    for winner in (0, 1):
+        signs = {"W": (FIRST, SECOND)[winner], "L": (FIRST, SECOND)[1 - winner]}
+        for is_quality, pattern in _language(language, signs):
+            compiled[is_quality, winner] = re.compile(pattern)
+    return dict(sorted(compiled.items()))
+
+
 _YIELDING = (
-    *("but", "pero", "mais", "aber", "mas", "ma", "maar", "ale", "но", "men", "ancak", "ama", "但是", "但", "しかし"),
+    *(
+        "but",
+        "pero",
+        "mais",
+        "aber",
+        "mas",
+        "ma",
+        "maar",
+        "ale",
+        "но",
+        "men",
+        "ancak",
+        "ama",
+        "但是",
+        "但",
+        "しかし",
+    ),
     *("하지만", "그러나", "لكن", "लेकिन", "tetapi", "але", "nhưng"),
 )
 
 
 @cache
 def _grammar() -> _Grammar:
-    """Compile the templates of all languages, once for each option that may win."""
-    families: dict[tuple[bool, int], list[str]] = {}
-    for language in answer_words():
-        for winner in (0, 1):
-            signs = {"W": (FIRST, SECOND)[winner], "L": (FIRST, SECOND)[1 - winner]}
-            for is_quality, pattern in _language(language, signs):
-                families.setdefault((is_quality, winner), []).append(pattern)
-    quality, preference = (
-        tuple(re.compile("|".join(families[is_quality, winner])) for winner in (0, 1))
-        for is_quality in (True, False)
-    )
+    """Compile what surrounds the templates, of all languages together."""
     yielding = {fold(word) for word in _YIELDING}
     joints = "|".join(
-        f"(?:{words})" if is_unspaced(words[-1]) else rf"(?<!\w)(?:{words})(?!\w)" for words in words_of("joints")
+        f"(?:{words})" if is_unspaced(words[-1]) else rf"(?<!\w)(?:{words})(?!\w)"
+        for words in words_of("joints")
     )
-    kept = "|".join(re.escape(word) if is_unspaced(word[0]) else rf"(?<!\w){word}(?!\w)" for word in yielding)
+    kept_joints = "|".join(
+        re.escape(word) if is_unspaced(word[0]) else rf"(?<!\w){word}(?!\w)" for word in yielding
+    )
     either = f"[{FIRST}{SECOND}]"
     before = "|".join(
         words.replace("\ue002", either) if "\ue002" in words else rf"(?:{words})\s{{0,2}}{either}"
         for words in map(_with_loser, _raw("compared"))
     )
     return _Grammar(
-        (quality[0], quality[1]),
-        (preference[0], preference[1]),
         re.compile(_any_of("unsure")),
         re.compile(rf"(?:{_any_of('aspect')})"),
-        re.compile(rf"(?P<yielding>{kept})|(?:{joints})"),
+        re.compile(rf"(?P<yielding>{kept_joints})|(?:{joints})"),
         (
             re.compile(rf"(?:^|(?<=[,:(]))\s{{0,3}}(?:{before})\s{{0,2}}[,:]"),
             re.compile(rf",?\s(?<!\w)(?:{before})\s{{0,2}}(?=[.!,;]|$)"),
@@ -271,8 +417,8 @@ def _language(language: str, signs: dict[str, str]) -> Iterator[tuple[bool, str]
     words = answer_words()[language]
     is_joined = words.get("joined") == "true"
     gap = r"[\s\"'*_`]{0,4}" if is_joined else r"[\s\"'*_`]{1,4}"
-    own = [str(template) for template in words.get("one", ())]
-    templates = [*own, *(() if is_joined or "be" not in words else _GENERIC)]
+    literal_templates = [str(template) for template in words.get("one", ())]
+    templates = [*literal_templates, *(() if is_joined or "be" not in words else _GENERIC)]
     families: dict[bool, list[str]] = {True: [], False: []}
     for template in templates:
         literal = "be" not in words and "{choose}" not in template
@@ -297,7 +443,9 @@ def _around(words: str, gap: str) -> tuple[str, str]:
 def _filled(template: str, words: dict[str, object] | object, gap: str, signs: dict[str, str]) -> str | None:
     """Fill the slots of a template; None where the language lacks one."""
     slots = dict(words) if isinstance(words, dict) else {}
-    text = template.replace("W", "\ue003").replace("L", "\ue002").replace("{{", "\ue004").replace("}}", "\ue005")
+    text = (
+        template.replace("W", "\ue003").replace("L", "\ue002").replace("{{", "\ue004").replace("}}", "\ue005")
+    )
     for slot in re.findall(r"\{([a-z]+)\}", text):
         if slot not in slots:
             return None

@@ -1,0 +1,454 @@
+"""The values that the prose of an answer states: headings and verbs before a name, names alone, comparisons.
+
+What is reported, denied, asked or conditional states nothing; a correction that is announced as one replaces
+what it corrects, and one that is not understood leaves the answer unread.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..tables.columns import fold, fold_beside, plain
+from .answer_words import alternatives, answer_words, choosing, headings, is_unspaced, words_of
+from .option_comparisons import NOT_UNDERSTOOD, ComparisonFindings, compared_options
+from .option_names import ORNAMENT, ValueNames
+from .quoted import GAP
+
+_REASON = (
+    r"(?:because|since|as|over|for|due|instead|rather|which|who|that|given|porque|ya|puesto|parce"
+    r"|car|puisque|plutot|weil|da|denn"
+    r"|statt|pois|perche|poiche|invece|omdat|want|poniewaz|bo|gdyz|потому|так|поскольку|cunku"
+    r"|karena|لان|لانها|لانه|بدلا|क्योंकि)\b|因为|由于|而"
+)
+_SPOKEN_END = fold(r"|です|である|だ(?!\w)|と(?!\w)|が|を|입니다|이다|이에요|을|를|의|है|हैं|。|，|、|的")
+_END = rf"(?=[\s*_`\"')\]}}>|$]{{0,8}}(?:\Z|\n|[.,;:!<()|{GAP}-]|{_REASON}{_SPOKEN_END}))"
+_ALONE = r"(?=[ \t*_`\"')\]]{0,8}[.!]?[ \t*_`\"')\]]{0,8}(?:\n|\Z))"
+_OR = (
+    r"(?:or|and|nor|vs|if|when|unless|o|u|y|e|si|cuando|oder|und|ou|et|of|en|lub|i|или|и|veya|ve"
+    r"|eller|och|atau|dan|hay|او|و|اذا|या)\b"
+    r"|或|和|与|また|または|か|と"
+)
+_MORE = rf"[\s*_`\"')\]]{{0,4}}(?:[,/&|]|(?:{_OR})|\?)\s{{0,3}}"
+_HEDGE = r"[\s*_`\"')\]]{0,4},?\s{0,2}(?:or|but maybe|or maybe|maybe|perhaps|oder|ou|o|или|或)\s[^.\n]{0,25}?"
+_UNSURE = (
+    r"(?![\s*_`\"')\]]{0,4}(?:[?\u061f]|(?:if|when|unless|si|cuando|wenn|falls|se|als|jesli|если|اذا)\b))"
+)
+_ADVERB = r"(?:(?:likely|probably|clearly|definitely|therefore|thus|hence|ultimately|simply|still|certainly|obviously|actually|now|then|klar|eindeutig)\s)?"
+_BRACKET = r"(?:[\s*_]{0,4}[(\[][^()\[\]\n]{0,40}[)\]])?"
+_BLANKS = r"[\s:=>\"'*_`(\[{#|$]{0,12}"
+_BEFORE = re.compile(
+    r"(?:\b(?:if|whether|when|unless|wrong|incorrect|not|never|says?|said|saying|reads?|states?"
+    r"|stating|contains?"
+    r"|containing|claims?|tells?|telling|told|instructs?|instructing|asks?|asked|demands?|writes?|wrote"
+    r"|si|cuando|dice|pide|incorrecta|اذا|يقول|تقول)|n't)"
+    r"\W{0,3}(?:(?:that|you|me|us|to|the|a|your|my|its|their|judges?|models?|reader|assistant"
+    r"|with|final|correct|only"
+    r"|que|la|el)\W{1,3}){0,4}\Z"
+)
+_ALSO_BEFORE = (
+    r"worse|worst|weaker|weakest|inferior|poorer|second|losing|other|rejected|wrong|incorrect"
+    r"|example|sample|default|possible|previous"
+    r"|schlechtere|schwachere|pire|moins bonne|pior|peor|peggiore|slechtere|gorsza|slabsza|худшии|samre"
+)
+_BAD = "(?:较差的?|更差的?|差的|悪い|劣る|나쁜)"
+_CORRECTION = re.compile(
+    r"\b(?:no|wait|correction|actually|i mean|scratch that|on second thoughts?|on reflection"
+    r"|on closer reading|sorry|i was wrong"
+    r"|let me correct|corrected|corrigiendo|correccion|en realidad|nein|moment|korrektur|doch|non"
+    r"|attends|correction|en fait|pardon"
+    r"|nao|alias|correcao|correzione|anzi|nee|correctie|nie|poprawka|нет|точнее|исправление|hayir"
+    r"|duzeltme|tidak|koreksi|لا|تصحيح|عفوا)\b"
+    r"|不对|不，|更正|いや|訂正|아니|정정|नहीं",
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Patterns:
+    statement: re.Pattern[str]
+    heading: re.Pattern[str]
+    opening: re.Pattern[str]
+    closing: re.Pattern[str]
+    corrected: re.Pattern[str]
+    sentence: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A value that the text states, with its place."""
+
+    start: int
+    end: int
+    value: str
+
+
+@lru_cache(maxsize=256)
+def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
+    nouns = f"(?:{names.nouns})"
+    titles = "|".join(
+        [
+            headings(),
+            *(rf"(?<![\w-]){re.escape(key)}(?!\w)".replace(r"\ ", r"[\s_-]") for key in sorted(keys)),
+        ]
+    )
+    next_name = rf"(?!(?:not|rather|instead|over|than|unlike|while|whereas|but)\b|{_REASON})(?:[\w']{{1,14}}\s){{0,2}}{names.pattern}"
+    several = rf"(?!{_MORE}{next_name})(?!{_HEDGE}{names.pattern})"
+    of = r"(?:\s(?:of|for|to)\s(?:this|the|that)\s\w{1,20}(?:\s\w{1,20})?)?"
+    link = rf"{of}[\s\"'*_`)\]]{{0,6}}(?:{_linked()}){_BLANKS}{_ADVERB}{_BLANKS}"
+    sign = rf"[\s\"'*_`)\]]{{0,6}}(?:[:=|]|=?-?>|\u2192|\s-{{1,2}}\s){_BLANKS}{_ADVERB}"
+    begins = [
+        rf"(?:{titles}){_BRACKET}(?:{link}|{sign})(?:\\?text\{{)?",
+        rf"(?:{titles})[*_:#\"]{{0,4}}[ \t]{{0,3}}(?P<line>\n{{1,2}})[\s*_#>`\"'(\[]{{0,8}}",
+        rf"(?:{choosing()})[\s:*_\"'`(\[]{{0,6}}",
+        r"\\f?box(?:ed)?(?P<boxed>[\s{]{1,4})(?:\\?(?:text(?:bf|tt|rm|it)?|mathrm|mathbf)\{)?\s?",
+        r"(?P<marked>\[\[)\s?",
+        rf"<[\w:-]{{0,20}}(?:{titles})[\w:-]{{0,20}}(?:\s[^<>]{{0,40}})?(?P<tagged>>)[\s*_`\"'\[(]{{0,6}}",
+    ]
+    ends = rf"(?(line){_ALONE}|(?(boxed)\s?\}}|(?(marked)\s?\]\]|(?(tagged)[\s*_`\"'\])]{{0,6}}</|{_END}))))"
+    name = rf"(?:{nouns})?(?:the\s)?(?P<name>{names.pattern})"
+    return _Patterns(
+        statement=re.compile(rf"(?:{'|'.join(begins)}){name}{ends}{several}{_UNSURE}"),
+        heading=re.compile(
+            rf"^[\s*_#(\[-]{{0,8}}{nouns}(?P<name>{names.pattern})[\s*_)\]]{{0,6}}(?:[:.)\]-]|$)",
+            re.MULTILINE,
+        ),
+        opening=re.compile(
+            rf"[\s*_#`\"'(\[]{{0,8}}(?P<hedge>{_PERHAPS})?(?P<noun>{nouns})?(?P<name>{names.pattern})"
+            rf"(?=[*_`\"')\]]{{0,6}}(?:[.;)(!\n\u3002]|:(?!\s?{next_name}{_END})|,(?!\s?{_ASIDE})"
+            rf"|\s[(-]|\s(?:{_REASON})|\Z)){several}{_UNSURE}"
+        ),
+        closing=re.compile(
+            rf"(?P<lead>\A|(?<!\d)\.|[!?;:\n\u2026\u3002\uff1a\u2192\u061f]|\s-|,\s(?=so|hence"
+            rf"|thus|therefore|but)|\s(?=so\s)|[,\u3001])[\s*_\"')\]]{{0,4}}"
+            rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?{name}[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
+        ),
+        corrected=re.compile(
+            rf"(?:(?:{_CORRECTION.pattern})[\s]{{0,2}}[,:;.!\u2026-]|\b(?:actually|i mean|i meant"
+            rf"|make that)\s)[\s,:;.!\u2026-]{{0,6}}"
+            rf"(?:(?:it's|it is|make that|i mean|i meant|wait|no|i choose|rather|es|c'est"
+            rf"|es ist)[\s,:]{{1,3}}){{0,2}}"
+            rf"{name}(?:{_END}|\s(?:wins|is better)){several}{_UNSURE}"
+        ),
+        sentence=re.compile(
+            rf"(?:(?<=\A)|(?<=[.!?;:\n]\s)|(?<=[.!?;:\n]))(?:(?:overall|so|and|but|yes|no"
+            rf"|therefore|i think|i find|to me|clearly),?\s){{0,2}}"
+            rf"(?:it|this|that|(?:this|the|that)\s{_JUDGED})(?:\s(?:about|of|from|by"
+            rf"|for)\s[^.,;:!?\n]{{1,40}})?\s(?:is|seems|looks|was|reads as|counts as"
+            rf"|qualifies as)\s"
+            rf"(?:(?:{_DEGREE})\s){{0,2}}(?P<name>{names.pattern})(?=\s?[.!;\n(]|\Z|,?\s(?:because"
+            rf"|since|as|for)\b)"
+            rf"|(?:i|we)(?:'d| would|'ll| will)? (?:label|classify|rate|mark|flag|categori[sz]e"
+            rf"|class|consider|call|judge)\s(?:it|this|that|(?:the|this)\s\w{{1,20}})\s"
+            rf"(?:(?:as|to be)\s)?(?:a\s|an\s)?(?P<called>{names.pattern}){_END}"
+        ),
+    )
+
+
+_ENDING = " .!*_)\n\t"
+_PERHAPS = (
+    r"(?:(?:i(?:'d| would)? (?:guess|say|think|suppose)|probably|most likely|likely|perhaps|maybe"
+    r"|definitely|clearly|certainly|obviously|surely|overall|on balance|a (?:marginal|clear"
+    r"|narrow)"
+    r"|i lean(?:s)? (?:towards|to)|tentatively|with (?:low|high|some) confidence|vermutlich"
+    r"|probablemente|probablement)[\s,:]{1,2}){1,2}"
+)
+_FINALLY = (
+    r"(?:so|thus|hence|therefore|overall|and|but|fine|ok|okay|finally|then|in short|in sum|for me"
+    r"|mine|final|i say|i'd say|i would say|i'd go with|i'll say|i go with|it's|it is|though"
+    r"|remove|delete|keep|choose|pick|publish|select|i pick|i choose|i take|also|somit|daher|donc"
+    r"|entonces|portanto|quindi|dus|also)"
+)
+_JUDGED = r"(?:post|comment|text|message|joke|essay|answer|response|reply|item|review|pun|draft|tweet|story|recipe|caption|statement|sentence|one|content|passage|summary|poem)"
+_DEGREE = r"entirely|completely|clearly|definitely|very|quite|rather|mildly|somewhat|simply|just|obviously|certainly|really|plainly|fairly|totally|therefore|thus|hence|also|probably|likely|to be|best described as|a|an"
+_ASIDE = (
+    r"(?:while|unlike|which|who|although|though|however|on the|in|compared|like|as opposed"
+    r"|despite|whose|being|when|if|where|provided|unless|as long|on condition|for|arguably"
+    r"|i (?:will|won't|can|can't|cannot|do not|don't|refuse|must|am|need)|we|wahrend|aunque|bien"
+    r"|embora|mentre|anders|obwohl|хотя|хоть)\b"
+)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|provided|depending|depends|otherwise|as long as|on condition|wenn|falls"
+    r"|sofern|si|se|indien|jesli|если|takdirde|jika)\b|如果|もし|なら|만약|اذا"
+)
+_RETRACTION = re.compile(
+    r"\b(?:no longer sure|take (?:that|it|this) back|on (?:second thoughts?|reflection)"
+    r"|correction|i meant|hold on|wait[,.! ]|scratch that|i was wrong|chang(?:e|ed|ing) my mind"
+    r"|i revise|revised|update|let me reconsider|sorry, i)"
+)
+_ORDINAL = re.compile(
+    r"\b(?:the|my)\s(?P<place>first|1st|second|2nd|left|right)(?:-hand)?\s(?P<noun>one|answer"
+    r"|response|post|option|text|candidate|choice|summary|essay|caption|drawing|image|joke|reply"
+    r"|version|profile)(?!\w)"
+    r"|\bthe\s(?P<what>one|answer|response|post|option|text|caption|drawing|image|cartoon"
+    r"|joke)\son\sthe\s(?P<side>left|right)(?!\w)",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"(?i)\b(?P<noun>answer|response|post|option|text|candidate|choice|number|joke|reply|summary"
+    r"|essay|profile)\s(?P<number>one|two|i{1,2})(?![\w'])"
+)
+_BOLD = re.compile(r"(?<![\w*\\])(\*{1,3}|__)(?=[^\s*_])([^*\n]{1,200}?)(?<=[^\s*_])\1(?![\w*])")
+_TAGS = re.compile(r"</?(?:b|i|em|strong|u|p|br|span|div|code|mark)\s?/?>", re.IGNORECASE)
+LOOKALIKES = str.maketrans("\u0410\u0412\u0421\u0415\u0391\u0392\u0395\u0430\u0435\u0441", "ABCEABEaec")
+
+
+@lru_cache(maxsize=1)
+def _linked() -> str:
+    """Pattern of what links a heading with a verdict ("is")."""
+    links = sorted(
+        {part for words in words_of("is") for part in words.split("|") if len(part) > 1 or part.isalpha()}
+    )
+    return "|".join(link if is_unspaced(link[-1]) else rf"(?<!\w){link}(?!\w)" for link in reversed(links))
+
+
+@lru_cache(maxsize=1)
+def _reported() -> re.Pattern[str]:
+    """Pattern of words behind which a statement is reported, denied or conditional."""
+    words = [
+        fold(str(word))
+        for language, entry in answer_words().items()
+        if language != "en"
+        for word in entry.get("say", ())
+    ]
+    spaced = alternatives(word for word in words if not is_unspaced(word[-1]))
+    unspaced = "|".join(re.escape(word) for word in words if is_unspaced(word[-1]))
+    return re.compile(
+        rf"(?:(?:{spaced})[\s:]{{1,3}}(?:\w{{1,4}}[\s']){{0,2}}|(?:{unspaced})"
+        rf"|\b(?:{_ALSO_BEFORE})\s(?:and\s\w+\s)?|{fold(_BAD)})\Z"
+    )
+
+
+def plain_markup(prose: str) -> str:
+    """Write prose without emphasis and without tags of style."""
+    prose = html.unescape(prose) if "&" in prose else prose
+    return _BOLD.sub(r"\2", _TAGS.sub("", prose) if "<" in prose else prose)
+
+
+def plain_prose(prose: str, names: ValueNames) -> str:
+    """Write prose without emphasis and markup; ordinals, numbers in words and look-alike letters as the options are called."""
+    prose = plain_markup(prose)
+    options = list(dict.fromkeys(names.values.values()))
+    if len(options) != 2:
+        return prose
+    short = [option.split()[-1].lower() for option in options]
+    if short in (["a", "b"], ["1", "2"], ["left", "right"], ["first", "second"]):
+        prose = _ORDINAL.sub(lambda match: _called(match, options, short), prose)
+    if short == ["1", "2"]:
+        numbers = {"one": 0, "i": 0, "two": 1, "ii": 1}
+        prose = _NUMBERED.sub(lambda match: f"{match['noun']} {numbers[match['number'].lower()] + 1}", prose)
+    if not prose.isascii() and all(len(name) == 1 and name.isascii() for name in names.values):
+        prose = _STRAY.sub(lambda letter: letter.group().translate(LOOKALIKES), prose)
+    return prose
+
+
+def _called(match: re.Match[str], options: Sequence[str], short: Sequence[str]) -> str:
+    """The name of the option that an ordinal or a side names; the words themselves where it names none."""
+    word = (match["place"] or match["side"]).lower()
+    place = ("1st", "2nd", "first", "second", "left", "right").index(word)
+    if (word in ("left", "right")) != (short[0] == "left"):
+        return match.group()
+    return f"the {match['noun'] or match['what']} {options[place % 2].split()[-1]}"
+
+
+_STRAY = re.compile(
+    r"(?:(?<=[:=(\[*\"'`])|(?<=[:=]\s)|(?<=\A)"
+    r"|(?<=\n))[\u0410\u0412\u0421\u0415\u0391\u0392\u0395](?=[\s*_\"')\]]{0,4}(?:\Z|\n|[.,;!]))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedValues:
+    """The values that prose states, each once; whether it corrects one, and why it may be unclear."""
+
+    values: list[str]
+    is_corrected: bool = False
+    unclear: str = ""
+
+
+def stated_values(
+    prose: str, names: ValueNames, keys: frozenset[str], asks: str | None, cut: bool = False
+) -> StatedValues:
+    """Find the values that prose states, without those that it corrects."""
+    folded, letters = fold_beside(prose)
+    statements = list(statements_in(folded, names, keys, cut))
+    compared = ComparisonFindings() if asks is None else compared_options(folded, letters, names, asks)
+    statements += [Statement(*verdict) for verdict in compared.verdicts]
+    statements.sort(key=lambda statement: (statement.start, statement.end))
+    values: list[str] = []
+    is_corrected, end = False, 0
+    for statement in statements:
+        between = re.sub(rf"{names.pattern}\W*\Z", "", folded[max(end - 1, 0) : statement.end])
+        differs = bool(values) and statement.value != values[-1] and len(set(values)) == 1
+        if differs and len(between) < 200 and _CORRECTION.search(between):
+            values, is_corrected = [], True
+        values.append(statement.value)
+        end = max(end, statement.end)
+    if values and _RETRACTION.search(folded, end):
+        return StatedValues(
+            [], unclear="a verdict that the answer takes back, and no other that is understood"
+        )
+    return StatedValues(list(dict.fromkeys(values)), is_corrected, NOT_UNDERSTOOD if compared.unclear else "")
+
+
+def statements_in(
+    prose: str, names: ValueNames, keys: frozenset[str], cut: bool = False
+) -> Iterator[Statement]:
+    """Yield what folded prose states by headings, verbs and names alone."""
+    patterns = _patterns(names, keys)
+    for statement in patterns.statement.finditer(prose):
+        start = statement.start()
+        if start and (
+            prose[start - 1] in "-_" or (prose[start - 1].isalnum() and not is_unspaced(prose[start]))
+        ):
+            continue
+        line = prose.rfind("\n", 0, start) + 1
+        heading = patterns.heading.match(prose, line)
+        heading = None if heading and ":" in prose[line : heading.start("name")] else heading
+        before = prose[max(line, start - 80) : start]
+        reported = _BEFORE.search(before) or _reported().search(before)
+        is_framed = statement["boxed"] or statement["marked"] or statement["tagged"]
+        if not is_framed and _goes_on(prose, statement.end(), names):
+            continue
+        if not reported and not (heading and heading.end() <= start):
+            yield Statement(start, statement.end(), names.value(statement["name"]))
+    for statement in patterns.corrected.finditer(prose):
+        yield Statement(statement.start(), statement.end(), names.value(statement["name"]))
+    for statement in patterns.sentence.finditer(prose):
+        at_end = not prose[: statement.start()].strip() or not prose[statement.end() :].strip(_ENDING)
+        if (at_end or statement["called"]) and not _goes_on(prose, statement.end(), names):
+            yield Statement(
+                statement.start(), statement.end(), names.value(statement["name"] or statement["called"])
+            )
+    yield from _at_ends(prose, names, patterns, cut)
+
+
+_LIMITS = re.compile(
+    rf"[.!?;:\n({GAP}\u3002]|\s-\s|,?\s?(?:\b(?:but|while|whereas|although|though|not|than|over"
+    rf"|instead|rather)\b|(?!for\b)(?:{_REASON}))"
+)
+
+
+def _goes_on(prose: str, end: int, names: ValueNames) -> bool:
+    """Whether the clause behind a statement names another value or sets a condition, so that it states neither."""
+    limit = _LIMITS.search(prose, end)
+    behind = prose[end : limit.start() if limit else len(prose)][:200]
+    return bool(re.search(rf"(?<!\w){names.pattern}", behind) or _CONDITION.search(behind))
+
+
+_PARAGRAPH = re.compile(
+    r"(?<=\n)(?<!\S\n)[^\S\n]*\S[^\n]{0,120}(?=\n[^\S\n]*\n)"
+)  # one line between blank ones
+
+
+def _at_ends(prose: str, names: ValueNames, patterns: _Patterns, cut: bool) -> Iterator[Statement]:
+    """Yield names alone, on lines of their own, and at the beginning and the end of the text."""
+    start = len(prose) - len(prose.lstrip())
+    text = prose.strip()
+    lines = [line for line in text.split("\n") if line.strip(ORNAMENT)] or [text]
+    alone = {value for line in lines if (value := names.values.get(plain(line.strip(ORNAMENT)))) is not None}
+    if len(alone) > 1:  # headings of a comparison, or two verdicts
+        for value in sorted(alone):
+            yield Statement(start, start, value)
+    closing = names.bare(lines[-1])
+    if closing is not None and not lines[-1].rstrip("*_ \t").endswith(":"):
+        at = prose.rfind(lines[-1])
+        yield Statement(at, at + len(lines[-1]), closing)
+    elif not cut:
+        yield from _closing(text, start, names, patterns)
+    for paragraph in _PARAGRAPH.finditer(text):
+        value = names.values.get(plain(paragraph.group().strip(ORNAMENT)))
+        if value is not None:
+            yield Statement(start + paragraph.start(), start + paragraph.end(), value)
+    opening = patterns.opening.match(lines[0] + "\n")
+    if opening is not None and not _is_heading(opening, lines, text, names, patterns):
+        yield Statement(start, start + opening.end(), names.value(opening["name"]))
+
+
+def _closing(text: str, start: int, names: ValueNames, patterns: _Patterns) -> Iterator[Statement]:
+    """Yield the name with which a text ends, as a sentence or behind a colon."""
+    tail = text[-160:]
+    for closing in patterns.closing.finditer(tail):
+        if len(tail) < len(text) and closing.start() == 0:
+            continue
+        before = re.split(r"[.!?;\n]", tail[: closing.start("lead")])[-1]
+        colon = closing["lead"] in (":", "\uff1a", "\u2192", " -", ",", "\u3001")
+        if colon and (
+            _DENYING.search(before) or (closing["lead"] in ",\u3001" and not _FORCED.search(before))
+        ):
+            continue
+        if (
+            closing["lead"] in ":\uff1a"
+            and len(re.findall(rf":\s*{names.pattern}\W*$", text, re.MULTILINE)) > 1
+        ):
+            continue
+        if closing["lead"] in ":\uff1a" and (
+            _BEFORE.search(before + " ") or _reported().search(before + " ")
+        ):
+            continue
+        at = start + len(text) - len(tail)
+        yield Statement(at + closing.start(), at + closing.end(), names.value(closing["name"]))
+        return
+
+
+_FORCED = re.compile(
+    r"\b(?:if|since) (?:i|you|one|we) (?:had|have|must|insist|need)|\bforced\b|\bpressed\b|so\Z"
+    r"|\boverall|therefore\b|though\Z"
+)
+_DENYING = re.compile(
+    r"\b(?:not|never|no|less|least|worse|worst|weaker|weakest|loser|rejected|against|without"
+    r"|except|missing|unlike|options?|labels|choices|between|either|both|or|and|if|example|versus"
+    r"|vs"
+    r"|says?|said|claims?|reads|asks?|texts?|posts?|only in)\W*\Z|\b(?:worse|weaker|less|least"
+    r"|rejected|options|labels)\b"
+)
+
+
+def _is_heading(
+    opening: re.Match[str], lines: Sequence[str], text: str, names: ValueNames, patterns: _Patterns
+) -> bool:
+    """Whether the name at the beginning of a text heads a part of it, or takes part in a longer sentence."""
+    value = names.value(opening["name"])
+    first = lines[0]
+    first_name = plain(first).strip(ORNAMENT)
+    if len(first) > 2 and first.rstrip("*_ \t").endswith(":"):
+        return True
+    if first[opening.end() :].startswith(" for ") and re.search(
+        rf"(?<!\w){names.pattern}", first[opening.end() :]
+    ):
+        return True  # "harmless for one, harmful for another"
+    if first_name in names.values and len(lines) == 1:
+        return False
+    sign = first[opening.end() :].lstrip("*_`\"')]")[:1]
+    called = plain(first[: opening.end()].strip(ORNAMENT))
+    if sign == ":" and (opening["noun"] or re.fullmatch(headings(), opening["name"])):
+        return (
+            called not in names.values
+            or any(names.value(line["name"]) != value for line in patterns.heading.finditer(text))
+            or re.fullmatch(headings(), opening["name"]) is not None
+            or bool(opening["noun"])
+        )
+    if opening["noun"] and sign == "," and called not in names.values:
+        return True
+    if first_name in names.values:
+        return False
+    return (
+        _goes_on(first, opening.end(), names)
+        or any(
+            names.value(line["name"]) != value and ":" not in text[line.start() : line.start("name")]
+            for line in patterns.heading.finditer(text)
+        )
+        or _heads_others(text[opening.end() :], names, value)
+    )
+
+
+def _heads_others(prose: str, names: ValueNames, value: str) -> bool:
+    """Whether the name of another value heads a clause, as in "A: short. B: long.", which is no verdict."""
+    heads = re.finditer(
+        rf"(?:[.;,\n]\s{{0,4}}"
+        rf"|\s)(?:[\w']{{1,14}}\s)?[*_(]{{0,4}}(?P<head>{names.pattern})[*_)]{{0,4}}\s?[:)]",
+        prose,
+    )
+    return any(names.value(head["head"]) != value for head in heads)

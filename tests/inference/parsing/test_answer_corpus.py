@@ -1,0 +1,135 @@
+"""The corpus of answers, and answers drawn from its shapes, are read as a careful person reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+from answer_corpus import CorpusAnswer, outcome, read_corpus
+from answer_variants import variants
+
+from conjury.inference.parsing import Answer, LabelSpec, ResponseSpec, ScaleSpec, read_answer, read_completion
+from conjury.inference.parsing.option_comparisons import asked_quality
+from conjury.inference.parsing.reasoning import REASONING_MARKS, reasoning_is_open, without_reasoning
+from conjury.inference.study.asking import Collecting
+
+PAIR = ResponseSpec("choice")
+SCORE = ResponseSpec("ratings", scales=(ScaleSpec("score", 1, 10),))
+
+
+def counts(answers: Iterable[CorpusAnswer]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for answer in answers:
+        total += outcome(answer.right, answer.read())
+    return total
+
+
+def value(text: str, response: ResponseSpec = PAIR) -> str | float | None:
+    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    return read_answer(read_completion(body), response, {})[0].value
+
+
+def test_a_sample_of_the_corpus_is_read_as_a_careful_person_reads_it():
+    pairs = [answer for answer in read_corpus("first_half.csv") if answer.options == "A|B"][::6]
+    misread = [(answer.text, answer.read()) for answer in pairs if answer.read() != answer.right]
+    assert len(pairs) > 80
+    assert misread == []
+
+
+@pytest.mark.long
+def test_none_of_the_first_half_is_read_wrongly_and_97_of_100_readable_answers_are_read():
+    found = counts(read_corpus("first_half.csv"))
+    assert found["wrong"] == 0
+    assert found["read"] >= 0.97 * found["readable"]
+
+
+@pytest.mark.long
+def test_of_the_second_half_whose_author_had_not_seen_the_rules_few_are_read_wrongly():
+    found = counts(read_corpus("second_half.csv"))
+    assert found["wrong"] <= 2
+    assert found["read"] >= 0.81 * found["readable"]
+
+
+def test_few_variants_of_the_shapes_are_read_as_they_are_meant():
+    chosen = [answer for answer in variants(400, seed=3) if answer.options in ("A|B", "B|A")]
+    found = counts(chosen)
+    assert len(chosen) > 60
+    assert (found["wrong"], found["read"]) == (0, found["readable"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_of_100_000_variants_fewer_than_one_of_1_000_is_read_wrongly():
+    found = counts(variants(100_000))
+    assert found["wrong"] < 100
+    assert found["read"] >= 0.97 * found["readable"]
+
+
+@pytest.mark.parametrize(
+    ("question", "read"),
+    [
+        ("", "B"),
+        ("Which of the two answers is better?", "B"),
+        ("Which answer is worse?", "A"),
+        ("Which of the two posts should be removed?", None),
+    ],
+)
+def test_what_is_better_is_a_verdict_only_where_the_question_asks_for_it(question, read):
+    response = ResponseSpec("choice", noun="Post", question=question)
+    assert value("Post B is better than Post A.", response) == read
+    assert value("I choose Post B.", response) == "B"
+    assert asked_quality(question) in (-1, 0, 1)
+
+
+def test_a_clause_with_two_options_that_is_not_understood_states_its_reason():
+    [reading] = read_answer(Answer("Answer A cites more studies than Answer B."), PAIR, {})
+    assert (reading.value, reading.status) == (None, "unparsed")
+    assert "two options in one clause" in reading.note
+    [reading] = read_answer(Answer("Answer: A. Hmm, on reflection I am no longer sure."), PAIR, {})
+    assert reading.value is None
+    assert "takes back" in reading.note
+
+
+@pytest.mark.parametrize(("marks", "_model"), REASONING_MARKS, ids=lambda part: str(part))
+def test_reasoning_in_known_marks_is_no_answer_and_reasoning_that_never_ends_no_text(marks, _model):
+    start, end = marks
+    assert value(f"{start}Answer: A, or not.{end}\nB") == "B"
+    assert value(f"{start} I choose A") is None
+    assert reasoning_is_open(f"{start} I choose A")
+    assert not reasoning_is_open(f"{start} I choose A {end} B")
+    assert value(f"B\n{start}because of A{end}") == "B"
+
+
+def test_channels_and_marks_of_a_study_are_known_as_well():
+    reasoning = "<|channel|>analysis<|message|>Answer: A<|end|>"
+    assert value(f"{reasoning}<|start|>assistant<|channel|>final<|message|>B<|return|>") == "B"
+    assert value("<|channel|>analysis<|message|>Answer: A") is None
+    assert value("analysisThe answer: A?assistantfinalB") == "B"
+    marks = Collecting.model_validate({"reasoning": {"start": "{{", "end": "}}"}}).reasoning_marks
+    assert without_reasoning("{{Answer: A}}B", marks) == "B"
+    assert Collecting().reasoning_marks == ()
+
+
+def test_ratings_in_brackets_are_read_and_numbers_that_may_be_thousands_are_not():
+    texts = (
+        "Rating: [[7]]",
+        "[[7]]",
+        "**Rating: [[7]]**",
+        "My rating: [[7]].",
+        "[RESULT] 7",
+        "\\boxed{7}",
+        "评分\uff1a7",
+    )
+    assert {value(text, SCORE) for text in texts} == {7.0}
+    for text in ("Rating: 7+", "Rating: 6-7", "Rating: 7,000", "Rating: null", "Rating: >7", "> 7"):
+        assert value(text, SCORE) is None
+
+
+def test_labels_that_are_headings_are_read_and_lists_of_parts_are_not():
+    labels = ResponseSpec("label", labels=tuple(map(LabelSpec, ("answer", "question", "comment"))))
+    for name in ("answer", "question", "comment"):
+        assert value(f"Label: {name}", labels) == name
+        assert value(f"The label is {name}.", labels) == name
+    assert value("Answer:", labels) is None
+    assert value("Response A: short.\nResponse B: long.") is None
