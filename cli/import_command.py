@@ -153,6 +153,7 @@ def _import_choices(
 ) -> None:
     """Read an export, write its choices, print the notes, and draft a study file on request."""
     from conjury.inference.humans import draft_study, make_ids
+    from conjury.inference.readers.conjoints.study_draft import empty_pairs_of, joined, restrictions_of
     from conjury.inference.tables.files import write_table
 
     draft = options.draft_study
@@ -188,7 +189,11 @@ def _import_choices(
         name = make_ids([file.partition(".")[0]], "study")[0]
         draft.parent.mkdir(parents=True, exist_ok=True)
         record(files=[draft])
-        draft.write_text(draft_study(survey, name, file), encoding="utf-8")
+        pairs = empty_pairs_of(survey.choices, survey.labels["attribute_id"].unique().tolist())
+        for tie in pairs:
+            console.print(f"  {tie.sentence()}")
+        content = draft_study(survey, name, file, restrictions=restrictions_of(pairs), joined=joined(pairs))
+        draft.write_text(content, encoding="utf-8")
         console.print(f"Draft of the study in {draft}; continue with `conjury fit {draft} --data {out}`.")
 
 

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..frames.cells import NumberedAlike, RepeatsExcluded, RespondentsExcluded
+    from ..frames.cells import RepeatsExcluded, RespondentsExcluded
     from .choice_bounds import bounds
     from .comparisons import (
         adjust,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Bootstrap",
     "FewClusters",
-    "NumberedAlike",
     "RepeatsExcluded",
     "RespondentsExcluded",
     "SurveyResult",
@@ -92,7 +91,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "..frames.cells": ("NumberedAlike", "RepeatsExcluded", "RespondentsExcluded"),
+    "..frames.cells": ("RepeatsExcluded", "RespondentsExcluded"),
     ".comparisons": (
         "adjust",
         "conditional_amce",

@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.readers.aliases import EXCLUDED
 
-from ..frames.cells import REPEAT, key_columns, needed_columns, warn_of_shared_numbers, without_repeats
+from ..frames.cells import REPEAT, key_columns, needed_columns, refuse_shared_numbers, without_repeats
 from ..frames.stored import NEEDS_MEMORY, is_stored
 from .request import MEANS, EstimateRequest, require_frame
 
@@ -61,7 +61,7 @@ def _rows_without_repeats(
 ) -> pd.DataFrame:
     """Rows without repeats; warn of rows that repeat others because tables are numbered alike."""
     rows = without_repeats(data, named)
-    warn_of_shared_numbers(rows, request.clusters)
+    refuse_shared_numbers(rows, request.clusters)
     return rows
 
 

@@ -177,23 +177,6 @@ def without_repeats(data: pd.DataFrame, named: Collection[str | None] = ()) -> p
     return rows
 
 
-class NumberedAlike(UserWarning):
-    """Respondents or tasks of several tables have the same numbers, so that they count as one cluster.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from conjury.analysis.conjoint import amce
-    >>> survey = pd.DataFrame({"judge_id": [1, 1, 2, 2], "pair_id": [1, 1, 2, 2], "position": list("ABAB"),
-    ...     "tone": ["kind", "rude"] * 2, "chosen": [1, 0, 0, 1]})
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     _ = amce(pd.concat([survey, survey]), "chosen ~ tone", id="judge_id")
-    >>> NumberedAlike in [warning.category for warning in caught]
-    True
-    """
-
-
 def key_columns(names: Collection[str], clusters: Sequence[str] = ()) -> list[str]:
     """Columns whose values name one row of the choices of one respondent; empty where some are missing."""
     task = next((name for name in (*_PAIR, _TASK[1]) if name in names), None)
@@ -204,8 +187,8 @@ def key_columns(names: Collection[str], clusters: Sequence[str] = ()) -> list[st
     return list(dict.fromkeys([*who, task, *further, POSITION]))
 
 
-def warn_of_shared_numbers(data: pd.DataFrame, clusters: Sequence[str]) -> None:
-    """Warn where a respondent has several rows in one position of one task."""
+def refuse_shared_numbers(data: pd.DataFrame, clusters: Sequence[str]) -> None:
+    """Refuse several rows of a respondent in one position of one task: surveys that are numbered alike."""
     keys = key_columns(data.columns, clusters)
     if not keys:
         return
@@ -215,11 +198,12 @@ def warn_of_shared_numbers(data: pd.DataFrame, clusters: Sequence[str]) -> None:
     row = int(repeated.argmax())
     named = ", ".join(f"{name} {data[name].iloc[row]}" for name in keys if pd.notna(data[name].iloc[row]))
     more = f"; {int(repeated.sum()):,} rows are like that" if repeated.sum() > 1 else ""
-    warn_caller(
-        f"Row {row + 1} repeats {named}{more}: respondents of several tables may be numbered alike, and "
+    who = keys[0]
+    raise InputError(
+        f"Row {row + 1} repeats {named}{more}: respondents of several surveys are numbered alike and would "
         "count as one cluster, which makes standard errors wrong. Give each respondent and each task a name "
-        "of its own, for instance by adding the name of the survey, or exclude rows that occur twice.",
-        NumberedAlike,
+        f"of its own, such as data[{who!r}] = data['survey'] + '_' + data[{who!r}].astype(str), or drop rows "
+        "that occur twice with data.drop_duplicates()."
     )
 
 

@@ -120,7 +120,8 @@ def read_qualtrics(
         Whether the repeated task had its profiles swapped.
     labels : str or Path, optional
         CSV with ``attribute`` and ``level`` in display order, the reference level first, and perhaps
-        ``attribute_id`` and ``level_id``; by default levels are in order of first appearance.
+        ``attribute_id`` and ``level_id``; by default "none" comes first, and others are by number or else
+        in alphabetical order.
     first, second : str, optional
         The answers that mean the two profiles; by default they end in A and B, 1 and 2, left and right, or
         first and second. Other answers are an error, unless both are given: then they become status unparsed.

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import InputError, did_you_mean, listed
+from ..readers.conjoints.level_order import in_usual_order
 from ..study.study_yaml import CHOICE_COLUMNS
 from ..tables.columns import refuse
 from ..tables.reading.reading_rules import ReadingRules
@@ -97,12 +98,17 @@ def column_of(prefix: str, task: int, place: int, kind: str = "attribute") -> st
 
 
 def find_labels(export: Export) -> pd.DataFrame:
-    """Attributes and levels with their ids, one row per level, in order of first appearance."""
+    """Attributes in order of first appearance, and levels from the one that is probably the reference."""
     profiles = [
         export.cells.assign(level=export.cells[f"level_{profile}"], profile=profile) for profile in PROFILES
     ]
     cells = pd.concat(profiles).sort_values(["row", "task", "profile", "place"], kind="stable")
-    return _with_ids(cells[["attribute", "level"]].drop_duplicates())
+    labels = cells[["attribute", "level"]].drop_duplicates()
+    parts = [
+        pd.DataFrame({"attribute": attribute, "level": in_usual_order(rows["level"].tolist())[0]})
+        for attribute, rows in labels.groupby("attribute", sort=False)
+    ]
+    return _with_ids(pd.concat(parts, ignore_index=True) if parts else labels)
 
 
 def read_labels(path: str | Path) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import pandas as pd
 import pytest
 import typer
@@ -19,6 +20,7 @@ from conjury.cli.import_options import ExportOptions
 from conjury.cli.options import grouped, typed_options
 from conjury.cli.reading_options import TableOptions
 from conjury.inference.readers.programs.formats import FORMATS, JOINED
+from conjury.inference.study import load_study
 from conjury.inference.tables import read_table
 
 Told = Callable[..., str]
@@ -200,3 +202,26 @@ def test_what_is_made_of_an_export_for_its_owner_alone_is_for_its_owner_alone(
     (tmp_path / "conjoint_export.csv").chmod(mode)
     ran("import conjoint_export.csv --out hotels.csv")
     assert ((tmp_path / "hotels.csv").stat().st_mode & 0o077 == 0) == (mode == 0o600)
+
+
+def test_a_draft_has_usual_references_and_the_combinations_that_never_occur(ran: Told) -> None:
+    rng, rows = np.random.default_rng(2), []
+    for person in range(60):
+        row = {"ResponseId": f"R_{person}"}
+        for task in (1, 2, 3):
+            row[f"choice{task}"] = f"Flat {rng.integers(1, 3)}"
+            for profile in (1, 2):
+                rent = str(rng.choice(["$900", "$1,200", "$400"]))
+                pets = "no pets" if rent == "$400" else str(rng.choice(["cats", "no pets"]))
+                for place, (name, level) in enumerate({"Rent": rent, "Pets": pets}.items(), 1):
+                    row |= {f"K-{task}-{place}": name, f"K-{task}-{profile}-{place}": level}
+        rows.append(row)
+    pd.DataFrame(rows).to_csv("flats.csv", index=False)
+    text = ran("import flats.csv --format qualtrics --out flats.parquet --draft-study flats.yaml")
+    assert "Never shown together: rent 'level_400' with pets 'cats'" in text
+    study = load_study("flats.yaml")
+    assert [level.label for level in study.attributes[0].levels] == ["$400", "$900", "$1,200"]
+    assert study.levels("pets") == ["no_pets", "cats"]
+    (restriction,) = study.design.restrictions
+    assert restriction.levels == {"rent": ["level_400"], "pets": ["cats"]}
+    assert study.analyses[0].formula == "chosen ~ rent * pets"

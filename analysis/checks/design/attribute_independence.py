@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import counted
+from conjury.inference.errors import counted, listed
+from conjury.inference.readers.conjoints.attribute_levels import EmptyPairs, find_empty_pairs
+from conjury.inference.readers.conjoints.study_draft import restrictions_of
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import joint_shares
 
@@ -104,29 +106,60 @@ def attribute_independence(study: Study, judged: Sequence[JudgedChoices], alpha:
             ]
         )
     closer = furthest["p_closer"] < furthest["p_worse"]
+    absent = absent_combinations(study, [members[0] for members in groups])
+    if absent:
+        finding = join_notes([finding, named_pairs(absent)])
     if p < alpha and closer:
         balanced = Note("Combinations of their levels are more balanced than expected from random draws.")
         finding = join_notes([finding, balanced])
     verdict: Verdict = "pass" if not p < alpha else "warning" if closer or p >= min(0.001, alpha) else "error"
     return ATTRIBUTE_INDEPENDENCE.answer(
-        table, verdict, finding, remedy=CLOSER if closer else _remedy(furthest), p=p
+        table, verdict, finding, remedy=as_restrictions(absent) if absent else CLOSER if closer else None, p=p
     )
 
 
-def _remedy(pair: pd.Series) -> str:
-    """What to do about two dependent attributes; where combinations never occur, a formula with both."""
-    if not pair["empty_cells"] or pair["restricted"]:
-        return ATTRIBUTE_INDEPENDENCE.remedy
-    return Note.of(
-        "Combinations of {feature} and {feature2} that never occur were probably restricted by "
-        "design: write {first} * {second} in the formula, so that effects are averaged "
-        "over combinations that occur, and interpret marginal means with care: those of one "
-        "attribute include effects of the other.",
-        feature=pair["feature"],
-        feature2=pair["partner"],
-        first=pair["feature"],
-        second=pair["partner"],
+def absent_combinations(study: Study, groups: Iterable[JudgedChoices]) -> tuple[EmptyPairs, ...]:
+    """Pairs of levels that no design shows although chance and the study file would."""
+    names = [part.id for part in study.attributes]
+    shown = [group.shown[names] for group in groups]
+    if not shown or len(names) < 2:
+        return ()
+    frame = pd.concat(shown, ignore_index=True)
+    levels = {name: study.levels(name) for name in names}
+    frame = frame.astype({name: pd.CategoricalDtype(levels[name]) for name in names})
+    pairs = []
+    for tie in find_empty_pairs(frame, names):
+        shares = np.asarray(joint_shares(study, [tie.first, tie.second]))
+        first, second = levels[tie.first], levels[tie.second]
+        allowed = tuple(pair for pair in tie.pairs if shares[first.index(pair[0]), second.index(pair[1])] > 0)
+        if allowed:
+            pairs.append(EmptyPairs(tie.first, tie.second, allowed, tie.expected))
+    return tuple(pairs)
+
+
+def as_restrictions(pairs: Sequence[EmptyPairs]) -> Note:
+    """What to do about combinations that never occur: the entries of the study file, and the formula."""
+    entries = (
+        "{levels: {"
+        + ", ".join(f"{name}: [{', '.join(levels)}]" for name, levels in entry["levels"].items())
+        + "}, because: never shown}"
+        for entry in restrictions_of(pairs)
     )
+    formula = listed(f"{tie.first} * {tie.second}" for tie in pairs)
+    return Note(
+        "Levels that no profile shows together were probably restricted by design: write `restrictions: ["
+        f"{', '.join(entries)}]` under `design` in the study file, and {formula} in formulas, so that "
+        "effects are averaged over combinations that occur; marginal means of one attribute include effects "
+        "of the other."
+    )
+
+
+def named_pairs(pairs: Sequence[EmptyPairs]) -> Note:
+    """The pairs of levels that are absent, in words."""
+    texts = (
+        f"{tie.first} {first} with {tie.second} {second}" for tie in pairs for first, second in tie.pairs
+    )
+    return Note(f"Never shown together: {listed(texts, 20)}.")
 
 
 def _independence_rows(study: Study, group: JudgedChoices, rng: np.random.Generator) -> pd.DataFrame:

@@ -26,6 +26,7 @@ from ..registry import (
     who,
     worst,
 )
+from .attribute_independence import absent_combinations, as_restrictions, named_pairs
 from .design_draws import (
     DRAWS,
     Draw,
@@ -87,9 +88,13 @@ def design_probabilities(study: Study, judged: Sequence[JudgedChoices], alpha: f
     if p < alpha and furthest["p_closer"] < furthest["p_worse"]:
         closely = Note("Shares of levels agree with the design more closely than expected from random draws.")
         finding = join_notes([finding, closely])
-    return DESIGN_PROBABILITIES.answer(
-        table, worst(map(_verdict, tests.itertuples(), [alpha] * len(tests))), finding, p=p
-    )
+    absent = absent_combinations(study, [members[0] for members in groups])
+    remedy = None
+    if absent:
+        finding = join_notes([finding, named_pairs(absent)])
+        remedy = as_restrictions(absent)
+    verdict = worst(map(_verdict, tests.itertuples(), [alpha] * len(tests)))
+    return DESIGN_PROBABILITIES.answer(table, verdict, finding, remedy=remedy, p=p)
 
 
 def _verdict(test: object, alpha: float) -> Verdict:

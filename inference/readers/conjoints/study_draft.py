@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ import pandas as pd
 from ...errors import InputError
 from ...inference_wings import WINGS
 from ...tables.schema import POSITIONS, validate
-from .attribute_levels import EmptyPairs
+from ..aliases import without_excluded
+from .attribute_levels import EmptyPairs, find_empty_pairs
 from .conjoint_reading import TAKEN, ConjointTable
 
 PROFILES = len(POSITIONS)
@@ -49,10 +51,30 @@ def draft_of(table: ConjointTable) -> SurveyDraft:
     labels = _labels_of(table)
     ids = dict(zip(labels["attribute"], labels["attribute_id"], strict=True))
     level_ids = {(row["attribute"], row["level"]): row["level_id"] for row in labels.to_dict("records")}
-    restrictions = tuple(part for tie in table.empty_pairs for part in _restrictions_of(tie, ids, level_ids))
-    return SurveyDraft(
-        _choices_of(table, labels), labels, table.respondents, table.tasks, restrictions, _joined(table, ids)
+    pairs = tuple(
+        EmptyPairs(
+            ids[tie.first],
+            ids[tie.second],
+            tuple((level_ids[tie.first, a], level_ids[tie.second, b]) for a, b in tie.pairs),
+            tie.expected,
+        )
+        for tie in table.empty_pairs
     )
+    return SurveyDraft(
+        _choices_of(table, labels),
+        labels,
+        table.respondents,
+        table.tasks,
+        restrictions_of(pairs),
+        joined(pairs),
+    )
+
+
+def empty_pairs_of(choices: pd.DataFrame, attributes: Sequence[str]) -> tuple[EmptyPairs, ...]:
+    """Levels that choices never show together, by ids, without repeats and excluded respondents."""
+    usable, _ = without_excluded(choices)
+    usable = usable[usable["chosen"].notna() & ~usable["repeat"].fillna(False).astype(bool)]
+    return find_empty_pairs(usable, attributes)
 
 
 def _labels_of(table: ConjointTable) -> pd.DataFrame:
@@ -66,28 +88,29 @@ def _labels_of(table: ConjointTable) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["attribute", "level", "attribute_id", "level_id"])
 
 
-def _restrictions_of(
-    tie: EmptyPairs, ids: dict[str, str], level_ids: dict[tuple[str, str], str]
-) -> list[dict[str, Any]]:
+def restrictions_of(empty_pairs: Sequence[EmptyPairs]) -> tuple[dict[str, Any], ...]:
     """Entries of a study file: for each level of the first attribute those of the second that it excludes."""
-    by_level: dict[str, list[str]] = {}
-    for level, partner in tie.pairs:
-        by_level.setdefault(level_ids[tie.first, level], []).append(level_ids[tie.second, partner])
-    return [
-        {
-            "levels": {ids[tie.first]: [level], ids[tie.second]: partners},
-            "because": "No profile of the survey shows them together.",
-        }
-        for level, partners in by_level.items()
-    ]
+    entries: list[dict[str, Any]] = []
+    for tie in empty_pairs:
+        by_level: dict[str, list[str]] = {}
+        for level, partner in tie.pairs:
+            by_level.setdefault(level, []).append(partner)
+        entries += [
+            {
+                "levels": {tie.first: [level], tie.second: partners},
+                "because": "No profile of the survey shows them together.",
+            }
+            for level, partners in by_level.items()
+        ]
+    return tuple(entries)
 
 
-def _joined(table: ConjointTable, ids: dict[str, str]) -> tuple[tuple[str, str], ...]:
+def joined(empty_pairs: Sequence[EmptyPairs]) -> tuple[tuple[str, str], ...]:
     """Pairs of attributes for the formula, each attribute once, those with the most absent rows first."""
     pairs: list[tuple[str, str]] = []
-    for tie in sorted(table.empty_pairs, key=lambda tie: -tie.expected):
-        if not {ids[tie.first], ids[tie.second]} & {name for pair in pairs for name in pair}:
-            pairs.append((ids[tie.first], ids[tie.second]))
+    for tie in sorted(empty_pairs, key=lambda tie: -tie.expected):
+        if not {tie.first, tie.second} & {name for pair in pairs for name in pair}:
+            pairs.append((tie.first, tie.second))
     return tuple(pairs)
 
 

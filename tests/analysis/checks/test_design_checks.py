@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from scipy.stats import gamma
 
 from conjury.analysis.checks.design.attribute_independence import attribute_independence
@@ -28,6 +29,7 @@ from conjury.analysis.checks.design.stimuli import stimuli
 from conjury.analysis.checks.judged import designs, split
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
+from conjury.inference.study.study_fields import Combination
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +160,35 @@ def test_attributes_that_hang_together_are_found(study: Study, model: pd.DataFra
     without = attribute_independence(
         study, split(study, model[np.repeat(restricted.all(axis=1), 2)]), 0.05, 1
     )
-    assert "write curse * engagement in the formula" in without.remedy
+    entry = "{levels: {curse: [curse], engagement: [low]}, because: never shown}"
+    assert f"write `restrictions: [{entry}]` under `design`" in without.remedy
+    assert "and curse * engagement in formulas" in without.remedy
+    assert "Never shown together: curse curse with engagement low." in without.finding
+
+
+def test_all_combinations_that_never_occur_are_named_and_the_remedy_passes(
+    study: Study, model: pd.DataFrame
+) -> None:
+    shown = ((model["curse"] == "curse") & (model["engagement"] == "low")) | (
+        (model["reply"] == "agree") & model["topic"].isin(["politics", "work"])
+    )
+    rows = model[np.repeat(~shown.to_numpy().reshape(-1, 2).any(axis=1), 2)]
+    found = attribute_independence(study, split(study, rows), 0.05, 1)
+    shares = design_probabilities(study, split(study, rows), 0.05, 1)
+    assert found.verdict == shares.verdict == "error"
+    assert found.remedy == shares.remedy
+    written = yaml.safe_load(found.remedy.split("`")[1])["restrictions"]
+    assert [part["levels"] for part in written] == [
+        {"topic": ["politics"], "reply": ["agree"]},
+        {"topic": ["work"], "reply": ["agree"]},
+        {"curse": ["curse"], "engagement": ["low"]},
+    ]
+    restrictions = [Combination.model_validate(part) for part in written]
+    mended = study.model_copy(
+        update={"design": study.design.model_copy(update={"restrictions": restrictions})}
+    )
+    for check in (attribute_independence, design_probabilities):
+        assert check(mended, split(mended, rows), 0.05, 1).verdict == "pass"
 
 
 def test_impossible_profiles_are_counted(study: Study, model: pd.DataFrame) -> None:
