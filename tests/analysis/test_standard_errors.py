@@ -582,6 +582,8 @@ REFERENCES = {  # tests of standard errors that stand elsewhere, against other p
     "test_each_look_has_the_estimates_of_the_clusters_so_far",
     "correction.label_plan": "correction/test_label_plan.py::"
     "test_the_loss_by_tuning_is_that_of_simulated_weights",
+    "instrument.compare_pairs": "instrument/pairs/test_compare_pairs.py::"
+    "test_position_and_length_are_those_of_the_functions_of_the_instrument",
     "raters.agreement": "raters/test_agreement_references.py::test_coefficients_are_those_of_gwets_example",
     "raters.alt_test": "raters/test_alt_test.py::test_clusters_of_items_widen_errors_as_a_sandwich_does",
     "raters.prediction_powered": "correction/test_items.py::test_means_with_weight_one_are_those_of_ppi_py",

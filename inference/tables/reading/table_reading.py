@@ -337,8 +337,8 @@ def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
     numbers = numbers if place is None else numbers.take(place)
     values = numbers.to_numpy(zero_copy_only=False)
     is_missing = np.isnan(values)
-    whole = np.where(is_missing, 0, values).astype(np.int64) if is_whole else None
-    array = FloatingArray(values, is_missing) if whole is None else IntegerArray(whole, is_missing)
+    integers = np.where(is_missing, 0, values).astype(np.int64) if is_whole else None
+    array = FloatingArray(values, is_missing) if integers is None else IntegerArray(integers, is_missing)
     return pd.Series(array, index=column.index, name=column.name)
 
 
