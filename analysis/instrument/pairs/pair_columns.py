@@ -111,7 +111,8 @@ def find_columns(
     )
     if strict and guesses:
         raise InputError(f"{source}: {guesses[0]} is a guess, and --strict allows none; name the columns.")
-    _refuse_several_raters(frame, columns, by_name, source)
+    if not of_people:
+        _refuse_several_raters(frame, columns, by_name, source)
     return replace(columns, guesses=tuple(guesses))
 
 
@@ -133,9 +134,9 @@ def refuse_absent(frame: pd.DataFrame, columns: PairColumns, source: str) -> Non
         option_of[name] = option
     if len(columns.verdict) not in (0, 1, 2):
         raise InputError("--judge names more than two columns; give one, or those of both orders.")
-    if bool(columns.people) != bool(columns.judge_names):
+    if columns.people and columns.judge_names is None:
         raise InputError(
-            "--judge-names and --people belong together; give both, as --judge-names judge --people human."
+            "--people names values of a column; name the column, as --judge-names judge --people ann."
         )
 
 
@@ -154,7 +155,7 @@ def _refuse_several_raters(
         values = frame[name].dropna().astype("string").unique().tolist()
         if name not in role_columns and len(values) > 1:
             raise InputError(
-                f"{source}: column '{name}' names {len(values):,} judges ({listed(values, 4)}); take one "
-                f"with --where {name}={values[0]}, or say which "
-                f"are people with --judge-names {name} --people NAME."
+                f"{source}: column '{name}' names {len(values):,} judges ({listed(values, 4)}); take "
+                f"one with --where {name}={values[0]}, all together with --judge-names {name}, or name those "
+                "who are people with --people, too."
             )

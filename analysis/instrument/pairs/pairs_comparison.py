@@ -91,7 +91,7 @@ def compare_pairs(
     verdicts : {"answers", "positions"}, optional
         What "a" and "b" are: the answers of the columns, or those shown first and second.
     judge_names : str, optional
-        Column that names who gave the verdict of a row.
+        Column that names who gave the verdict of a row; without ``people`` all count together.
     people : str or sequence of str
         Values of ``judge_names`` that are people.
     labels : path, DataFrame or TableReading, optional

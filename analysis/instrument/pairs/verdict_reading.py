@@ -127,6 +127,8 @@ def _rows_of(
     if columns.judge_names is not None:
         raters = as_text(frame[columns.judge_names]).str.strip().str.casefold()
         values = [name.strip().casefold() for name in columns.people]
+        if not values and raters.nunique() > 1:
+            notes.append(f"Verdicts of {counted(raters.nunique(), 'judge')} count together.")
         for name in values:
             if not (raters == name).any():
                 raise InputError(

@@ -37,7 +37,7 @@ class PairRoles:
     swapped: Annotated[
         str | None, typer.Option(help="Column of true and false: the second answer was shown first.")
     ] = None
-    judge_names: Annotated[str | None, typer.Option(help="Column that says whose verdict a row has.")] = None
+    judge_names: Annotated[str | None, typer.Option(help="Column of who gave the verdict of a row.")] = None
     people: Annotated[
         list[str] | None,
         typer.Option("--people", help="Values of --judge-names that are people, NAME[,NAME...]."),

@@ -160,6 +160,17 @@ def test_people_correct_a_judge_and_the_sentence_says_so() -> None:
     assert frame.loc["win_rate", "std_error"] < frame.loc["people_win_rate", "std_error"]
 
 
+def test_several_judges_count_together_if_that_is_stated_and_labels_may_be_of_several_people() -> None:
+    two = pd.concat([_long(PAIRS).assign(judge="x"), _long(_pairs(seed=5)).assign(judge="y")])
+    two = two.drop(columns="human")
+    result = compare_pairs(two, judge_names="judge")
+    assert "Verdicts of 2 judges count together." in result.notes
+    assert result.settings["n_verdicts"] == 4 * len(PAIRS)
+    labels = two.drop(columns=["length_a", "length_b"]).iloc[::7]
+    by_people = compare_pairs(_long(PAIRS).drop(columns="human"), labels=labels)
+    assert by_people.settings["n_people"] == labels["question_id"].nunique()
+
+
 def test_no_reliable_winner_and_a_clear_one() -> None:
     assert compare_pairs(PAIRS).verdict[0].startswith("No reliable winner: a wins ")
     good = pd.DataFrame({"prompt_id": range(60), "ab": ["a"] * 50 + ["b"] * 10, "ba": ["a"] * 52 + ["b"] * 8})
@@ -196,7 +207,7 @@ ASKED = {
     "no system": (_long(PAIRS).replace({"model_b": {"gpt": None}}), {}, "row 2 has no system in"),
     "no prompt": (PAIRS.assign(pair_id=["p", None] * 150), {"id": "pair_id"}, "row 2 has no 'pair_id'"),
     "several raters": (_long(PAIRS).assign(judge=["x", "y"] * 300), {}, "--where judge=x"),
-    "rater alone": (_long(PAIRS), {"judge_names": "winner"}, "--judge-names and --people belong together"),
+    "people alone": (_long(PAIRS), {"people": "ann"}, "name the column, as --judge-names judge"),
     "no such system": (_long(PAIRS), {"systems": "claude"}, "there is no system 'claude'"),
     "ties": (PAIRS, {"ties": "halves"}, "give half, out or modelled"),
     "verdicts": (PAIRS, {"verdicts": "letters"}, "give answers or positions"),
