@@ -121,6 +121,8 @@ def test_a_run_does_not_ask_for_log_probabilities_that_a_probe_missed_and_goes_o
     probe("moderation", "gpt4o", out=tmp_path / "run", asking=asking)
     run = collect("moderation", "gpt4o", asking=asking, running=Running(pairs=2), out=tmp_path / "run")
     assert any("not asked for" in note for note in run.prepared.notes)
+    provenance = json.loads((tmp_path / "run" / "provenance.json").read_text(encoding="utf-8"))
+    assert provenance["probes"]["gpt4o"]["findings"]["logprobs"]["verdict"] == "ignored"
     assert [body for body in server.bodies()[5:] if "logprobs" in body] == []
     (tmp_path / "run" / "probe.json").unlink()
     again = collect("moderation", "gpt4o", asking=asking, running=Running(pairs=3), out=tmp_path / "run")
