@@ -131,6 +131,7 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/vignettes.py
 	$(BIN)/python benchmarks/published.py
 	$(BIN)/python benchmarks/panel.py
+	$(BIN)/python benchmarks/reading.py --figure .github
 
 clean: ## remove what the other targets made, but not .venv or other results
 	rm -rf build dist *.egg-info results/demo results/panel quarto/.quarto .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -47,3 +47,23 @@ def test_a_quick_run_times_ours_and_the_peers_and_tells_every_target(
 def test_a_quick_run_leaves_the_committed_results_alone(quick_run: tuple[str, dict[str, Any]]) -> None:
     committed = ROOT / "benchmarks" / "results" / "RESULTS.md"
     assert not committed.exists() or "A quick run" not in committed.read_text(encoding="utf-8")
+
+
+def test_the_benchmark_of_reading_has_both_rates_of_every_program() -> None:
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "reading.py"), "--quick"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    for name in (
+        "conjury",
+        "FastChat / MT-Bench",
+        "inspect_ai",
+        "lm-evaluation-harness",
+        "promptfoo",
+        "AlpacaEval",
+    ):
+        assert run.stdout.count(f"| {name} |") >= 2
