@@ -33,6 +33,7 @@ from tests.support.rating_exports import (
     arena,
     argilla,
     lines,
+    mt_bench_votes,
     promptfoo,
     reward_bench,
 )
@@ -165,6 +166,28 @@ def test_submissions_of_surveycto_are_imported_and_rejected_ones_excluded(
 def saved(folder: Path, name: str, content: Any) -> str:
     (folder / name).write_text(json.dumps(content), encoding="utf-8")
     return name
+
+
+@pytest.mark.parametrize(
+    ("winners", "tie"), [(("a", "b"), "draw"), (("A", "B"), "Tie"), (("alpha", "beta"), "both bad")]
+)
+def test_winners_may_be_letters_or_names_of_models(
+    winners: tuple[str, str], tie: str, tmp_path: Path
+) -> None:
+    rows = answers(VOTES)
+    names = dict(zip(VOTES, (*winners, tie), strict=True))
+    votes = [{**vote, "winner": names.get(vote["winner"], "error")} for vote in mt_bench_votes(rows)]
+    if winners == ("alpha", "beta"):  # the name of a model wins in whatever order the pair was shown
+        for vote in votes:
+            if vote["model_a"] == "beta" and vote["winner"] in winners:
+                vote["winner"] = "beta" if vote["winner"] == "alpha" else "alpha"
+    judgments = load_judgments(tmp_path / saved(tmp_path, "votes.json", votes))
+    result = agreement(judgments, ["cohen"], draws=0).frame.query("weights == 'nominal'")
+    assert result["estimate"].iloc[0] == pytest.approx(cohen(rows, *PEOPLE))
+    battles = [{**row, "winner": names[row["winner"]]} for row in arena(rows)]
+    frame = read_judged(tmp_path / saved(tmp_path, "battles.json", battles)).frame
+    expected = [tie if vote == "tie" else vote for vote in rows[PEOPLE[0]]]
+    assert frame["winner"].tolist() == expected
 
 
 def test_results_of_reward_bench_count_what_was_chosen_and_failed_calls_do_not(

@@ -156,8 +156,8 @@ def _refuse_disjoint(answers: ComparedAnswers, options: CodingOptions, source: s
             labels = [[quoted(answers.classes[k]) for k in sorted(side)] for side in (judge, people)]
             raise InputError(
                 f"{source}: '{name}' gives {listed(labels[0], 6)} and people give {listed(labels[1], 6)}, so "
-                "they have no label in common; state which labels are the same, such as --relabel "
-                f"'{answers.classes[min(judge)]}={answers.classes[min(people)]}'."
+                "they have no label in common; state what each label of the judge means to people, as "
+                "--relabel LABEL=LABEL once for each, or name other columns."
             )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, counted, listed
+from ...readers.judged.pair_tables import winner_of
 from ...readers.model_names import like_models
 from ...readers.programs.recognised_files import read_records
 from ...tables.reading.cell_rules import number_of
@@ -22,6 +23,7 @@ WINNER, SCORE, PREFERENCE = "winner", "score", "preference"
 SWAPPED = {"model_a": "model_b", "model_b": "model_a"}
 NUMBERED = {"model_1": "model_a", "model_2": "model_b"}
 MODELS = (("model_a", "model_1"), ("model_b", "model_2"))
+TIES = ("tie", "draw", "both", "equal", "same", "neither")  # how words for a tie begin
 FAILED = "$ERROR$"  # text of an answer that never came
 HALF = {1.0: "output_1", 2.0: "output_2", 1.5: "tie", 0.0: "tie"}
 
@@ -80,14 +82,14 @@ def _verdict(record: Mapping[str, Any], where: str) -> tuple[str, str, str | Non
         return SCORE, f"{about}/{record['model']}", None if status != "ok" else f"{score:g}", status
     first, second = (str(record.get(name, record.get(number))) for name, number in MODELS)
     games = [record["winner"]] if "winner" in record else [record.get("g1_winner"), record.get("g2_winner")]
-    winners = {NUMBERED.get(str(game), None if game is None else str(game)) for game in games}
+    winners = {winner_of(NUMBERED.get(str(game), game), first, second) for game in games}
     item = f"{about}/{' vs '.join(sorted((first, second)))}"
     if is_failed or winners & {None, "error", ""}:
         return WINNER, item, None, "error" if is_failed else "unparsed"
     if len(winners) > 1:
         return WINNER, item, "tie", "differ"
     winner = str(winners.pop())
-    if winner not in SWAPPED and not winner.startswith("tie"):
+    if winner not in SWAPPED and not winner.casefold().startswith(TIES):
         raise InputError(f"{where}: the winner is '{winner}'; write model_a, model_b or tie.")
     return WINNER, item, SWAPPED.get(winner, winner) if first > second else winner, "ok"
 

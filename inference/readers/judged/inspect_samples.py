@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -11,6 +14,7 @@ import pandas as pd
 from ...errors import InputError, MissingDependency
 from ...tables.limits import parse_json
 
+NAME_OF_LOG = "2000-01-01T00-00-00-00-00_log_log.json"
 SCORE, WHOLE = "score_", "whole_scores"
 UNREAD = "Grade not found"  # how the explanation of a score begins whose grader gave none
 
@@ -39,6 +43,16 @@ def read_samples(path: Path) -> pd.DataFrame:
     return pd.DataFrame({str(name): frame[name] for name in frame if not str(name).endswith("_id")})
 
 
+@contextmanager
+def _named_as_log(path: Path) -> Iterator[Path]:
+    """A log of JSON under a name that Inspect takes for one: it reads no other, such as log.json."""
+    if not path.is_file() or path.suffix.lower() != ".json":
+        yield path
+        return
+    with TemporaryDirectory() as folder:
+        yield Path(shutil.copyfile(path, Path(folder) / NAME_OF_LOG))
+
+
 def samples_of(path: Path, source: str, columns: Any) -> pd.DataFrame:
     """The samples of logs as a table, with these columns or the usual ones."""
     try:
@@ -50,7 +64,8 @@ def samples_of(path: Path, source: str, columns: Any) -> pd.DataFrame:
         ) from None
     chosen = {} if columns is None else {"columns": columns()}
     try:
-        frame = samples_df(str(path), quiet=True, **chosen)
+        with _named_as_log(path) as place:
+            frame = samples_df(str(place), quiet=True, **chosen)
     except Exception as error:  # the reader passes on whatever a damaged file makes its parsers raise
         reason = str(error).strip().splitlines()
         raise InputError(

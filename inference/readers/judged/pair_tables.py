@@ -77,10 +77,20 @@ def battles(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
     return Judged(frame, source, "battles of Chatbot Arena", judge, WINNER, item, remedy=remedy)
 
 
+def winner_of(winner: Any, first: Any, second: Any) -> str | None:
+    """A winner as ``model_a``, ``model_b`` or a word for a tie, also where it is a letter or a name."""
+    if winner is None or str(winner).strip() == "":
+        return None
+    text = str(winner).strip()
+    names = {"a": "model_a", "b": "model_b", "model a": "model_a", "model b": "model_b"}
+    if str(first) != str(second):
+        names |= {str(first).casefold(): "model_a", str(second).casefold(): "model_b"}
+    return names.get(text.casefold(), text)
+
+
 def _winner(record: Mapping[str, Any]) -> Any:
     if WINNER in record:
-        winner = record[WINNER]
-        return winner if winner is None or isinstance(winner, str | int | float) else str(winner)
+        return winner_of(record[WINNER], record.get("model_a"), record.get("model_b"))
     labels = [label for name, label in ONE_HOT.items() if number_of(str(record.get(name))) == 1]
     return labels[0] if len(labels) == 1 else None
 

@@ -111,8 +111,9 @@ def test_tables_and_json_lines_are_read_as_they_are(tmp_path: Path) -> None:
 def test_logs_of_inspect_have_a_row_per_sample(tmp_path: Path) -> None:
     inspect_ai = pytest.importorskip("inspect_ai")
     from inspect_ai.dataset import Sample
+    from inspect_ai.log import read_eval_log, write_eval_log
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
-    from inspect_ai.scorer import match, model_graded_qa
+    from inspect_ai.scorer import Score, match, model_graded_qa
 
     def canned(name: str, text: str) -> Any:
         answer = ModelOutput.from_content(f"mockllm/{name}", text)
@@ -128,6 +129,16 @@ def test_logs_of_inspect_have_a_row_per_sample(tmp_path: Path) -> None:
     assert (found.judge, found.id) == ("score_model_graded_qa", "id")
     assert columns_of(found, None, ()).human == ("metadata_human",)
     assert found.frame["score_match"].tolist() == ["C"] * 3
+    log = read_eval_log(next(tmp_path.glob("*.eval")).as_posix())
+    assert log.samples is not None
+    for sample in log.samples:  # as earlier versions stored a grader that gave no grade
+        assert sample.scores is not None
+        sample.scores["model_graded_qa"] = Score(value="I", explanation="Grade not found in model output: no")
+    (tmp_path / "further").mkdir()
+    write_eval_log(log, str(tmp_path / "further" / "log.json"))
+    frame = read_judged(tmp_path / "further" / "log.json").frame
+    assert frame["score_model_graded_qa"].isna().tolist() == [True] * 3
+    assert frame["score_match"].tolist() == ["C"] * 3
 
 
 @pytest.mark.parametrize(
