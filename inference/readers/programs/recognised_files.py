@@ -93,7 +93,12 @@ def _program_of(folder: Path) -> str:
 
 
 def _sample(content: FileContent) -> tuple[list[Any] | None, Mapping[str, Any] | None]:
-    """All records of JSON, and the first record; of a table its columns, without cells."""
+    """All records of JSON, and the first record; of JSON lines the first alone; of a table its columns."""
+    is_text = not content.data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if content.form == "jsonl" and is_text:  # one line tells the program, and all are parsed only once
+        first = content.data.lstrip().partition(b"\n")[0]
+        record = parsed_json(first, True, content.source)[0]
+        return None, record if isinstance(record, dict) else None
     if content.form in JSON:
         parsed = parsed_json(content.data, content.form == "jsonl", content.source)
         if isinstance(parsed, dict) and {"eval", "samples"} <= parsed.keys():
