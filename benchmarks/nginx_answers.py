@@ -87,7 +87,7 @@ def main() -> None:
         return
     if not shutil.which(asked.nginx):
         sys.exit("nginx is not installed; install it (apt install nginx-light) or name it by --nginx.")
-    n, rounds = (300, 1) if asked.quick else (4000, 5)
+    n, rounds = (300, 1) if asked.quick else (4000, 3)
     described = machine()
     SCRATCH.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=SCRATCH) as name:

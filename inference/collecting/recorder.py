@@ -18,6 +18,7 @@ from ..errors import InputError
 from ..ledger import Ledger
 from ..ledger.exchanges import TRANSIENT, Outcome, Request
 from ..ledger.usage import counted_sound
+from ..study.models import Study
 from .answering.provenance import remember_engine
 from .jobs import EXCESS, Job, Plan
 from .prices import Budget, Spending, stated_tokens
@@ -261,6 +262,8 @@ def _recording(
 
 def _cut_clips(job: Job, recorder: RunRecorder) -> None:
     """Cut clips before anything is sent: cutting one takes seconds, in which no answer would be received."""
+    if isinstance(job.study, Study):  # whose posts are texts or pictures
+        return
     for subject in job.subjects():
         if any(takes(prompt, subject.strata) for prompt in job.prompts):
             for stimulus in subject.shown:

@@ -14,6 +14,7 @@ MASK = "[key]"
 SHORTEST_SECRET = 8  # shorter keys are placeholders of local servers, and could be part of any word
 ESCAPES = (b"\\u00", b"\\U000", b"\\x", b"\\/", b"%", b"&#", b"&amp;#")  # one is where a character is escaped
 PIECES = ("token", "text")  # fields of lists whose values make up one text
+_PIECE = re.compile(rb'"(?:token|text)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _ENTITIES = {**codepoint2name, ord("'"): "apos"}  # names of characters in HTML
 _QUOTED = "/\"'"  # characters that are escaped by a backslash before them
 _AFTER_BACKSLASH = "bfnrtu"  # letters that mean another character after a backslash
@@ -54,6 +55,7 @@ class _Secret:
         forms = (secret, *cores, *urlsafe, encoded, encoded.upper(), *numbers)
         latin = _latin_bytes(secret)
         self.forms = (*(form.encode() for form in dict.fromkeys(forms)), *latin)
+        self.alphabets = [frozenset(form.lower()) for form in self.forms]
         self.escapes = (*ESCAPES, *_other_escapes(secret))
         patterns = "|".join(["".join(map(_escaped, form)) for form in (secret, *cores, *urlsafe)])
         byte_pattern = r",\s*".join(str(byte) for byte in secret.encode())
@@ -90,7 +92,7 @@ def mask_bytes(content: bytes, secrets: Sequence[str]) -> bytes:
     for secret in keys:
         if any(form in content for form in (*secret.escapes, *secret.forms)):
             content = secret.mask_bytes(content)
-    if any(f'"{name}"'.encode() in content for name in PIECES):
+    if any(f'"{name}"'.encode() in content for name in PIECES) and _may_be_spread(content, keys):
         content = _mask_pieces(content, keys)
     return content
 
@@ -157,6 +159,15 @@ def _as_utf8(content: bytes) -> bytes:
         return content.decode(encoding).encode()
     except UnicodeError:
         return content
+
+
+def _may_be_spread(content: bytes, keys: Sequence[_Secret]) -> bool:
+    """Whether the members of lists have the characters of a key; an answer of one letter has not."""
+    joined = b"".join(_PIECE.findall(content))
+    if any(sign in joined for sign in (b"\\", b"%", b"&")):
+        return True
+    characters = set(joined.lower())  # hexadecimal digits are found in either case
+    return any(alphabet <= characters for secret in keys for alphabet in secret.alphabets)
 
 
 def _mask_pieces(content: bytes, keys: Sequence[_Secret]) -> bytes:

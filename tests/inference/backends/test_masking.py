@@ -122,3 +122,13 @@ def test_errors_are_masked_after_they_are_decoded():
         redact(f"illegal header bytearray(b'\\x73{KEYS[0][1:]}')", KEYS)
         == "illegal header bytearray(b'[key]')"
     )
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+@pytest.mark.parametrize("key", [KEYS[0], KEYS[2], KEYS[4]])
+def test_a_key_in_any_encoding_is_masked_when_each_token_has_one_character_of_it(form: str, key: str) -> None:
+    written = FORMS[form](key)
+    tokens = [{"token": letter, "logprob": -0.1} for letter in written]
+    raw = json.dumps({"choices": [{"logprobs": {"content": tokens}}]}).encode()
+    masked = json.loads(mask_bytes(raw, [key]))["choices"][0]["logprobs"]["content"]
+    assert written.rstrip("=")[4:-3] not in "".join(token["token"] for token in masked)
