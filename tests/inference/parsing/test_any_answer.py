@@ -92,7 +92,7 @@ UNITS = (
     *("x", "é", "A ", "A\n", "{", '{"', '{"a":', "[[", "[{", '"', ' "a', '"{', "“{", "`", "'a ", "> q\n"),
     *("<a>", "*", "\n", " ", "- ", "answer ", "answer: a ", "answer is", "the the ", "post a "),
     *("1. setup\n", "humor: ", "3 ", '{"a": 1}', '{"\\"', "setup, ", "i would choose ", "says that the "),
-    *("Answer: A or B. ", "humor 3/"),
+    *("Answer: A or B. ", "humor 3/", "A is better than B ", "no, a ", "better ", "★", "**a", "so "),
 )
 
 
@@ -111,4 +111,5 @@ def test_no_long_answer_takes_time_that_grows_with_its_square(unit, form):
         read_answer(answer, FORMS[form], {})
         return time.process_time() - begun
 
+    read_answer(Answer("B, or so"), FORMS[form], {})  # compiles the patterns
     assert (longest := seconds(LONG)) < 0.1 or longest < 7 * seconds(LONG // 4)
