@@ -12,7 +12,17 @@ from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.limits import DRAWS
 
 from ..automation import record
-from ..options import Alpha, FigureFormats, Renames, StudyName, at_most, grouped, read_pairs, refuse_typed
+from ..options import (
+    Alpha,
+    FigureFormats,
+    Renames,
+    StudyName,
+    at_most,
+    grouped,
+    read_pairs,
+    refuse_typed,
+    split_names,
+)
 from ..printing import console, print_notes, print_place, show_steps
 from ..reading_options import FileReadingOptions
 
@@ -31,7 +41,7 @@ Data = Annotated[
 ]
 
 CORRECTIONS = ("ppi", "covariate")
-OF_CONJOINT = ("variant", "id", "vcov", "outcome", "judge", "prompt", "engine", "interval")
+OF_CONJOINT = ("variant", "id", "vcov", "outcome", "judge", "prompt", "engine", "interval", "weights", "by")
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,15 @@ class EstimationOptions:
     interval: Annotated[str, typer.Option(help="percentile, basic, bca or studentized.")] = "percentile"
     outcome: Annotated[
         str | None, typer.Option(help="Outcome of the analyses: chosen, or probability (of being chosen).")
+    ] = None
+    weights: Annotated[
+        str | None, typer.Option("--weights", help="Column of survey weights, in place of the study's.")
+    ] = None
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by", help="Column of subgroups of respondents, in place of the study's; can be repeated."
+        ),
     ] = None
     epsilon: Annotated[
         float,
@@ -153,14 +172,18 @@ def fit(
     from conjury.analysis.pipeline.fitting import add_notes, fit_manifest, work_of, write_fit
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.runner import FitOptions
+    from conjury.inference.readers.prepare import with_respondents
     from conjury.inference.study import load_any_study
+    from conjury.inference.study.models import ItemStudy
 
     from ..printing import draw_figures, figure_formats
 
     formats, loaded_study = figure_formats(files.figures), load_any_study(study)
     _refuse_stray(loaded_study, files, fitting, correcting, reading)
     settings = vars(fitting) | {"id": tuple(fitting.id or ()), "correct": correcting.method}
-    outcome = settings.pop("outcome")
+    outcome, weights, by = (settings.pop(name) for name in ("outcome", "weights", "by"))
+    if not isinstance(loaded_study, ItemStudy):
+        loaded_study = with_respondents(loaded_study, weights, split_names(by))
     options = FitOptions(**settings)
     loaded = _load(loaded_study, data, files, reading).about(outcome)
     loaded.require("--id", options.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -12,6 +13,7 @@ import pandas as pd
 from ..design.profiles import add_derived
 from ..errors import InputError, did_you_mean, listed
 from ..study.models import Study
+from ..study.study_fields import Analysis
 from ..tables.columns import as_text, coerce, refuse, resolve_levels
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.schema import PROBABILITY
@@ -19,6 +21,7 @@ from .aliases import without_excluded
 from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
 from .ordinary_answers import ordinary_answers
 
+GROUPED = ("amce", "mm")  # verbs that --by compares between groups of respondents
 NAMED = 3  # judges of a file that a note names
 PAIR = ["pair_id", "repeat", "position"]
 OTHER = " in the other file"
@@ -247,6 +250,38 @@ def with_outcome(study: Study, outcome: str) -> Study:
         for part in study.analyses
     ]
     return study.model_copy(update={"outcome": outcome, "analyses": analyses})
+
+
+def with_respondents(study: Study, weights: str | None, by: Sequence[str]) -> Study:
+    """The study with other weights of people, and compared by other columns of respondents than it states."""
+    if weights is not None:
+        study = study.model_copy(update={"weights": weights})
+    if not by:
+        return study
+    for name in by:
+        if name in study.features:
+            raise InputError(f"--by {name}: this is an attribute of the study; write it in the field by.")
+    kept_analyses = [
+        part for part in study.analyses if part.compares_people or not {*part.by} & {*study.group_columns}
+    ]
+    names = {part.name for part in kept_analyses}
+    added: list[Analysis] = []
+    for part in kept_analyses:
+        for column in by if part.verb in GROUPED and not part.by else ():
+            for verb, what in ((part.verb, "by"), (f"{part.verb}_diffs", "differences by")):
+                base = re.sub(r"[^a-z0-9_]+", "_", f"{part.name} {what.split()[0]} {column}".casefold())
+                name = next(
+                    text for text in (base, f"{base}_2", f"{base}_3", f"{base}_4") if text not in names
+                )
+                names.add(name)
+                update = {
+                    "name": name,
+                    "verb": verb,
+                    "title": f"{part.title}, {what} {column}",
+                    "by": [column],
+                }
+                added.append(part.model_copy(update=update))
+    return study.model_copy(update={"analyses": [*kept_analyses, *added]})
 
 
 def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from conjury.analysis.report.method_sentences import describe_analysis
 from conjury.analysis.report.paper import tables_of_result
 from conjury.analysis.report.table_format import drawn_p_value
 from conjury.inference.errors import InputError
+from conjury.inference.readers.prepare import with_respondents
 from conjury.inference.study import load_study
 
 PARTIES = ["Rep", "Dem", "Ind"]
@@ -253,3 +254,20 @@ def test_python_gives_the_design_effect_with_the_same_numbers() -> None:
     weights = PEOPLE.groupby("judge_id")["wt"].first()
     assert weighted.settings["design_effect"] == pytest.approx(60 * (weights**2).sum() / weights.sum() ** 2)
     assert "clustered by respondent (60 clusters). Weighted by wt" in weighted.to_markdown()
+
+
+def test_a_study_takes_other_weights_and_groups_and_keeps_its_further_analyses() -> None:
+    study = load_study("moderation")
+    changed = with_respondents(study, "wt", ["party", "Pid 3"])
+    assert (changed.weights, study.weights) == ("wt", None)
+    added = [part for part in changed.analyses if part not in study.analyses]
+    assert [part.name for part in added if part.name.startswith("mm_")] == [
+        *("mm_by_party", "mm_differences_party", "mm_by_pid_3", "mm_differences_pid_3"),
+    ]
+    assert [(part.verb, part.by) for part in added[:2]] == [("amce", ["party"]), ("amce_diffs", ["party"])]
+    assert changed.group_columns.keys() == {"party", "Pid 3"}
+    again = with_respondents(changed, None, ["region"])
+    assert again.group_columns.keys() == {"region"}
+    assert [part for part in study.analyses if part not in again.analyses] == []
+    with pytest.raises(InputError, match="--by topic: this is an attribute of the study"):
+        with_respondents(study, None, ["topic"])
