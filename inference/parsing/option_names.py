@@ -201,7 +201,7 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
     mentions = re.compile(
         rf"(?:(?<!\w)|(?<=[\u1100-\uffff]))(?:{nouns}(?P<called>{pattern})"
         rf"|(?:{_ARTICLE})?(?P<ordinal>{pattern})\s(?:{behind})|"
-        rf"[*_\"'`(\[]{{0,4}}(?P<bare>{pattern}))[*_\"'`)\]]{{0,4}}"
+        rf"[*_\"'`(\[]{{0,4}}(?P<bare>{pattern}))(?:'s\s(?:answer|response|reply|output)(?!\w)|[*_\"'`)\]]{{0,4}})"
     )
     return ValueNames(values, rf"(?:{pattern})", nouns, mentions, re.compile(title))
 

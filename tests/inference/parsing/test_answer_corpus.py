@@ -82,6 +82,12 @@ def test_what_is_better_is_a_verdict_only_where_the_question_asks_for_it(questio
     assert asked_quality(question) in (-1, 0, 1)
 
 
+def test_whose_answer_is_better_is_read_and_what_would_have_been_is_not():
+    assert value("Assistant A's answer is better than Assistant B's answer.") == "A"
+    assert value("Had it cited sources, Response A would be better than Response B.") is None
+    assert value("Response A is better written than Response B.") is None
+
+
 def test_a_clause_with_two_options_that_is_not_understood_states_its_reason():
     [reading] = read_answer(Answer("Answer A cites more studies than Answer B."), PAIR, {})
     assert (reading.value, reading.status) == (None, "unparsed")
