@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,7 @@ PERSONAL = (
     *("IPAddress", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference"),
     *("ExternalDataReference", "LocationLatitude", "LocationLongitude"),
 )
+_NOT_FLIPPED = re.compile(r"(not|non|un|no)[_.\- ]?flip", re.IGNORECASE)  # in the name of a repeated task
 HEADER = """\
 # Drafted from {source}. Check the following before any report:
 # the question and the title; that the first level of each attribute is the reference you want; and how likely
@@ -117,7 +119,7 @@ def read_qualtrics(
     repeated : str, optional
         Column of the task that was shown again, as NAME or NAME=TASK; by default found by its name.
     flipped : bool
-        Whether the repeated task had its profiles swapped.
+        Whether the repeated task had its profiles swapped; the name of its column may say "not flipped".
     labels : str or Path, optional
         CSV with ``attribute`` and ``level`` in display order, the reference level first, and perhaps
         ``attribute_id`` and ``level_id``; by default "none" comes first, and others are by number or else
@@ -170,6 +172,7 @@ def read_qualtrics(
     named = task_outcomes(export, outcomes)
     outcome_columns = [name for columns in named.values() for name in columns]
     repeat = find_repeat(export, outcome_columns, repeated)
+    flipped = flipped and (repeat is None or _NOT_FLIPPED.search(repeat.column) is None)
     columns = [*named.pop("chosen"), *([repeat.column] if repeat else [])]
     tasks = np.array([*range(len(export.tasks)), *([repeat.task] if repeat else [])])
     sides, picks = _read_answers(export, columns, tasks, first, second)

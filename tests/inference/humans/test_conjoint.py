@@ -122,6 +122,15 @@ def test_other_answers_are_unparsed_where_the_two_are_named(survey, tmp_path):
     assert turned["chosen"].dropna().tolist() == (1 - survey.choices["chosen"].dropna()).tolist()
 
 
+@pytest.mark.parametrize("name", ["vote1_repeated_notflipped", "vote1_repeat_unflipped"])
+def test_a_repeat_whose_name_says_not_flipped_has_the_same_positions(name, survey, tmp_path):
+    path = edited(tmp_path, PLAIN.rename(columns={"vote1_repeated_flipped": name}))
+    same = read_qualtrics(path)
+    assert f"{name} repeats task 1, with the same profiles in the same positions." in same.notes
+    assert same.choices.equals(read_qualtrics(path, flipped=False).choices)
+    assert not same.choices.equals(survey.choices)
+
+
 def test_the_repeat_can_be_named_with_its_task(tmp_path):
     path = edited(tmp_path, CONTROL)
     assert "No task is repeated." in read_qualtrics(path).notes
