@@ -24,7 +24,7 @@ from measure import listed, machine, page, publish, versions
 from measure import table as markdown
 from scipy.special import expit
 
-from conjury import compare_systems
+from conjury.analysis.raters.systems import compare_systems
 
 PROMPTS = 1_000
 SHIFT, FAVOUR = 0.25, 0.3  # of the second system, among people and by the judge
