@@ -248,7 +248,8 @@ def _winner(clause: str, sense: int) -> int | None:
 def _languages_of(clause: str) -> list[str]:
     """Languages of which a clause has a word that compares; it can be none of the templates of the others."""
     words = set(_WORD.findall(clause))
-    is_joined = any(is_unspaced(letter) for letter in clause if letter not in (FIRST, SECOND))
+    letters = clause.replace(FIRST, "").replace(SECOND, "")
+    is_joined = bool(letters) and is_unspaced(max(letters))
     return [
         language
         for language, (triggers, joined) in _triggers().items()
@@ -259,64 +260,13 @@ def _languages_of(clause: str) -> list[str]:
 
 _WORD = re.compile(r"[^\W\d_\ue000\ue001]+")
 _SIGNS = re.compile("[<>]")
-_COMMON = frozenset(  # words that say nothing of a comparison
-    {
-        *(
-            "the",
-            "a",
-            "an",
-            "is",
-            "was",
-            "be",
-            "to",
-            "of",
-            "i",
-            "and",
-            "it",
-            "that",
-            "in",
-            "for",
-            "are",
-            "would",
-        ),
-        *(
-            "my",
-            "this",
-            "here",
-            "has",
-            "have",
-            "both",
-            "one",
-            "de",
-            "la",
-            "le",
-            "el",
-            "en",
-            "un",
-            "une",
-            "que",
-        ),
-        *(
-            "o",
-            "e",
-            "di",
-            "il",
-            "per",
-            "do",
-            "da",
-            "der",
-            "die",
-            "das",
-            "ist",
-            "ein",
-            "ich",
-            "et",
-            "est",
-            "je",
-        ),
-        *("y", "es", "yo"),
-    }
-)
+# Words that say nothing of a comparison.
+_COMMON = frozenset({
+    "the", "a", "an", "is", "was", "be", "to", "of", "i", "and", "it", "that", "in", "for", "are",
+    "would", "my", "this", "here", "has", "have", "both", "one", "de", "la", "le", "el", "en", "un",
+    "une", "que", "o", "e", "di", "il", "per", "do", "da", "der", "die", "das", "ist", "ein", "ich", "et",
+    "est", "je", "y", "es", "yo",
+})  # fmt: skip
 
 
 @cache
