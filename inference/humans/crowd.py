@@ -143,7 +143,7 @@ def read_crowd(
     spec = PLATFORMS[platform]
     layout, rules = layout or Layout(), rules or Rules()
     export = read_export_table(path, rules.reading, spec.encoding)
-    source, table = export.source, export.table
+    source, table, rules = export.source, export.table, replace(rules, reading=export.rules)
     if PACKED in table:
         table = _unpack_answers(table, source)
     table = _radio_buttons(table, source)

@@ -6,7 +6,7 @@ import csv
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -34,6 +34,8 @@ class ExportTable:
     source: str
     table: pd.DataFrame
     account: ReadingAccount
+    # what was stated about it, with the levels of columns that declare an order
+    rules: ReadingRules = field(default_factory=ReadingRules)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ def read_export_table(
     reading = read(content, rules, typed=False)
     table = reading.frame.astype(object)
     table[table.isna()] = pd.NA
-    return ExportTable(content.source, table, reading.account)
+    return ExportTable(content.source, table, reading.account, reading.rules)
 
 
 def _is_unicode(data: bytes) -> bool:

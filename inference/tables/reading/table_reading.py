@@ -22,7 +22,7 @@ from ..frames import to_pandas
 from ..limits import reading
 from ..safe_text import printable
 from .account import AccountEntry, ReadingAccount
-from .cell_rules import NOTHING, is_nothing, key_of, number_of
+from .cell_rules import NOTHING, is_code, is_nothing, key_of, number_of
 from .containers import STANDARD_INPUT, TEXT_FORMATS, FileContent, open_content
 from .delimited import read_delimited
 from .json_rows import read_json_lines, read_json_table
@@ -159,10 +159,22 @@ def read(
     excluded += headers
     refuse_totals(frame, label)
     if not typed:
+        options = replace(options, levels={**_ordered_labels(frame), **options.levels})
         frame = frame.astype("string") if form in TEXT_FORMATS else frame.apply(as_text)
     elif form in TEXT_FORMATS:
         frame = _with_numbers(frame, texts)
     return TableReading(frame, account.adding([*missing, *excluded]), label, form, options)
+
+
+def _ordered_labels(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Labels of columns that declare an order, unless one of them may mean that there is no answer."""
+    return {
+        str(name): tuple(map(str, column.cat.categories))
+        for name, column in frame.items()
+        if isinstance(column.dtype, pd.CategoricalDtype)
+        and column.cat.ordered
+        and not any(is_code(str(label)) for label in column.cat.categories)
+    }
 
 
 def _with_levels_beside(source: Any, options: ReadingRules) -> tuple[ReadingRules, list[AccountEntry]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyreadstat
 import pytest
 from cases import cases
 
@@ -19,6 +20,7 @@ from conjury.inference.humans import (
     Rules,
     anonymise,
     read_checks,
+    read_crowd,
     read_inspect,
     read_label_studio,
     read_qualtrics_ratings,
@@ -428,3 +430,23 @@ def test_other_files_judges_and_missing_packages_are_refused(tmp_path, logs, mon
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingDependency, match=r"pip install 'conjury\[inspect\]'"):
         read_inspect(tmp_path / "a.eval")
+
+
+@pytest.mark.parametrize("ending", ["sav", "parquet"])
+def test_the_order_of_labels_that_a_file_declares_is_kept(ending: str, tmp_path: Path) -> None:
+    labels, file = ["never", "rarely", "often"], tmp_path / f"ratings.{ending}"
+    frame = pd.DataFrame(
+        {"who": ["a", "b"] * 3, "what": ["i", "i", "j", "j", "k", "k"], "score": [1.0, 2, 3, 3, 2, 1]}
+    )
+    if ending == "sav":
+        named = {"score": dict(enumerate(labels, 1))}
+        pyreadstat.write_sav(
+            frame, str(file), variable_value_labels=named, variable_measure={"score": "ordinal"}
+        )
+    else:
+        codes = (frame["score"] - 1).astype(int)
+        frame.assign(score=pd.Categorical.from_codes(codes, labels, ordered=True)).to_parquet(file)
+    layout = Layout(value={"score": "score"}, judge="who", item="what", people=True)
+    judgments = read_crowd(file, platform="csv", layout=layout).judgments
+    assert judgments["value"].cat.categories.tolist() == labels
+    assert judgments["value"].cat.ordered
