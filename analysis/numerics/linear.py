@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array
 from scipy.special import expit
 from threadpoolctl import ThreadpoolController
@@ -184,6 +183,8 @@ def separated_cells(design: np.ndarray, side: np.ndarray) -> np.ndarray:
     extreme = shared != 0
     signed: Any = diags_array(shared[extreme].astype(float)) @ csr_array(rows[extreme])
     mixed_rows: Any = csr_array(rows[~extreme])
+    from scipy.optimize import linprog  # slow to import, and most fits need none
+
     solution = linprog(
         -np.asarray(signed.sum(axis=0)).ravel(),
         A_ub=-signed,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
 from scipy.special import expit, logit, logsumexp
 
 from .types import Floats
@@ -241,6 +240,8 @@ def fit_mixed_logit(right: Floats, trials: Floats, quadrature: int = QUADRATURE)
     data = (patterns[:, :n_sides], patterns[:, n_sides:], times.astype(float), *_nodes(quadrature))
     share = right.sum(axis=0) / trials.sum(axis=0)
     start = np.append(1.2 * logit(share), 1.0)
+    from scipy.optimize import minimize  # slow to import
+
     optimum = minimize(_objective, start, args=data, jac=True, method="BFGS", options={"gtol": 1e-7})
     parameters = np.append(optimum.x[:-1], abs(optimum.x[-1]))
     fixed_fit = _fixed_logit(right, trials, share)

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
 
 from .types import Codes, Floats
 
@@ -216,6 +215,8 @@ def _deviance_falls(loss: Callable[[Floats], float], root: Floats, k: int) -> bo
 def _minimum(loss: Callable[..., float], start: Floats) -> Any:
     bounds = [(0.0, None)] * (len(start) - 1) + [(_LEAST, None)]
     options: Any = {"ftol": 1e-12, "gtol": 1e-6, "maxiter": 500, "maxfun": 100_000}
+    from scipy.optimize import minimize  # slow to import, and balanced designs need none
+
     return minimize(loss, start, jac="3-point", method="L-BFGS-B", bounds=bounds, options=options)
 
 

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
+from ..tables.limits import BLOCK
 from ..tables.reading.account import ReadingAccount
 from ..tables.reading.cell_rules import number_of
 from ..tables.reading.containers import FileContent, open_content
@@ -56,13 +58,19 @@ def read_export_table(
     if content.form == "csv" and fallback is not None and rules.encoding is None:
         rules = rules if _is_unicode(content.data) else replace(rules, encoding=fallback)
     if check is not None and content.form == "csv":
-        first = decode_text(content.data, rules.encoding, content.source, []).lstrip().splitlines()[0]
+        first = decode_text(content.data, rules.encoding, content.source, []).lstrip()[:BLOCK].splitlines()[0]
         names = next(csv.reader([first], delimiter=max(DELIMITERS, key=first.count)), [])
         check([name.strip() for name in names])
     reading = read(content, rules, typed=False)
-    table = reading.frame.astype(object)
-    table[table.isna()] = pd.NA
+    table = pd.DataFrame({name: _as_objects(reading.frame[name]) for name in reading.frame})
     return ExportTable(content.source, table, reading.account, reading.rules)
+
+
+def _as_objects(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Texts as objects, pd.NA for none; equal texts are one object, which takes memory once."""
+    codes, texts = pd.factorize(column)
+    objects = np.append(np.asarray(texts, dtype=object), np.array([pd.NA], dtype=object))
+    return pd.Series(objects[codes], index=column.index, dtype=object)
 
 
 def _is_unicode(data: bytes) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 from conjury.inference.errors import InputError
 
@@ -61,7 +61,7 @@ def hotelling_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joi
     if clusters <= q:
         return Joint(np.nan, q, np.nan, np.nan)
     statistic = wald.chi2 * (clusters - q) / (q * (clusters - 1))
-    return Joint(statistic, q, clusters - q, float(f_distribution.sf(statistic, q, clusters - q)))
+    return Joint(statistic, q, clusters - q, float(fdtrc(q, clusters - q, max(statistic, 0.0))))
 
 
 def errors_of(estimates: Estimates, features: list[str] | None = None) -> tuple[pd.DataFrame, np.ndarray]:
