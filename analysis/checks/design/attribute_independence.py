@@ -121,10 +121,10 @@ def attribute_independence(study: Study, judged: Sequence[JudgedChoices], alpha:
 def absent_combinations(study: Study, groups: Iterable[JudgedChoices]) -> tuple[EmptyPairs, ...]:
     """Pairs of levels that no design shows although chance and the study file would."""
     names = [part.id for part in study.attributes]
-    shown = [group.shown[names] for group in groups]
-    if not shown or len(names) < 2:
+    profiles = [group.shown[names] for group in groups]
+    if not profiles or len(names) < 2:
         return ()
-    frame = pd.concat(shown, ignore_index=True)
+    frame = pd.concat(profiles, ignore_index=True)
     levels = {name: study.levels(name) for name in names}
     frame = frame.astype({name: pd.CategoricalDtype(levels[name]) for name in names})
     pairs = []
