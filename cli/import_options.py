@@ -227,8 +227,8 @@ def import_for_study(
 def import_completions(table: Path, study: ItemStudy, parser: str, items: Path | None, out: Path) -> None:
     """Read completions by one rule; write judgments, and the unchanged completions next to them."""
     from conjury.inference.parsing import explain
+    from conjury.inference.parsing.answer_rules import full_rules
     from conjury.inference.parsing.completions import read_completions
-    from conjury.inference.parsing.rules import full_rules
     from conjury.inference.tables.files import write_table
 
     read = read_completions(table, study, parser, items)

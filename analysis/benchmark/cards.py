@@ -101,9 +101,9 @@ def _lengths(scored: Scored, items: pd.DataFrame, groups: int, within: list[str]
     judged = scored.frame[["item_id", *within]].drop_duplicates("item_id").dropna().astype("string")
     table = table.merge(judged.astype(object), on="item_id")
     if within:
-        group = table.groupby(within, sort=False)[LENGTH].transform(_bins, groups)
+        group = table.groupby(within, sort=False)[LENGTH].transform(_length_group_numbers, groups)
     else:
-        group = _bins(table[LENGTH], groups)
+        group = _length_group_numbers(table[LENGTH], groups)
     result = table.assign(**{BIN: group}).dropna(subset=BIN)
     if result.empty:
         raise InputError(
@@ -112,7 +112,7 @@ def _lengths(scored: Scored, items: pd.DataFrame, groups: int, within: list[str]
     return result, len(table) - len(result)
 
 
-def _bins(length: pd.Series[float], groups: int) -> pd.Series[float]:
+def _length_group_numbers(length: pd.Series[float], groups: int) -> pd.Series[float]:
     """Group of each length, from 1; missing where there are fewer than two groups."""
     if len(length) < groups:
         return pd.Series(np.nan, index=length.index)

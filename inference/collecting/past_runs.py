@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..ledger import Batch, Count, Ledger
-from ..parsing.rules import full_rules
+from ..parsing.answer_rules import full_rules
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.schema import STATUSES

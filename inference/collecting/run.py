@@ -14,7 +14,7 @@ from ..design.run_design import check_posts
 from ..errors import ConjuryError, InputError
 from ..inference_wings import WINGS
 from ..ledger import Ledger
-from ..parsing.rules import full_rules
+from ..parsing.answer_rules import full_rules
 from ..requests.profile_pictures import Pictures, find_pictures
 from ..study.asking import MAX_TOKENS, PAID, Sampling
 from ..study.load import load_any_study

@@ -20,7 +20,7 @@ from ..design.profiles import factor
 from ..ledger import Answered
 from ..ledger.usage import counted_sound
 from ..parsing import Answer, Reading, read_completion
-from ..parsing.rules import AnswerReader
+from ..parsing.answer_rules import AnswerReader
 from ..readers.choices import SIMULATED
 from ..study.asking import Choice, LineLabels, Ratings
 from ..study.models import ItemStudy, Study

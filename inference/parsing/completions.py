@@ -20,8 +20,8 @@ from ..tables.columns import UNPERTURBED, as_text, coerce, copy_id, refuse
 from ..tables.files import load, load_text, read_table
 from ..tables.schema import STATUSES, require_columns, validate
 from . import Answer, Reading
+from .answer_rules import AnswerReader, Parsed, full_rules
 from .reasoning import without_reasoning
-from .rules import AnswerReader, Parsed, full_rules
 
 NEEDED = ("judge_id", "prompt_id", "item_id", "text")
 

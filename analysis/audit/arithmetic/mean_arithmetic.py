@@ -85,7 +85,9 @@ def definitions(group: Group, sizes: Sequence[int], with_sd: bool) -> tuple[Mean
     )
 
 
-def other_samples(group: Group, definition: MeanDefinition, with_sd: bool) -> Iterator[MeanDefinition]:
+def definitions_of_other_samples(
+    group: Group, definition: MeanDefinition, with_sd: bool
+) -> Iterator[MeanDefinition]:
     """The stated definition for single ratings in place of averages, and for sample sizes near it."""
     per = _ratings_per_score(group)
     if with_sd and per > 1:
@@ -119,7 +121,7 @@ def _definition_name(rounding: Rounding, divisor: Divisor, stated_divisor: Divis
 def _finding_with_size(group: Group, sizes: tuple[int, ...], mean: Printed, sd: Printed | None) -> Finding:
     tried = definitions(group, sizes, sd is not None)
     definition = tried[0]
-    tried += tuple(other_samples(group, definition, sd is not None))
+    tried += tuple(definitions_of_other_samples(group, definition, sd is not None))
     finding = decide(
         "mean_sd",
         _roles(sd),
@@ -225,7 +227,7 @@ def nearest_pair(definition: MeanDefinition, mean: Printed, sd: Printed) -> tupl
             near = printed(i, mean.digits, mean.unit)
             if i not in grid or not definition.holds(near, None):
                 continue
-            for away, spread in _spreads(definition, near, sd):
+            for away, spread in _sds_by_distance(definition, near, sd):
                 if gap + away >= least:
                     break
                 if definition.holds(near, spread):
@@ -234,16 +236,16 @@ def nearest_pair(definition: MeanDefinition, mean: Printed, sd: Printed) -> tupl
     return pair
 
 
-def _spreads(definition: MeanDefinition, mean: Printed, sd: Printed) -> Iterator[tuple[int, Printed]]:
+def _sds_by_distance(definition: MeanDefinition, mean: Printed, sd: Printed) -> Iterator[tuple[int, Printed]]:
     """Standard deviations up to the largest for a mean, with their differences from one, in order."""
-    at, highest = index_of(sd), max(most_sd(definition, mean, n, sd) for n in definition.sizes)
+    at, highest = index_of(sd), max(sd_bound_in_digits(definition, mean, n, sd) for n in definition.sizes)
     for gap in range(max(at - highest, -at, 0), max(at, highest - at) + 1):
         for i in dict.fromkeys((at - gap, at + gap)):
             if 0 <= i <= highest:
                 yield gap, printed(i, sd.digits, sd.unit)
 
 
-def most_sd(definition: MeanDefinition, mean: Printed, n: int, sd: Printed) -> int:
+def sd_bound_in_digits(definition: MeanDefinition, mean: Printed, n: int, sd: Printed) -> int:
     """A bound of the standard deviations with a mean, in units of the last digit of a published one."""
     inside, scale = mean.interval(definition.rounding), definition.scale
     middle = min(max((scale.lowest + scale.highest) / 2, inside.lower), inside.upper)

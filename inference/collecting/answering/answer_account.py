@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from ...errors import counted
 from ...ledger import Count
 from ...ledger.exchanges import TRANSIENT
-from ...parsing.rules import ALONE, BOUND
+from ...parsing.answer_rules import ALONE, BOUND
 from ...tables.columns import as_text
 from ...tables.safe_text import shortened
 

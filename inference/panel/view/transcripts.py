@@ -14,7 +14,7 @@ import pandas as pd
 from ...errors import InputError
 from ...ledger.exchanges import MEDIA, Body
 from ...parsing import Answer, read_completion, rules
-from ...parsing.rules import AnswerReader, explain
+from ...parsing.answer_rules import AnswerReader, explain
 from ...study.asking import Label, LineLabels
 from ...tables.limits import parse_json, whole_text
 from ...tables.schema import POSITIONS

@@ -24,7 +24,7 @@ from fakes.studies import (
 from conjury.inference.collecting import Asking, Running, preview
 from conjury.inference.errors import InputError
 from conjury.inference.parsing import Answer
-from conjury.inference.parsing.rules import AnswerReader
+from conjury.inference.parsing.answer_rules import AnswerReader
 from conjury.inference.readers.judgments import load_judgments
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import load_any_study, load_study

@@ -28,7 +28,7 @@ from conjury.cli.commands.runs import parse
 from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.errors import InputError
-from conjury.inference.parsing.rules import full_rules
+from conjury.inference.parsing.answer_rules import full_rules
 from conjury.inference.study import load_any_study, load_study
 from conjury.inference.study.checks_items import OWN_SETTINGS
 from conjury.inference.tables import validate

@@ -20,7 +20,7 @@ from conjury.inference.design.subjects import PresentedSubject, Subject, write_f
 from conjury.inference.errors import InputError
 from conjury.inference.ledger.exchanges import Request
 from conjury.inference.parsing import read_answer, read_completion
-from conjury.inference.parsing.rules import response_spec
+from conjury.inference.parsing.answer_rules import response_spec
 from conjury.inference.requests.building import Builder, answer_schema
 from conjury.inference.requests.templates import Templates
 from conjury.inference.study import load_any_study

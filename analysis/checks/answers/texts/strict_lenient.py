@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import counted
-from conjury.inference.parsing.rules import find_rule, read_answer, response_spec
+from conjury.inference.parsing.answer_rules import find_rule, read_answer, response_spec
 from conjury.inference.parsing.spec import Answer
 from conjury.inference.study.asking import LineLabels
 from conjury.inference.study.models import ItemStudy, Study
