@@ -25,7 +25,7 @@ def label_of(labels: Mapping[LabelKey, str]) -> Label:
     """How ids in notes are printed: by their labels, and others without underscores."""
 
     def label(of: str, id: str, feature: str) -> str:
-        if of in PAIRS:
+        if of in PAIRS and feature:
             return _level_text(of, id, feature, labels)
         phrases = {"metric": PHRASES, "column": COLUMNS}
         if id in phrases.get(of, {}):

@@ -30,6 +30,7 @@ from .variables import (
 _PAIR = ("pair_id", "pair")
 _TASK = ("judge_id", "task")
 POSITION = "position"
+MOST_STACKED = 3  # surveys in which a respondent has one task each
 _WITHIN = tuple(name for name in KEYS["choices"] if name not in ("pair_id", "position"))
 
 
@@ -193,7 +194,7 @@ def refuse_shared_numbers(data: pd.DataFrame, clusters: Sequence[str]) -> None:
     if not keys:
         return
     repeated = data.duplicated(keys).to_numpy()
-    if not repeated.any():
+    if not repeated.any() or not _is_stacked(data, keys):
         return
     row = int(repeated.argmax())
     named = ", ".join(f"{name} {data[name].iloc[row]}" for name in keys if pd.notna(data[name].iloc[row]))
@@ -205,6 +206,15 @@ def refuse_shared_numbers(data: pd.DataFrame, clusters: Sequence[str]) -> None:
         f"of its own, such as data[{who!r}] = data['survey'] + '_' + data[{who!r}].astype(str), or drop rows "
         "that occur twice with data.drop_duplicates()."
     )
+
+
+def _is_stacked(data: pd.DataFrame, keys: Sequence[str]) -> bool:
+    """Whether whole tasks are there again, rather than positions or names of tasks that are all alike."""
+    counts = data.groupby(list(keys), observed=True, dropna=False).size()
+    tasks = counts.groupby(level=list(range(len(keys) - 1)), dropna=False)
+    is_whole = bool((tasks.size() > 1).any() and (tasks.nunique() == 1).mean() > 0.5)
+    has_tasks = bool((tasks.size().groupby(level=0).size() > 1).any())
+    return is_whole and (has_tasks or int(counts.max()) <= MOST_STACKED)
 
 
 def warn_of_repeats(count: int, *, is_all: bool) -> None:

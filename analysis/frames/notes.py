@@ -186,7 +186,7 @@ def _worded(name: str, value: Any, label: Label | None) -> Any:
     of = name.rstrip("0123456789")
     if isinstance(value, Note):
         return value.sentence(label)
-    if of in PAIRS:
+    if of in PAIRS and not isinstance(value, str):  # a column may be called so, too
         feature, id = value
         return label(of, id, feature) if label else f"{feature}={id}" if of == "level" else id
     if isinstance(value, Sequence) and not isinstance(value, str):

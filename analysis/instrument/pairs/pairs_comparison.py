@@ -149,6 +149,7 @@ def compare_pairs(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> pairs = pd.DataFrame({"prompt_id": range(40), "ab": ["a", "a", "b", "a"] * 10,
     ...                       "ba": ["a", "b", "b", "a"] * 10})
     >>> result = compare_pairs(pairs, ("ab", "ba"))

@@ -33,7 +33,7 @@ def automate(
     table: Any,
     judge: str,
     human: str | Sequence[str],
-    confidence: str,
+    certainty: str,
     *,
     errors: Sequence[float] = ERRORS,
     by: str | Sequence[str] = (),
@@ -57,7 +57,7 @@ def automate(
         Column of the judge's labels.
     human : str or sequence of str
         Columns of people, one per person; missing where a person did not answer.
-    confidence : str
+    certainty : str
         Column of how sure the judge is: any number that grows with it.
     errors : sequence of float
         Shares of wrong verdicts that are allowed.
@@ -100,7 +100,7 @@ def automate(
     >>> frame = pd.DataFrame({"verdict": verdict, "sure": sure, "person": label})
     >>> result = automate(frame, "verdict", "person", "sure", errors=[0.1])
     >>> float(result.frame.set_index("name").loc["automated_share[error=0.1]", "estimate"])
-    0.3
+    0.15
     """
     check_alpha(alpha)
     for error in errors:
@@ -109,13 +109,13 @@ def automate(
     reading = read(table, rules_of(rules), source)
     frame, source = reading.frame, reading.source
     people, groups = names_of(human), names_of(by)
-    _refuse_repeats(frame, reading.rules.id, (judge, confidence, *people), source)
+    _refuse_repeats(frame, reading.rules.id, (judge, certainty, *people), source)
     data = code_table(frame, CodingOptions((judge,), people, groups, None, None, reading.rules), source)
     if data.scale == "interval":
         raise InputError(
             f"{source}: '{judge}' contains ratings; give labels, or classes of ratings by --scale ordinal."
         )
-    sure = _confidence(frame, confidence, source)
+    sure = _certainties(frame, certainty, source)
     judged = np.isfinite(data.judged[0]) & np.isfinite(sure)
     label = majority(counts_of(data.people, data.q)) if len(people) > 1 else data.people[0]
     labelled = judged & (label >= 0)
@@ -136,7 +136,7 @@ def automate(
     _add_groups(rows, data, decisions, (labelled, wrong), alpha)
     notes = [*reading.account.notes(), *data.notes, *_notes(data, judged, labelled, sure)]
     settings: dict[str, Any] = {
-        "judge": judge, "human": list(people), "confidence": confidence, "errors": list(errors),
+        "judge": judge, "human": list(people), "certainty": certainty, "errors": list(errors),
         "by": list(groups), "scale": data.scale, "classes": list(data.classes), "alpha": alpha,
         "n_rows": data.n, "n_judged": int(judged.sum()), "n_labelled": int(labelled.sum()),
         "n_wrong": int(wrong.sum()),
@@ -183,7 +183,7 @@ def _add_groups(
                 rows.add(AUTOMATION, "automated_error", limits, p=np.nan, by=group.name, level=level)
 
 
-def _confidence(frame: pd.DataFrame, name: str, source: str) -> Floats:
+def _certainties(frame: pd.DataFrame, name: str, source: str) -> Floats:
     if name not in frame:
         raise InputError(f"{source}: there is no column '{name}'; there are {listed(map(str, frame))}.")
     values = pd.to_numeric(frame[name], errors="coerce")

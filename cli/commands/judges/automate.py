@@ -19,8 +19,8 @@ from .judge import By, Human, Output, finish
 class AutomationRequest:
     """Which columns there are, and which errors are allowed."""
 
-    confidence: Annotated[
-        str, typer.Option("--confidence", help="Column of how sure the judge is, larger for surer.")
+    certainty: Annotated[
+        str, typer.Option("--certainty", help="Column of how sure the judge is, larger for surer.")
     ]
     judge: Annotated[str | None, typer.Option("--judge", help="Column of verdicts; otherwise guessed.")] = (
         None
@@ -65,7 +65,7 @@ def automate(
         judged_file.reading,
         roles.judge,
         roles.human,
-        request.confidence,
+        request.certainty,
         errors=read_errors(request.error),
         by=split_names(request.by),
         alpha=request.alpha,
@@ -76,7 +76,7 @@ def automate(
         rows = judged_file.reading.frame.reset_index(drop=True)
         write_table(rows.join(result.extra["decisions"].drop(columns="row")), request.out)
     people = ", ".join(f"'{name}'" for name in roles.human)
-    columns = f"judge: '{roles.judge}'; confidence: '{request.confidence}'; people: {people}"
+    columns = f"judge: '{roles.judge}'; certainty: '{request.certainty}'; people: {people}"
     title = f"{file.name}: {counted(len(judged_file.frame), 'row')}"
     finish(
         ValidationReport(result, title, (judged_file.source,), (columns, *judged_file.notes)), gates, output

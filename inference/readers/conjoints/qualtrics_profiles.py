@@ -10,6 +10,7 @@ import pandas as pd
 from ...errors import InputError
 from ...inference_wings import WINGS
 from ...tables.columns import as_text
+from ...tables.frames import any_frame
 from ...tables.reading import ReadingRules
 from ...tables.reading.account import AccountEntry
 
@@ -33,6 +34,7 @@ INTERNAL = (
 )
 
 
+@any_frame
 def is_qualtrics(frame: pd.DataFrame) -> bool:
     """Whether columns are those of tasks that Qualtrics drew.
 

@@ -99,14 +99,12 @@ def test_labels_of_sure_verdicts_alone_are_noticed() -> None:
         ({"item": [1, 2, 3] * 1000}, {"id": "item"}, "'item' repeats"),
         ({"person": None}, {}, "label some rows"),
         ({}, {"errors": [5]}, "errors has 5"),
-        ({}, {"confidence": "certainty"}, "no column 'certainty'"),
+        ({}, {"certainty": "certainty"}, "no column 'certainty'"),
     ],
 )
 def test_tables_that_allow_no_exact_limit_are_refused(
     change: dict[str, object], options: dict[str, object], part: str
 ) -> None:
     with pytest.raises(InputError) as refusal:
-        conjury.automate(
-            verdicts().assign(**change), "verdict", "person", **{"confidence": "sure", **options}
-        )
+        conjury.automate(verdicts().assign(**change), "verdict", "person", **{"certainty": "sure", **options})
     assert part in str(refusal.value)
