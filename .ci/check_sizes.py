@@ -39,7 +39,7 @@ CEILINGS = {
     "inference/panel": 92,
     "inference/parsing": 40,
     "inference/perturb": 15,
-    "inference/readers": 55,
+    "inference/readers": 57,
     "inference/requests": 15,
     "inference/simulation": 38,
     "inference/study": 32,

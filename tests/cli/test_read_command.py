@@ -52,7 +52,7 @@ def test_the_account_is_whole_in_json(here: Callable[..., Any], tmp_path: Path) 
         ("judge_id,item_id,value\nann,a,1\n", "conjury agreement some.csv"),
         ("a,b\nx,y\nz,y\n", "conjury judge some.csv --judge COLUMN --human COLUMN"),
         ("verdict,ann,ben\nx,y,y\nz,y,z\n", "conjury judge some.csv --judge verdict --human COLUMN"),
-        ("ResponseId,DistributionChannel\nR_1,preview\n", "conjury import some.csv"),
+        ("ResponseId,DistributionChannel\nR_1,preview\n", "conjury import some.csv --ratings PATTERN --out "),
         (CONJOINT, "conjury conjoint some.csv"),
         (CONJOINT.replace("chosen", "tint"), "conjury conjoint some.csv"),
     ],
@@ -68,6 +68,15 @@ def test_the_next_command_has_the_options_that_were_typed_and_works_as_printed(r
     line = ran("read some.csv --missing -99 --exclude resp=8").splitlines()[-1]
     assert line == "Next: conjury conjoint some.csv --missing -99 --exclude resp=8"
     assert "8 respondents, 2 tasks of 2 profiles each" in ran(line.removeprefix("Next: conjury "))
+
+
+def test_the_next_command_of_ratings_of_qualtrics_works_as_printed(ran: Ran) -> None:
+    names = "ResponseId,DistributionChannel,Q1_wit,Q2_wit"
+    rows = (f"R_{person},anonymous,{1 + person % 4},{1 + person % 3}" for person in range(5))
+    Path("some.csv").write_text("\n".join([names, names, *rows]) + "\n", encoding="utf-8")
+    line = ran("read some.csv").splitlines()[-1]
+    assert line == "Next: conjury import some.csv --ratings 'Q{item}_{dimension}' --out judgments.parquet"
+    assert "10 judgments in judgments.parquet" in ran(line.removeprefix("Next: conjury "))
 
 
 def test_standard_input_is_read_and_rows_are_selected(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -91,6 +92,12 @@ def _described(columns: pd.DataFrame) -> WordTable:
     )
 
 
+def _pattern_of(frame: pd.DataFrame) -> str:
+    """The pattern of the names of ratings in an export of Qualtrics, if they are those of its usual names."""
+    is_usual = any(re.fullmatch(r"Q\d+_\w+", str(name)) for name in frame)
+    return "'Q{item}_{dimension}'" if is_usual else "PATTERN"
+
+
 def next_command(reading: TableReading, file: Path, program: Format | None = None) -> str:
     """The command that probably goes on with a table, with the columns that it would take."""
     name = shlex.quote(str(file))
@@ -103,7 +110,7 @@ def next_command(reading: TableReading, file: Path, program: Format | None = Non
     if conjoint is not None:
         return conjoint
     if {"DistributionChannel", "ResponseId"} & set(frame):
-        return f"conjury import {name} --out choices.parquet --draft-study study.yaml"
+        return f"conjury import {name} --ratings {_pattern_of(frame)} --out judgments.parquet"
     if any(set(names) <= set(frame) for names in PAIRS):
         return f"conjury compare-pairs {name}"
     from conjury.inference.readers.judged.judged_columns import columns_of

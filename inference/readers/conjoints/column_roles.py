@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,102 +18,12 @@ from ...tables.reading.account import AccountEntry
 from ...tables.reading.cell_rules import key_of
 from ...tables.reading.table_reading import require_named
 from .profile_outcomes import NO, YES
+from .role_names import CHOICES, IDS, PROFILES, RATINGS, TASKS
 
 MOST_LEVELS = 40  # of an attribute that is guessed
 MOST_ROWS = 6  # of a task that no column numbers
 TASK = "__task"
 COMPLETE = 0.9  # share of tasks of one size above which columns are taken for the respondent and the task
-IDS = (
-    *(
-        "respondent",
-        "respondentid",
-        "resp",
-        "respid",
-        "responseid",
-        "judgeid",
-        "participant",
-        "participantid",
-    ),
-    *(
-        "subject",
-        "subjectid",
-        "person",
-        "personid",
-        "caseid",
-        "case",
-        "hh",
-        "hhid",
-        "household",
-        "householdid",
-    ),
-    *("user", "userid", "worker", "workerid", "voter", "voterid", "rid", "pid", "prolificid", "prolificpid"),
-    *("student", "studentid", "instanceid", "interview", "interviewid", "uuid", "uid", "id", "key", "subj"),
-    *("individual", "individualid", "indid", "iid", "respno", "respnum", "subjectno", "nr"),
-)
-TASKS = (
-    *("task", "taskid", "tasknumber", "taskno", "tasknum", "contest", "contestid", "contestno"),
-    *("contestnumber", "choicetask", "choiceset", "setid", "set", "round", "trial", "comparison", "scenario"),
-    *(
-        "game",
-        "screen",
-        "question",
-        "questionid",
-        "qid",
-        "block",
-        "pair",
-        "pairid",
-        "decision",
-        "obsid",
-        "wave",
-    ),
-    *(
-        "obsnum",
-        "obs",
-        "obsno",
-        "chid",
-        "choiceid",
-        "choicesetid",
-        "csid",
-        "cset",
-        "qnum",
-        "setno",
-        "trialno",
-    ),
-)
-PROFILES = (
-    *("profile", "profileid", "profilenumber", "profileno", "profilenum", "alternative", "alternativeid"),
-    *(
-        "alt",
-        "altid",
-        "position",
-        "option",
-        "optionid",
-        "concept",
-        "candidate",
-        "candidateid",
-        "card",
-        "side",
-    ),
-    *("vignette", "vignetteid", "choicenumber", "package", "immigrant", "altno", "altnum", "optionno"),
-)
-CHOICES = (
-    *("chosen", "choice", "selected", "select", "selection", "chose", "choose", "picked", "pick", "won"),
-    *(
-        "winner",
-        "win",
-        "voted",
-        "vote",
-        "preferred",
-        "prefer",
-        "preference",
-        "outcome",
-        "chosenprofile",
-        "dv",
-    ),
-    *("y", "response", "answer", "decision", "choiceoutcome", "forcedchoice", "binarychoice", "forced"),
-)
-WEIGHTS = ("weight", "weights", "wt", "wgt", "pweight", "surveyweight", "weighting", "gewicht", "pond")
-RATINGS = ("rating", "rate", "rated", "score", "support", "evaluation", "likelihood", "likert", "scale")
 
 
 @dataclass(frozen=True)
@@ -127,8 +39,8 @@ class ColumnRoles:
 
 
 def word_of(name: object) -> str:
-    """A column name without case and signs."""
-    return re.sub(r"[^a-z0-9]", "", str(name).casefold())
+    """A column name without case, accents and signs."""
+    return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", str(name).casefold()))
 
 
 def named_like(columns: Iterable[Any], names: Sequence[str]) -> list[str]:
@@ -205,6 +117,9 @@ def guess_roles(
     size, _ = sizes_of(frame, keys)
     if profile is None:
         profile = _profile_of(frame.drop(columns=list(roles_so_far - {*keys})), keys, size)
+        if profile is None and task is not None:
+            free = frame.drop(columns=list(roles_so_far - {*keys}))
+            profile = _numbering_of(free, keys, size, entries)
         if profile is not None:
             roles_so_far.add(profile)
     outcome_entry: list[AccountEntry] = []
@@ -213,6 +128,12 @@ def guess_roles(
         sentence = f"Column '{outcome}' is taken as the outcome."
         outcome_entry = [AccountEntry("roles", sentence, outcome, option="--outcome")]
         roles_so_far.add(outcome)
+    if task is None and profile is None and (number := rows_per_task(frame, id, outcome)) > 1:
+        place = frame.groupby(id, sort=False, observed=True).cumcount()
+        free = frame.drop(columns=list(roles_so_far - {id})).assign(**{TASK: place // number})
+        profile = _numbering_of(free, [id, TASK], number, entries)
+        if profile is not None:
+            roles_so_far.add(profile)
     roles = ColumnRoles(id, task, profile, outcome, tuple(attributes), (*entries, *outcome_entry))
     return roles if attributes else _with_attributes(roles, frame, roles_so_far, size, source)
 
@@ -231,16 +152,17 @@ def _task_of(frame: pd.DataFrame, id: str) -> str | None:
         if name in names or name in outcomes or frame[name].nunique() < 2:
             continue
         size, share = sizes_of(frame, [id, name])
-        if 1 < size < usual and share == 1.0 and _is_in_blocks(frame, id, name):
+        if 1 < size < usual and share >= COMPLETE and _is_in_blocks(frame, id, name, size):
             return name
     # Tasks of which some rows are gone have no usual size; a name is enough where they are small.
     return next((name for name in names if 1 < frame[name].nunique() <= usual * MOST_LEVELS), None)
 
 
-def _is_in_blocks(frame: pd.DataFrame, id: str, name: str) -> bool:
-    """Whether rows that agree in the respondent and a column are below each other, as those of tasks."""
+def _is_in_blocks(frame: pd.DataFrame, id: str, name: str, size: int) -> bool:
+    """Whether rows of one respondent and cell are below each other, at most ``size``, as those of tasks."""
     groups = frame.groupby([id, name], sort=False, dropna=False, observed=True).ngroup().to_numpy()
-    return int((np.diff(groups) != 0).sum()) == int(groups.max())
+    in_a_row = int((np.diff(groups) != 0).sum()) == int(groups.max())
+    return in_a_row and int(np.bincount(groups).max()) <= size
 
 
 def rows_per_task(frame: pd.DataFrame, id: str, outcome: str) -> int:
@@ -262,6 +184,35 @@ def _profile_of(frame: pd.DataFrame, keys: Sequence[str], size: int) -> str | No
         if is_number and sizes_of(frame, [*keys, name])[0] == 1:
             return name
     return None
+
+
+def _numbering_of(
+    frame: pd.DataFrame, keys: Sequence[str], size: int, entries: list[AccountEntry]
+) -> str | None:
+    """A column that has the same cell in the first row of each complete task, another in the second, ..."""
+    tasks = frame.groupby(list(keys), sort=False, dropna=False, observed=True)
+    place = tasks.cumcount()
+    complete = tasks[keys[0]].transform("size") == size
+    if size < 2 or float(complete.mean()) < COMPLETE:
+        return None
+    for name in map(str, frame):
+        cells = frame[name]
+        if name in keys or cells.nunique() != size or is_yes_or_no(cells):
+            continue
+        first = cells[complete].groupby(place[complete]).agg(["nunique", "first"])
+        if (first["nunique"] == 1).all() and first["first"].nunique() == size:
+            sentence = f"Column '{name}' is taken as the profile, since it numbers the rows of tasks."
+            entries.append(AccountEntry("roles", sentence, name, option="--profile"))
+            return name
+    return None
+
+
+def is_yes_or_no(column: pd.Series[Any]) -> bool:
+    """Whether a column has two values, one that means yes and one that means no."""
+    values = {
+        key_of(f"{value:g}" if isinstance(value, float) else str(value)) for value in column.dropna().unique()
+    }
+    return len(values) == 2 and bool(values & YES) and bool(values & NO) and values <= YES | NO
 
 
 def is_choice(frame: pd.DataFrame, name: str, keys: Sequence[str]) -> bool:
@@ -330,6 +281,7 @@ def _with_attributes(
             excluded.setdefault(f"with more than {MOST_LEVELS} different cells", []).append(str(name))
         else:
             attributes.append(str(name))
+    _refuse_choices(frame, keys, attributes, source)
     derived = _derived(frame, attributes)
     for name, source_name in derived.items():
         attributes.remove(name)
@@ -344,6 +296,17 @@ def _with_attributes(
     sentence = f"{sentence}{'; ' * bool(exclusions)}{exclusions}."
     entries = [AccountEntry("roles", sentence, cells=tuple(attributes), option="--attributes")]
     return replace(roles, attributes=tuple(attributes), entries=(*roles.entries, *entries))
+
+
+def _refuse_choices(frame: pd.DataFrame, keys: Sequence[str], attributes: Sequence[str], source: str) -> None:
+    """Refuse to guess whether a column with one yes in each task is an attribute or a further outcome."""
+    for name in attributes:
+        if is_yes_or_no(frame[name]) and is_choice(frame, name, keys):
+            names = ",".join(further for further in attributes if further != name)
+            raise InputError(
+                f"{source}: column '{name}' marks one profile of each task, so it may be a choice or an "
+                f"attribute; name all attributes, as --attributes {shlex.quote(names)}, with it if it is one."
+            )
 
 
 def _derived(frame: pd.DataFrame, attributes: Sequence[str]) -> dict[str, str]:

@@ -21,10 +21,12 @@ from ...tables.reading.table_reading import require_named
 from ...tables.schema import TABLES
 from ..aliases import without_excluded
 from .attribute_levels import EmptyPairs, find_empty_pairs, read_levels_of
-from .column_roles import COMPLETE, WEIGHTS, ColumnRoles, guess_roles, named_like, rows_per_task
+from .column_roles import COMPLETE, ColumnRoles, guess_roles, named_like
 from .profile_outcomes import read_outcomes
 from .profile_shapes import make_long
 from .qualtrics_profiles import INTERNAL, is_qualtrics, read_qualtrics_export
+from .role_names import WEIGHTS
+from .task_numbers import positions_of, refuse_stacked, task_numbers
 
 __all__ = ["ConjointTable", "read_conjoint"]
 
@@ -239,9 +241,9 @@ def _conjoint(
         )
     entries = list(roles.entries)
     entries += _unused_weights(frame, roles, names_of_roles)
-    task = _task_numbers(frame, roles, source, entries)
-    position, profiles = _positions(frame, roles, task)
-    _refuse_stacked(frame, roles, task, position, profiles, source)
+    task = task_numbers(frame, roles, source, entries)
+    position, profiles = positions_of(frame, roles, task)
+    refuse_stacked(frame, roles, task, position, profiles, source)
     outcome_rules, level_rules = _relabels(frame, roles, options)
     outcomes = read_outcomes(frame[roles.outcome], task, position, outcome_rules, source)
     labelled, level_entries = read_levels_of(
@@ -292,75 +294,6 @@ def _unused_weights(
 def _rank(numbers: pd.Series[int]) -> NDArray[np.int64]:
     ranks: NDArray[np.int64] = np.asarray(pd.factorize(numbers)[0] + 1, dtype=np.int64)
     return ranks
-
-
-def _task_numbers(
-    frame: pd.DataFrame, roles: ColumnRoles, source: str, entries: list[AccountEntry]
-) -> NDArray[np.int64]:
-    """The number of the task of each row, from 0; without a column each row is one, or profiles tell."""
-    keys = [frame[roles.id]]
-    if roles.task is not None:
-        keys.append(frame[roles.task])
-    elif roles.profile is not None:
-        keys.append(
-            frame.groupby([frame[roles.id], frame[roles.profile]], sort=False, observed=True).cumcount()
-        )
-        entries.append(
-            AccountEntry("roles", f"Tasks are numbered by the order of '{roles.profile}'.", option="--task")
-        )
-    elif (number := rows_per_task(frame, roles.id, roles.outcome)) > 1:
-        sentence = f"Each {number} rows of a respondent are taken as one task, since one of them is chosen."
-        entries.append(AccountEntry("roles", sentence, option="--task"))
-        place = frame.groupby(roles.id, sort=False, observed=True).cumcount()
-        keys.append(place // number)
-    else:
-        sentence = "No column is taken as the task: each row is one."
-        entries.append(AccountEntry("roles", sentence, option="--task"))
-        return np.arange(len(frame), dtype=np.int64)
-    grouped = frame.groupby(keys, sort=False, dropna=False, observed=True)
-    numbers: NDArray[np.int64] = np.asarray(grouped.ngroup(), dtype=np.int64)
-    return numbers
-
-
-def _positions(frame: pd.DataFrame, roles: ColumnRoles, task: NDArray[np.int64]) -> tuple[list[str], int]:
-    """The profile of each row as text, and how many a task usually has."""
-    sizes = pd.Series(task).value_counts()
-    profiles = int(sizes.value_counts().index[0])
-    if roles.profile is not None:
-        cells = as_text(frame[roles.profile]).fillna("")
-        order = sorted(cells.unique(), key=lambda text: (len(text), text))
-        texts = cells.tolist()
-        rank = {text: place for place, text in enumerate(order)}
-        return ([texts[row] for row in range(len(texts))] if rank else texts), profiles
-    return [str(number + 1) for number in pd.Series(task).groupby(task).cumcount()], profiles
-
-
-def _refuse_stacked(
-    frame: pd.DataFrame,
-    roles: ColumnRoles,
-    task: NDArray[np.int64],
-    position: Sequence[str],
-    profiles: int,
-    source: str,
-) -> None:
-    """Refuse tasks with more rows than for_outcome have, and profiles that a task shows twice."""
-    rows = pd.DataFrame({"task": task, "position": position})
-    sizes = rows["task"].value_counts()
-    large = sizes[sizes > profiles] if float((sizes == profiles).mean()) >= COMPLETE else sizes[:0]
-    double = rows.duplicated(["task", "position"])
-    if large.empty and not double.any():
-        return
-    number = int(large.index.min()) if not large.empty else int(rows["task"][double].iloc[0])
-    at = int(np.flatnonzero(task == number)[0])
-    of_task = f" in task {frame[roles.task].iloc[at]}" if roles.task is not None else ""
-    n_rows = int((task == number).sum())
-    usual = f"where most tasks have {profiles}" if not large.empty else "two of them of one profile"
-    raise InputError(
-        f"{source}: respondent '{frame[roles.id].iloc[at]}' has {n_rows} rows{of_task} "
-        f"(column '{roles.id}', row {at + 1:,}), {usual}; if surveys with the same numbers are stacked, name "
-        f"the columns that tell respondents apart, such as --id SURVEY,{roles.id}, else delete repeated "
-        "rows, or name the task with --task."
-    )
 
 
 def _relabels(

@@ -13,8 +13,9 @@ from pandas.api.types import is_numeric_dtype
 from ...errors import InputError, counted, listed
 from ...tables.reading.account import AccountEntry
 from ...tables.reading.cell_rules import key_of
-from .column_roles import CHOICES, RATINGS, TASKS, named_like, outcomes_like
+from .column_roles import named_like, outcomes_like
 from .profile_outcomes import NO, YES
+from .role_names import CHOICES, RATINGS, TASKS
 
 # Numbers and letters of profiles and tasks in names of columns, and the words before them.
 _INDEX = re.compile(

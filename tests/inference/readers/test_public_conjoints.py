@@ -256,6 +256,59 @@ def test_a_task_without_an_answer_of_its_own_is_not_taken_for_blocks(tmp_path: P
     assert any("each row is one" in text for text in table.account.notes())
 
 
+def survey_with_ratings(gaps: bool = False) -> pd.DataFrame:
+    """Columns with unknown names: x1 respondents, x2 tasks, x3 profiles, x4 choices, x5 ratings."""
+    frame = PLAIN.rename(columns={"person": "x1", "task": "x2", "profile": "x3", "chosen": "x4"})
+    frame = frame.drop(columns="weight").assign(x5=np.arange(len(frame)) % 61 + frame["x4"] / 2)
+    return frame.drop(index=frame.index[[9, 30]]) if gaps else frame
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_tasks_and_profiles_are_recognised_by_their_numbers_also_with_gaps(gaps: bool) -> None:
+    frame = survey_with_ratings(gaps)
+    table = read_conjoint(frame, id="x1")
+    assert (table.outcome, table.attributes, table.profiles) == ("chosen", tuple(COLUMNS), 2)
+    sentences = table.account.notes()
+    assert "Column 'x2' is taken as the task." in sentences
+    assert "Column 'x3' is taken as the profile, since it numbers the rows of tasks." in sentences
+    assert table.frame.groupby("pair_id")["task"].nunique().max() == 1
+    assert int(table.frame["pair_id"].nunique()) == PEOPLE * TASKS
+    assert table.frame["position"].tolist() == frame["x3"].astype(str).tolist()
+
+
+def test_profiles_without_a_column_of_tasks_are_no_attribute() -> None:
+    frame = PLAIN.drop(columns=["task", "weight"])
+    assert read_conjoint(frame).attributes == tuple(COLUMNS)
+    with pytest.raises(InputError, match=r"respondent '2' .* equally many rows of each 'profile', .* --task"):
+        read_conjoint(frame.drop(index=frame.index[frame["person"] == 2][0]), profile="profile")
+
+
+def test_a_choice_beside_a_rating_is_asked_about_and_is_no_attribute() -> None:
+    frame = survey_with_ratings()
+    with pytest.raises(InputError, match=r"column 'x4' marks one profile of each task, .* --attributes") as e:
+        read_conjoint(frame, id="x1", outcome="x5")
+    assert all(name in str(e.value) for name in COLUMNS)
+    stated = read_conjoint(frame, id="x1", outcome="x5", attributes=(*COLUMNS, "x4"))
+    assert stated.attributes == (*COLUMNS, "x4")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "Befragte Aufgabe Profil gewählt Bewertung",
+        "encuestado tarea opción elegido puntuación",
+        "répondant tâche profil choisi note",
+    ],
+)
+def test_columns_with_names_of_other_languages_are_recognised(names: str) -> None:
+    person, task, profile, chosen, rating = names.split()
+    renamed = {"x1": person, "x2": task, "x3": profile, "x4": chosen, "x5": rating}
+    frame = survey_with_ratings().rename(columns=renamed).sample(frac=1.0, random_state=1)
+    table = read_conjoint(frame)
+    assert (table.outcome, table.attributes, table.profiles) == ("chosen", tuple(COLUMNS), 2)
+    assert read_conjoint(frame, outcome=rating).attributes == tuple(COLUMNS)
+
+
 def test_an_empty_column_of_respondents_is_refused() -> None:
     frame = PLAIN.rename(columns={"person": "ID"})
     with pytest.raises(InputError, match=r"column 'ID', the respondent, is empty in row 1 \(and 191 more\)"):
