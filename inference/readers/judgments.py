@@ -33,7 +33,7 @@ from .model_names import like_models
 from .ordinary_answers import ordinary_answers
 from .programs.formats import ANSWERS
 from .programs.recognised_files import RecognisedFile, recognise
-from .rater_columns import is_wide, judgments_of_raters
+from .rater_columns import is_wide, judgments_of_raters, refuse_long
 
 
 def with_texts(items: pd.DataFrame) -> pd.DataFrame:
@@ -146,6 +146,8 @@ def load_judgments(
             frame, entries = judgments_of_raters(frame, rules, str(path), raters, models)
             account = account.adding(entries)
             rules = replace(rules, missing=(), relabel={}, levels={})
+        elif study is None:
+            refuse_long(frame, str(path))
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
     if "judge_kind" not in frame:
         kinds = _judge_kinds(frame, study, str(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..tables.reading.cell_rules import is_code, is_nothing, key_of, number_of
 from ..tables.reading.column_kinds import kind_of_column
 from ..tables.reading.compared_answers import distinct_texts, read_answers
 from ..tables.reading.reading_rules import ReadingRules
+from ..tables.schema import SYNONYMS
 from .model_names import like_models
 
 FEW_VALUES = 11  # distinct numbers of all columns up to which ranges that overlap are one scale
@@ -38,6 +40,38 @@ def is_wide(frame: pd.DataFrame) -> bool:
     """Whether no column of a table names the judge of each row, or its value."""
     names = list(map(str, frame.columns))
     return not set(JUDGMENT_COLUMNS) & set(names) and not any(plain(name) in LONG_NAMES for name in names)
+
+
+def import_of_ratings(frame: pd.DataFrame, path: str) -> str | None:
+    """The command that imports a table with one row per rating; None where no column looks like raters."""
+    names = list(map(str, frame.columns))
+    judge = next((name for name in names if plain(name) in LONG_NAMES), None)
+    if judge is None or set(JUDGMENT_COLUMNS) & set(names) or frame[judge].nunique() < 2:
+        return None
+    value = next((name for name in names if name.casefold() in SYNONYMS["value"]), "COLUMN")
+    keys = [
+        name
+        for name in names
+        if name not in (judge, value)
+        and frame[name].duplicated().any()
+        and not frame.duplicated([name, judge]).any()
+    ]
+    if not keys:
+        return None
+    item = item_column(frame[keys]) or keys[0]
+    models = like_models(frame[judge].dropna().unique())
+    kinds = " ".join(f"--models {shlex.quote(name)}" for name in models) or "--people"
+    columns = f"--value {shlex.quote(value)} --item {shlex.quote(item)} --judge {shlex.quote(judge)}"
+    return f"conjury import {shlex.quote(path)} --format csv {columns} {kinds} --out judgments.parquet"
+
+
+def refuse_long(frame: pd.DataFrame, path: str) -> None:
+    """Refuse a table with one row per rating, with the command that imports it."""
+    command = import_of_ratings(frame, path)
+    if command is not None:
+        raise InputError(
+            f"{path}: each row is one rating; `{command}` writes judgments, which this command reads."
+        )
 
 
 def raters_of(frame: pd.DataFrame, item: str | None) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def next_command(reading: TableReading, file: Path, program: Format | None = Non
         return f"conjury compare-pairs {name}"
     from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_table import Judged
-    from conjury.inference.readers.rater_columns import is_wide, raters_of
+    from conjury.inference.readers.rater_columns import import_of_ratings, is_wide, raters_of
     from conjury.inference.tables.items import item_column
 
     if program is not None:
@@ -129,4 +129,6 @@ def next_command(reading: TableReading, file: Path, program: Format | None = Non
     except InputError:  # columns that are called like neither are left to the user
         if raters:
             return f"conjury agreement {name} --raters {shlex.quote(','.join(raters))}"
+        if (of_ratings := import_of_ratings(frame, str(file))) is not None:
+            return of_ratings
     return f"conjury judge {name} --judge {shlex.quote(judge)} --human {shlex.quote(people)}"
