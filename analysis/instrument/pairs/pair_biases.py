@@ -48,6 +48,8 @@ def add_positions(rows: TestRows, data: PairedVerdicts) -> list[str]:
     """Add what the order does to verdicts, from `order_effects`."""
     ordered = data.rows((data.order != 0) & np.isfinite(data.points))
     decided = ordered.points != HALF
+    if len(decided) and not decided.any():
+        return ["All verdicts are ties, so the position has no estimate."]
     if not decided.any():
         return ["Which answer was shown first is not known, so the position has no estimate."]
     sides = [(ordered.order > 0) & decided, (ordered.order < 0) & decided]
@@ -80,8 +82,10 @@ def _changes(data: PairedVerdicts, alpha: float) -> BoundedEstimate:
     table = pd.DataFrame(
         {"pair": data.pair, "order": data.order, "points": data.points, "cluster": data.cluster}
     )
-    first = table.drop_duplicates(["pair", "order"])
-    merged = first[first["order"] > 0].merge(first[first["order"] < 0], on=["pair", "cluster"])
+    # Of several verdicts in each order the first is compared with the first, and so on.
+    table["sample"] = table.groupby(["pair", "order"]).cumcount()
+    keys = ["pair", "cluster", "sample"]
+    merged = table[table["order"] > 0].merge(table[table["order"] < 0], on=keys)
     if merged.empty:
         return NOTHING
     changed = np.asarray(merged["points_x"] != merged["points_y"], dtype=float)
@@ -105,7 +109,7 @@ def _p_of_share(row: pd.Series[Any]) -> float:
     return p_of_half(replace(bound, trials=trials))
 
 
-def add_lengths(rows: TestRows, data: PairedVerdicts) -> None:
+def add_lengths(rows: TestRows, data: PairedVerdicts) -> list[str]:
     """Add slopes on the log of the length, from `preferences_beyond_quality`; without people, the judge's."""
     has = np.isfinite(data.lengths).all(axis=0) & np.isfinite(data.points)
     decided = has & (data.points != HALF)
@@ -113,12 +117,14 @@ def add_lengths(rows: TestRows, data: PairedVerdicts) -> None:
     use_people = with_people.sum() >= FEWEST
     chosen = with_people if use_people else decided
     if chosen.sum() < FEWEST:
-        return
+        n = int(chosen.sum())
+        text = f"{n} of the decided verdicts {'has' if n == 1 else 'have'} both lengths, which are too few"
+        return [f"Only {text} for an estimate of length."] if np.isfinite(data.lengths).any() else []
     part = data.rows(has & np.isfinite(data.people) if use_people else has)
     table = profile_rows(part)
     table = table if use_people else table.assign(human=HALF)
     if np.ptp(part.lengths[0] / part.lengths[1]) == 0:
-        return
+        return ["Lengths have one ratio in all pairs, so a preference for length has no estimate."]
     frame = preferences_beyond_quality(
         table, "length", "human", log=True, cluster="prompt", alpha=rows.alpha
     ).frame
@@ -127,3 +133,4 @@ def add_lengths(rows: TestRows, data: PairedVerdicts) -> None:
         if comparison in slopes and (use_people or comparison == "unadjusted"):
             row = slopes[comparison]
             rows.add(LENGTH, measure, _of_record(row), p=float(row["p"]))
+    return []

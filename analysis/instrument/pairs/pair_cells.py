@@ -52,8 +52,8 @@ def length_cells(
             values = as_text(cells).str.len().to_numpy(dtype=float, na_value=np.nan)
             values = np.where(values > 0, values, np.nan)  # an empty text has no logarithm
             notes.append(f"Lengths of column '{name}' are characters of its texts.")
-        elif (np.isnan(values) & cells.notna().to_numpy()).any():
-            row = int((np.isnan(values) & cells.notna().to_numpy()).argmax())
+        elif (~np.isfinite(values) & cells.notna().to_numpy()).any():
+            row = int((~np.isfinite(values) & cells.notna().to_numpy()).argmax())
             raise InputError(
                 f"{source}: row {row + 1:,} of column '{name}' has {quoted(str(cells.iloc[row]))}, which is "
                 "no length; correct it, or state it with --missing."

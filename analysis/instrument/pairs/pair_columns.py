@@ -71,6 +71,8 @@ def find_columns(
             *(columns.systems or ()),
             *(columns.lengths or ()),
             columns.judge_names,
+            columns.swapped,
+            columns.id,
         }
         for names in candidates:
             places = tuple(by_name[name] for name in names if name in by_name)

@@ -40,10 +40,16 @@ def _winner(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     first, second = settings["systems"]
     limits = interval(row, "win_rate")
     how = [TIES_IN_WORDS[settings["ties"]]]
-    if settings["averaged"]:
+    if settings["by_people"]:
+        how.append("by people's verdicts on every pair")
+    elif settings["averaged"]:
         how.append("averaged over both orders")
     if settings["corrected"]:
         how.append(f"corrected by people's verdicts on {counted(settings['n_people'], 'pair')}")
+    if not np.isfinite(row["estimate"]):
+        n_pairs = counted(settings["n_pairs"], "pair")
+        yield f"No reliable winner: all verdicts on {n_pairs} are ties ({how[0]})."
+        return
     text = (
         f"{first} wins {number(row['estimate'], 'win_rate')} of {counted(settings['n_pairs'], 'pair')} "
         f"against {second}"
@@ -127,8 +133,10 @@ def _position(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]
         )
     if flips is not None and net is not None:
         limits = f" ({interval(flips, 'order_flips')})" if interval(flips, "order_flips") else ""
+        # With several verdicts in each order a pair counts as often.
+        what = "pair" if flips["n"] <= settings["n_pairs"] else "verdict"
         text = (
-            f"Of {counted(int(flips['n']), 'pair')} decided in both orders, "
+            f"Of {counted(int(flips['n']), what)} decided in both orders, "
             f"{number(flips['estimate'], 'order_flips')} change with the order{limits}"
         )
         if np.isfinite(net["lower"]):

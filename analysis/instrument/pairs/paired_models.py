@@ -63,6 +63,14 @@ def fit_strengths(verdicts: PairedVerdicts, ties: str) -> StrengthFit:
     has_part = np.isfinite(points)
     y, order = points[has_part], verdicts.order[has_part]
     low, high = verdicts.low[has_part], verdicts.high[has_part]
+    if (
+        ties != HALVES
+        and len(verdicts.points)
+        and (verdicts.points[np.isfinite(verdicts.points)] == HALF).all()
+    ):
+        raise InputError(
+            "All verdicts are ties, from which no strength follows; count them with --ties half."
+        )
     k = len(verdicts.systems)
     refuse_unranked(verdicts.systems, low, high, y)
     # The strength of the last system is minus the sum of the others, so that the mean is 0.

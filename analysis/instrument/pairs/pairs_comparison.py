@@ -186,6 +186,8 @@ def compare_pairs(
         )
     rank = len(data.systems) > TWO if rank is None else rank
     rows, settings = TestRows(alpha), _settings(data, columns, ties, alpha, seed)
+    if (columns.human or columns.people or labels is not None) and not np.isfinite(data.people).any():
+        notes.append("People's columns have no verdict on these pairs, so that all numbers are the judge's.")
     missing = int((~np.isfinite(data.points)).sum())
     notes += [f"{counted(missing, 'verdict')} missing: excluded."] if missing else []
     p_adjusted: Mapping[str, float] = {}
@@ -206,7 +208,7 @@ def compare_pairs(
     if "first_share" in rows.bounds and len(columns.verdict) != TWO and columns.swapped is None:
         first = columns.systems[0] if columns.systems else "a"
         notes.append(f"The answer of column '{first}' counts as shown first in every row.")
-    add_lengths(rows, data)
+    notes += add_lengths(rows, data)
     answered = data.rows(np.isfinite(data.points))
     if n_clusters(answered.cluster) < len(answered.points):
         notes += unequal_clusters(answered.cluster)
@@ -229,7 +231,7 @@ def _settings(
         "n_people": len(np.unique(data.pair[judged & np.isfinite(data.people)])),
         "clusters": n_clusters(data.cluster[judged]), "averaged": bool(
             (data.order[judged] > 0).any() and (data.order[judged] < 0).any()
-        ), "ranked": False, "corrected": False,
+        ), "ranked": False, "corrected": False, "by_people": False,
     }  # fmt: skip
 
 
@@ -257,8 +259,9 @@ def _add_win_rates(
         notes.append(f"People's verdicts do not correct the win rate: {error}")
     if by_people is not None and split.is_complete:
         best = by_people
+        settings["by_people"] = True
         notes.append("People compared every pair, so the win rate is theirs.")
-    elif by_people is not None and not split.corrects:
+    elif len(split.labelled.points) and not split.corrects:
         notes.append(
             f"People's verdicts are on {counted(n_clusters(split.labelled.cluster), 'prompt')}, and a "
             f"correction needs {FEWEST} with and {FEWEST} without; the win rate is that of the judge alone."

@@ -24,7 +24,7 @@ def _shares(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         share = row_of(frame, f"automated_share[error={error:g}]")
         limits = row_of(frame, f"automated_error[error={error:g}]")
         if share is None or limits is None:
-            none.append(f"{error:.0%}" if error >= 0.01 else f"{error:.1%}")
+            none.append(f"{100 * error:.4g}%")
             continue
         yield (
             f"At an error of {error:.3g} the judge may decide {number(share['estimate'], 'accuracy')} of "
@@ -65,7 +65,6 @@ def _directions(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[st
 
 def _all_rows(settings: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        f"Of all {counted(settings['n_labelled'], 'labelled row')} {settings['n_wrong']:,} have another "
-        "label by "
-        "people."
+        f"People gave another label in {settings['n_wrong']:,} of "
+        f"{counted(settings['n_labelled'], 'labelled row')}."
     )

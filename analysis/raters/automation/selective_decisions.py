@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.items import repeated_items
 from conjury.inference.tables.reading import read
+from conjury.inference.tables.reading.compared_answers import quoted
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
 from ...correction.selection import SELECTED, selection_p
@@ -18,9 +19,10 @@ from ...figures.labels import p_text
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import BoundedEstimate, Flags
 from ...numerics.rating_panel import RowClusters
-from ...numerics.types import Floats
+from ...numerics.types import Codes, Floats
 from ..validation.coding import CodedRows, CodingOptions, code_table, counts_of, majority, names_of
 from ..validation.judging import Validation
+from ..validation.tables.item_columns import notes_on_copies
 from ..validation.validation_rows import AUTOMATION, TestRows
 from .automation_sentences import verdict_of_automation
 from .confident_shares import ConfidentShare, largest_share, upper_limit
@@ -82,8 +84,8 @@ def automate(
     Raises
     ------
     InputError
-        For columns that do not exist, ratings, confidence that is no number, items with several rows, and
-        errors outside of 0 to 1.
+        For columns that do not exist, ratings, confidence that is no number, items with several rows,
+        copies of rows, and errors outside of 0 to 1.
 
     References
     ----------
@@ -106,10 +108,14 @@ def automate(
     for error in errors:
         if not 0 < error < 1:
             raise InputError(f"errors has {error:g}{not_percent(error)}; give shares between 0 and 1.")
+    if not errors:
+        raise InputError("errors is empty; give shares of wrong verdicts that are allowed, such as 0.05.")
+    errors = list({f"{error:g}": error for error in errors}.values())  # one row for each
     reading = read(table, rules_of(rules), source)
     frame, source = reading.frame, reading.source
     people, groups = names_of(human), names_of(by)
-    _refuse_repeats(frame, reading.rules.id, (judge, certainty, *people), source)
+    answers = (judge, certainty, *people)
+    _refuse_repeats(frame, reading.rules.id, answers, source)
     data = code_table(frame, CodingOptions((judge,), people, groups, None, None, reading.rules), source)
     if data.scale == "interval":
         raise InputError(
@@ -135,6 +141,7 @@ def automate(
                     decisions[f"{error:g}"] = judged & (sure >= share.threshold)
     _add_groups(rows, data, decisions, (labelled, wrong), alpha)
     notes = [*reading.account.notes(), *data.notes, *_notes(data, judged, labelled, sure)]
+    notes += [*notes_on_copies(frame, reading.rules.id, answers, source), *_on_ties(data, label)]
     settings: dict[str, Any] = {
         "judge": judge, "human": list(people), "certainty": certainty, "errors": list(errors),
         "by": list(groups), "scale": data.scale, "classes": list(data.classes), "alpha": alpha,
@@ -187,21 +194,41 @@ def _certainties(frame: pd.DataFrame, name: str, source: str) -> Floats:
     if name not in frame:
         raise InputError(f"{source}: there is no column '{name}'; there are {listed(map(str, frame))}.")
     values = pd.to_numeric(frame[name], errors="coerce")
-    broken = values.isna() & frame[name].notna()
+    broken = (values.isna() & frame[name].notna()) | np.isinf(values.astype(float))
     if broken.any():
-        row = int(broken.to_numpy().argmax()) + 1
-        raise InputError(f"{source}: '{name}' in row {row:,} is no number; give how sure the judge is.")
+        row = int(broken.to_numpy(dtype=bool).argmax())
+        cell = quoted(str(frame[name].iloc[row]))
+        raise InputError(
+            f"{source}: '{name}' in row {row + 1:,} is no number ({cell}); give how sure the judge is, or "
+            "state it with --missing."
+        )
     return values.to_numpy(dtype=float, na_value=np.nan)
 
 
 def _refuse_repeats(frame: pd.DataFrame, named: str | None, answers: Sequence[str], source: str) -> None:
     """Refuse items with several rows: exact limits need rows that are independent."""
     item = named if named is not None else repeated_items(frame, answers)[0]
-    if item is not None and item in frame and frame[item].duplicated().any():
+    if item is None or item not in frame:
+        return
+    if named is not None and frame[item].isna().any():
+        row = int(frame[item].isna().to_numpy().argmax()) + 1
+        raise InputError(f"{source}: column '{item}' is empty in row {row:,}; every row needs an item.")
+    if frame[item].dropna().duplicated().any():
         raise InputError(
             f"{source}: '{item}' repeats, and the exact limits need independent rows; keep one row of each "
             "item, such as that of one sample."
         )
+
+
+def _on_ties(data: CodedRows, label: Codes) -> list[str]:
+    """Say how many rows people answered without a majority."""
+    n_tied = int(((data.people >= 0).any(axis=0) & (label < 0)).sum())
+    if not n_tied:
+        return []
+    return [
+        f"{counted(n_tied, 'row')} with as many people for one label as for another: they count as rows "
+        "without a label, so that the error is that among rows on which most people agree."
+    ]
 
 
 def _notes(data: CodedRows, judged: Flags, labelled: Flags, sure: Floats) -> list[str]:

@@ -68,12 +68,15 @@ def _borrow(rows: SystemRows, place: int, margin: float, alpha: float, seed: int
     lenders = rows.labelled & (rows.system != place)
     mine = np.asarray(rows.system == place)
     prompts = RowClusters.numbered(rows.prompt)
-    if n_clusters(rows.prompt[lenders]) < FEWEST_LABELS or not rows.answered[:, mine].any():
+    n_lenders = n_clusters(rows.prompt[lenders])
+    if n_lenders < FEWEST_LABELS or not rows.answered[:, mine].any():
         return None
     group = assign_folds(prompts.n, min(GROUPS, prompts.n), seed)[prompts.code]
 
     def level(inside: Flags) -> float:
         at = mine & inside
+        if not at.any():  # a system with answers to few prompts
+            return np.nan
         return float(np.average(_mapped(rows, lenders & inside, at), weights=rows.weight[at]))
 
     audited = mine & rows.labelled
@@ -90,10 +93,10 @@ def _borrow(rows: SystemRows, place: int, margin: float, alpha: float, seed: int
 
     spread = _spread_of_residuals(rows, lenders, fold)
     needed = float(np.ceil((spread * (ndtri(1 - alpha / 2) + ndtri(POWER)) / margin) ** 2))
-    estimate = _jackknife(level, group, rows.prompt[mine], alpha)
+    estimate = _jackknife(level, group, rows.prompt[mine], n_lenders, alpha)
     if n_clusters(rows.prompt[audited]) < 2:
         return BorrowedLevel(estimate, NOTHING, NOT_CHECKED, needed)
-    difference = _jackknife(bias, group, rows.prompt[audited], alpha)
+    difference = _jackknife(bias, group, rows.prompt[audited], n_lenders, alpha)
     return BorrowedLevel(estimate, difference, _verdict(difference, margin), needed)
 
 
@@ -125,9 +128,9 @@ def _spread_of_residuals(rows: SystemRows, lenders: Flags, fold: Codes) -> float
 
 
 def _jackknife(
-    statistic: Callable[[Flags], float], group: Codes, prompt: Codes, alpha: float
+    statistic: Callable[[Flags], float], group: Codes, prompt: Codes, n_lenders: int, alpha: float
 ) -> BoundedEstimate:
-    """Bound a statistic of all prompts by leaving out one group of them at a time."""
+    """Bound a statistic of all prompts, leaving out one group of them at a time."""
     estimate = statistic(np.ones(len(group), dtype=bool))
     values = np.array([statistic(np.asarray(group != name)) for name in np.unique(group)])
     values = values[np.isfinite(values)]
@@ -137,7 +140,7 @@ def _jackknife(
     )
     if not error > SAME:
         return BoundedEstimate(estimate, np.nan, np.nan, np.nan, n, n_clusters(prompt))
-    df = float(min(count, n_clusters(prompt)) - 1)
+    df = float(min(count, n_clusters(prompt), n_lenders) - 1)
     limits = inference(np.array([estimate]), np.array([error]), alpha, df=np.array([df]))
     lower, upper = float(limits.lower[0]), float(limits.upper[0])
     return BoundedEstimate(estimate, error, lower, upper, n, n_clusters(prompt), df=df)

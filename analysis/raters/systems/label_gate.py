@@ -84,6 +84,11 @@ def gate_table(gates: Sequence[LabelGate]) -> pd.DataFrame:
 
 
 def _gate(data: CodedRows, labelled: Flags, name: str, level: float | None) -> LabelGate:
+    with_score = np.flatnonzero(np.isfinite(data.judged).any(axis=1))
+    if not len(with_score):
+        return _without_scores(data, labelled, name)
+    first = int(with_score[0])  # of several judges the first that scored this system
+    data = replace(data, judges=data.judges[first:], judged=data.judged[first:])
     prompts = len(np.unique(data.cluster[labelled]))
     strata = strata_of(data)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -96,6 +101,15 @@ def _gate(data: CodedRows, labelled: Flags, name: str, level: float | None) -> L
         name, state, reason, data.n, int(labelled.sum()), prompts, beyond, float(rates.min()),
         float(rates.max()), strata.p, strata.weight if is_weighted else None,
     )  # fmt: skip
+
+
+def _without_scores(data: CodedRows, labelled: Flags, name: str) -> LabelGate:
+    is_labelled = bool(labelled.any())
+    state = NO_LEVEL if is_labelled else NO_LABELS
+    reason = "the judge scored none of its answers" if is_labelled else "no answer has a label or a score"
+    prompts = len(np.unique(data.cluster[labelled]))
+    counts = data.n, int(labelled.sum()), prompts
+    return LabelGate(name, state, reason, *counts, np.nan, np.nan, np.nan, np.nan, None)
 
 
 def _state(

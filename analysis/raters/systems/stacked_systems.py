@@ -29,6 +29,23 @@ def stack_systems(
     return _joined(reading, read(labels, label_rules, "labels"), people, system, notes)
 
 
+def merge_spellings(frame: pd.DataFrame, system: str) -> tuple[pd.DataFrame, list[str]]:
+    """Count systems that differ in case or in blanks around them as one, and say so."""
+    if system not in frame or pd.api.types.is_numeric_dtype(frame[system]):
+        return frame, []
+    names = as_text(frame[system])
+    first: dict[str, str] = {}
+    for name in names.dropna().unique():
+        first.setdefault(name.strip().casefold(), name.strip())
+    spellings = {name: first[name.strip().casefold()] for name in names.dropna().unique()}
+    spellings = {name: as_name for name, as_name in spellings.items() if name != as_name}
+    if not spellings:
+        return frame, []
+    pairs = listed((f"'{name}' and '{as_name}'" for name, as_name in spellings.items()), 6)
+    note = f"Systems that differ in case or blanks alone count as one: {pairs}."
+    return frame.assign(**{system: names.replace(spellings)}), [note]
+
+
 def _stacked(
     tables: Mapping[str, Any], system: str, rules: ReadingRules, source: str
 ) -> tuple[TableReading, list[str]]:
@@ -51,6 +68,10 @@ def _stacked(
     if lacking:
         notes.append(f"Not in all tables: {listed(map(repr, lacking), 6)}.")
     first = next(iter(readings.values()))
+    prompt = rules.id or item_column(parts[0])
+    if prompt in shared and len({part[prompt].dtype for part in parts}) > 1:
+        # A prompt 7 of one table is the '7' of another.
+        parts = [part.assign(**{str(prompt): as_text(part[prompt]).str.strip()}) for part in parts]
     frame = pd.concat(parts, ignore_index=True)
     return replace(first, frame=frame, source=" and ".join(part.source for part in readings.values())), notes
 
@@ -85,8 +106,17 @@ def _joined(
             f"{reading.source} and {labels.source} both have {listed(map(repr, overlap))}; keep the labels "
             "in one."
         )
+    for key in keys:
+        if label_frame[key].isna().any():
+            row = int(label_frame[key].isna().to_numpy().argmax()) + 1
+            raise InputError(
+                f"{labels.source}: row {row:,} has no '{key}', so it is unknown which answer a label is "
+                "about; fill it or drop the row."
+            )
     sides = [
-        pd.MultiIndex.from_frame(pd.DataFrame({key: as_text(part[key]) for key in keys}))
+        pd.MultiIndex.from_arrays(
+            [as_text(part[prompt]).str.strip(), as_text(part[system]).str.strip().str.casefold()]
+        )
         for part in (frame, label_frame)
     ]
     if sides[1].has_duplicates:
@@ -104,10 +134,11 @@ def _joined(
     at = sides[1].get_indexer(sides[0])
     if not (at >= 0).any():
         raise InputError(
-            f"{labels.source}: no row has the {' and '.join(keys)} of an answer; name the column that both "
-            "tables share."
+            f"{labels.source}: no row has the {' and '.join(keys)} of an answer; labels are about "
+            f"{_first(label_frame, keys)}, and answers as {_first(frame, keys)}; write them alike, or name "
+            "the column that both tables share."
         )
-    columns = label_frame[list(people)].take(at).reset_index(drop=True)
+    columns = label_frame[list(people)].astype(object).take(at).reset_index(drop=True)
     columns[at < 0] = pd.NA
     unmatched = len(label_frame) - int((at >= 0).sum())
     note = (
@@ -115,3 +146,7 @@ def _joined(
     )
     note += f", and {counted(unmatched, 'row')} of labels match no answer." if unmatched else "."
     return replace(reading, frame=pd.concat([frame.reset_index(drop=True), columns], axis=1)), [*notes, note]
+
+
+def _first(frame: pd.DataFrame, keys: Sequence[str]) -> str:
+    return " of ".join(f"'{as_text(frame[key]).iloc[0]}'" for key in keys)

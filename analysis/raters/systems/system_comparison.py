@@ -26,7 +26,7 @@ from ..validation.tables.item_columns import item_of
 from ..validation.validation_rows import TestRows
 from .borrowed_levels import audit_table, borrow_levels
 from .label_gate import LabelGate, gate_systems, gate_table, with_borrowed
-from .stacked_systems import stack_systems
+from .stacked_systems import merge_spellings, stack_systems
 from .system_estimates import CalibratedRows
 from .system_rows import SystemRows, mix_weights, positive_class, system_rows
 from .system_sentences import verdict_of_systems
@@ -80,7 +80,7 @@ def compare_systems(
     by : str or sequence of str
         Columns of segments, in which differences are estimated, too.
     mix : mapping of str to float, optional
-        Shares of the segments of the first column of ``by``, to which all else is weighted.
+        Shares of the segments of the first column of ``by``, to which each system is weighted, by prompts.
     margin : float
         The largest difference that does not matter, for equivalence.
     positive : str
@@ -115,17 +115,18 @@ def compare_systems(
     ------
     InputError
         For columns that do not exist, fewer than two systems, tables without a column of prompts, more than
-        two classes without ``positive``, and labels that match no answer.
+        two classes without ``positive``, a judge without scores, labels that match no answer, and a ``mix``
+        of segments that a system lacks.
 
     Notes
     -----
     Before any number the labels of each system are looked at. ``NO LEVEL`` is the state of a system with
     labels of fewer than four prompts, with more than a fifth of its answers scored beyond all labelled ones,
-    or whose labels follow the judge's answer and are too few somewhere; its level and differences are not
-    estimated. A system without labels gets a level by the labels of the others (``BORROWED``), if these are
-    of ten prompts or more, and no difference: it holds if the judge errs for it as for the others, which only
-    labels of its own can audit. Where labels follow the judge's answer elsewhere, they are weighted by it
-    (``CAUTION``).
+    without any score of the judge, or whose labels follow the judge's answer and are too few somewhere; its
+    level and differences are not estimated. A system without labels gets a level by the labels of the others
+    (``BORROWED``), if these are of ten prompts or more, and no difference: it holds if the judge errs for it
+    as for the others, which only labels of its own can audit. Where labels follow the judge's answer
+    elsewhere, they are weighted by it (``CAUTION``).
     A column ``sampling_probability`` has the probabilities with which answers were chosen for people.
 
     Every prompt counts the same for a system, however many answers it has. Standard errors are clustered by
@@ -160,7 +161,9 @@ def compare_systems(
     if not judges or not people:
         raise InputError("Name at least one column of the judge and one of people.")
     reading, notes = stack_systems(table, labels, people, system, rules_of(rules), source)
-    table, source = reading.frame, reading.source
+    source = reading.source
+    table, more = merge_spellings(reading.frame, system)
+    notes += more
     prompt = reading.rules.id or item_column(table.drop(columns=[system, *judges, *people], errors="ignore"))
     if prompt is None:
         raise InputError(f"{source}: no column is called as prompts are; name that of the prompts with --id.")
@@ -174,10 +177,15 @@ def compare_systems(
         raise InputError(
             f"{source}: {listed(map(repr, people))} contain no labels; add labels of some answers."
         )
+    for name, scores in zip(judges, data.judged, strict=True):
+        if not np.isfinite(scores).any():
+            raise InputError(
+                f"{source}: column '{name}' of the judge has no score; name another with --judge."
+            )
     sampled = _sampled(table, label_rows)
     gates = gate_systems(data, label_rows, sampled is not None)
     represented = _represented(data, gates, sampled)
-    rows = system_rows(data, judges, represented, mix_weights(data.groups[1:], mix or {}, data.n), source)
+    rows = system_rows(data, judges, represented, mix_weights(data, mix or {}), source)
     borrowed = borrow_levels(rows, margin, alpha, seed)
     gates = [with_borrowed(gate, lent is not None) for gate, lent in zip(gates, borrowed, strict=True)]
     result_rows = TestRows(alpha)
@@ -261,9 +269,19 @@ def _represented(data: CodedRows, gates: Sequence[LabelGate], sampled: Floats | 
 def _notes(rows: SystemRows, gates: Sequence[LabelGate], prompt: str) -> list[str]:
     notes = [f"{gate.system}: {gate.state}, {gate.reason}." for gate in gates if gate.reason]
     for name, answered in zip(rows.judges, rows.answered, strict=True):
-        if (~answered).any():
+        without_score = [
+            system for k, system in enumerate(rows.systems) if not answered[rows.system == k].any()
+        ]
+        if without_score:
             notes.append(
-                f"{counted(int((~answered).sum()), 'answer')} without a score of '{name}': they count with "
+                f"'{name}' has no score of {listed(without_score)}, so it moves no number about these."
+            )
+        n_missing = int(
+            (~answered & ~np.isin(rows.system, [rows.systems.index(k) for k in without_score])).sum()
+        )
+        if n_missing:
+            notes.append(
+                f"{counted(n_missing, 'answer')} without a score of '{name}': they count with "
                 "the "
                 "mean of their system's scores in the correction, and not at all in what the judge says "
                 "alone."

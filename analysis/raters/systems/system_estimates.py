@@ -70,10 +70,16 @@ class CorrectedContrast:
 
 
 def judge_alone(rows: SystemRows, contrast: Floats, inside: Flags, alpha: float) -> BoundedEstimate:
-    """A weighted sum of levels by the mean of the judges' scores, over all answers that have one."""
-    mask = inside & (contrast != 0)[rows.system] & rows.answered.any(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        score = np.where(rows.answered, rows.score, 0.0).sum(axis=0) / rows.answered.sum(axis=0)
+    """A weighted sum of levels by the mean of the judges' scores, over answers that each of them scored."""
+    # Judges of all systems in the contrast: others, and gaps, would mix scales that need not be alike.
+    with_scores = [
+        all(answers[inside & (rows.system == k)].any() for k in np.flatnonzero(contrast))
+        for answers in rows.answered
+    ]
+    if not any(with_scores):
+        return NOTHING
+    mask = inside & (contrast != 0)[rows.system] & rows.answered[with_scores].all(axis=0)
+    score = rows.score[with_scores].mean(axis=0)
     return _alone(rows, score, np.flatnonzero(mask), rows.weight, contrast, alpha)
 
 
@@ -182,9 +188,10 @@ def _bounded(numbers: EstimateVariances, prompt: Codes, alpha: float, support: S
     error = float(np.sqrt(variance)) if variance > SAME**2 and df > 0 else np.nan
     interval = inference(numbers.estimate, np.array([error]), alpha, df=numbers.df, support=support)
     lower, upper, p = (float(part[0]) for part in (interval.lower, interval.upper, interval.p))
-    return BoundedEstimate(
-        float(numbers.estimate[0]), error, lower, upper, len(prompt), n_clusters(prompt), df=df, p=p
-    )
+    estimate = float(numbers.estimate[0])
+    # A difference of equal means is none, not a rounding error.
+    estimate = 0.0 if abs(estimate) < SAME else estimate
+    return BoundedEstimate(estimate, error, lower, upper, len(prompt), n_clusters(prompt), df=df, p=p)
 
 
 def _support(rows: SystemRows, contrast: Floats) -> Support:

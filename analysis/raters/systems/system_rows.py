@@ -45,22 +45,20 @@ class SystemRows:
 
 
 def system_rows(
-    data: CodedRows, judges: Sequence[str], represented: Floats | None, mix: Floats, source: str
+    data: CodedRows, judges: Sequence[str], represented: Floats | None, weight: Floats, source: str
 ) -> SystemRows:
     """Bring coded answers to numbers: ratings as they are, of labels the share of one class."""
-    # The first group of `data` are the systems; `mix` (n,) is the weight of each row's segment.
+    # The first group of `data` are the systems; `weight` is that of `mix_weights`.
     systems = data.groups[0]
     score, label, measure = _numbers(data, source)
     answered = np.isfinite(score)
-    cell = systems.code * (int(data.cluster.max()) + 1) + data.cluster
-    _, place, size = np.unique(cell, return_inverse=True, return_counts=True)
     return SystemRows(
         np.stack([_filled(values, systems) for values in score]),
         np.asarray(answered),
         label,
         systems.code,
         data.cluster,
-        mix / size[place.reshape(-1)],
+        weight,
         represented,
         systems.levels,
         tuple(judges),
@@ -81,10 +79,12 @@ def positive_class(data: CodedRows, source: str) -> int | None:
     return classes_first(data)[0]
 
 
-def mix_weights(groups: Sequence[Groups], mix: Mapping[str, float], n: int) -> Floats:
-    """Weights (n,) that give the levels of the first column of segments the shares of ``mix``."""
+def mix_weights(data: CodedRows, mix: Mapping[str, float]) -> Floats:
+    """Weights (n,) by which each system has the shares of ``mix`` in the first column of segments."""
+    systems, *groups = data.groups
+    count = _answers_to_prompt(data)
     if not mix:
-        return np.ones(n)
+        return 1 / count
     if not groups:
         raise InputError("mix gives shares of segments; name their column with --by.")
     segments = groups[0]
@@ -100,8 +100,30 @@ def mix_weights(groups: Sequence[Groups], mix: Mapping[str, float], n: int) -> F
     shares = np.array([mix[level] for level in segments.levels], dtype=float)
     if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-6):
         raise InputError(f"mix has shares that sum to {shares.sum():g}; give shares that sum to 1.")
-    counts = np.bincount(segments.code, minlength=len(shares))
-    return np.asarray((shares / counts * n)[segments.code])
+    for level, share in zip(segments.levels, shares.tolist(), strict=True):
+        if share == 0:
+            raise InputError(
+                f"mix has a share of 0 of '{level}'; leave its rows out with --exclude "
+                f"{segments.name}={level}."
+            )
+    # Prompts by system and segment; systems with gaps have other segments than all of them together.
+    prompts = np.zeros((len(systems.levels), len(shares)))
+    np.add.at(prompts, (systems.code, segments.code), 1 / count)
+    if (prompts == 0).any():
+        system, place = (int(at[0]) for at in np.nonzero(prompts == 0))
+        raise InputError(
+            f"mix has a share of '{segments.levels[place]}', and '{systems.levels[system]}' has no answer "
+            f"with it in '{segments.name}'; leave the system or the segment out with --exclude."
+        )
+    factor = shares * prompts.sum(axis=1, keepdims=True) / prompts
+    return np.asarray(factor[systems.code, segments.code] / count)
+
+
+def _answers_to_prompt(data: CodedRows) -> Floats:
+    """How many answers a system has to the prompt of each row, (n,)."""
+    cell = data.groups[0].code * (int(data.cluster.max()) + 1) + data.cluster
+    _, place, size = np.unique(cell, return_inverse=True, return_counts=True)
+    return np.asarray(size[place.reshape(-1)], dtype=float)
 
 
 def _numbers(data: CodedRows, source: str) -> tuple[Floats, Floats, str]:
@@ -129,6 +151,7 @@ def _filled(values: Floats, systems: Groups) -> Floats:
     for place in range(len(systems.levels)):
         inside = systems.code == place
         scored = inside & np.isfinite(values)
-        if scored.any():
-            filled[inside & ~np.isfinite(values)] = values[scored].mean()
+        # Where a judge scored no answer of a system, one number for all of them moves nothing.
+        mean = values[scored if scored.any() else np.isfinite(values)].mean()
+        filled[inside & ~np.isfinite(values)] = mean
     return filled

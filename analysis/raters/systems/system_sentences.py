@@ -15,7 +15,7 @@ from ..validation.validation_rows import DIFFERENCES, LEVELS, SUBGROUPS
 from ..validation.verdicts.judge_sentences import interval, number
 from ..validation.verdicts.notable_rows import Row, TestedDifference, notable
 from .borrowed_levels import FAIL
-from .label_gate import NO_LABELS, NO_LEVEL
+from .label_gate import FEWEST_PROMPTS, NO_LABELS, NO_LEVEL
 
 MOST_PAIRS = 3  # of more systems, in sentences
 
@@ -89,23 +89,23 @@ def _difference(row: Row, settings: Mapping[str, Any]) -> str:
         else f"{row['margin'] * 100:g} points"
     )
     if not np.isfinite(row["lower"]):
-        return f"{second} minus {first} is {size}, without an interval."
+        return (
+            f"No reliable winner: {second} minus {first} is {size} in {_what(settings)}, without an "
+            "interval, since it does not vary between labelled prompts."
+        )
     limits = f"{level_of(settings)} interval {_limits(row, settings)}, p {p_text(difference.p)}"
     small = row["p_equivalence"] < settings["alpha"]
     labels = counted(int(row["n"]), "label")
+    # A gain of exactly 1 is that of labels which nothing could correct, as where all answers have one.
+    basis = f"by {labels} alone" if row["gain"] == 1 else f"corrected for the judge's errors by {labels}"
     if difference.clear:
         more = "higher" if difference.positive else "lower"
         within = f", by less than the margin of {margin}" if small else ""
-        return (
-            f"{second} has a {more} {_what(settings)} than {first}{within}: {size} ({limits}), corrected "
-            "for the "
-            f"judge's errors by {labels}."
-        )
+        return f"{second} has a {more} {_what(settings)} than {first}{within}: {size} ({limits}), {basis}."
     end = f"equivalent within {margin}" if small else f"neither different nor equivalent within {margin}"
     return (
-        f"No reliable winner: {second} minus {first} is {size} in {_what(settings)} ({limits}), corrected "
-        "for the "
-        f"judge's errors by {labels}; {end}."
+        f"No reliable winner: {second} minus {first} is {size} in {_what(settings)} ({limits}), "
+        f"{basis}; {end}."
     )
 
 
@@ -128,9 +128,8 @@ def _to_decide(row: Row, settings: Mapping[str, Any]) -> Iterator[str]:
     needed = row["prompts_to_decide"]
     if np.isinf(needed):
         yield (
-            "If the difference is as estimated, no number of labels makes it clear with these answers; "
-            "collect "
-            "answers to more prompts."
+            "If the difference is as estimated, even labels of all answers would make it clear with a power "
+            "below 80%; collect answers to more prompts."
         )
     elif np.isfinite(needed):
         yield (
@@ -155,10 +154,15 @@ def _borrowed(frame: pd.DataFrame, audit: pd.DataFrame, settings: Mapping[str, A
     measure, margin = settings["measure"], _size(settings["margin"], settings).lstrip("+")
     for _, row in frame[frame["measure"] == f"borrowed_{measure}"].iterrows():
         needed = audit.set_index("system")["prompts_to_audit"][row["system"]]
+        limits = interval(row, measure)
+        level = number(row["estimate"], measure) + (f" ({limits})" if limits else ", without an interval")
+        if needed > row["clusters"]:
+            check = f"its {counted(int(row['clusters']), 'prompt')} are too few to check that within {margin}"
+        else:
+            check = f"labels of about {needed:,.0f} of its prompts would check that within {margin}"
         yield (
-            f"If the judge errs for {row['system']} as for the others, its {_what(settings)} is "
-            f"{number(row['estimate'], measure)} ({interval(row, measure)}): not checked; labels of about "
-            f"{needed:,.0f} of its prompts would check that within {margin}."
+            f"If the judge errs for {row['system']} as for the others, its {_what(settings)} is {level}: not "
+            f"checked; {check}."
         )
     for _, row in audit[audit["audit"] == FAIL].iterrows():
         yield (
@@ -172,6 +176,9 @@ def _borrowed(frame: pd.DataFrame, audit: pd.DataFrame, settings: Mapping[str, A
 def _segments(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     rows = _corrected(frame, SUBGROUPS, settings)
     if rows.empty:
+        if settings["by"] and not _corrected(frame, DIFFERENCES, settings).empty:
+            segments = listed(settings["by"])
+            yield f"No segment of {segments} has labels of {FEWEST_PROMPTS} prompts of two systems."
         return
     clear = notable(rows, settings["alpha"])
     for _, row in clear.head(MOST_PAIRS).iterrows():

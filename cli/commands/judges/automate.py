@@ -73,8 +73,10 @@ def automate(
     if request.out is not None:
         from conjury.inference.tables.files import write_table
 
+        needed = result.extra["decisions"].drop(columns="row")
         rows = judged_file.reading.frame.reset_index(drop=True)
-        write_table(rows.join(result.extra["decisions"].drop(columns="row")), request.out)
+        # A file that this command wrote has such columns already.
+        write_table(rows.drop(columns=list(needed), errors="ignore").join(needed), request.out)
     people = ", ".join(f"'{name}'" for name in roles.human)
     columns = f"judge: '{roles.judge}'; certainty: '{request.certainty}'; people: {people}"
     title = f"{file.name}: {counted(len(judged_file.frame), 'row')}"

@@ -108,3 +108,41 @@ def test_tables_that_allow_no_exact_limit_are_refused(
     with pytest.raises(InputError) as refusal:
         conjury.automate(verdicts().assign(**change), "verdict", "person", **{"certainty": "sure", **options})
     assert part in str(refusal.value)
+
+
+def test_an_error_that_is_named_twice_has_one_row_and_is_written_as_it_was_named() -> None:
+    table = verdicts(300, 100)
+    once, twice = (
+        conjury.automate(table, "verdict", "person", "sure", errors=errors)
+        for errors in ([0.015, 0.3], [0.3, 0.015, 0.3])
+    )
+    assert sorted(once.frame["name"]) == sorted(twice.frame["name"])
+    assert any("at an error of 1.5%" in sentence for sentence in once.verdict)
+
+
+def test_rows_on_which_people_are_divided_are_counted_in_a_note() -> None:
+    table = verdicts(300, 200)
+    table["second"] = table["person"].where(table.index % 4 > 0, "pass")
+    divided = ((table["person"] == "fail") & (table["second"] == "pass")).sum()
+    result = conjury.automate(table, "verdict", ["person", "second"], "sure", errors=[0.3])
+    assert any(note.startswith(f"{divided} rows with as many people for one label") for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "part"),
+    [
+        ({}, {"errors": []}, "errors is empty"),
+        ({"sure": np.inf}, {}, "'sure' in row 1 is no number ('inf')"),
+        ({"item": None}, {"id": "item"}, "column 'item' is empty in row 1"),
+    ],
+)
+def test_further_requests_that_cannot_be_are_refused(change, options, part: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError) as refusal:
+        conjury.automate(verdicts(50, 50).assign(**change), "verdict", "person", "sure", **options)
+    assert part in str(refusal.value)
+
+
+def test_copies_of_rows_are_refused_since_exact_limits_need_independent_rows() -> None:
+    table = verdicts(50, 50).assign(text=[f"comment {k}" for k in range(50)])
+    with pytest.raises(InputError, match="row 51 repeats an earlier row in every column"):
+        conjury.automate(pd.concat([table, table.head(2)]), "verdict", "person", "sure")
