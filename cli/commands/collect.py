@@ -19,7 +19,7 @@ from conjury.inference.errors import ConjuryError, InputError, listed, money
 from ..automation import INTERRUPTED, event, record
 from ..options import RunFolderPath, StudyName, grouped
 from ..printing import console, duration, one_line, print_facts, show_requests
-from .rechecks import record_recheck, show_recheck
+from .rechecks import record_recheck, record_reread, show_recheck, show_reread
 
 if TYPE_CHECKING:
     from conjury.inference.backends.endpoints import Destination
@@ -54,6 +54,16 @@ def collect(
             "by 'and'."
         ),
     ] = None,
+    reread: Annotated[
+        str | None,
+        typer.Option(
+            help="Have this model, or judge of the study file, state the verdicts of answers of --judge "
+            "that no rule reads; options of asking apply to it."
+        ),
+    ] = None,
+    reread_sample: Annotated[
+        int, typer.Option(min=0, help="Answers that rules read, to compare --reread with the rules.")
+    ] = 50,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show requests, tokens, price and time; send nothing.")
     ] = False,
@@ -73,17 +83,30 @@ def collect(
             running=replace(running, images=stimuli != "text", links=stimuli == "links"),
             dry_run=dry_run,
             until=until,
+            reread=reread,
+            reread_sample=reread_sample,
         )
     )
 
 
 def collect_and_show(
-    study: str, judge: str, *, dry_run: bool = False, until: str | None = None, **call: Any
+    study: str,
+    judge: str,
+    *,
+    dry_run: bool = False,
+    until: str | None = None,
+    reread: str | None = None,
+    reread_sample: int = 50,
+    **call: Any,
 ) -> int:
     """Collect, with the costs before, progress and the end on the console; return an exit code."""
     from conjury.inference.collecting.run import collect as run
     from conjury.inference.collecting.run import preview
 
+    if reread is not None:
+        if until is not None:
+            raise InputError("--until stops a run of new answers, and --reread reads old ones; omit one.")
+        return reread_and_show(study, judge, reread, sample=reread_sample, dry_run=dry_run, **call)
     rule = None if until is None else _stopping_rule(study, until)
     show = partial(_begin, until=until)
     if dry_run:
@@ -105,6 +128,27 @@ def collect_and_show(
     show_end(done, study)
     if changes is not None:
         show_recheck(done, changes)
+    if done.tally.stopped == "interrupted":
+        return INTERRUPTED
+    return 1 if done.tally.failed and not done.tally.answered else 0
+
+
+def reread_and_show(study: str, judge: str, reader: str, *, dry_run: bool, **call: Any) -> int:
+    """Have a second reader state what no rule reads, with costs and agreement; return an exit code."""
+    from conjury.inference.collecting.answering.rereading import reread
+
+    done = reread(study, judge, reader, **call, dry_run=dry_run, before=_begin, watch=request_progress)
+    if dry_run:
+        console.print("Nothing was sent (--dry-run).")
+        destination = _destination(done.prepared)
+        if destination is not None:
+            destination.check()
+        return 0
+    _record_end(replace(done, account=None))
+    shares = record_reread(done)
+    show_end(replace(done, account=None), study)
+    if shares is not None:
+        show_reread(done, shares, study)
     if done.tally.stopped == "interrupted":
         return INTERRUPTED
     return 1 if done.tally.failed and not done.tally.answered else 0

@@ -1,4 +1,4 @@
-"""What ``conjury collect --recheck`` reports: how many answers change when they are asked for again."""
+"""What ``conjury collect`` reports of answers that are asked for again, or read by a second reader."""
 
 from __future__ import annotations
 
@@ -54,3 +54,38 @@ def _invariance(first: str, second: str) -> str:
     if first == second:
         return f"Batch invariance of the engine: {first}."
     return f"Batch invariance of the engine: {first} for the first answers, {second} for the second."
+
+
+def record_reread(done: Collected) -> tuple[float, float] | None:
+    """Record what a second reader read; return the interval of its agreement, None without tables."""
+    if done.account is None:
+        return None
+    import numpy as np
+
+    from conjury.analysis.numerics.intervals.interval_limits import wilson
+
+    n, lower, upper = done.account["both_read"], float("nan"), float("nan")
+    if n:
+        limits = wilson(np.array([done.account["agreed"] / n]), np.array([n]), 0.05)
+        lower, upper = (float(limit[0]) for limit in limits)
+    record(reread={**done.account, **({"lower": lower, "upper": upper} if n else {})})
+    return lower, upper
+
+
+def show_reread(done: Collected, limits: tuple[float, float], study: str) -> None:
+    """Print what a second reader read, how often it agrees with the rules, and how to use its reading."""
+    from conjury.inference.collecting.answering.answer_account import reread_sentences
+    from conjury.inference.study import Study
+
+    assert done.account is not None
+    for sentence in reread_sentences(done.account):
+        console.print(sentence)
+    if n := done.account["both_read"]:
+        share, (lower, upper) = done.account["agreed"] / n, limits
+        console.print(f"Agreement: {share:.1%} (95% interval {lower:.1%} to {upper:.1%}).")
+    if done.account["unanswered"] and not done.tally.stopped:
+        console.print("Next: the same command again, which sends only what has no answer.")
+        return
+    of_pairs = isinstance(done.prepared.job.study, Study)
+    file = done.prepared.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
+    console.print(f"Next: conjury fit {study} --data {file}; the run itself is unchanged.")

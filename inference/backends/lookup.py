@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +84,24 @@ class SimulatedRatingsBackend(_SimulatedJudge):
             sample = 1 + self._cells.index(FactorialCell(request.prompt_id, order, labels, direction, sample))
         ratings = self._ratings.get((subject, sample))
         return None if ratings is None else json.dumps(ratings)
+
+
+class SimulatedReaderBackend(_SimulatedJudge):
+    """A second reader that takes the option named last in an answer, and the last option where none is."""
+
+    _seed = 0
+
+    def _text(self, request: Request) -> str:
+        """Read the answer of a request for a verdict, whose options are those of its schema."""
+        schema = request.body["response_format"]["json_schema"]["schema"]
+        options = schema["properties"]["verdict"]["enum"]
+        answer = str(json.loads(request.body["messages"][-1]["content"])["answer"])
+        places = {
+            option: [match.start() for match in re.finditer(rf"(?<!\w){re.escape(option)}(?!\w)", answer)]
+            for option in options
+        }
+        verdict = max(options, key=lambda option: (max(places[option], default=-1), option == options[-1]))
+        return json.dumps({"verdict": verdict}, ensure_ascii=False)
 
 
 RIGHT = 0.6  # without a truth table: share of gold labels; all other answers are drawn from all labels alike

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .answering.probe_run import PlannedProbe, plan_probe, probe
     from .answering.probing import ServerProbe
+    from .answering.rereading import reread
     from .jobs import Job, Plan
     from .past_runs import Status, parse, retry, status
     from .people_tasks import PeoplePlan, add_people, add_raters, add_survey
@@ -33,6 +34,7 @@ __all__ = [
     "plan_probe",
     "preview",
     "probe",
+    "reread",
     "retry",
     "status",
 ]
@@ -44,6 +46,7 @@ _MODULES = {
         "probe",
     ),
     "answering.probing": ("ServerProbe",),
+    "answering.rereading": ("reread",),
     "jobs": (
         "Job",
         "Plan",

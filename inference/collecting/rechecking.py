@@ -69,12 +69,17 @@ def recheck_folder(folder: RunFolder, seed: int) -> RunFolder:
 def draw_keys(keys: Iterable[str], share: float, seed: int) -> list[str]:
     """Draw a share of requests, one at least, by a hash of seed and key: in any order the same ones."""
     # A larger share contains those of a smaller one.
+    ordered_keys = keys_in_drawn_order(keys, seed)
+    return ordered_keys[: math.ceil(share * len(ordered_keys))]
+
+
+def keys_in_drawn_order(keys: Iterable[str], seed: int) -> list[str]:
+    """Order requests by a hash of seed and key."""
 
     def place(key: str) -> bytes:
         return hashlib.sha256(f"{seed}:{key}".encode()).digest()
 
-    ordered_keys = sorted(set(keys), key=place)
-    return ordered_keys[: math.ceil(share * len(ordered_keys))]
+    return sorted(set(keys), key=place)
 
 
 def keys_to_ask_again(

@@ -300,8 +300,8 @@ def collect(
             written = export_requests(setup.job, ledger, options.export, setup.plan)
             return Collected(setup, exported=written)
         try:
-            with watch(setup.plan.remaining) if watch else nullcontext(_ignore_progress) as progress:
-                tally = _send(setup, ledger, content, progress, until, backend)
+            with watch(setup.plan.remaining) if watch else nullcontext(ignore_progress) as progress:
+                tally = send_requests(setup, ledger, content, progress, until, backend)
         except (ConjuryError, KeyboardInterrupt) as error:
             if has_outcomes(ledger):
                 error.add_note(
@@ -347,14 +347,7 @@ def _open_run(
     sampling, probe_notes = _probed(folder, judge, sampling)
     check_recheck(running, folder)
     prices = read_prices(running.prices)
-    price = prices.of(sampling.model) if sampling.backend in PAID else None
-    max_tokens = MAX_TOKENS.get(sampling.backend)
-    budget = Budget(price, prices.per, running.batch, running.max_cost, max_tokens)
-    if running.max_cost is not None and budget.price is None:
-        raise InputError(
-            f"--max-cost needs the price of {sampling.model}, which is not in "
-            f"{running.prices or 'the price table'}; add it to a table and give that by --prices."
-        )
+    budget = priced_budget(sampling, running, prices)
     stored = folder.design
     pictures = _pictures(loaded_study, folder, chosen, running, write)
     check_anchors(loaded_study, running.occasion)
@@ -397,6 +390,18 @@ def _open_run(
         yield Prepared(job, planned, budget, prices, running, folder, notes), ledger, content
 
 
+def priced_budget(ask: Sampling, running: Running, prices: Prices) -> Budget:
+    """Return price of a model and limit on costs; InputError for a limit where there is no price."""
+    price = prices.of(ask.model) if ask.backend in PAID else None
+    max_tokens = MAX_TOKENS.get(ask.backend)
+    if running.max_cost is not None and price is None:
+        raise InputError(
+            f"--max-cost needs the price of {ask.model}, which is not in "
+            f"{running.prices or 'the price table'}; add it to a table and give that by --prices."
+        )
+    return Budget(price, prices.per, running.batch, running.max_cost, max_tokens)
+
+
 def _probed(folder: RunFolder, judge: str, ask: Sampling) -> tuple[Sampling, tuple[str, ...]]:
     """Ask as a probe of the server, or its documentation, suggests; a run that has begun goes on as it is."""
     destination = destination_of(ask) if ask.backend == "openai" else None
@@ -428,7 +433,7 @@ def _pictures(
     )
 
 
-def _send(
+def send_requests(
     setup: Prepared,
     ledger: Ledger,
     content: RunContent,
@@ -449,5 +454,5 @@ def _send(
     return ask(job, ledger, backend, setup.budget, setup.plan, watch, stopping)
 
 
-def _ignore_progress(tally: Tally) -> None:
+def ignore_progress(tally: Tally) -> None:
     """Show nothing."""

@@ -98,6 +98,7 @@ class Provenance(TypedDict):
     served: list[ServedVersion]
     settings: dict[str, list[SettingsPeriod]]
     answers: NotRequired[list[JudgeAccount]]
+    rereads: NotRequired[list[dict[str, Any]]]
 
 
 PROVENANCE_FILE = "provenance.json"

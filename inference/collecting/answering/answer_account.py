@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ...ledger import Count
 from ...ledger.exchanges import TRANSIENT
 from ...parsing.answer_rules import ALONE, BOUND
 from ...tables.columns import as_text
+from ...tables.limits import parse_json
 from ...tables.safe_text import shortened
 
 EXAMPLES, REASONS = 3, 5  # examples of each reason, and reasons that are printed
@@ -181,7 +183,49 @@ def read_accounts(
                     accounts.add(*(file.read_row_group(number, names).to_pandas() for file, names in opened))
             else:
                 accounts.add(*(file.read(names).to_pandas() for file, names in opened))
-    return accounts.records(counts)
+    records, rereads = accounts.records(counts), read_rereads(folder)
+    of_judge = {
+        each["judge"]: [record for record in rereads if record["judge"] == each["judge"]] for each in records
+    }
+    return [
+        each | ({"rereads": of_judge[each["judge"]]} if of_judge[each["judge"]] else {}) for each in records
+    ]
+
+
+REREAD_FILE = "reread.json"
+REREAD_FIELDS = {
+    *("judge", "model", "parser", "unread", "read", "unclear", "not_stated", "unanswered"),
+    *("sampled", "both_read", "sampled_not_stated", "agreed"),
+}
+
+
+def read_rereads(folder: Path) -> list[dict[str, Any]]:
+    """Return what second readers read of a run's answers; a damaged record is skipped."""
+    records = []
+    for path in sorted((folder / "reread").glob(f"*/*/{REREAD_FILE}")):
+        with suppress(ValueError):
+            records.append(parse_json(path.read_text(encoding="utf-8")))
+    return [record for record in records if isinstance(record, dict) and set(record) >= REREAD_FIELDS]
+
+
+def reread_sentences(record: Mapping[str, Any]) -> list[str]:
+    """Say what a second reader read, and how often it agrees with the rules."""
+    parts = [f"{record['read']:,} read"]
+    names = {"unclear": "unclear", "not_stated": "without a verdict"}
+    parts += [f"{record[name]:,} {words}" for name, words in names.items() if record[name]]
+    name, n_both = record["parser"], record["both_read"]
+    lines = [f"{name}: of {counted(record['unread'], 'verdict')} that no rule reads, {', '.join(parts)}."]
+    if record["sampled"]:
+        n_further = record["sampled_not_stated"]
+        unsure = f"; it states none for {counted(n_further, 'further one')}" if n_further else ""
+        lines.append(
+            f"{name}: agrees with the rules on {record['agreed']:,} of {counted(n_both, 'verdict')} that "
+            f"both read{unsure}."
+        )
+    if n_missing := record["unanswered"]:
+        total = counted(record["unread"] + record["sampled"], "request")
+        lines.append(f"{name}: {n_missing:,} of {total} without an answer; the same command asks again.")
+    return lines
 
 
 def is_complete(account: Mapping[str, Any]) -> bool:
@@ -208,7 +252,7 @@ def account_sentences(account: Mapping[str, Any], study: str = "STUDY") -> list[
     for entry in account["unread"][:REASONS]:
         examples = "; ".join(f"“{text}”" for text in entry["examples"])
         lines.append(f"Not read ({entry['n']:,}): {entry['reason']}. Examples: {examples}.")
-    return lines
+    return lines + [line for record in account.get("rereads", ()) for line in reread_sentences(record)]
 
 
 def _missing_sentence(missing: Mapping[str, Any], n: int, study: str) -> str:

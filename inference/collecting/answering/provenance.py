@@ -14,6 +14,7 @@ from ...ledger import Ledger
 from ...readers.choices import SIMULATED
 from ...tables.records import PROVENANCE, PROVENANCE_FILE, read_record
 from ...tables.writing import write_text
+from .answer_account import read_rereads
 from .probing import read_probes
 
 VERSION = ("model_returned", "system_fingerprint")
@@ -71,6 +72,7 @@ class ServedVersions:
             ],
         }
         facts |= {"probes": probes} if (probes := read_probes(folder)) else {}
+        facts |= {"rereads": rereads} if (rereads := read_rereads(folder)) else {}
         write_text(folder / PROVENANCE_FILE, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -80,6 +82,13 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     if not path.exists():
         return {"served": [], "settings": {}}
     return read_record(path, PROVENANCE, "restore it, or run `conjury parse`, which writes it again")
+
+
+def write_rereads(folder: Path) -> None:
+    """Take what second readers read into the record of a run that has one."""
+    if (folder / PROVENANCE_FILE).exists():
+        facts = read_provenance(folder) | {"rereads": read_rereads(folder)}
+        write_text(folder / PROVENANCE_FILE, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
 
 def version_notes(folder: Path) -> list[str]:
