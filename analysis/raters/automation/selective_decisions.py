@@ -13,6 +13,7 @@ from conjury.inference.tables.items import repeated_items
 from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.compared_answers import quoted
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.selection import SELECTED, selection_p
 from ...figures.labels import p_text
@@ -140,7 +141,7 @@ def automate(
                 if place is None:
                     decisions[f"{error:g}"] = judged & (sure >= share.threshold)
     _add_groups(rows, data, decisions, (labelled, wrong), alpha)
-    notes = [*reading.account.notes(), *data.notes, *_notes(data, judged, labelled, sure)]
+    notes = [*reading.account.notes(), *data.notes, *_notes(data, judged, labelled, sure, frame)]
     notes += [*notes_on_copies(frame, reading.rules.id, answers, source), *_on_ties(data, label)]
     settings: dict[str, Any] = {
         "judge": judge, "human": list(people), "certainty": certainty, "errors": list(errors),
@@ -231,18 +232,22 @@ def _on_ties(data: CodedRows, label: Codes) -> list[str]:
     ]
 
 
-def _notes(data: CodedRows, judged: Flags, labelled: Flags, sure: Floats) -> list[str]:
+def _notes(data: CodedRows, judged: Flags, labelled: Flags, sure: Floats, table: pd.DataFrame) -> list[str]:
     notes = []
     if (~judged).any():
         notes.append(f"{counted(int((~judged).sum()), 'row')} without a verdict or a confidence: for people.")
     if data.n > labelled.sum() and labelled.any():
         rank = pd.Series(sure[judged]).rank(method="first").to_numpy()
         part = np.ceil(rank * FIFTHS / len(rank)).astype(int) - 1
-        p = selection_p(np.eye(FIFTHS)[part], labelled[judged], RowClusters.numbered(np.arange(judged.sum())))
-        if p < SELECTED:
-            notes.append(
-                f"People labelled rows by the judge's confidence (p {p_text(p)}). The limits hold for rows "
-                "like "
-                "the labelled ones; label rows at random."
-            )
+        strata = {"confidence": np.eye(FIFTHS)[part], "verdict": np.eye(data.q)[data.judges[0][judged]]}
+        for what, flags in strata.items():
+            p = selection_p(flags, labelled[judged], RowClusters.numbered(np.arange(judged.sum())))
+            if p < SELECTED / len(strata):
+                limits = "The limits" if what == "confidence" else "The limits over all verdicts"
+                notes.append(
+                    f"People labelled rows by the judge's {what} (p {p_text(p)}). {limits} hold for rows "
+                    "like the labelled ones; label rows at random."
+                )
+        if SAMPLING in table:
+            notes.append(f"'{SAMPLING}' is not used: exact limits need labels of equal probability.")
     return notes

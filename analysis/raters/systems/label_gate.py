@@ -47,12 +47,13 @@ class LabelGate:
         return self.state in (OK, CAUTION)
 
 
-def gate_systems(data: CodedRows, labelled: Flags, is_sampled: bool) -> list[LabelGate]:
+def gate_systems(data: CodedRows, labelled: Flags, is_sampled: bool, is_mean: bool) -> list[LabelGate]:
     """Look at the labels of each system; ``is_sampled`` where their probabilities are known."""
+    # Between two scores with labels a mean is interpolated (`is_mean`); shares of classes need each of them.
     systems = data.groups[0]
     level = SELECTED / len(systems.levels)  # so that one alarm in all systems is as rare as in one
     return [
-        _gate(data.rows(inside), labelled[inside], name, None if is_sampled else level)
+        _gate(data.rows(inside), labelled[inside], name, None if is_sampled else level, is_mean)
         for name, inside in ((name, np.asarray(systems.code == k)) for k, name in enumerate(systems.levels))
     ]
 
@@ -83,7 +84,7 @@ def gate_table(gates: Sequence[LabelGate]) -> pd.DataFrame:
     return pd.DataFrame([{name: getattr(gate, name) for name in columns} for gate in gates])
 
 
-def _gate(data: CodedRows, labelled: Flags, name: str, level: float | None) -> LabelGate:
+def _gate(data: CodedRows, labelled: Flags, name: str, level: float | None, is_mean: bool) -> LabelGate:
     with_score = np.flatnonzero(np.isfinite(data.judged).any(axis=1))
     if not len(with_score):
         return _without_scores(data, labelled, name)
@@ -93,10 +94,10 @@ def _gate(data: CodedRows, labelled: Flags, name: str, level: float | None) -> L
     strata = strata_of(data)
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = strata.labelled / strata.judged
-    beyond = _share_beyond(data, labelled)
+    beyond = _share_beyond(data, labelled, is_mean)
     is_selected = level is not None and strata.p < level
     is_weighted = is_selected and not strata.sparse and labelled.any()
-    state, reason = _state(strata, labelled, prompts, beyond, is_selected)
+    state, reason = _state(strata, labelled, prompts, (beyond, is_mean), is_selected)
     return LabelGate(
         name, state, reason, data.n, int(labelled.sum()), prompts, beyond, float(rates.min()),
         float(rates.max()), strata.p, strata.weight if is_weighted else None,
@@ -113,31 +114,33 @@ def _without_scores(data: CodedRows, labelled: Flags, name: str) -> LabelGate:
 
 
 def _state(
-    strata: Strata, labelled: Flags, prompts: int, beyond: float, is_selected: bool
+    strata: Strata, labelled: Flags, prompts: int, reach: tuple[float, bool], is_selected: bool
 ) -> tuple[str, str]:
+    beyond, is_mean = reach
+    where = "scored beyond all labelled ones" if is_mean else "judged as no labelled one is"
     if not labelled.any():
         return NO_LABELS, "no answer has a label"
     if prompts < FEWEST_PROMPTS:
         return NO_LEVEL, f"only {counted(prompts, 'prompt')} with a label, and {FEWEST_PROMPTS} are needed"
     if beyond > BEYOND_REFUSED:
-        return NO_LEVEL, f"{beyond:.0%} of the answers are scored beyond all labelled ones"
+        return NO_LEVEL, f"{beyond:.0%} of the answers are {where}"
     if is_selected:
         followed = f"labels follow the judge's answer (p {p_text(strata.p)})"
         if strata.sparse:
             return NO_LEVEL, f"{followed}, with too few labels of {listed(strata.sparse)}"
         return CAUTION, f"{followed}; estimates are weighted by it"
     if beyond > BEYOND_CAUTION:
-        return CAUTION, f"{beyond:.0%} of the answers are scored beyond all labelled ones"
+        return CAUTION, f"{beyond:.0%} of the answers are {where}"
     return OK, ""
 
 
-def _share_beyond(data: CodedRows, labelled: Flags) -> float:
+def _share_beyond(data: CodedRows, labelled: Flags, is_mean: bool) -> float:
     """Share of judged answers whose score lies outside of the labelled range, or whose class has no label."""
     judged = np.isfinite(data.judged[0])
     with_label = judged & labelled
     if not with_label.any():
         return 1.0
-    if data.scale == "interval":
+    if is_mean:
         score = data.judged[0]
         low, high = score[with_label].min(), score[with_label].max()
         outside = judged & ((score < low) | (score > high))

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.schema import SAMPLING
@@ -121,7 +121,8 @@ def compare_systems(
     Notes
     -----
     Before any number the labels of each system are looked at. ``NO LEVEL`` is the state of a system with
-    labels of fewer than four prompts, with more than a fifth of its answers scored beyond all labelled ones,
+    labels of fewer than four prompts, with more than a fifth of its answers scored beyond all labelled ones
+    (of classes: judged as no labelled answer is),
     without any score of the judge, or whose labels follow the judge's answer and are too few somewhere; its
     level and differences are not estimated. A system without labels gets a level by the labels of the others
     (``BORROWED``), if these are of ten prompts or more, and no difference: it holds if the judge errs for it
@@ -183,7 +184,10 @@ def compare_systems(
                 f"{source}: column '{name}' of the judge has no score; name another with --judge."
             )
     sampled = _sampled(table, label_rows)
-    gates = gate_systems(data, label_rows, sampled is not None)
+    place = positive_class(data, source)
+    if place is not None and margin >= 1:
+        raise InputError(f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1.")
+    gates = gate_systems(data, label_rows, sampled is not None, place is None)
     represented = _represented(data, gates, sampled)
     rows = system_rows(data, judges, represented, mix_weights(data, mix or {}), source)
     borrowed = borrow_levels(rows, margin, alpha, seed)
@@ -199,7 +203,6 @@ def compare_systems(
     )
     frame = named_pairs(result_rows.frame(FURTHER), len(rows.systems))
     notes += [*data.notes, *_notes(rows, gates, prompt)]
-    place = positive_class(data, source)
     settings: dict[str, Any] = {
         "judge": list(judges), "human": list(people), "by": list(segments), "id": prompt, "system": system,
         "systems": list(rows.systems), "scale": data.scale, "classes": list(data.classes),

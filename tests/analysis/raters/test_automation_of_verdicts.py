@@ -146,3 +146,15 @@ def test_copies_of_rows_are_refused_since_exact_limits_need_independent_rows() -
     table = verdicts(50, 50).assign(text=[f"comment {k}" for k in range(50)])
     with pytest.raises(InputError, match="row 51 repeats an earlier row in every column"):
         conjury.automate(pd.concat([table, table.head(2)]), "verdict", "person", "sure")
+
+
+def test_labels_that_follow_the_verdict_are_named_in_a_note() -> None:
+    table = verdicts(2000, 2000)
+    chosen = np.random.default_rng(5).random(2000) < np.where(table["verdict"] == "fail", 0.6, 0.1)
+    known = table.assign(person=table["person"].where(chosen), sampling_probability=0.5)
+    notes = conjury.automate(known, "verdict", "person", "sure", errors=[0.1]).notes
+    assert any(note.startswith("People labelled rows by the judge's verdict") for note in notes)
+    assert any(note.startswith("'sampling_probability' is not used") for note in notes)
+    assert not any(
+        "judge's verdict" in note for note in conjury.automate(verdicts(), "verdict", "person", "sure").notes
+    )

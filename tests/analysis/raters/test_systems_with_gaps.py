@@ -190,3 +190,24 @@ def test_prompts_that_are_numbers_in_one_table_and_texts_in_another_are_paired()
     parts = {name: part.drop(columns="system") for name, part in table.groupby("system", sort=False)}
     parts["new"] = parts["new"].astype({"prompt": str})
     assert rows_of(compare(parts)).loc["difference", "std_error"] == pytest.approx(expected)
+
+
+def test_grades_between_labelled_ones_are_not_beyond_them_and_classes_are() -> None:
+    table = answers(200, 100)
+    grades = table.assign(**{name: table[name].round().clip(-2, 2) for name in ("score", "ann")})
+    grades["ann"] = grades["ann"].mask(grades["score"] == 0)
+    state = compare(grades, scale="ordinal").extra["labels"]
+    assert (state["beyond"] < 0.05).all()
+    words = grades.assign(
+        **{name: grades[name].map({-1: "bad", 0: "fair", 1: "good"}) for name in ("score", "ann")}
+    )
+    reasons = compare(words, positive="good").extra["labels"]["reason"]
+    assert reasons.str.endswith("% of the answers are judged as no labelled one is").all()
+
+
+def test_a_margin_in_percent_is_asked_about_for_shares_alone() -> None:
+    table = answers()
+    words = table.assign(**{name: np.where(table[name] > 0, "pass", "fail") for name in ("score", "ann")})
+    with pytest.raises(InputError, match=r"margin is 5 \(did you mean 0.05\?\)"):
+        compare(words, margin=5)
+    assert compare(table, margin=5).settings["margin"] == 5
