@@ -31,8 +31,8 @@ CEILINGS = {
     "analysis/trial": 40,
     "cli": 85,
     "inference": 2,
-    "inference/backends": 55,
-    "inference/collecting": 57,
+    "inference/backends": 56,
+    "inference/collecting": 58,
     "inference/design": 26,
     "inference/humans": 42,
     "inference/ledger": 26,
@@ -45,7 +45,7 @@ CEILINGS = {
     "inference/study": 32,
     "inference/tables": 52,
     "inference/vignettes": 44,
-    "tests": 933,
+    "tests": 936,
 }
 MODULES = 530
 

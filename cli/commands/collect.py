@@ -367,13 +367,12 @@ def show_end(done: Collected, study: str) -> None:
 
 def _next_step(done: Collected, study: str) -> str:
     """Name what follows a run: the same command again, a look at answers that are not read, or `fit`."""
-    from conjury.inference.collecting.answering.answer_account import is_complete
     from conjury.inference.study import Study
 
     prepared, account = done.prepared, done.account or {}
-    if not is_complete(account) and prepared.running.results is not None:
+    if done.unanswered and prepared.running.results is not None:
         return "Next: --results with another file, or the same command without it, which asks the judge."
-    if not is_complete(account):
+    if done.unanswered:
         return "Next: the same command again, which sends only what has no answer."
     if not account["answered"]:
         return "Next: correct the cause above; no request has an answer."

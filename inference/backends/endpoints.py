@@ -7,6 +7,7 @@ together with the variable, or to one that the user trusts with it (`conjury tru
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ class EndpointChoice(NamedTuple):
     key_variable: bool = True
 
 
+KEY_HEADER = re.compile(r"(?i)auth|key|token|secret|passw|cookie")
 BY_USER, BY_FILE = EndpointChoice(), EndpointChoice(False, False)
 
 
@@ -74,13 +76,21 @@ class Endpoint:
     key: str = field(repr=False)
     # whether the server is that of the account
     own: bool = False
-    # whether no proxy may come between: it would see the key of a server on this machine
+    # whether no proxy may come between: it would see the key to a server that is asked without encryption
     direct: bool = False
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must be shown nowhere."""
-        return (self.key,) if self.key else ()
+        further = header_keys() if self.own else ()
+        return (self.key, *further) if self.key else further
+
+
+def header_keys() -> tuple[str, ...]:
+    """Return the keys among the headers that the environment adds to requests to the account's own server."""
+    pairs = (line.partition(":") for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines())
+    values = (value.split() for name, _, value in pairs if KEY_HEADER.search(name))
+    return tuple(words[-1] for words in values if words)
 
 
 def account_of(ask: Sampling) -> Account:
@@ -173,7 +183,7 @@ def find_endpoint(
             f"again."
         )
     address = destination.address
-    direct = address.scheme == "http" and address.is_local
+    direct = address.scheme == "http" and (address.is_local or bool(key))
     return Endpoint(address.url, key_variable, key, destination.own, direct)
 
 

@@ -169,21 +169,7 @@ class Plan:
 
 def plan(job: Job, ledger: Ledger | None, budget: Budget) -> Plan:
     """Return the number of requests and their expected cost; nothing is sent."""
-    prompt_ids = {prompt.id for prompt in job.prompts}
-    counts: Sequence[Count] = []
-    if ledger is not None:
-        names = job.names
-        counts = ledger.counts() if names is None else ledger.counts_of(job.judge_id, names)
-    judge_counts = [
-        count for count in counts if count.judge_id == job.judge_id and count.prompt_id in prompt_ids
-    ]
-    answered = sum(count.n for count in judge_counts if count.state == "answered")
-    waiting = sum(count.n for count in judge_counts if count.batch)
-    failed = sum(
-        count.n
-        for count in judge_counts
-        if count.state not in ("answered", "pending", *TRANSIENT) and not count.batch
-    )
+    answered, waiting, failed = _ended(job, ledger)
     usages = [] if ledger is None else ledger.usage(job.judge_id)
     unstated = 0.0 if ledger is None else _unstated_cost(ledger, job.judge_id, budget)
     n, prompt_tokens = sum(part.n for part in usages), sum(part.prompt_tokens for part in usages)
@@ -208,6 +194,32 @@ def plan(job: Job, ledger: Ledger | None, budget: Budget) -> Plan:
         None if budget.price is None else _cost_of_usage(usages, budget, sound) + unstated,
         unstated,
     )
+
+
+def _ended(job: Job, ledger: Ledger | None) -> tuple[int, int, int]:
+    """Count the requests of a job that have an answer, wait in a batch, and failed for good."""
+    prompt_ids = {prompt.id for prompt in job.prompts}
+    counts: Sequence[Count] = []
+    if ledger is not None:
+        names = job.names
+        counts = ledger.counts() if names is None else ledger.counts_of(job.judge_id, names)
+    judge_counts = [
+        count for count in counts if count.judge_id == job.judge_id and count.prompt_id in prompt_ids
+    ]
+    answered = sum(count.n for count in judge_counts if count.state == "answered")
+    waiting = sum(count.n for count in judge_counts if count.batch)
+    failed = sum(
+        count.n
+        for count in judge_counts
+        if count.state not in ("answered", "pending", *TRANSIENT) and not count.batch
+    )
+    return answered, waiting, failed
+
+
+def count_unanswered(job: Job, ledger: Ledger) -> int:
+    """Count the requests of a job that asking it again would send or fetch."""
+    answered, _, failed = _ended(job, ledger)
+    return max(job.total - answered - failed, 0)
 
 
 def _cost_of_usage(usages: Sequence[Usage], budget: Budget, sound: float) -> float:

@@ -31,7 +31,7 @@ from .asked_judge import (
     find_judge,
     find_prompts,
 )
-from .jobs import Job, Plan, plan
+from .jobs import Job, Plan, count_unanswered, plan
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Budget, Prices, read_prices
 from .rechecking import RecheckedAnswers, check_recheck, compare_again, keys_to_ask_again, recheck_folder
@@ -147,6 +147,8 @@ class Collected:
         With ``recheck``, both answers to each request that was answered twice.
     account : mapping or None
         What became of all requests to the judge, as in ``Status.accounts``; None without tables.
+    unanswered : int
+        Requests that the same call would send or fetch.
 
     Examples
     --------
@@ -166,6 +168,7 @@ class Collected:
     exported: int | None = None
     rechecked: RecheckedAnswers | None = None
     account: Mapping[str, Any] | None = None
+    unanswered: int = 0
 
 
 def preview(
@@ -321,7 +324,10 @@ def collect(
         if options.recheck is not None:
             run = run_folder(setup.job.study, out)
             rechecked = compare_again(setup.job.study, run, ledger, content, options.rule, judge)
-    return Collected(setup, tally, waiting, files, rechecked=rechecked, account=account)
+        unanswered = count_unanswered(setup.job, ledger)
+    return Collected(
+        setup, tally, waiting, files, rechecked=rechecked, account=account, unanswered=unanswered
+    )
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from .reasoning import Marks, without_reasoning
 from .spec import Answer
 
 REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
+DEEPEST = 20  # lists and objects inside of each other in which reasoning is looked for
 THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought", "reasoning_text", "summary_text")
 
 
@@ -120,13 +121,12 @@ def error_in(body: Mapping[str, Any]) -> Any:
 
 def message_of(error: Any) -> str:
     """Return the message of an error, which may be a text, an object or a list of objects."""
-    if isinstance(error, list) and error:
-        return message_of(error[0])
-    if isinstance(error, dict):
-        for name in ("message", "detail", "msg", "error_msg", "error"):
-            if error.get(name):
-                return message_of(error[name])
-        return ""
+    while isinstance(error, list | dict) and error:
+        if isinstance(error, list):
+            error = error[0]
+            continue
+        names = ("message", "detail", "msg", "error_msg", "error")
+        error = next((error[name] for name in names if error.get(name)), None)
     return " ".join(str(error).split()) if error else ""
 
 
@@ -185,12 +185,14 @@ def _reasoning(message: Mapping[str, Any]) -> str:
     return "".join(_thought(part) for part in parts if part.get("type") in THOUGHTS)
 
 
-def _thought(value: Any) -> str:
+def _thought(value: Any, depth: int = 0) -> str:
+    if depth > DEEPEST:
+        return ""
     if isinstance(value, list):
-        return "".join(map(_thought, value))
+        return "".join(_thought(part, depth + 1) for part in value)
     if isinstance(value, dict):
         names = ("text", "thinking", "summary", "content", "reasoning")
-        return next((_thought(value[name]) for name in names if value.get(name)), "")
+        return next((_thought(value[name], depth + 1) for name in names if value.get(name)), "")
     return _string(value)
 
 

@@ -98,6 +98,7 @@ def test_unread_answers_have_reasons_with_three_examples_and_cut_and_refused_one
     assert sum(entry["n"] for entry in account["unread"]) == account["unparsed"] > 0
     assert len(account["unread"][0]["examples"]) == 3
     assert "answers ended at the limit of tokens; raise `max_tokens`" in printed
+    assert "collect into another folder with --out, since a run keeps the settings it began with." in printed
     assert "Examples: “Hard to say, number" in printed
 
 
@@ -110,3 +111,18 @@ def test_the_account_is_in_the_section_on_data_of_a_report(collect, here):
     [account] = manifest["answers"]
     assert account["answered"] == account["requests"]
     assert "unread" not in account
+
+
+@pytest.mark.long
+def test_requests_of_another_selection_do_not_make_a_run_name_itself_again(
+    server: FakeServer, here: Callable[..., Any], tmp_path: Path
+) -> None:
+    study = write_study(tmp_path / "towns", towns())
+    server.configure(replies=[[200, {}, {"choices": []}]])
+    base = f"collect {study}/study.yaml --judge judge --base-url {server.url} --out run --answer free"
+    assert AGAIN in here(f"{base} --prompt plain --pairs 4").out
+    server.configure(replies=[answer("A")])
+    for selection in ("--prompt plain --pairs 2", "--prompt strict --pairs 4"):
+        printed = here(f"{base} {selection}").out
+        assert "have no answer (invalid_response" in printed
+        assert READ in printed

@@ -51,7 +51,7 @@ def probe(
         console.print(f"  {LABELS[name]:<{width}}  {sign}: {one_line(finding.detail)}")
     for sentence in result.advice:
         console.print(f"To do: {sentence}")
-    console.print(f"In {folder / FILE}; `conjury collect` of this run uses it.")
+    console.print(f"In {folder / FILE}; a run of this judge that begins there uses it.")
 
 
 def _show_plan(planned: PlannedProbe) -> None:

@@ -56,6 +56,10 @@ STATUS = {
     **dict.fromkeys(("insufficient_system_resource", "resource_unavailable"), 503),
     "overloaded_error": 529,
 }
+SETTLED = (  # what helps where requests are refused for good
+    "correct the judge's settings (`conjury probe` shows which are refused) and collect into another folder "
+    "with --out, since a run keeps the settings it began with"
+)
 BUSY_CODES = (429, 503, 529)
 
 
@@ -127,7 +131,7 @@ def _codes(error: Any, body: Any) -> list[str]:
 
 def _meant_status(status: int, codes: Sequence[str]) -> int:
     """Return the status that codes in a body mean, where that of HTTP says less."""
-    numbers = [int(code) for code in codes if code.isdecimal() and 400 <= int(code) < 600]
+    numbers = [int(code) for code in codes if code.isdecimal() and len(code) == 3 and 400 <= int(code) < 600]
     meaning = next(iter([*numbers, *(STATUS[code.lower()] for code in codes if code.lower() in STATUS)]), 0)
     if status < 400:
         return meaning or status
@@ -145,7 +149,7 @@ def kind_of(failure: Failure) -> str:
         return "rate_limit"
     if status in (408, 504):
         return "timeout"
-    if status >= 500 or status in (409, 424, 425, 499) or status < 400:
+    if status >= 500 or status in (409, 424, 425, 499) or status < 300:
         return "server"
     return "rejected"
 
@@ -217,9 +221,8 @@ def common_error(
         )
     if failure.status in (404, 405):
         return InputError(
-            f"{base_url} has no model {model} or does not support OpenAI's protocol at this "
-            f"address{note}; check the "
-            "judge's model and base_url."
+            f"{base_url} has no model {model} or does not support OpenAI's protocol at this address{note}; "
+            "check the judge's model and base_url."
         )
     return None
 

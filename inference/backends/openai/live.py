@@ -11,12 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ...errors import InputError, listed
-from ...ledger.exchanges import Attempt, Outcome, Request, resolve
+from ...ledger.exchanges import FINAL, Attempt, Outcome, Request, resolve
 from ...tables.safe_text import redact
 from ..base import Recorder
 from ..endpoints import Endpoint, EndpointChoice, find_endpoint
 from ..providers import OPENAI
-from .failures import Failure, common_error, parse, read_failure, redirect_error
+from .failures import SETTLED, Failure, common_error, parse, read_failure, redirect_error
 from .pace import CollectionStopped, Pace
 from .responses import route_request
 from .transport import CLIENT, NoServerAnswer, Transport, get, run_to_end
@@ -30,22 +30,19 @@ def served_model(base_url: str, key_variable: str) -> str:
         answer = get(endpoint, "/models", timeout=30, max_retries=2)
     except NoServerAnswer as failure:
         raise InputError(
-            f"{endpoint.base_url} cannot be reached ({failure}); check the address, and that a server is "
-            "running there."
+            f"{endpoint.base_url} cannot be reached ({failure}); check the address and the server."
         ) from None
     if 300 <= answer.status < 400:
         raise redirect_error(endpoint.base_url)
     models = _listed_models(answer.content) if answer.status < 300 else None
     if models is None:
-        problem = read_failure(answer.status, answer.content, endpoint.secrets)
-        raise InputError(
-            f"{endpoint.base_url}: the server does not list its models ({problem}); name one with --model."
-        )
+        error = read_failure(answer.status, answer.content, endpoint.secrets)
+        fault = f"does not list its models ({error})"
+        raise InputError(f"{endpoint.base_url}: the server {fault}; name one with --model.")
     if len(models) != 1:
         names = listed(redact(model, endpoint.secrets) for model in models)
-        raise InputError(
-            f"{endpoint.base_url}: the server has {len(models)} models ({names}); name one with --model."
-        )
+        fault = f"has {len(models)} models ({names})"
+        raise InputError(f"{endpoint.base_url}: the server {fault}; name one with --model.")
     return redact(models[0], endpoint.secrets)
 
 
@@ -70,7 +67,7 @@ def server_version(endpoint: Endpoint) -> dict[str, str]:
         return {}
     fields = parse(answer.content) if answer.status == 200 else None
     version = fields.get("version") if isinstance(fields, dict) else None
-    return {"server_version": redact(version[:100], endpoint.secrets)} if isinstance(version, str) else {}
+    return {"server_version": redact(version, endpoint.secrets)[:100]} if isinstance(version, str) else {}
 
 
 PATIENCE = 100  # requests in a row that may fail before a run gives up, or twice those in flight
@@ -221,6 +218,8 @@ class _Run:
         failure = answer.reply.failure
         fatal = None if failure is None else self._common_error(failure)
         if fatal is not None:
+            if any(attempt.billed for attempt in attempts):
+                self.recorder.record(_cancelled_outcome(request, attempts))
             raise fatal
         return answer.reply.outcome(request.key, answer.content, attempts=attempts, seconds=answer.seconds)
 
@@ -243,7 +242,7 @@ class _Run:
             raise InputError(
                 f"{self._endpoint.base_url} cannot be reached ({error}); check the address and the server."
             ) from None
-        return _failed_outcome(request, attempts, "timeout" if failure.timed_out else "connection", error)
+        return _failed_outcome(request, attempts, failure.kind, error)
 
     def _long_wait(self) -> InputError | None:
         wait = self.pace.wait
@@ -258,9 +257,11 @@ class _Run:
     def _keep_patience(self, outcome: Outcome) -> None:
         self.failed_in_a_row = self.failed_in_a_row + 1 if outcome.kind else 0
         if self.failed_in_a_row >= max(PATIENCE, 2 * self.backend.concurrency):
+            remedy = "check the server, then run the same command again"
+            remedy = SETTLED if outcome.kind in FINAL else remedy
             raise InputError(
                 f"The last {self.failed_in_a_row} requests to {self._endpoint.base_url} all failed "
-                f"({outcome.error}); check the server, then run the same command again."
+                f"({outcome.error}); {remedy}."
             )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from .waits import LONGEST, Allowance
 
-TOKENS = re.compile(rb'"total_tokens"\s*:\s*(\d+)')
+TOKENS = re.compile(rb'"total_tokens"\s*:\s*(\d{1,15})')
 SMOOTHING = 0.05  # weight of an answer in the average of tokens
 LATE = 0.1  # seconds of a late timer that are made up for
 

@@ -131,4 +131,6 @@ def _form_fault(content: bytes) -> str:
     start = content.lstrip()[:20]
     if start.startswith((b"data:", b"event:")):
         return "the answer is a stream of events, which was not asked for; remove 'stream' from the settings"
+    if start.startswith(b"<"):
+        return "the answer is a page (HTML or XML), not JSON; check the address (base_url)"
     return "the answer is not complete JSON" if start else "the answer is empty"

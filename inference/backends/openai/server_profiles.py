@@ -96,17 +96,13 @@ def _row(profile: ServerProfile) -> dict[str, str]:
         "limit": f"`{profile.limit}`" if profile.limit != "model" else IN_WORDS["model"],
         "ends": _code(profile.ends),
         "errors": " and ".join(_ERRORS[name] for name in profile.errors),
-        "waits": " and ".join(
-            {"header": "headers", "body": "the body", "none": "not stated"}[n] for n in profile.wait
-        ),
+        "waits": " and ".join(_WAITS[name] for name in profile.wait),
         "note": profile.note.strip(),
     }
 
 
+_WAITS = {"header": "headers", "body": "the body", "none": "not stated"}
 _ERRORS = {"status": "HTTP status", "success": "also inside HTTP 200", "list": "also in a list"}
-
-
-_WAITS = {"header": "in headers", "body": "in the body", "none": "not stated"}
 
 
 def _logprobs(profile: ServerProfile) -> str:

@@ -40,6 +40,7 @@ CLIENT = f"aiohttp {aiohttp.__version__}"
 NO_ANSWER = "no complete answer within"
 NO_KEY = "none"  # a server that needs no key does not look at it
 KEEP = 4.0  # seconds that an idle connection is kept: less than servers do, which close it then
+HEADER_BYTES = 2**16  # of one header: policies and cookies of gateways exceed the usual 8 KB
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0  # seconds before an exchange is repeated; they double each time
 NOT_SENT = (
     aiohttp.ClientConnectorError,
@@ -69,11 +70,12 @@ class ServerAnswer:
 class NoServerAnswer(Exception):
     """An exchange ended without an answer."""
 
-    # `sent`: whether the server may have received the request, and charged for it
+    # `sent`: whether the server may have received the request, and charged for it; `kind` as in an outcome:
+    # what came and cannot be read is paid for, and is not asked for again at once
 
-    def __init__(self, reason: str, sent: bool, timed_out: bool) -> None:
+    def __init__(self, reason: str, sent: bool, kind: str) -> None:
         super().__init__(reason)
-        self.sent, self.timed_out = sent, timed_out
+        self.sent, self.kind = sent, kind
 
 
 class Transport:
@@ -107,6 +109,8 @@ class Transport:
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=self._seconds, sock_connect=min(self._seconds, CONNECT)),
             trust_env=False,
+            max_line_size=HEADER_BYTES,
+            max_field_size=HEADER_BYTES,
         )
         return self
 
@@ -127,7 +131,7 @@ class Transport:
             try:
                 answer = await self._exchange(method, path, attempts, content)
             except NoServerAnswer as failure:
-                if is_last or (self._capped and failure.sent):
+                if is_last or failure.kind == BROKEN or (self._capped and failure.sent):
                     raise
                 wait = 0.0
             else:
@@ -175,7 +179,9 @@ class Transport:
         text = f"{NO_ANSWER} {self._seconds:g} s" if late and sent else describe_error(error)
         reason = redact(text, self._endpoint.secrets)
         attempts.append(Attempt(0, reason, time.monotonic() - began, billed=sent))
-        return NoServerAnswer(reason, sent, late)
+        is_form = isinstance(error, aiohttp.ClientResponseError) or "content-encoding" in str(error)
+        kind = BROKEN if sent and is_form else "timeout" if late else "connection"
+        return NoServerAnswer(reason, sent, kind)
 
 
 def describe_error(error: Exception) -> str:

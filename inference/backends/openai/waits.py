@@ -69,11 +69,12 @@ def _stated(value: Any, depth: int) -> list[float]:
 def _as_seconds(value: Any, unit: float) -> float:
     """Return a wait that is a number, a number in words, a duration, or seconds with nanoseconds."""
     if isinstance(value, Mapping):
-        return _as_seconds(value.get("seconds"), 1.0) + _as_seconds(value.get("nanos"), 1e-9)
+        parts = ((value.get("seconds"), 1.0), (value.get("nanos"), 1e-9))
+        return sum(_as_seconds(part, size) for part, size in parts if isinstance(part, str | int | float))
     if isinstance(value, bool) or value is None:
         return 0.0
-    if isinstance(value, int | float):
-        return max(float(value), 0.0) * unit if value == value else 0.0
+    if isinstance(value, int | float):  # of whatever size
+        return min(max(value, 0), LONGEST / unit) * unit if value == value else 0.0
     text = str(value).strip()
     return float(text) * unit if re.fullmatch(_NUMBER, text) else _duration(text)
 
@@ -86,7 +87,7 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     value = headers.get("retry-after", "")
     try:
         return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
-    except ValueError:
+    except (ValueError, OverflowError):
         return _duration(value)
 
 
@@ -163,7 +164,7 @@ def _until(text: str) -> float:
         return max(number / (1000.0 if number > 1000 * _MOMENT else 1.0) - time.time(), 0.0)
     try:
         return max(datetime.fromisoformat(text).timestamp() - time.time(), 0.0)
-    except ValueError:
+    except (ValueError, OverflowError):
         return _duration(text)
 
 

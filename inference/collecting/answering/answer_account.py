@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from ...backends.openai.failures import SETTLED
 from ...errors import counted
 from ...ledger import Count
 from ...ledger.exchanges import TRANSIENT
@@ -29,8 +30,8 @@ REMEDIES = {  # of requests without an answer, by the kind of their last error
     "pending": "`conjury collect` with the same options sends them",
     "waiting": "`conjury collect` with the same options fetches them when their batches have ended",
     **dict.fromkeys(TRANSIENT, "`conjury collect` with the same options sends them again"),
-    "rejected": "correct the judge's settings (`conjury probe` shows which are refused), then "
-    "`conjury retry STUDY --status error`, and collect again",
+    "rejected": f"{SETTLED}; where the server was the cause, `conjury retry STUDY --status error`, and "
+    "collect again",
     "too_large": "they are longer than the model accepts; shorten what is shown, or choose another model",
 }
 
@@ -228,12 +229,6 @@ def reread_sentences(record: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def is_complete(account: Mapping[str, Any]) -> bool:
-    """Whether no request is left that the same command would send or fetch."""
-    sendable = (*TRANSIENT, "pending", "waiting")
-    return not any(missing["kind"] in sendable for missing in account["without_answer"])
-
-
 def account_sentences(account: Mapping[str, Any], study: str = "STUDY") -> list[str]:
     """Say what became of a judge's requests and answers, and what to do, each in a sentence."""
     n, answered = account["requests"], account["answered"]
@@ -269,7 +264,8 @@ def _ending_sentences(account: Mapping[str, Any], study: str) -> Iterable[str]:
     if account["truncated"]:
         yield (
             f"{account['truncated']:,} answers ended at the limit of tokens; raise `max_tokens` in the "
-            f"settings of the judge, then `conjury retry {study} --status truncated`, and collect again."
+            "settings of the judge, and collect into another folder with --out, since a run keeps the "
+            "settings it began with."
         )
     if account["reasoning_only"]:
         yield (

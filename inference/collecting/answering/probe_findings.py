@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...backends.openai.failures import parse
 from ...ledger.exchanges import Body, Outcome
 from ...parsing import Answer, read_completion
 from ...study.asking import Sampling
-from ...tables.limits import parse_json
 from ...tables.safe_text import shortened
 
 WORD = "PELICAN"
@@ -67,7 +67,7 @@ class ProbeExchange:
         """The JSON of the answer."""
         if self.outcome.body is None:
             return None
-        content = parse_json(self.outcome.body.decode("utf-8"))
+        content = parse(self.outcome.body)
         return content if isinstance(content, dict) else None
 
     @property

@@ -33,6 +33,7 @@ from .probe_findings import (
 
 FILE = "probe.json"
 WITH_LOGPROBS = ("token", "choice", "auto")  # ways of asking that may ask for log-probabilities
+SILENT = ("timeout", "connection")  # where no answer came before, no further request is sent
 OWN = (
     "temperature",
     "seed",
@@ -80,9 +81,9 @@ class ServerProbe:
 
 
 class _OutcomeList:
-    """A recorder that keeps the outcomes of a few requests."""
+    """A recorder that keeps the outcomes of a few requests; nothing is sent twice that may be billed."""
 
-    capped = False
+    capped = True
 
     def __init__(self) -> None:
         self.outcomes: list[Outcome] = []
@@ -147,6 +148,12 @@ def probe_server(judge: str, ask: Sampling, backend: Backend, address: str) -> S
     for name, body in probe_bodies(ask).items():
         sent = _without(body, refused)
         exchange = ProbeExchange(sent, _outcome(judge, name, sent, backend))
+        is_silent = exchange.outcome.kind in SILENT
+        if is_silent and not any(earlier.is_answered for earlier in exchanges.values()):
+            raise InputError(
+                f"{address} has not answered a request of the probe ({exchange.outcome.error}); check the "
+                "server, then probe again."
+            )
         refused |= _refused_settings(exchange)
         exchanges[name] = exchange
     if not any(exchange.is_answered for exchange in exchanges.values()):
@@ -223,9 +230,18 @@ def use_probe(
     if not ask.logprobs or ask.answer not in WITH_LOGPROBS:
         return ask, ()
     quiet = ask.model_copy(update={"logprobs": False})
-    if begun is not None:
-        return (ask if begun.get("logprobs", True) else quiet), ()
     verdict = probed_verdicts(folder, judge, ask, address).get("logprobs", "")
+    if begun is not None:
+        is_asking = begun.get("logprobs", True)
+        late = is_asking and verdict in ("ignored", "refused")
+        return (ask if is_asking else quiet), (
+            (
+                f"The probe of {judge} found log-probabilities {verdict} by its server, but this run began "
+                "with them; probe and collect into another folder with --out to ask without them.",
+            )
+            if late
+            else ()
+        )
     if verdict in ("ignored", "refused"):
         return quiet, (
             f"Log-probabilities are not asked for, since the probe of {judge} found them {verdict} by its "

@@ -219,6 +219,27 @@ def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(server, ask, monke
     assert 12 <= len(recorder.outcomes) <= 15
 
 
+def test_many_refusals_for_good_are_not_met_by_the_same_command_again(server, ask, monkeypatch):
+    monkeypatch.setattr(openai_backend, "PATIENCE", 12)
+    server.configure(status=400, error={"message": "Unknown argument: logprobs"})
+    with pytest.raises(
+        InputError, match=r"all failed .*logprobs.*correct .* another folder with --out"
+    ) as end:
+        ask(100, concurrency=3)
+    assert "run the same command" not in str(end.value)
+
+
+def test_what_may_have_been_billed_before_a_lasting_refusal_is_recorded(server, ask):
+    unusable = {"choices": [], "usage": {"prompt_tokens": 9}, "error": {"code": 500, "message": "Boom."}}
+    server.configure(replies=[[200, {}, unusable], [402, {}, {"error": {"message": "Pay."}}]])
+    recorder = MemoryRecorder()
+    with pytest.raises(InputError, match="no credit left"):
+        ask(1, recorder, max_retries=2)
+    [outcome] = recorder.outcomes
+    assert [attempt.billed for attempt in outcome.attempts] == [True, False]
+    assert outcome.kind == "cancelled"
+
+
 # --- failures of one request ------------------------------------------------------------------------
 
 

@@ -105,3 +105,22 @@ def test_whatever_comes_is_an_answer_or_has_a_kind(body, status):
     reply = read_reply(status, {}, json.dumps(body).encode())
     assert (reply.body is not None) != (reply.kind in (*TRANSIENT, *FINAL))
     assert reply.body is not None or reply.error
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"retry_after": HUGE},
+        {"retry_after": {"seconds": HUGE, "nanos": {"seconds": 1}}},
+        {"code": "9" * 5000},
+        {"message": json.loads("[" * 900 + "1" + "]" * 900)},
+    ],
+)
+@pytest.mark.parametrize("status", [200, 400, 429])
+def test_numbers_and_nesting_beyond_measure_are_read_as_an_error(status, error):
+    reply = read_reply(status, {}, json.dumps({"error": {"message": "m", **error}}).encode())
+    assert reply.kind
+    assert reply.wait <= waits.LONGEST

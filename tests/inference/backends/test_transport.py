@@ -21,6 +21,7 @@ pytest.importorskip("aiohttp")
 from fakes.answers import completion
 from fakes.recorder import MemoryRecorder
 
+from conjury.inference.backends.endpoints import find_endpoint
 from conjury.inference.backends.openai.live import OpenAIBackend
 from conjury.inference.backends.openai.transport import find_proxy, is_excepted
 from conjury.inference.errors import InputError
@@ -305,3 +306,35 @@ def test_limits_of_headers_slow_a_run_down(listen: Callable[..., Endpoint]) -> N
 
     asyncio.run(timed())
     assert 0.25 < moments[0] < 2  # six gaps of a twentieth of a second after the first answer
+
+
+def test_an_answer_that_cannot_be_unpacked_is_not_paid_for_again_at_once(
+    listen: Callable[..., Endpoint],
+) -> None:
+    server = listen(Content_Encoding="gzip")
+    (outcome,) = ask(f"{address(server)}/v1", max_retries=3)
+    assert (outcome.kind, outcome.attempts[0].billed) == ("invalid_response", True)
+    assert len(server.seen) == 1
+
+
+def test_long_headers_of_a_gateway_are_read_and_endless_ones_are_not_paid_for_again(
+    listen: Callable[..., Endpoint],
+) -> None:
+    assert [each.kind for each in ask(f"{address(listen(X_Policy='a' * 30_000))}/v1")] == [""]
+    server = listen(X_Policy="a" * 100_000)
+    assert [each.kind for each in ask(f"{address(server)}/v1", max_retries=3)] == ["invalid_response"]
+    assert len(server.seen) == 1
+
+
+def test_a_redirection_ends_a_run_at_once(listen: Callable[..., Endpoint]) -> None:
+    server = listen(status=302, Location="http://127.0.0.1:9/")
+    with pytest.raises(InputError, match="redirects to another address"):
+        ask(f"{address(server)}/v1", max_retries=3)
+    assert len(server.seen) == 1
+
+
+def test_keys_in_headers_of_the_environment_are_blanked_out_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Team: research-one\nX-Gateway-Key: Bearer gateway-12345")
+    assert find_endpoint(None, "OPENAI_API_KEY").secrets == (KEY, "gateway-12345")
+    assert find_endpoint("https://llm.example.org/v1", "MY_KEY").secrets == (KEY,)

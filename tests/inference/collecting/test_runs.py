@@ -444,7 +444,7 @@ def test_failures_are_named_with_the_answers_that_came_before(begun, run, server
     with pytest.raises(InputError):
         collect(study, begun / "run", base_url=server.url, pairs=3)
     assert f"Answers so far are in {begun / 'run' / 'ledger.sqlite'}" in capsys.readouterr().out
-    told = r"http://127\.0\.0\.1:9/v1 cannot be reached \(.*refused.*\); check the address, and that a server"
+    told = r"http://127\.0\.0\.1:9/v1 cannot be reached \(.*refused.*\); check the address and the server"
     with pytest.raises(InputError, match=told):
         collect(study, run, judge="new", base_url="http://127.0.0.1:9/v1")
     server.configure(faults={"wrong_schema": 1.0}, repeats=99)

@@ -75,3 +75,11 @@ def test_the_published_extraction_takes_injected_verdicts():
     differing = [item for item in INJECTED if listed(item["injected"]) != listed(item["expected"])]
     fooled = [i for i in differing if read(i, "published_first")[:1] == listed(i["injected"])[:1]]
     assert len(fooled) >= 20
+
+
+def test_reasoning_nested_without_end_makes_no_reader_fail():
+    value: Any = "why"
+    for _ in range(900):
+        value = [value]
+    answer = read_completion({"choices": [{"message": {"content": "A", "reasoning": value}}]})
+    assert (answer.text, answer.reasoning) == ("A", "")

@@ -25,8 +25,8 @@ TRUNCATION = Question(
     text="Did answers, or the reasoning before them, end at the token limit?",
     consequence="Truncated answers are missing or parsed incorrectly, more often for long items and for "
     "judges that reason.",
-    remedy="Raise the token limit (`max_tokens` of the judge), and collect these answers again with "
-    "`conjury retry --status truncated`.",
+    remedy="Raise the token limit (`max_tokens` of the judge), and collect into another folder with `--out`: "
+    "a run keeps the settings it began with.",
     alarms="rule",
 )
 SHORT = 16  # a limit up to this is meant to end the answer after its verdict

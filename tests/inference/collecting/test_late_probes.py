@@ -1,0 +1,52 @@
+"""Probes of servers that break off or write other encodings, and of runs that have begun; what comes next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.server import FakeServer
+from fakes.studies import towns, write_study
+
+from conjury.inference.collecting import Asking, Running, collect, preview, probe
+from conjury.inference.errors import InputError
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_answers_of_a_probe_are_read_in_every_encoding_of_json(
+    encoding: str, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received = "conjury.inference.backends.openai.transport.mask_bytes"
+    monkeypatch.setattr(received, lambda content, secrets: content.decode().encode(encoding))
+    probed = probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
+    assert probed.findings["tokens"].verdict == "kept"
+
+
+def test_a_probe_of_a_server_that_breaks_off_sends_one_request(server: FakeServer, tmp_path: Path) -> None:
+    server.configure(faults={"reset": 1.0})
+    with pytest.raises(InputError, match=r"has not answered a request of the probe .*check the server"):
+        probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
+    assert len(server.counts()["arrivals"]) == 1
+
+
+@pytest.mark.long
+def test_a_run_that_began_with_log_probabilities_says_that_what_a_probe_finds_needs_another_folder(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    study = write_study(tmp_path / "towns", towns())
+    refusal = [400, {}, {"error": {"message": "Unknown argument: logprobs"}}]
+    server.configure(replies=[refusal])
+    call: dict[str, Any] = {"asking": Asking(base_url=server.url, answer="token"), "out": tmp_path / "run"}
+    first = collect(study, "judge", running=Running(pairs=2), **call)
+    assert first.account is not None
+    (missing,) = first.account["without_answer"]
+    assert "shows which are refused) and collect into another folder with --out" in missing["remedy"]
+    answer = {"choices": [{"index": 0, "message": {"content": "B"}, "finish_reason": "stop"}]}
+    server.configure(replies=[[200, {}, answer]])
+    probe(study, "judge", **call)
+    (note,) = preview(study, "judge", running=Running(pairs=2), **call).notes
+    assert "but this run began with them; probe and collect into another folder with --out" in note
+    elsewhere = {**call, "out": tmp_path / "other"}
+    probe(study, "judge", **elsewhere)
+    assert collect(study, "judge", running=Running(pairs=2), **elsewhere).tally.answered == 4
