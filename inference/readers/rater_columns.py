@@ -59,7 +59,7 @@ def import_of_ratings(frame: pd.DataFrame, path: str) -> str | None:
     if not keys:
         return None
     item = item_column(frame[keys]) or keys[0]
-    models = like_models(frame[judge].dropna().unique())
+    models = like_models(list(frame[judge].dropna().unique()))
     kinds = " ".join(f"--models {shlex.quote(name)}" for name in models) or "--people"
     columns = f"--value {shlex.quote(value)} --item {shlex.quote(item)} --judge {shlex.quote(judge)}"
     return f"conjury import {shlex.quote(path)} --format csv {columns} {kinds} --out judgments.parquet"

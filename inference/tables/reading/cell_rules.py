@@ -58,6 +58,18 @@ CODES = frozenset(
         *("not available", "not applicable", "refused", "refusal", "declined", "error", "timeout", "skipped"),
         *("unparsed", "don't know", "dont know", "dk", "prefer not to say", "prefer not to answer"),
         *("keine angabe", "k.a.", "sans reponse", "sin respuesta", "ns/nr", "該当なし", "無回答"),
+        *(
+            "do not know",
+            "weiss nicht",
+            "weiss ich nicht",
+            "keine antwort",
+            "nicht beantwortet",
+            "verweigert",
+        ),
+        *("k. a.", "k.a", "unbekannt", "ne sait pas", "nsp", "pas de reponse", "non-reponse", "inconnu"),
+        *("ne se prononce pas", "no sabe", "no contesta", "no responde", "ns/nc", "no sabe/no contesta"),
+        *("no aplica", "nao sabe", "nao respondeu", "sem resposta", "nao se aplica", "non sa", "non so"),
+        *("non risponde", "nessuna risposta", "weet niet", "weet ik niet", "geen antwoord", "geen opgave"),
         *("unknown", "no data", "blank", "empty", "invalid", "failed", "failure", "parse error"),
         *("parsing error", "parse_error", "no label", "no rating", "no score", "n.d.", "no opinion"),
     )
@@ -90,9 +102,9 @@ _WITH_UNIT = re.compile(
     r"[+-]?[$€£]?\d+([.,]\d+)? ?(%|/ ?\d+|out of \d+|stars?|points?|pts?\.?|€|[$])|[$€£]\d+([.,]\d+)?",
     re.IGNORECASE,
 )
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(\.\d{3})+(,\d+)?)")
-_ONE_GROUP = re.compile(r"[+-]?\d{1,3},\d{3}")
+_ONE_GROUP = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _POINT = re.compile(r"[+-]?\d+\.\d{1,2}|[+-]?\d+\.\d{4,}")
 MOST = 0.5  # share of cells above which a column is one of numbers
 
@@ -193,3 +205,11 @@ def writes_decimal_commas(texts: Sequence[str]) -> bool:
     # 1,234 may be a thousand or one; without a second kind of decimals it is left to the user.
     decisive = any(_ONE_GROUP.fullmatch(text) is None for text in with_comma)
     return decisive and not any(_POINT.fullmatch(text) for text in texts)
+
+
+def undecided_comma(texts: Sequence[str]) -> str | None:
+    """A number of a column such as 1,234, where no cell says whether commas are those of decimals."""
+    with_comma = [text for text in texts if "," in text and number_of(text) is not None]
+    are_numbers = with_comma and sum(number_of(text) is not None for text in texts) * 2 > len(texts)
+    is_open = are_numbers and all(_ONE_GROUP.fullmatch(text) for text in with_comma)
+    return with_comma[0] if is_open and not any(_POINT.fullmatch(text) for text in texts) else None

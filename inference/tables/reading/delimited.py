@@ -21,7 +21,7 @@ import pyarrow.csv
 from ...errors import InputError, counted, listed
 from ..limits import BLOCK, CELL_CHARACTERS, check_columns, reading
 from .account import AccountEntry
-from .cell_rules import number_of, writes_decimal_commas
+from .cell_rules import number_of, undecided_comma, writes_decimal_commas
 from .reading_rules import ReadingRules
 from .short_rows import warn_of_short_rows
 from .surplus_rows import MOST_TITLES, title_entry, title_rows
@@ -64,7 +64,7 @@ def read_delimited(
         raise InputError(f"{source}: there are no rows below the header; export it again.")
     if delimiter == "," and not quotes and options.decimal is None:
         return frame, entries  # no cell has a comma
-    return _with_points(frame, options.decimal, delimiter, entries), entries
+    return _with_points(frame, options.decimal, delimiter, source, entries), entries
 
 
 def _is_utf8(data: bytes, encoding: str | None) -> bool:
@@ -338,14 +338,15 @@ def drop_survey_header(frame: pd.DataFrame, entries: list[AccountEntry]) -> pd.D
 
 
 def _with_points(
-    frame: pd.DataFrame, decimal: str | None, delimiter: str, entries: list[AccountEntry]
+    frame: pd.DataFrame, decimal: str | None, delimiter: str, source: str, entries: list[AccountEntry]
 ) -> pd.DataFrame:
     """Numbers with decimal commas as numbers with points, column by column."""
     if decimal not in (None, ".", ","):
         raise InputError(f"--decimal {decimal!r} is invalid; give a point or a comma.")
     if decimal == ".":
         return frame
-    changed = []
+    changed: list[str] = []
+    undecided: list[tuple[str, str]] = []
     for name in frame.columns:
         head = [text for text in frame[name].head(HEAD).tolist() if text != ""]
         if head and all(number_of(text, ",") is None for text in head):
@@ -359,6 +360,18 @@ def _with_points(
             if points:
                 frame[name] = frame[name].replace(points)
                 changed.append(str(name))
+        elif (text := undecided_comma(texts)) is not None:
+            undecided.append((str(name), text))
+    if undecided and delimiter == ";":
+        name, text = undecided[0]
+        raise InputError(
+            f"{source}: '{text}' in column '{name}' may be {number_of(text):.15g} or "
+            f"{number_of(text, ','):.15g}; state --decimal . for the first and --decimal , for the second."
+        )
+    if undecided:
+        names = listed(f"'{name}'" for name, _ in undecided)
+        sentence = f"Commas in numbers such as '{undecided[0][1]}' separate thousands in {names}."
+        entries.append(AccountEntry("source", sentence, option="--decimal"))
     if changed and decimal is None:
         names = listed(f"'{name}'" for name in changed)
         entries.append(

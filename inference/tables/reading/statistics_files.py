@@ -6,7 +6,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +23,18 @@ CHILD = Path(__file__).with_name("statistics_process.py")
 
 def read_spss(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A file of SPSS: declared missing values are missing, labelled values are their labels."""
-    return _read_labelled(data, source, "read_sav", ".sav", "A file of SPSS")
+    return _read_labelled(data, options.missing, source, "read_sav", ".sav", "A file of SPSS")
 
 
 def read_stata(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A file of Stata: missing codes are missing, labelled values are their labels."""
     if data.startswith(b"<stata_dta>") and not data.rstrip().endswith(b"</stata_dta>"):
         raise InputError(f"{source}: the file cannot be read (its end is missing); copy it again.")
-    return _read_labelled(data, source, "read_dta", ".dta", "A file of Stata")
+    return _read_labelled(data, options.missing, source, "read_dta", ".dta", "A file of Stata")
 
 
 def _read_labelled(
-    data: bytes, source: str, function: str, ending: str, words: str
+    data: bytes, missing: Sequence[str], source: str, function: str, ending: str, words: str
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     load_library("pyreadstat", words, "pyreadstat")
     content = _content_of(data, source, function, ending)
@@ -49,7 +49,14 @@ def _read_labelled(
             answers = {
                 value: label for value, label in labels.items() if not _is_in(value, declared.get(name))
             }
-            frame[name] = _with_labels(frame[name], answers, content["measures"].get(name, ""), entries)
+            stated = {
+                value: f"{value:g}"
+                for value in frame[name].dropna().unique().tolist()
+                if isinstance(value, int | float) and value not in answers and f"{value:g}" in missing
+            }
+            frame[name] = _with_labels(
+                frame[name], stated | answers, content["measures"].get(name, ""), entries
+            )
     if declared:
         names = listed(f"'{name}'" for name in declared)
         entries.append(

@@ -22,7 +22,25 @@ TEXTS = ["a", "b", "a", "b", "a", "b", "a", "a"]
 
 @pytest.mark.parametrize(
     "code",
-    [".", "-", "N/A", "n/a", "#N/A", "#NULL!", "?", "missing", "None", "null", "NA", "nan", "No answer"],
+    [
+        ".",
+        "-",
+        "N/A",
+        "n/a",
+        "#N/A",
+        "#NULL!",
+        "?",
+        "missing",
+        "None",
+        "null",
+        "NA",
+        "nan",
+        "No answer",
+        "weiß nicht",
+        "Ne sait pas",
+        "No sabe",
+        "K.A.",
+    ],
 )
 def test_a_text_that_may_be_no_answer_is_asked_about(code: str) -> None:
     with pytest.raises(InputError) as refusal:

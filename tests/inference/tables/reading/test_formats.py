@@ -168,6 +168,23 @@ def test_the_first_of_several_sheets_is_a_guess_and_a_sheet_can_be_named(tmp_pat
         read(path, ReadingRules(sheet="round 3"))
 
 
+def test_a_comma_that_may_separate_thousands_is_never_decided_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text("id;share;price\n1;0,250;7\n2;0,125;8\n", encoding="utf-8")
+    assert read(path).frame["share"].tolist() == [0.25, 0.125]  # no thousand begins with 0
+    path.write_text("id;share;price\n1;1,250;7\n2;2,125;8\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"'1,250' in column 'share' may be 1250 or 1.25; state --decimal"):
+        read(path)
+    assert read(path, ReadingRules(decimal=",")).frame["share"].tolist() == [1.25, 2.125]
+    assert read(path, ReadingRules(decimal=".")).frame["share"].tolist() == [1250, 2125]
+    path.write_text('id,share\n1,"1,250"\n2,"2,125"\n', encoding="utf-8")
+    reading = read(path)
+    assert reading.frame["share"].tolist() == [1250, 2125]
+    assert "Commas in numbers such as '1,250' separate thousands in 'share'." in reading.account.lines()
+    path.write_text("id;share\n1;1,250\n2;1,002,125\n", encoding="utf-8")
+    assert read(path).frame["share"].tolist() == [1250, 1002125]
+
+
 def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(tmp_path: Path) -> None:
     path = tmp_path / "survey.sav"
     frame = pd.DataFrame({"judge": [1.0, 3.0, 2.0, 9.0], "agree": [1.0, 2.0, 7.0, 4.0]})
@@ -189,6 +206,20 @@ def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(t
     assert any("declares as missing are missing in 'judge'" in line for line in reading.account.lines())
     assert reading.frame["agree"].tolist() == [1, 2, 7, 4]
     assert any("keeps its numbers" in line for line in reading.account.lines())
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta"])
+def test_a_value_that_is_stated_as_missing_needs_no_label(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"survey{ending}"
+    frame = pd.DataFrame({"judge": [1.0, 2.0, -99.0, 2.0], "human": [1.0, 2.0, 1.0, 2.0]})
+    write = pyreadstat.write_sav if ending == ".sav" else pyreadstat.write_dta
+    write(frame, str(path), variable_value_labels={name: {1: "no", 2: "yes"} for name in frame})
+    reading = read(path, ReadingRules(missing=("-99",)))
+    answers = read_answers({name: reading.frame[name] for name in frame}, reading.rules, source="")
+    assert answers.classes == ("no", "yes")
+    assert answers.codes.tolist() == [[0, 1, -1, 1], [0, 1, 0, 1]]
+    sentences = [*reading.account.lines(), *(entry.sentence for entry in answers.entries)]
+    assert "1 cell '-99' of column 'judge' counts as missing." in sentences
 
 
 def test_western_letters_are_a_guess_and_other_encodings_are_asked_for(tmp_path: Path) -> None:
