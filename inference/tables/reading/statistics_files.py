@@ -49,13 +49,13 @@ def _read_labelled(
             answers = {
                 value: label for value, label in labels.items() if not _is_in(value, declared.get(name))
             }
-            stated = {
+            missing_numbers = {
                 value: f"{value:g}"
                 for value in frame[name].dropna().unique().tolist()
                 if isinstance(value, int | float) and value not in answers and f"{value:g}" in missing
             }
             frame[name] = _with_labels(
-                frame[name], stated | answers, content["measures"].get(name, ""), entries
+                frame[name], missing_numbers | answers, content["measures"].get(name, ""), entries
             )
     if declared:
         names = listed(f"'{name}'" for name in declared)
