@@ -81,14 +81,16 @@ def _borrow(rows: SystemRows, place: int, margin: float, alpha: float, seed: int
 
     audited = mine & rows.labelled
     fold = assign_folds(prompts.n, min(5, prompts.n), seed)[prompts.code]
-    # Labels of one prompt are related, so a map that is audited is fitted to other prompts.
-    residual = np.full(len(rows.system), np.nan)
-    for name in np.unique(fold[audited]):
-        at = audited & (fold == name)
-        residual[at] = rows.label[at] - _mapped(rows, lenders & (fold != name), at)
 
     def bias(inside: Flags) -> float:
-        at = audited & inside
+        # Labels of one prompt are related, so a map that is audited is fitted to other prompts; and it is
+        # fitted again without each group, since few labels that lend err together for all that are audited.
+        residual = np.full(len(rows.system), np.nan)
+        for name in np.unique(fold[audited & inside]):
+            at, fitted = audited & inside & (fold == name), lenders & inside & (fold != name)
+            if fitted.any():
+                residual[at] = rows.label[at] - _mapped(rows, fitted, at)
+        at = np.isfinite(residual)
         return float(np.average(residual[at], weights=rows.label_weight[at])) if at.any() else np.nan
 
     spread = _spread_of_residuals(rows, lenders, fold)
@@ -96,7 +98,8 @@ def _borrow(rows: SystemRows, place: int, margin: float, alpha: float, seed: int
     estimate = _jackknife(level, group, rows.prompt[mine], n_lenders, alpha)
     if n_clusters(rows.prompt[audited]) < 2:
         return BorrowedLevel(estimate, NOTHING, NOT_CHECKED, needed)
-    difference = _jackknife(bias, group, rows.prompt[audited], n_lenders, alpha)
+    half = group // 2  # of as many groups, since each of them needs a map by fold
+    difference = _jackknife(bias, half, rows.prompt[audited], n_lenders, alpha)
     return BorrowedLevel(estimate, difference, _verdict(difference, margin), needed)
 
 

@@ -87,7 +87,7 @@ def mix_weights(data: CodedRows, mix: Mapping[str, float]) -> Floats:
         return 1 / count
     if not groups:
         raise InputError("mix gives shares of segments; name their column with --by.")
-    segments = groups[0]
+    segments, mix = groups[0], {str(level): share for level, share in mix.items()}
     for level in mix:
         if level not in segments.levels:
             raise InputError(
@@ -98,7 +98,10 @@ def mix_weights(data: CodedRows, mix: Mapping[str, float]) -> Floats:
     if lacking:
         raise InputError(f"mix has no share of {listed(lacking)} of '{segments.name}'; give all of them.")
     shares = np.array([mix[level] for level in segments.levels], dtype=float)
-    if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-6):
+    if not (np.isfinite(shares).all() and (shares >= 0).all()):
+        level = segments.levels[int((~(shares >= 0)).argmax())]
+        raise InputError(f"mix has a share of {mix[level]:g} of '{level}'; give shares between 0 and 1.")
+    if not abs(shares.sum() - 1) < 1e-6:
         raise InputError(f"mix has shares that sum to {shares.sum():g}; give shares that sum to 1.")
     for level, share in zip(segments.levels, shares.tolist(), strict=True):
         if share == 0:

@@ -197,7 +197,9 @@ def _gain(frame: pd.DataFrame) -> Iterator[str]:
     if gains.empty:
         return
     gain = float(gains.median())
-    if gain < 1.05:
+    if gain < 0.95:
+        yield "The judge adds nothing to so few labels: people alone are more precise."
+    elif gain < 1.05:
         yield "The judge adds little to the labels: people alone are about as precise."
     else:
         yield f"With the judge the labels are worth {gain:.1f} times as many."

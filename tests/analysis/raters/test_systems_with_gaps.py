@@ -211,3 +211,38 @@ def test_a_margin_in_percent_is_asked_about_for_shares_alone() -> None:
     with pytest.raises(InputError, match=r"margin is 5 \(did you mean 0.05\?\)"):
         compare(words, margin=5)
     assert compare(table, margin=5).settings["margin"] == 5
+
+
+def test_audits_by_few_labels_have_the_error_of_the_map_in_their_intervals() -> None:
+    table = answers(200, 200)
+    lends = table["system"] == "old"
+    table[["score", "ann"]] -= np.where(lends, 0.0, 1.0)[:, None]
+    widths = []
+    for count in (15, 150):
+        few = table.assign(ann=table["ann"].where(~lends | (table["prompt"] < f"p{count:03}")))
+        row = compare(few.assign(ann=few["ann"].where(lends | (table["prompt"] > "p119")))).extra["audit"]
+        new = row.set_index("system").loc["new"]
+        widths.append(float(new["upper"] - new["lower"]))
+    assert widths[0] > 1.4 * widths[1]
+
+
+@pytest.mark.long
+def test_audits_where_the_judge_errs_alike_find_no_bias() -> None:
+    covered = 0
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 40])
+        quality = rng.normal(0, 1, 400)
+        table = pd.DataFrame({"prompt": [*range(200)] * 2, "system": ["old"] * 200 + ["new"] * 200})
+        table["score"] = quality + rng.normal(0, 0.5, 400)
+        table["ann"] = np.where((table.index < 40) | (table.index > 319), quality, np.nan)
+        new = compare(table).extra["audit"].set_index("system").loc["new"]
+        covered += new["lower"] <= 0 <= new["upper"]
+    assert covered >= 0.88 * 60
+
+
+def test_shares_of_segments_that_are_numbers_and_shares_below_zero() -> None:
+    table = answers().assign(part=lambda rows: rows.index % 2 + 1)
+    shares = [rows_of(compare(table, by="part", mix=mix)) for mix in ({1: 0.5, 2: 0.5}, {"1": 0.5, "2": 0.5})]
+    assert shares[0]["estimate"].tolist() == shares[1]["estimate"].tolist()
+    with pytest.raises(InputError, match=r"mix has a share of -0\.5 of '1'; give shares between 0 and 1"):
+        compare(table, by="part", mix={1: -0.5, 2: 1.5})
