@@ -75,9 +75,10 @@ def retry(
         console.print(f"Nothing to retry: no request has the status {' or '.join(status)}.")
         return
     requests = "request" if marked == 1 else "requests"
+    folder = "" if out is None else f" --out {out}"
     console.print(
         f"{marked:,} {requests} with status {listed(status)} will be sent again (judges: {listed(judges)}); "
-        f"run `conjury collect {study} --judge ...`. Their earlier answers are kept in the ledger."
+        f"run `conjury collect {study} --judge ...{folder}`. Their earlier answers are kept in the ledger."
     )
 
 

@@ -150,6 +150,8 @@ class Budget:
     max_cost: float | None = None
     # limit that is sent for an answer where the settings of the judge state none
     max_tokens: int | None = None
+    # the least that this limit is raised to where it is sent
+    shortest: int = 0
 
     def cost(self, prompt_tokens: float, completion_tokens: float, sound: float = 0.0) -> float | None:
         """Cost of tokens; None where the price is not known."""
@@ -163,7 +165,8 @@ class Budget:
             return 0.0
         most = most_tokens(body, self.price, self.max_tokens)
         prompt, completion = stated_tokens(answer)
-        unknown = most.prompt if prompt is None else 0, most.completion if completion is None else 0
+        longest = max(most.completion, self.shortest)
+        unknown = most.prompt if prompt is None else 0, longest if completion is None else 0
         return self.cost(*unknown, most.sound) or 0.0
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..backends.base import Backend
 from ..backends.endpoints import EndpointChoice, destination_of
+from ..backends.openai.responses import SHORTEST
 from ..design.run_design import check_posts
 from ..errors import ConjuryError, InputError
 from ..inference_wings import WINGS
@@ -405,7 +406,8 @@ def priced_budget(ask: Sampling, running: Running, prices: Prices) -> Budget:
             f"--max-cost needs the price of {ask.model}, which is not in "
             f"{running.prices or 'the price table'}; add it to a table and give that by --prices."
         )
-    return Budget(price, prices.per, running.batch, running.max_cost, max_tokens)
+    shortest = SHORTEST if ask.api == "responses" else 0
+    return Budget(price, prices.per, running.batch, running.max_cost, max_tokens, shortest)
 
 
 def _probed(folder: RunFolder, judge: str, ask: Sampling) -> tuple[Sampling, tuple[str, ...]]:

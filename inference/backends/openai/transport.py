@@ -71,7 +71,7 @@ class NoServerAnswer(Exception):
     """An exchange ended without an answer."""
 
     # `sent`: whether the server may have received the request, and charged for it; `kind` as in an outcome:
-    # what came and cannot be read is paid for, and is not asked for again at once
+    # what cannot be read, or comes too late, is paid for, and is not asked for again at once
 
     def __init__(self, reason: str, sent: bool, kind: str) -> None:
         super().__init__(reason)
@@ -131,7 +131,7 @@ class Transport:
             try:
                 answer = await self._exchange(method, path, attempts, content)
             except NoServerAnswer as failure:
-                if is_last or failure.kind == BROKEN or (self._capped and failure.sent):
+                if is_last or (failure.sent and (self._capped or failure.kind != "connection")):
                     raise
                 wait = 0.0
             else:

@@ -229,6 +229,13 @@ def test_many_refusals_for_good_are_not_met_by_the_same_command_again(server, as
     assert "run the same command" not in str(end.value)
 
 
+def test_an_answer_that_comes_too_late_is_not_paid_for_again_at_once(server, ask):
+    server.configure(faults={"timeout": 1.0}, repeats=9)
+    [outcome] = ask(max_retries=3, timeout=0.2)
+    assert (outcome.kind, len(outcome.attempts)) == ("timeout", 1)
+    assert len(server.counts()["arrivals"]) == 1
+
+
 def test_what_may_have_been_billed_before_a_lasting_refusal_is_recorded(server, ask):
     unusable = {"choices": [], "usage": {"prompt_tokens": 9}, "error": {"code": 500, "message": "Boom."}}
     server.configure(replies=[[200, {}, unusable], [402, {}, {"error": {"message": "Pay."}}]])

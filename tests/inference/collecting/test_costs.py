@@ -12,6 +12,7 @@ from fakes.server import FakeServer
 from fakes.studies import MODEL, change_study, collect, table
 
 from conjury.cli.commands.runs import parse, retry
+from conjury.inference.collecting import Running, preview
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 
@@ -202,3 +203,13 @@ def test_max_cost_needs_a_price(study, run, server):
     assert not run.exists()
     assert collect(study, run, base_url=server.url, pairs=1) == 0
     assert table(run, "responses")["cost"].isna().all()
+
+
+def test_the_longest_answer_of_the_responses_api_is_at_least_what_it_is_asked_for(study, run, tmp_path):
+    change_study(study, lambda content: content["judges"][1]["ask"].update(answer="token", api="responses"))
+    running = Running(pairs=2, max_cost=10, prices=prices(tmp_path))
+    setup = preview(str(study), "judge", running=running, out=run)
+    body = next(iter(setup.job.requests())).body
+    assert body["max_tokens"] == 1  # sent as 16
+    longer = {**body, "max_tokens": 16}
+    assert setup.budget.most(longer) - setup.budget.most(body) == pytest.approx(PER_TOKEN)  # a byte more

@@ -327,7 +327,9 @@ def test_only_what_failed_or_was_refused_is_asked_again(study, run, server, caps
     assert requests_seen(server) == n["error"]
     server.configure()
     retry(str(study), ["refused", "error"], "judge", run)
-    assert f"{n['refused']} requests with status refused, error" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"{n['refused']} requests with status refused, error" in printed
+    assert f"run `conjury collect {study} --judge ... --out {run}`." in printed
     assert table(run, "judgments")["status"].value_counts()["refused"] == n["refused"]
     assert collect(study, run, base_url=server.url) == 0
     assert requests_seen(server) == n["refused"]
