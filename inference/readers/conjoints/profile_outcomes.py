@@ -66,7 +66,14 @@ def read_outcomes(
 ) -> ProfileOutcomes:
     """Outcomes of n rows; ``task`` is the number of the task of each row, ``position`` its profile."""
     name = str(column.name)
-    answers = read_answers({name: column}, replace(rules, levels=_levels_of(rules, name)), source=source)
+    relabel = {
+        text: "neither" if key_of(label) in NEITHER else label for text, label in rules.relabel.items()
+    }
+    keys = {key_of(relabel.get(str(value), str(value))) for value in column.dropna().unique()}
+    may_name_none = rules.scale is None and bool(keys & NEITHER) and len(keys - NEITHER) <= len(set(position))
+    scale = "nominal" if may_name_none else rules.scale
+    rules = replace(rules, levels=_levels_of(rules, name), relabel=relabel, scale=scale)
+    answers = read_answers({name: column}, rules, source=source)
     entries = [entry for entry in answers.entries if entry.subject not in ("types", "order")]
     codes, classes = answers.codes[0], answers.classes
     if rules.scale in ("interval", "ordinal") or (answers.scale == "interval"):

@@ -309,6 +309,15 @@ def test_columns_with_names_of_other_languages_are_recognised(names: str) -> Non
     assert read_conjoint(frame, outcome=rating).attributes == tuple(COLUMNS)
 
 
+@pytest.mark.parametrize("word", ["none", "neither", "None of these"])
+def test_an_answer_that_is_stated_as_none_chooses_no_profile(word: str) -> None:
+    chosen = PLAIN.loc[PLAIN["chosen"] == 1, "profile"].astype(str).tolist()
+    answers = pd.Series(["undecided", *chosen[1:]])
+    frame = PLAIN.drop(columns=["chosen", "weight"]).assign(vote=np.repeat(answers.to_numpy(), 2))
+    table = read_conjoint(frame, ReadingRules(relabel={"undecided": word}), outcome="vote")
+    assert table.frame["chosen"].tolist() == [0, 0, *PLAIN["chosen"].tolist()[2:]]
+
+
 def test_an_empty_column_of_respondents_is_refused() -> None:
     frame = PLAIN.rename(columns={"person": "ID"})
     with pytest.raises(InputError, match=r"column 'ID', the respondent, is empty in row 1 \(and 191 more\)"):
