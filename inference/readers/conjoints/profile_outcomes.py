@@ -69,8 +69,10 @@ def read_outcomes(
     relabel = {
         text: "neither" if key_of(label) in NEITHER else label for text, label in rules.relabel.items()
     }
-    keys = {key_of(relabel.get(str(value), str(value))) for value in column.dropna().unique()}
-    may_name_none = rules.scale is None and bool(keys & NEITHER) and len(keys - NEITHER) <= len(set(position))
+    cells = {key_of(relabel.get(str(value), str(value))) for value in column.dropna().unique()}
+    may_name_none = (
+        rules.scale is None and bool(cells & NEITHER) and len(cells - NEITHER) <= len(set(position))
+    )
     scale = "nominal" if may_name_none else rules.scale
     rules = replace(rules, levels=_levels_of(rules, name), relabel=relabel, scale=scale)
     answers = read_answers({name: column}, rules, source=source)
