@@ -61,7 +61,7 @@ def _rows_without_repeats(
 ) -> pd.DataFrame:
     """Rows without repeats; warn of rows that repeat others because tables are numbered alike."""
     rows = without_repeats(data, named)
-    refuse_shared_numbers(rows, request.clusters)
+    refuse_shared_numbers(rows, request.clusters, request.by)
     return rows
 
 

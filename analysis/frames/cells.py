@@ -188,11 +188,12 @@ def key_columns(names: Collection[str], clusters: Sequence[str] = ()) -> list[st
     return list(dict.fromkeys([*who, task, *further, POSITION]))
 
 
-def refuse_shared_numbers(data: pd.DataFrame, clusters: Sequence[str]) -> None:
+def refuse_shared_numbers(data: pd.DataFrame, clusters: Sequence[str], by: Sequence[str] = ()) -> None:
     """Refuse several rows of a respondent in one position of one task: surveys that are numbered alike."""
     keys = key_columns(data.columns, clusters)
     if not keys:
         return
+    keys = [keys[0], *(name for name in by if name not in keys), *keys[1:]]
     repeated = data.duplicated(keys).to_numpy()
     if not repeated.any() or not _is_stacked(data, keys):
         return

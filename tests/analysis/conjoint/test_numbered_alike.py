@@ -78,3 +78,14 @@ def test_levels_in_numbers_that_a_file_of_another_program_lost_are_refused_with_
     survey.to_parquet(tmp_path / "survey.parquet")
     with pytest.raises(InputError, match=r"'price' of .*survey.parquet is numeric.* Store it as text, write"):
         amce(tmp_path / "survey.parquet", "chosen ~ price", id="judge_id")
+
+
+def test_groups_that_are_compared_tell_rows_apart(survey: pd.DataFrame) -> None:
+    waves = pd.concat([survey.assign(wave=k) for k in ("first", "second")], ignore_index=True)
+    assert alike(waves, id="judge_id", by="wave") == ""
+    assert alike(waves, id="judge_id") != ""
+
+
+def test_names_of_tasks_that_are_all_alike_are_no_stacked_surveys(survey: pd.DataFrame) -> None:
+    assert alike(survey.assign(pair_id="same", judge_id="one"), id="judge_id").find("numbered alike") < 0
+    assert alike(survey.assign(position="A"), id="judge_id").find("numbered alike") < 0

@@ -177,7 +177,7 @@ OTHERS = [
         "Parquet cut off",
         content=lambda frame: binary(lambda table, buffer: table.to_parquet(buffer))(frame)[:-40],
         file="table.parquet",
-        refusal="damaged",
+        refusal="cut off",
     ),
     Fault(
         "Excel cut off", content=lambda frame: workbook()(frame)[:-400], file="table.xlsx", refusal="damaged"
