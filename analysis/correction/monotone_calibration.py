@@ -40,15 +40,22 @@ class CalibratedScores:
     unlabelled: Floats  # (N,): mean over the maps of all folds
 
 
+def isotonic(
+    score: Floats, value: Floats, weight: Floats | None = None, *, rising: bool = True
+) -> tuple[Floats, Floats]:
+    """Distinct scores in rising order, (U,), and the isotonic regression of values (n,) on them, (U,)."""
+    distinct, code = np.unique(score, return_inverse=True)
+    mass = np.bincount(code, weight).astype(float)
+    mean = np.bincount(code, value if weight is None else weight * value) / mass
+    return distinct, np.asarray(isotonic_regression(mean, weights=mass, increasing=rising).x)
+
+
 def fit_monotone_map(score: Floats, value: Floats, weight: Floats) -> MonotoneMap:
     """Fit people's values (n,) to scores (n,) by weighted least squares, rising or falling."""
     # Both directions are tried, since a judge may grade the other way round.
-    distinct, code = np.unique(score, return_inverse=True)
-    mass = np.bincount(code, weight)
-    mean = np.bincount(code, weight * value) / mass
-    fits = [isotonic_regression(mean, weights=mass, increasing=rising).x for rising in (True, False)]
-    losses = [float(mass @ (mean - fit) ** 2) for fit in fits]
-    return MonotoneMap(distinct, np.asarray(fits[int(np.argmin(losses))]))
+    maps = [MonotoneMap(*isotonic(score, value, weight, rising=rising)) for rising in (True, False)]
+    losses = [float(weight @ (value - monotone.of(score)) ** 2) for monotone in maps]
+    return maps[int(np.argmin(losses))]
 
 
 def cross_fit(

@@ -18,6 +18,7 @@ from ..tables.columns import fold
 from ..tables.files import ROOT
 from . import label_rules, rating_rules
 from . import verdicts as choice
+from .answer_words import is_unspaced
 from .finish_reasons import CUT, FAILED, FILTERED
 from .spec import Answer, Form, LabelSpec, Reading, ResponseSpec, RuleFinding, ScaleSpec, Status, dimensions
 
@@ -25,7 +26,6 @@ BOUND = "the probability is a bound, since few tokens have one"
 ALONE = "text in the field for reasoning only"
 PHRASES = ROOT / "data" / "refusals.yaml"
 SEARCHED = 400  # a refusal stands at the beginning of an answer
-FIRST_UNSPACED = "\u2e80"  # from here on scripts put no spaces between words
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,7 @@ def load_phrases(path: Path = PHRASES) -> Phrases:
 
 
 def _whole_words(phrase: str) -> str:
-    spaced = phrase[-1] < FIRST_UNSPACED
-    return re.escape(phrase) + (r"(?!\w)" if spaced else "")
+    return re.escape(phrase) + ("" if is_unspaced(phrase[-1]) else r"(?!\w)")
 
 
 def refusal_phrase(text: str) -> str:

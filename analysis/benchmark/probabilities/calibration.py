@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...correction.monotone_calibration import isotonic
 from ...frames.notes import note_under
 from ...numerics.bootstrap import ItemWeightings
 from ...numerics.intervals import SAME, wilson
@@ -30,7 +31,7 @@ from ..intervals import (
 )
 from ..parse_status import MISSING, NO_ANSWER
 from .probability_scores import CHUNK, PROBABILITY, NoProbabilities, class_probabilities, measured_notes
-from .recalibration import binned, consistency_band, corp, equal_bins, isotonic, logistic
+from .recalibration import binned, consistency_band, corp, equal_bins, logistic
 
 if TYPE_CHECKING:
     from ..data.label_answers import LabelAnswers

@@ -17,9 +17,9 @@ classifiers. PNAS 118(8), e2016191118. doi:10.1073/pnas.2016191118
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 from scipy.special import expit, ndtr
 
+from ...correction.monotone_calibration import isotonic
 from ...numerics.intervals import draw_limits
 from ...numerics.types import Codes, Floats
 
@@ -96,13 +96,6 @@ def binned(n: Floats, sum_p: Floats, sum_y: Floats) -> dict[str, Floats]:
         "ece": ece,
         "ece_debiased": np.maximum(2 * ece - expected, 0.0),
     }
-
-
-def isotonic(p: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Distinct probabilities in rising order, and the isotonic regression of y on them, each (m,)."""
-    values, codes, counts = np.unique(p, return_inverse=True, return_counts=True)
-    means = np.bincount(codes, y, len(values)) / counts
-    return values, np.asarray(isotonic_regression(means, weights=counts.astype(float)).x)
 
 
 def corp(p: Floats, y: Floats) -> tuple[float, float]:
