@@ -36,10 +36,10 @@ RATER_QUANTITIES = {  # of a model of raters
 }
 PASSING = 0.5  # share of annotators to win against in the alternative annotator test
 
-# What levels and differences of systems rest on, by the beginning of the name of their measure.
-SYSTEM_SOURCES = {
-    "corrected": "corrected",
-    "people_only": "labels alone",
-    "judge_only": "judge alone",
-    "borrowed": "borrowed",
-}
+# What levels and differences of systems rest on.
+CORRECTED_LABELS, LABELS_ALONE, JUDGE_ALONE, OTHERS_LABELS = SYSTEM_SOURCES = (
+    "corrected",
+    "labels alone",
+    "judge alone",
+    "borrowed",
+)

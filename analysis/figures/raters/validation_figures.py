@@ -98,12 +98,11 @@ def system_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
     frame = result.frame[result.frame["part"].isin(panels)].reset_index(drop=True)
     names = frame["system"].astype(str)
     pairs = names + " minus " + frame["baseline"].astype(str)
-    sources = {name: text.capitalize() for name, text in SYSTEM_SOURCES.items()}
-    source = frame["measure"].str.replace(r"_(mean|rate).*$", "", regex=True).map(sources)
+    source = frame["source"].str.capitalize()
     table = table_of(
         frame, frame["part"].map(panels), pairs.where(frame["part"] == "differences", names), source
     )
-    series = [name for name in sources.values() if (source == name).any()]
+    series = [text.capitalize() for text in SYSTEM_SOURCES if (frame["source"] == text).any()]
     present = [name for name in panels.values() if (table["panel"] == name).any()]
     ordered = table.assign(
         panel=pd.Categorical(table["panel"], categories=present),

@@ -29,16 +29,13 @@ def _shares(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"At an error of {error:.3g} the judge may decide {number(share['estimate'], 'accuracy')} of "
             f"{counted(int(share['n']), 'row')} alone: among {counted(int(limits['n']), 'labelled row')} of "
-            "these "
-            f"{number(limits['estimate'], 'accuracy')} are wrong, at most "
-            f"{number(limits['upper'], 'accuracy')} "
-            f"with confidence {1 - settings['alpha']:.0%}."
+            f"these {number(limits['estimate'], 'accuracy')} are wrong, at most "
+            f"{number(limits['upper'], 'accuracy')} with confidence {1 - settings['alpha']:.0%}."
         )
     if none:
         yield (
             f"No share can stand alone at an error of {' or '.join(none)}: with these labels the limit is "
-            "larger "
-            "for every threshold of confidence."
+            "larger for every threshold of confidence."
         )
 
 

@@ -90,8 +90,7 @@ def _joined(
     if system not in label_frame:
         raise InputError(
             f"{labels.source}: there is no column '{system}', so it is unknown which system's answer a "
-            "label is "
-            "about; add it."
+            "label is about; add it."
         )
     for name in (*keys, *people):
         if name not in label_frame:
@@ -123,8 +122,7 @@ def _joined(
         row = int(sides[1].duplicated().argmax()) + 1
         raise InputError(
             f"{labels.source}: row {row:,} repeats the {' and '.join(keys)} of an earlier one; give one row "
-            "per "
-            "answer, with a column per person."
+            "per answer, with a column per person."
         )
     if sides[0].has_duplicates and sides[0][sides[0].duplicated()].isin(sides[1]).any():
         raise InputError(

@@ -100,14 +100,14 @@ def compare_systems(
     Returns
     -------
     Validation
-        Kind "system_comparison". ``frame`` has the columns of `judge`, with ``system, baseline, margin``,
-        ``p_equivalence`` (two one-sided tests), ``gain`` (variance of people alone over that of the corrected
-        estimate) and ``prompts_to_decide``. Levels of each system and differences of all pairs (the later
-        system of the table minus the earlier one) come in three rows: corrected, by people's labels alone and
-        by the judge alone. Of two systems the corrected difference is called ``difference``, of more
-        ``difference[B minus A]``; p values of corrected differences are adjusted after Holm. ``extra`` has
-        ``labels`` (the state of each system's labels), ``audit`` (whether the labels of other systems may be
-        borrowed for it: mean of its own labels minus what a map by the others says, ``PASS`` within the
+        Kind "system_comparison". ``frame`` has the columns of `judge`, with ``system, baseline, source,
+        margin``, ``p_equivalence`` (two one-sided tests), ``gain`` (variance of people alone over that of the
+        corrected estimate) and ``prompts_to_decide``. Levels of each system and differences of all pairs (the
+        later system of the table minus the earlier one) come in three rows: corrected, by people's labels
+        alone and by the judge alone. Of two systems the corrected difference is called ``difference``, of
+        more ``difference[B minus A]``; p values of corrected differences are adjusted after Holm. ``extra``
+        has ``labels`` (the state of each system's labels), ``audit`` (whether the labels of other systems may
+        be borrowed for it: mean of its own labels minus what a map by the others says, ``PASS`` within the
         margin, ``FAIL`` beyond it, ``INCONCLUSIVE``, ``NOT CHECKED`` without labels, and the labelled prompts
         for it) and ``weights`` (of the scores in each estimate).
 
@@ -231,8 +231,7 @@ def _refuse_systems(column: pd.Series[Any], system: str, source: str) -> None:
     if count > MOST_SYSTEMS:
         raise InputError(
             f"{source}: column '{system}' has {count:,} values, and at most {MOST_SYSTEMS} systems are "
-            "compared; "
-            "name the column of the systems with --system, or select some with --where."
+            "compared; name the column of the systems with --system, or select some with --where."
         )
 
 
@@ -284,10 +283,8 @@ def _notes(rows: SystemRows, gates: Sequence[LabelGate], prompt: str) -> list[st
         )
         if n_missing:
             notes.append(
-                f"{counted(n_missing, 'answer')} without a score of '{name}': they count with "
-                "the "
-                "mean of their system's scores in the correction, and not at all in what the judge says "
-                "alone."
+                f"{counted(n_missing, 'answer')} without a score of '{name}': they count with the mean of "
+                "their system's scores in the correction, and not at all in what the judge says alone."
             )
     counts = [set(rows.prompt[rows.system == k].tolist()) for k in range(len(rows.systems))]
     shared = set.intersection(*counts)
@@ -295,8 +292,7 @@ def _notes(rows: SystemRows, gates: Sequence[LabelGate], prompt: str) -> list[st
     if len(shared) < len(everything):
         notes.append(
             f"{len(shared):,} of {len(everything):,} prompts have an answer of every system; the others "
-            "count "
-            "for the systems that answered them."
+            "count for the systems that answered them."
         )
     if len(rows.prompt) > sum(map(len, counts)):
         notes.append(f"Systems have several answers to a '{prompt}'; each prompt counts as one.")

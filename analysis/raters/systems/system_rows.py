@@ -73,8 +73,7 @@ def positive_class(data: CodedRows, source: str) -> int | None:
     if data.positive is None and data.q > 2:
         raise InputError(
             f"{source}: answers have {data.q} classes ({listed(data.classes, 8)}); name the one whose share "
-            "is "
-            "compared with --positive, or combine them with --relabel."
+            "is compared with --positive, or combine them with --relabel."
         )
     return classes_first(data)[0]
 

@@ -168,8 +168,7 @@ def _borrowed(frame: pd.DataFrame, audit: pd.DataFrame, settings: Mapping[str, A
         yield (
             f"The judge errs otherwise for {row['system']} than for the others: people's labels are "
             f"{_size(row['bias'], settings)} ({_limits(row, settings)}) from what those of the others "
-            "imply, so "
-            "labels of one system must not be used for another."
+            "imply, so labels of one system must not be used for another."
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...frames.vocabulary import CORRECTED_LABELS, JUDGE_ALONE, LABELS_ALONE, OTHERS_LABELS
 from ...numerics.intervals.bounded import POWER, BoundedEstimate, Flags, n_clusters
 from ...numerics.significance import two_one_sided
 from ...numerics.types import Floats
@@ -25,8 +26,7 @@ from .system_estimates import (
     prompts_to_decide,
 )
 
-FURTHER = ("system", "baseline", "margin", "p_equivalence", "gain", "prompts_to_decide")
-SOURCES = ("corrected", "people_only", "judge_only")
+FURTHER = ("system", "baseline", "source", "margin", "p_equivalence", "gain", "prompts_to_decide")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def add_systems(
         weights += _add(table, data, contrast, margin)
         lent = borrowed[place]
         if gate.state == BORROWED and lent is not None:
-            keys = {"system": gate.system, "baseline": ""}
+            keys = {"system": gate.system, "baseline": "", "source": OTHERS_LABELS}
             table.add(LEVELS, f"borrowed_{rows.measure}", lent.level, p=np.nan, **keys)
     for first, second in pairs:
         has_both = gates[first].has_level and gates[second].has_level
@@ -80,14 +80,14 @@ def add_systems(
                 )
                 contrast = SystemContrast(SUBGROUPS, second, first, inside, enough, group.name, level)
                 weights += _add(table, data, contrast, margin)
-    return pd.DataFrame(weights, columns=["name", "system", "baseline", "score", "weight"])
+    return pd.DataFrame(weights, columns=["system", "baseline", "by", "level", "score", "weight"])
 
 
 def named_pairs(frame: pd.DataFrame, count: int) -> pd.DataFrame:
     """Call differences ``difference``, ``people_difference``, ``judge_difference``, and levels by system."""
     is_difference = frame["part"] != LEVELS
-    names = frame["measure"].str.extract(r"^(?:corrected|(people|judge)_only)_", expand=False).fillna("")
-    short = names.where(names == "", names + "_") + "difference"
+    beginnings = {LABELS_ALONE: "people_", JUDGE_ALONE: "judge_"}
+    short = frame["source"].map(beginnings).fillna("") + "difference"
     if count > 2:
         short = short + "[" + frame["system"] + " minus " + frame["baseline"].fillna("") + "]"
     where = ("[" + frame["by"] + "=" + frame["level"] + "]").where(frame["part"] == SUBGROUPS, "")
@@ -117,15 +117,20 @@ def _add(table: TestRows, data: CalibratedRows, row: SystemContrast, margin: flo
             further |= _equivalence(corrected.result, margin, table.alpha)
         family = f"differences {row.by}" if is_difference else ""
         p = None if is_difference else np.nan
+        further |= {"source": CORRECTED_LABELS}
         table.add(row.part, f"corrected_{measure}", corrected.result, family=family, p=p, **further, **keys)
         weights = [
             {**keys, "score": score, "weight": float(weight)}
             for score, weight in zip(data.sources, corrected.weights, strict=True)
         ]
-    for source, estimate in (("people_only", people_alone), ("judge_only", judge_alone)):
+    for source, name, estimate in (
+        (LABELS_ALONE, "people_only", people_alone),
+        (JUDGE_ALONE, "judge_only", judge_alone),
+    ):
         result = estimate(data.rows, contrast, row.inside, table.alpha)
         if np.isfinite(result.estimate):
-            table.add(row.part, f"{source}_{measure}", result, p=None if is_difference else np.nan, **keys)
+            p = None if is_difference else np.nan
+            table.add(row.part, f"{name}_{measure}", result, p=p, source=source, **keys)
     return weights
 
 

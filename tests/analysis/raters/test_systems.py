@@ -189,6 +189,17 @@ def test_segments_and_a_mix_are_those_of_their_rows() -> None:
         assert np.isfinite(rows.loc[f"difference[language={level}]", "p_adjusted"])
 
 
+def test_weights_of_both_scores_are_told_by_system_pair_and_segment() -> None:
+    table = answers().assign(language=lambda t: np.where(t["prompt"] < "p0200", "en", "de"))
+    result = conjury.compare_systems(table, "score", "ann", id="prompt", by="language")
+    weights = result.extra["weights"]
+    rows = result.frame[result.frame["source"] == "corrected"]
+    keys = ["system", "baseline", "by", "level"]
+    assert weights.groupby(keys).size().eq(2).all()
+    assert set(map(tuple, weights[keys].to_numpy())) == set(map(tuple, rows[keys].astype(str).to_numpy()))
+    assert set(weights["score"]) == {"score", "score, calibrated"}
+
+
 def test_labels_that_follow_the_judge_are_weighted_by_its_answer() -> None:
     rng = np.random.default_rng(9)
     parts = []

@@ -14,7 +14,6 @@ import pandas as pd
 from conjury.inference.tables.columns import json_value
 
 from ....figures.labels import p_text
-from ....frames.vocabulary import SYSTEM_SOURCES
 from ....frames.word_table import WordTable
 from ....numerics.metrics.agreement_measures import measure_of
 from ..gates import GateOutcome
@@ -123,8 +122,7 @@ def _label(row: Row, names: Sequence[str]) -> str:
     where = f"{row['by']} {row['level']}: " if row["by"] else ""
     if row.get("system"):
         pair = f"{row['system']} minus {row['baseline']}" if row["baseline"] else row["system"]
-        source = next(text for name, text in SYSTEM_SOURCES.items() if measure.startswith(name))
-        return f"{where}{pair}, {source}"
+        return f"{where}{pair}, {row['source']}"
     of = f" of {row['class']!r}" if row["class"] else ""
     return f"{where}{measure_in_words(measure)}{of}{who}"
 
