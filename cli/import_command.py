@@ -19,6 +19,7 @@ from conjury.inference.readers.programs.formats import (
     find_format,
     readers_of,
 )
+from conjury.inference.tables.reading.containers import FORMATS as KINDS_OF_FILES
 
 from .automation import record
 from .import_options import CompletionOptions, ExportOptions
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     Source = Path | FileContent
 
 QUALTRICS, ANY_TABLE, RESPONSE_ID = "qualtrics", "csv", "ResponseId"
-KINDS = ("excel", "spss", "stata", "parquet", "arrow", "json", "jsonl")  # files that are read as any table
+KINDS = tuple(kind for kind in KINDS_OF_FILES if kind != ANY_TABLE)  # files that are read as any table
 
 
 @dataclass(frozen=True)

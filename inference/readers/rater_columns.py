@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, listed
 from ..tables.columns import as_text, plain
 from ..tables.items import item_column
 from ..tables.reading.account import AccountEntry
@@ -17,6 +17,7 @@ from ..tables.reading.cell_rules import is_code, is_nothing, key_of, number_of
 from ..tables.reading.column_kinds import kind_of_column
 from ..tables.reading.compared_answers import distinct_texts, read_answers
 from ..tables.reading.reading_rules import ReadingRules
+from ..tables.reading.table_reading import require_named
 from ..tables.schema import SYNONYMS
 from .model_names import like_models
 
@@ -119,17 +120,8 @@ def judgments_of_raters(
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """One row per item and rater, in the labels and on the scale of all columns, and what was guessed."""
     for option, names in (("--raters", raters), ("--models", models)):
-        for name in names:
-            if name not in frame:
-                hint = did_you_mean(name, frame.columns)
-                raise InputError(
-                    f"{source}: there is no column '{name}'{hint}, which {option} names; there are "
-                    f"{listed(frame.columns)}."
-                )
-    if rules.id is not None and rules.id not in frame:
-        raise InputError(
-            f"{source}: there is no column '{rules.id}', which --id names; there are {listed(frame.columns)}."
-        )
+        require_named(frame, dict.fromkeys(names, option), source)
+    require_named(frame, {} if rules.id is None else {rules.id: "--id"}, source)
     item = rules.id or item_column(frame.drop(columns=[name for name in raters if name in frame]))
     names = tuple(dict.fromkeys([*raters, *(models if raters else ())])) or raters_of(frame, item)
     if len(names) < 2:

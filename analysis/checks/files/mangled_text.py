@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text, fold
+from conjury.inference.tables.reading.cell_rules import is_error_value
 
 from ...frames.notes import Note
 from ..item_texts import excerpt, texts_of
@@ -60,7 +61,6 @@ _DATE = re.compile(
 )
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+?\d+", re.IGNORECASE)
 _FLOAT = re.compile(r"\d+\.0+")
-_ERROR = re.compile(r"#(?:NAME\?|REF!|VALUE!|N/A|DIV/0!|NUM!|NULL!)")
 SURELY_MISSING = ("nan", "nat", "null", "<na>", "undefined", "#n/a")
 PERHAPS_MISSING = ("none", "na", "n/a", "missing", "-")
 
@@ -155,7 +155,7 @@ def in_text(text: str) -> str:
         return ENTITY
     if _CONTROL.search(text):
         return CONTROL
-    if _ERROR.fullmatch(text.strip()):
+    if is_error_value(text.strip()):
         return ERROR_VALUE
     return MISSING if text.strip().casefold() in (*SURELY_MISSING, "none") else ""
 
@@ -201,7 +201,7 @@ def in_labels(values: Sequence[str], scheme: set[str]) -> list[str]:
 
 def _rewriting(value: str) -> str:
     text = value.strip()
-    if _ERROR.fullmatch(text):
+    if is_error_value(text):
         return ERROR_VALUE
     if _DATE.fullmatch(text):
         return DATE

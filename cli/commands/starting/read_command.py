@@ -66,10 +66,10 @@ def read(
 
 def _conjoint_command(reading: TableReading, file: Path) -> str | None:
     """The command for a conjoint survey, if a table is one that it reads without further options."""
-    from conjury.inference.readers.conjoints import is_qualtrics, read_conjoint
+    from conjury.inference.readers.conjoints import has_drawn_levels, read_conjoint
 
     command = f"conjury conjoint {shlex.quote(str(file))}"
-    is_export = is_qualtrics(reading.frame)
+    is_export = has_drawn_levels(reading.frame)
     try:
         table = read_conjoint(file if is_export else reading, reading.rules)
     except InputError as error:
@@ -100,6 +100,8 @@ def _pattern_of(frame: pd.DataFrame) -> str:
 
 def next_command(reading: TableReading, file: Path, program: Format | None = None) -> str:
     """The command that probably goes on with a table, with the columns that it would take."""
+    from conjury.inference.readers.programs.record_shapes import is_qualtrics
+
     name = shlex.quote(str(file))
     frame = reading.frame
     if program is not None and program.name != QUALTRICS and program.needs:
@@ -109,7 +111,7 @@ def next_command(reading: TableReading, file: Path, program: Format | None = Non
     conjoint = _conjoint_command(reading, file)
     if conjoint is not None:
         return conjoint
-    if {"DistributionChannel", "ResponseId"} & set(frame):
+    if is_qualtrics(dict.fromkeys(map(str, frame))):
         return f"conjury import {name} --ratings {_pattern_of(frame)} --out judgments.parquet"
     if any(set(names) <= set(frame) for names in PAIRS):
         return f"conjury compare-pairs {name}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, counted, listed
-from ...readers.judged.pair_tables import winner_of
+from ...readers.judged.pair_tables import is_tie, winner_of
 from ...readers.model_names import like_models
 from ...readers.programs.recognised_files import read_records
 from ...tables.reading.cell_rules import number_of
@@ -23,7 +23,6 @@ WINNER, SCORE, PREFERENCE = "winner", "score", "preference"
 SWAPPED = {"model_a": "model_b", "model_b": "model_a"}
 NUMBERED = {"model_1": "model_a", "model_2": "model_b"}
 MODELS = (("model_a", "model_1"), ("model_b", "model_2"))
-TIES = ("tie", "draw", "both", "equal", "same", "neither")  # how words for a tie begin
 FAILED = "$ERROR$"  # text of an answer that never came
 HALF = {1.0: "output_1", 2.0: "output_2", 1.5: "tie", 0.0: "tie"}
 
@@ -89,7 +88,7 @@ def _verdict(record: Mapping[str, Any], where: str) -> tuple[str, str, str | Non
     if len(winners) > 1:
         return WINNER, item, "tie", "differ"
     winner = str(winners.pop())
-    if winner not in SWAPPED and not winner.casefold().startswith(TIES):
+    if winner not in SWAPPED and not is_tie(winner):
         raise InputError(f"{where}: the winner is '{winner}'; write model_a, model_b or tie.")
     return WINNER, item, SWAPPED.get(winner, winner) if first > second else winner, "ok"
 

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .conjoint_reading import ConjointTable, read_conjoint
-    from .qualtrics_profiles import is_qualtrics
+    from .qualtrics_profiles import has_drawn_levels
 
-__all__ = ["ConjointTable", "is_qualtrics", "read_conjoint"]
+__all__ = ["ConjointTable", "has_drawn_levels", "read_conjoint"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = ".qualtrics_profiles" if name == "is_qualtrics" else ".conjoint_reading"
+    module = ".qualtrics_profiles" if name == "has_drawn_levels" else ".conjoint_reading"
     return getattr(import_module(module, __name__), name)

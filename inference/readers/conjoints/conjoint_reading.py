@@ -24,7 +24,7 @@ from .attribute_levels import EmptyPairs, find_empty_pairs, read_levels_of
 from .column_roles import COMPLETE, ColumnRoles, guess_roles, named_like
 from .profile_outcomes import read_outcomes
 from .profile_shapes import make_long
-from .qualtrics_profiles import INTERNAL, is_qualtrics, read_qualtrics_export
+from .qualtrics_profiles import INTERNAL, has_drawn_levels, read_qualtrics_export
 from .role_names import WEIGHTS
 from .task_numbers import positions_of, refuse_stacked, task_numbers
 
@@ -157,7 +157,7 @@ def read_conjoint(
     require_named(frame, dict.fromkeys(further_roles, "--weights or --by"), name)
     frame, id = _with_respondents(frame, id or options.id, name)
     shape = None
-    if is_qualtrics(frame) and not isinstance(source, pd.DataFrame | TableReading):
+    if has_drawn_levels(frame) and not isinstance(source, pd.DataFrame | TableReading):
         if str(source) == "-":
             raise InputError("An export of Qualtrics cannot be read from standard input; give it as a file.")
         frame, labels, entries = read_qualtrics_export(source, frame, id, outcome, options)

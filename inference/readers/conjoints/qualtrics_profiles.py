@@ -35,8 +35,8 @@ INTERNAL = (
 
 
 @any_frame
-def is_qualtrics(frame: pd.DataFrame) -> bool:
-    """Whether columns are those of tasks that Qualtrics drew.
+def has_drawn_levels(frame: pd.DataFrame) -> bool:
+    """Whether columns have the levels of tasks that a survey drew, as Qualtrics stores them.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def is_qualtrics(frame: pd.DataFrame) -> bool:
 
     Examples
     --------
-    >>> is_qualtrics(pd.DataFrame({"ResponseId": ["R_1"], "K-1-1-1": ["red"]}))
+    >>> has_drawn_levels(pd.DataFrame({"ResponseId": ["R_1"], "K-1-1-1": ["red"]}))
     True
     """
     return any(LEVEL.fullmatch(str(name)) for name in frame)

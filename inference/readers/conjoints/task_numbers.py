@@ -62,11 +62,7 @@ def positions_of(frame: pd.DataFrame, roles: ColumnRoles, task: NDArray[np.int64
     sizes = pd.Series(task).value_counts()
     profiles = int(sizes.value_counts().index[0])
     if roles.profile is not None:
-        cells = as_text(frame[roles.profile]).fillna("")
-        order = sorted(cells.unique(), key=lambda text: (len(text), text))
-        texts = cells.tolist()
-        rank = {text: place for place, text in enumerate(order)}
-        return ([texts[row] for row in range(len(texts))] if rank else texts), profiles
+        return as_text(frame[roles.profile]).fillna("").tolist(), profiles
     return [str(number + 1) for number in pd.Series(task).groupby(task).cumcount()], profiles
 
 
@@ -78,7 +74,7 @@ def refuse_stacked(
     profiles: int,
     source: str,
 ) -> None:
-    """Refuse tasks with more rows than for_outcome have, and profiles that a task shows twice."""
+    """Refuse tasks with more rows than most have, and profiles that a task shows twice."""
     rows = pd.DataFrame({"task": task, "position": position})
     sizes = rows["task"].value_counts()
     large = sizes[sizes > profiles] if float((sizes == profiles).mean()) >= COMPLETE else sizes[:0]

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import InputError
-from ...tables.reading.cell_rules import number_of
+from ...tables.reading.cell_rules import is_code, number_of
 from ...tables.reading.json_rows import flat
 from .judged_table import Judged
 
@@ -18,6 +18,7 @@ CHOICES = {1.0: CHOSEN, 0.0: REJECTED, 0.5: TIE}
 TRUTHS = {"true": 1.0, "false": 0.0}
 BATTLE_IDS = ("question_id", "conversation_id", "battle_id", "id")
 ONE_HOT = {"winner_model_a": "model_a", "winner_model_b": "model_b", "winner_tie": TIE}
+TIES = ("tie", "draw", "both", "equal", "same", "neither")  # how words for a tie begin
 TEXTS = ("conversation_a", "conversation_b", "prompt", "response_a", "response_b")
 NO_VERDICT = (
     "each battle has the vote of one person, and no column has the verdict of a judge; add one with model_a, "
@@ -58,7 +59,7 @@ def _choice(result: Any, where: str) -> str | None:
 
 
 def battles(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
-    """A row per battle: ``winner`` is the vote of a person, and a column with such labels that of a judge."""
+    """A row per battle: ``winner`` is the vote of a person, and a column of winners that of a judge."""
     rows = [
         {
             **flat({name: value for name, value in record.items() if name not in (*TEXTS, *ONE_HOT)}),
@@ -67,10 +68,12 @@ def battles(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
         for record in records
     ]
     frame = pd.DataFrame(rows)
-    votes = set(frame[WINNER].dropna())
-    verdicts = [
-        str(name) for name in frame if name not in (WINNER, "model_a", "model_b") and _has(frame[name], votes)
-    ]
+    verdicts = []
+    for name in map(str, frame):
+        winners = _winners_in(frame, name) if name not in (WINNER, "model_a", "model_b") else None
+        if winners is not None:
+            frame[name] = winners
+            verdicts.append(name)
     item = next((name for name in BATTLE_IDS if name in frame and frame[name].notna().all()), None)
     judge = verdicts[0] if len(verdicts) == 1 else None
     remedy = "" if verdicts else NO_VERDICT
@@ -95,10 +98,16 @@ def _winner(record: Mapping[str, Any]) -> Any:
     return labels[0] if len(labels) == 1 else None
 
 
-def _has(column: pd.Series[Any], votes: set[Any]) -> bool:
-    """Whether a column has labels of votes, and nothing else."""
-    try:
-        labels = set(column.dropna().unique())
-    except TypeError:  # lists and other nested values
-        return False
-    return bool(labels) and labels <= {*votes, TIE, "model_a", "model_b"}
+def is_tie(winner: str) -> bool:
+    """Whether a word says that neither of two answers is better."""
+    return winner.casefold().startswith(TIES)
+
+
+def _winners_in(frame: pd.DataFrame, name: str) -> list[str | None] | None:
+    """The cells of a column as winners; None where one is anything else, or none is a winner."""
+    cells = frame[name].astype(object).where(frame[name].notna(), None)
+    sides = (frame[side] for side in ("model_a", "model_b"))
+    winners = [winner_of(cell, first, second) for cell, first, second in zip(cells, *sides, strict=True)]
+    labels = {winner for winner in winners if winner is not None}
+    stray = {label for label in labels - {"model_a", "model_b"} if not is_tie(label) and not is_code(label)}
+    return winners if labels & {"model_a", "model_b"} and not stray else None

@@ -35,16 +35,8 @@ CODES = frozenset(
             "n/a",
             "n.a.",
             "n.a",
-            "#n/a",
-            "#na",
-            "#null!",
-            "#value!",
-            "#div/0!",
         ),
         *(
-            "#ref!",
-            "#name?",
-            "#num!",
             "none",
             "null",
             "nil",
@@ -74,6 +66,8 @@ CODES = frozenset(
         *("parsing error", "parse_error", "no label", "no rating", "no score", "n.d.", "no opinion"),
     )
 )  # folded
+# Errors of spreadsheets, which write them in the language of their user: #N/A and #NV, #VALUE! and #WERT!
+_ERROR_VALUE = re.compile(r"#(n/?[adb]|nv|н/д|getting_data|[¡¿]?[^\W\d_][\w/ ]*[!?])", re.IGNORECASE)
 _SIGNS_ONLY = re.compile(r"[.\-_*?/\\#~\s]+")
 _BRACKETS = "()[]<>{}\"'*_ "
 NUMBER_CODES = frozenset(
@@ -149,7 +143,12 @@ def is_code(text: str) -> bool:
     inner = key.strip(_BRACKETS)
     if {key, inner, inner.rstrip(".!"), inner.replace("_", " ")} & CODES or _SIGNS_ONLY.fullmatch(key):
         return True
-    return is_refusal(key)
+    return _ERROR_VALUE.fullmatch(key) is not None or is_refusal(key)
+
+
+def is_error_value(text: str) -> bool:
+    """Whether a text is an error as spreadsheets write it, in capitals and in any language."""
+    return text.isupper() and _ERROR_VALUE.fullmatch(text) is not None
 
 
 def is_refusal(text: str) -> bool:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ...errors import InputError, listed
 from .account import AccountEntry
+from .cell_rules import key_of
 from .reading_rules import ReadingRules
 from .statistics_process import REFUSED
 from .typed_files import load_library
@@ -44,15 +45,18 @@ def _read_labelled(
         raise _damage(source, str(error)) from None
     entries: list[AccountEntry] = []
     declared: Mapping[str, Any] = content["declared"]
+    missing_keys = {key_of(text) for text in missing}
     for name, labels in content["labels"].items():
         if name in frame:
             answers = {
                 value: label for value, label in labels.items() if not _is_in(value, declared.get(name))
             }
             missing_numbers = {
-                value: f"{value:g}"
+                value: f"{value:.15g}"
                 for value in frame[name].dropna().unique().tolist()
-                if isinstance(value, int | float) and value not in answers and f"{value:g}" in missing
+                if isinstance(value, int | float)
+                and value not in answers
+                and key_of(f"{value:.15g}") in missing_keys
             }
             frame[name] = _with_labels(
                 frame[name], missing_numbers | answers, content["measures"].get(name, ""), entries
@@ -103,7 +107,7 @@ def _with_labels(
     bare = [value for value in values if value not in labels]
     if bare:
         ends = listed(
-            f"{value:g} '{label}'" if isinstance(value, float) else f"{value} '{label}'"
+            f"{value:.15g} '{label}'" if isinstance(value, float) else f"{value} '{label}'"
             for value, label in labels.items()
         )
         entries.append(

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +21,7 @@ from ..frames import to_pandas
 from ..limits import reading
 from ..safe_text import printable
 from .account import AccountEntry, ReadingAccount
-from .cell_rules import NOTHING, is_code, is_nothing, key_of, number_of
+from .cell_rules import SPELLINGS_OF_NOTHING, is_code, is_nothing, key_of, number_of
 from .containers import STANDARD_INPUT, TEXT_FORMATS, FileContent, open_content
 from .delimited import read_delimited
 from .json_rows import read_json_lines, read_json_table
@@ -41,11 +40,8 @@ READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, l
     "json": read_json_table,
     "jsonl": read_json_lines,
 }
-MARKS = pa.array(
-    ["".join(letters) for mark in NOTHING for letters in product(*zip(mark, mark.upper(), strict=True))],
-    type=pa.large_string(),
-)
-LONGEST_MARK = max(map(len, NOTHING))
+MARKS = pa.array(SPELLINGS_OF_NOTHING, type=pa.large_string())
+LONGEST_MARK = max(map(len, SPELLINGS_OF_NOTHING))
 LONG = 16  # digits
 PROBED = 50  # cells by which most columns of text are told from numbers
 SAMPLED, FEW = 1000, 0.8  # cells of which at most this share are different where a column has few texts

@@ -208,18 +208,21 @@ def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(t
     assert any("keeps its numbers" in line for line in reading.account.lines())
 
 
+@pytest.mark.parametrize(("number", "stated"), [(-99.0, "-99"), (-99.0, "-99.0"), (9999999.0, "9999999")])
 @pytest.mark.parametrize("ending", [".sav", ".dta"])
-def test_a_value_that_is_stated_as_missing_needs_no_label(tmp_path: Path, ending: str) -> None:
+def test_a_value_that_is_stated_as_missing_needs_no_label(
+    tmp_path: Path, ending: str, number: float, stated: str
+) -> None:
     path = tmp_path / f"survey{ending}"
-    frame = pd.DataFrame({"judge": [1.0, 2.0, -99.0, 2.0], "human": [1.0, 2.0, 1.0, 2.0]})
+    frame = pd.DataFrame({"judge": [1.0, 2.0, number, 2.0], "human": [1.0, 2.0, 1.0, 2.0]})
     write = pyreadstat.write_sav if ending == ".sav" else pyreadstat.write_dta
     write(frame, str(path), variable_value_labels={name: {1: "no", 2: "yes"} for name in frame})
-    reading = read(path, ReadingRules(missing=("-99",)))
+    reading = read(path, ReadingRules(missing=(stated,)))
     answers = read_answers({name: reading.frame[name] for name in frame}, reading.rules, source="")
     assert answers.classes == ("no", "yes")
     assert answers.codes.tolist() == [[0, 1, -1, 1], [0, 1, 0, 1]]
     sentences = [*reading.account.lines(), *(entry.sentence for entry in answers.entries)]
-    assert "1 cell '-99' of column 'judge' counts as missing." in sentences
+    assert f"1 cell '{number:.0f}' of column 'judge' counts as missing." in sentences
 
 
 def test_western_letters_are_a_guess_and_other_encodings_are_asked_for(tmp_path: Path) -> None:
