@@ -291,12 +291,14 @@ def request_progress(total: int) -> Iterator[Callable[[Tally], None]]:
             moment = time.monotonic()
             if moment - logged >= SECONDS_A_LINE:
                 logged = moment
-                event("progress", total=total, **_counts(tally))
+                event("progress", total=total, wait=round(tally.wait), **_counts(tally))
             n_failed = sum(tally.failed.values())
             spent_text = f", spent {money(tally.spent)}" if tally.spent else ""
             certainty = f", {tally.known}" if tally.known else ""
             text = f"{tally.answered:,} answers, {n_failed:,} failures{spent_text}{certainty}"
             text += rate.describe(moment, tally.answered)
+            if tally.wait:
+                text += f", the server asks to wait {duration(tally.wait)}"
             update(min(tally.passed, total), text)
             if moment - printed >= SECONDS_A_REPORT:
                 printed = moment

@@ -26,6 +26,9 @@ class Recorder(Protocol):
     def stopping(self) -> bool:
         """Whether no further requests should be sent, because of the user or the budget."""
 
+    def note_wait(self, seconds: float) -> None:
+        """Take how long the server holds all requests back, about every second while it does."""
+
     def full(self) -> bool:
         """Whether the next request has to wait until others have ended, so that a limit on costs is kept."""
 

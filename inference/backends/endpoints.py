@@ -27,6 +27,8 @@ class EndpointChoice(NamedTuple):
 
 
 KEY_HEADER = re.compile(r"(?i)auth|key|token|secret|passw|cookie")
+ORGANIZATION = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+NO_KEY = "none"  # clients insist on a key; a server that needs none does not look at it
 BY_USER, BY_FILE = EndpointChoice(), EndpointChoice(False, False)
 
 
@@ -86,10 +88,16 @@ class Endpoint:
         return (self.key, *further) if self.key else further
 
 
+def custom_headers() -> dict[str, str]:
+    """Return the headers that the environment adds to requests to the account's own server."""
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
+    pairs = (line.partition(":") for line in lines)
+    return {name.strip(): value.strip() for name, colon, value in pairs if colon}
+
+
 def header_keys() -> tuple[str, ...]:
-    """Return the keys among the headers that the environment adds to requests to the account's own server."""
-    pairs = (line.partition(":") for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines())
-    values = (value.split() for name, _, value in pairs if KEY_HEADER.search(name))
+    """Return the keys among these headers."""
+    values = (value.split() for name, value in custom_headers().items() if KEY_HEADER.search(name))
     return tuple(words[-1] for words in values if words)
 
 

@@ -18,7 +18,7 @@ from ..ledger import Count, Ledger, Usage
 from ..ledger.exchanges import TRANSIENT, Request
 from ..requests.building import Builder, Media
 from ..requests.templates import Templates
-from ..study.asking import BATCH_ONLY, PAID, Medium, Sampling
+from ..study.asking import BATCH_ONLY, PAID, TOKEN_LIMITS, Medium, Sampling
 from ..study.models import ItemStudy, Study
 from ..study.study_fields import Judge, Prompt
 from ..tables.columns import stream
@@ -266,7 +266,7 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
         prompts, ask = _fitting_prompts(study, judge, images), judge.ask
         if ask is None or not prompts or (images and not pictured):
             continue
-        limits = [ask.settings.get(name) for name in ("max_tokens", "max_completion_tokens")]
+        limits = [ask.settings.get(name) for name in TOKEN_LIMITS]
         price = prices.of(ask.model)
         picture = price.picture if images and price is not None else None
         thinking = price and price.thinking, *(str(ask.settings.get(name)) for name in THINKING_SETTINGS)

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from ..ledger.exchanges import Body
 from ..ledger.usage import counted_tokens
-from ..study.asking import Date
+from ..study.asking import TOKEN_LIMITS, Date
 from ..study.study_yaml import Amount, Part, Share, Text, read_marked_yaml
 from ..tables.files import PRICES
 
@@ -176,7 +176,7 @@ def most_tokens(body: Body, price: Price | None = None, max_tokens: int | None =
     text, media, sound = text_and_media(body, PICTURE if price is None else price.picture)
     settings = {name: value for name, value in body.items() if name != "messages"}
     prompt = text + len(json.dumps(settings).encode()) + PER_MESSAGE * len(body["messages"]) + MEDIA * media
-    limits = [body.get(name) for name in ("max_completion_tokens", "max_tokens")]
+    limits = [body.get(name) for name in TOKEN_LIMITS]
     token_limits = [limit for limit in limits if isinstance(limit, int)]
     default = (LONGEST if price is None else price.longest) if max_tokens is None else max_tokens
     longest = min(token_limits) if token_limits else default

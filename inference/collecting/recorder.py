@@ -56,6 +56,8 @@ class Tally:
         Tasks from which it is known.
     met : bool
         Whether the rule of stopping is met, also where nothing was left to stop.
+    wait : float
+        Seconds for which the server holds all requests back; 0 where it does not.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Tally:
     known: str = ""
     n_tasks: int = 0
     met: bool = False
+    wait: float = 0.0
 
 
 class RunRecorder:
@@ -96,6 +99,7 @@ class RunRecorder:
         self.tally = Tally(spent=planned.spent or 0.0, unstated=planned.unstated)
         self._ledger, self._budget, self._stop, self._watch = ledger, budget, stop, watch
         self._judge_id = judge_id
+        self._telling = threading.Lock()  # answers are told by the thread of the ledger, waits by the backend
         self._coming: Iterator[Request] = iter(())
         self._next: Request | None = None
         self._admitted = False
@@ -117,6 +121,12 @@ class RunRecorder:
     def record(self, outcome: Outcome) -> None:
         """Hand an outcome to the ledger, an answer only if it is one."""
         self._ledger.record(pass_gate(outcome))
+
+    def note_wait(self, seconds: float) -> None:
+        """Tell how long the server holds all requests back."""
+        with self._telling:
+            self.tally.wait = seconds
+            self._watch(self.tally)
 
     def media(self, sha256: str) -> tuple[str, bytes]:
         """Media type and content of a stored image."""
@@ -197,7 +207,9 @@ class RunRecorder:
         if self._until is not None:
             self._until.count(len(outcomes))
             self._take_known(self._until)
-        self._watch(tally)
+        with self._telling:
+            tally.wait = 0.0
+            self._watch(tally)
 
     def _count(self, outcome: Outcome) -> None:
         """Count what a request cost by what its answer states, else at the most."""

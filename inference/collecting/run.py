@@ -23,7 +23,7 @@ from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.study_fields import Prompt
 from .answering.answer_account import read_accounts
 from .answering.probing import use_probe
-from .answering.provenance import remember_engine
+from .answering.provenance import check_records, remember_engine
 from .asked_judge import (
     check_anchors,
     check_engine,
@@ -248,7 +248,8 @@ def collect(
         that it raises ends the call.
     watch : callable, optional
         Given the number of requests to send, returns a context manager that yields a function of the
-        `Tally`; it is called after each write, for instance to show progress.
+        `Tally`; it is called after each write, and each second while the server holds all requests back,
+        for instance to show progress.
     until : callable, optional
         Ends the run early: given the judgments and choices of the first tasks of which all requests have
         ended (in the order of asking, which was drawn before) and the number of tasks of the design, it
@@ -351,6 +352,7 @@ def _open_run(
     chosen = find_prompts(loaded_study, prompts, running.images, judge)
     folder = run_folder(loaded_study, out)
     folder.check_ledger()
+    check_records(folder.path)
     sampling, probe_notes = _probed(folder, judge, sampling)
     check_recheck(running, folder)
     prices = read_prices(running.prices)

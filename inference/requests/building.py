@@ -13,6 +13,7 @@ from ..design.subjects import PresentedSubject, Subject, takes, write_fields
 from ..errors import InputError
 from ..ledger.exchanges import Body, Request, request_key
 from ..study.asking import (
+    TOKEN_LIMITS,
     Choice,
     FreeText,
     Label,
@@ -156,7 +157,7 @@ class Builder:
         if self._ask.logprobs:
             logprobs = {"logprobs": True, "top_logprobs": self._ask.top_logprobs}
         if how == "token":
-            limited = {"max_tokens", "max_completion_tokens"} & set(self._ask.settings)
+            limited = set(TOKEN_LIMITS) & set(self._ask.settings)
             return logprobs if limited else {"max_tokens": 1, **logprobs}
         if how == "choice":
             return {"structured_outputs": {"choice": order}, **logprobs}

@@ -90,6 +90,45 @@ class JudgeAccount(TypedDict):
     without_answer: list[dict[str, Any]]
 
 
+class SecondReading(TypedDict):
+    """What a second reader read of a judge's answers, and how often it agrees with the rules."""
+
+    __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
+
+    judge: str
+    model: str
+    parser: str
+    unread: int
+    read: int
+    unclear: int
+    not_stated: int
+    unanswered: int
+    sampled: int
+    both_read: int
+    sampled_not_stated: int
+    agreed: int
+
+
+class SettingTreatment(TypedDict):
+    """What a server does with one setting, and what shows it."""
+
+    __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
+
+    verdict: str
+    detail: str
+
+
+class ProbeRecord(TypedDict):
+    """What a probe found out about the server of a judge."""
+
+    __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
+
+    judge: str
+    model: str
+    address: str
+    findings: dict[str, SettingTreatment]
+
+
 class Provenance(TypedDict):
     """Which versions answered in a run, with which settings."""
 
@@ -98,11 +137,13 @@ class Provenance(TypedDict):
     served: list[ServedVersion]
     settings: dict[str, list[SettingsPeriod]]
     answers: NotRequired[list[JudgeAccount]]
-    rereads: NotRequired[list[dict[str, Any]]]
+    rereads: NotRequired[list[SecondReading]]
 
 
 PROVENANCE_FILE = "provenance.json"
 PROVENANCE: TypeAdapter[Any] = TypeAdapter(Provenance)
+SECOND_READING: TypeAdapter[Any] = TypeAdapter(SecondReading)
+PROBES: TypeAdapter[Any] = TypeAdapter(dict[str, ProbeRecord])
 
 
 def answers_beside(files: Iterable[Path]) -> list[dict[str, Any]]:

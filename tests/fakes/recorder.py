@@ -20,6 +20,7 @@ class MemoryRecorder:
         self.outcomes: list[Outcome] = []
         self.until = until
         self.stored = media or {}
+        self.waits: list[float] = []
 
     def record(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
@@ -28,6 +29,9 @@ class MemoryRecorder:
         return self.until(len(self.outcomes))
 
     capped = False
+
+    def note_wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
 
     def full(self) -> bool:
         return False

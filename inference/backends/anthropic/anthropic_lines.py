@@ -15,7 +15,7 @@ from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, resolve
 from ...ledger.usage import counted_tokens
 from ...parsing.finish_reasons import usual_reason
-from ...study.asking import MAX_TOKENS
+from ...study.asking import MAX_TOKENS, TOKEN_LIMITS
 from ..base import text_of, translated
 from ..batches.shards import LineFormat, Media, failed, settled
 from ..openai.failures import Failure, kind_of, read_failure
@@ -38,7 +38,7 @@ def message_params(body: Body) -> dict[str, Any]:
         raise InputError(
             "Anthropic returns no log-probabilities; set 'answer: json' or 'answer: free' for this judge."
         )
-    limits = [settings.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
+    limits = [settings.pop(name, None) for name in TOKEN_LIMITS]
     params: dict[str, Any] = {
         "model": body["model"],
         "max_tokens": next((limit for limit in limits if limit is not None), MAX_TOKENS["anthropic"]),

@@ -15,6 +15,7 @@ from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, resolve
 from ...ledger.usage import counted_tokens
 from ...parsing.finish_reasons import usual_reason
+from ...study.asking import TOKEN_LIMITS
 from ..base import LogProbs, text_of, translated
 from ..batches.shards import LineFormat, Media, failed, settled
 from ..openai.failures import Failure, kind_of, read_failure
@@ -63,7 +64,7 @@ def content_request(body: Body) -> dict[str, Any]:
             "parts": [piece for part in system for piece in _parts(part["content"])]
         }
     request |= {name: settings.pop(name) for name in BESIDE if name in settings}
-    limits = [settings.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
+    limits = [settings.pop(name, None) for name in TOKEN_LIMITS]
     limit = next((limit for limit in limits if limit is not None), None)
     config: dict[str, Any] = {} if limit is None else {"maxOutputTokens": limit}
     if (stop := settings.pop("stop", None)) is not None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
 from typing import Any
 
 from ...errors import MissingDependency
-from ..endpoints import Endpoint
+from ..endpoints import NO_KEY, ORGANIZATION, Endpoint, custom_headers
 
 try:
     import openai
@@ -20,9 +19,7 @@ http: Any = importlib.import_module(
 VERSION = f"openai {openai.__version__}"
 StatusError: Any = openai.APIStatusError
 Unreachable: Any = openai.APIConnectionError
-OWN_HEADERS = {"openai-organization", "openai-project"}  # from variables of the environment
 NEEDED_HEADERS = {"host", "accept", "content-type", "content-length", "transfer-encoding", "authorization"}
-NO_KEY = "none"  # the client insists on one; a server that needs none does not look at it
 
 
 def open_plain_client(endpoint: Endpoint, *, timeout: float, max_retries: int) -> Any:
@@ -44,7 +41,7 @@ def _keep_headers(endpoint: Endpoint, request: Any) -> None:
     """Take the headers out that the package adds from the environment, which are meant for its own server."""
     if endpoint.own:
         return
-    custom = os.environ.get("OPENAI_CUSTOM_HEADERS", "").lower().split("\n")
-    for name in {*OWN_HEADERS, *(line.partition(":")[0].strip() for line in custom)} - NEEDED_HEADERS:
+    names = {name.lower() for name in (*ORGANIZATION.values(), *custom_headers())}
+    for name in names - NEEDED_HEADERS:
         request.headers.pop(name, None)
     request.headers["Authorization"] = f"Bearer {endpoint.key or NO_KEY}"

@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...parsing.finish_reasons import FILTERED, usual_reason
 from ...parsing.received import error_in, message_of
 from ...tables.safe_text import redact
-from .waits import stated_wait
+from .waits import BUSY, stated_wait
 
 MODERATED = re.compile(
     r"(?i)\bflagged|\bmoderat(?:ed|ion)|content[_ ](?:policy|filter)"
@@ -29,7 +29,7 @@ LONG_PROMPT = re.compile(
 )
 NO_CREDIT = (
     *("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"),
-    *("exceeded_current_quota_error", "insufficient_credits", "1113"),  # the last two: Moonshot, Zhipu
+    *("insufficient_credits", "exceeded_current_quota_error", "1113"),  # the last two: Moonshot, Zhipu
 )
 CREDIT = re.compile(
     r"(?i)credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|no credits? left"
@@ -60,7 +60,6 @@ SETTLED = (  # what helps where requests are refused for good
     "correct the judge's settings (`conjury probe` shows which are refused) and collect into another folder "
     "with --out, since a run keeps the settings it began with"
 )
-BUSY_CODES = (429, 503, 529)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ def _meant_status(status: int, codes: Sequence[str]) -> int:
     meaning = next(iter([*numbers, *(STATUS[code.lower()] for code in codes if code.lower() in STATUS)]), 0)
     if status < 400:
         return meaning or status
-    return meaning if meaning in BUSY_CODES and (status == 400 or status >= 500) else status
+    return meaning if meaning in BUSY and (status == 400 or status >= 500) else status
 
 
 def kind_of(failure: Failure) -> str:

@@ -72,6 +72,7 @@ def server_version(endpoint: Endpoint) -> dict[str, str]:
 
 PATIENCE = 100  # requests in a row that may fail before a run gives up, or twice those in flight
 POLL = 0.1  # seconds between looks at whether to stop
+NOTE = 1.0  # seconds between notes of a wait that the server asked for, and the shortest that is noted
 WAIT = 0.02  # seconds between looks at whether costs leave room for another request
 
 
@@ -167,12 +168,15 @@ class _Run:
             raise self.error
 
     async def _until_done(self, workers: list[asyncio.Task[None]]) -> None:
-        deadline = 0.0
+        deadline = noted = 0.0
         while (await asyncio.wait(workers, timeout=POLL))[1]:
             if self.interrupted or (deadline and time.monotonic() > deadline):
                 return
             if self.pace.waiting:
                 self.error = self.error or self._long_wait()
+                if self.pace.wait >= NOTE and time.monotonic() >= noted + NOTE:
+                    noted = time.monotonic()
+                    self.recorder.note_wait(self.pace.wait)
             if not deadline and self._stopping():
                 deadline = time.monotonic() + self.backend.grace
                 self.pace.close()

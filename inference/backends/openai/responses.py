@@ -13,6 +13,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...ledger.exchanges import Body
+from ...study.asking import TOKEN_LIMITS
 
 PATHS = {"chat": "/chat/completions", "responses": "/responses"}  # by the name of the API
 SHORTEST = 16  # tokens that the limit of an answer may be at least
@@ -33,7 +34,7 @@ def response_request(body: Body) -> Body:
     lacking = next((name for name in ABSENT if settings.get(name) is not None), "")
     if lacking:
         raise InputError(f"The Responses API has no '{lacking}'; remove it from the settings of this judge.")
-    limits = [settings.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
+    limits = [settings.pop(name, None) for name in TOKEN_LIMITS]
     limit = next((limit for limit in limits if limit is not None), None)
     request: Body = {
         "model": body["model"],

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from ...errors import InputError, MissingDependency
 from ...ledger.exchanges import Attempt
 from ...tables.safe_text import mask_bytes, redact
-from ..endpoints import Endpoint
+from ..endpoints import NO_KEY, ORGANIZATION, Endpoint, custom_headers
 from .pace import Pace
 from .replies import BROKEN, Reply, read_reply
 from .waits import CONNECT, stated_allowances
@@ -38,7 +38,6 @@ except ImportError:
 
 CLIENT = f"aiohttp {aiohttp.__version__}"
 NO_ANSWER = "no complete answer within"
-NO_KEY = "none"  # a server that needs no key does not look at it
 KEEP = 4.0  # seconds that an idle connection is kept: less than servers do, which close it then
 HEADER_BYTES = 2**16  # of one header: policies and cookies of gateways exceed the usual 8 KB
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0  # seconds before an exchange is repeated; they double each time
@@ -48,7 +47,6 @@ NOT_SENT = (
     aiohttp.ConnectionTimeoutError,
     aiohttp.InvalidURL,
 )
-ENVIRONMENT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 PROXIES = ("http://", "https://")
 _EXCEPTION = re.compile(r"(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?")  # an entry of NO_PROXY, IPv6 in brackets
 
@@ -210,12 +208,9 @@ def request_headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _environment_headers() -> dict[str, str]:
-    headers = {name: os.environ.get(variable, "").strip() for variable, name in ENVIRONMENT.items()}
-    for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines():
-        name, colon, value = line.partition(":")
-        if colon and name.strip().lower() not in ("authorization", "content-type", "host", "content-length"):
-            headers[name.strip()] = value.strip()
-    return headers
+    headers = {name: os.environ.get(variable, "").strip() for variable, name in ORGANIZATION.items()}
+    needed = ("authorization", "content-type", "host", "content-length")
+    return headers | {name: value for name, value in custom_headers().items() if name.lower() not in needed}
 
 
 def find_proxy(url: str) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from ...ledger import Count
 from ...ledger.exchanges import TRANSIENT
 from ...parsing.answer_rules import ALONE, BOUND
 from ...tables.columns import as_text
-from ...tables.limits import parse_json
+from ...tables.records import SECOND_READING, read_record
 from ...tables.safe_text import shortened
 
 EXAMPLES, REASONS = 3, 5  # examples of each reason, and reasons that are printed
@@ -194,19 +193,13 @@ def read_accounts(
 
 
 REREAD_FILE = "reread.json"
-REREAD_FIELDS = {
-    *("judge", "model", "parser", "unread", "read", "unclear", "not_stated", "unanswered"),
-    *("sampled", "both_read", "sampled_not_stated", "agreed"),
-}
+REREAD_REMEDY = "run the same `conjury collect --reread` again, which writes it, or remove it"
 
 
 def read_rereads(folder: Path) -> list[dict[str, Any]]:
-    """Return what second readers read of a run's answers; a damaged record is skipped."""
-    records = []
-    for path in sorted((folder / "reread").glob(f"*/*/{REREAD_FILE}")):
-        with suppress(ValueError):
-            records.append(parse_json(path.read_text(encoding="utf-8")))
-    return [record for record in records if isinstance(record, dict) and set(record) >= REREAD_FIELDS]
+    """Return what second readers read of a run's answers."""
+    paths = sorted((folder / "reread").glob(f"*/*/{REREAD_FILE}"))
+    return [read_record(path, SECOND_READING, REREAD_REMEDY) for path in paths]
 
 
 def reread_sentences(record: Mapping[str, Any]) -> list[str]:

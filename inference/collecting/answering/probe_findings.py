@@ -10,7 +10,7 @@ from typing import Any
 from ...backends.openai.failures import parse
 from ...ledger.exchanges import Body, Outcome
 from ...parsing import Answer, read_completion
-from ...study.asking import Sampling
+from ...study.asking import TOKEN_LIMITS, Sampling
 from ...tables.safe_text import shortened
 
 WORD = "PELICAN"
@@ -18,6 +18,7 @@ SYSTEM = f"Whatever the user writes, answer with the single word {WORD} in capit
 NUMBER = "Write one random whole number between 1 and 1,000,000 and nothing else."
 SHORT, LONG = 16, 64  # limits of tokens of the answers
 SEED, RIVALS = 7, 5
+WITH_LOGPROBS = ("token", "choice", "auto")  # ways of asking that may ask for log-probabilities
 FLOWERS = ("tulip", "rose")
 SCHEMA = {
     "type": "object",
@@ -25,7 +26,6 @@ SCHEMA = {
     "required": ["flower"],
     "additionalProperties": False,
 }
-LIMITS = ("max_tokens", "max_completion_tokens")
 NAMES = ("plain", "sampled", "repeated", "structured", "several")
 
 
@@ -120,16 +120,16 @@ def _emptiness(exchange: ProbeExchange) -> str:
 
 
 def _limit(exchanges: Mapping[str, ProbeExchange], refused: set[str]) -> ProbeFinding:
-    names = [name for name in LIMITS if name in refused]
+    names = [name for name in TOKEN_LIMITS if name in refused]
     if len(names) == 1:
-        name = next(name for name in LIMITS if name not in names)
+        name = next(name for name in TOKEN_LIMITS if name not in names)
         return ProbeFinding("refused", f"{names[0]} is refused, and {name} is to be set")
     if names:
         return ProbeFinding("refused", "both names of the limit are refused")
     counts = [
         (
             exchange.answer.completion_tokens,
-            next(exchange.body[name] for name in LIMITS if name in exchange.body),
+            next(exchange.body[name] for name in TOKEN_LIMITS if name in exchange.body),
         )
         for exchange in exchanges.values()
         if exchange.is_answered and exchange.answer.completion_tokens is not None and "n" not in exchange.body
@@ -244,12 +244,12 @@ def probe_advice(findings: Mapping[str, ProbeFinding], ask: Sampling) -> list[st
     verdicts = {name: finding.verdict for name, finding in findings.items()}
     gone = ("ignored", "refused")
     advice = []
-    if verdicts["logprobs"] in gone and ask.answer in ("token", "choice", "auto"):
+    if verdicts["logprobs"] in gone and ask.answer in WITH_LOGPROBS:
         advice.append(
             "`collect` does not ask for log-probabilities; without them there are no probabilities of "
             "answers (`answer: json` or `free` needs none)."
         )
-    if verdicts["logprobs"] == "partly" and ask.answer in ("token", "choice", "auto"):
+    if verdicts["logprobs"] == "partly" and ask.answer in WITH_LOGPROBS:
         advice.append("Probabilities of answers will be bounds; try `logprobs: 5` in the settings.")
     if verdicts["structured"] in gone and ask.answer in ("json", "choice"):
         advice.append(f"`answer: {ask.answer}` is not enforced; write the form into the prompt, or use free.")

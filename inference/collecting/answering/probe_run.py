@@ -12,10 +12,11 @@ from ...study.asking import Sampling
 from ...study.load import load_any_study
 from ...study.models import AnyStudy, ItemStudy, Study
 from ..asked_judge import find_judge
+from ..past_runs import run_folder
 from ..prices import Budget, guess_tokens, read_prices
 from ..run_folder import RunFolder
 from ..run_options import Asking
-from .probing import ServerProbe, probe_bodies, probe_server, write_probe
+from .probing import ServerProbe, probe_bodies, probe_server, read_probes, write_probe
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ def plan_probe(
             f"--judge {judge}: a probe asks servers of OpenAI's protocol, and this judge is asked by the "
             f"backend {ask.backend}; give --backend openai and --base-url, or collect without a probe."
         )
+    folder = run_folder(loaded_study, out)
+    read_probes(folder.path)
     table = read_prices(None if prices is None else Path(prices))
     budget = Budget(table.of(ask.model), table.per)
     bodies = list(probe_bodies(ask).values())
@@ -114,7 +117,7 @@ def plan_probe(
         judge,
         ask,
         destination,
-        RunFolder(Path("runs") / loaded_study.name if out is None else Path(out)),
+        folder,
         sum(cost or 0.0 for cost in costs) if has_price else None,
         sum(budget.most(body) for body in bodies) if has_price else None,
         table.currency,

@@ -13,11 +13,10 @@ from ...backends.base import Backend
 from ...backends.openai.server_profiles import ServerProfile, find_profile
 from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, request_key
-from ...study.asking import Sampling
-from ...tables.limits import parse_json
+from ...study.asking import TOKEN_LIMITS, Sampling
+from ...tables.records import PROBES, read_record
 from ...tables.writing import write_text
 from .probe_findings import (
-    LIMITS,
     LONG,
     NUMBER,
     RIVALS,
@@ -25,6 +24,7 @@ from .probe_findings import (
     SEED,
     SHORT,
     SYSTEM,
+    WITH_LOGPROBS,
     ProbeExchange,
     ProbeFinding,
     probe_advice,
@@ -32,7 +32,7 @@ from .probe_findings import (
 )
 
 FILE = "probe.json"
-WITH_LOGPROBS = ("token", "choice", "auto")  # ways of asking that may ask for log-probabilities
+LONGEST_WAIT = 60.0  # seconds that a server may ask a probe to wait
 SILENT = ("timeout", "connection")  # where no answer came before, no further request is sent
 OWN = (
     "temperature",
@@ -85,7 +85,8 @@ class _OutcomeList:
 
     capped = True
 
-    def __init__(self) -> None:
+    def __init__(self, address: str) -> None:
+        self.address = address
         self.outcomes: list[Outcome] = []
 
     def record(self, outcome: Outcome) -> None:
@@ -95,6 +96,11 @@ class _OutcomeList:
     def stopping(self) -> bool:
         """Go on."""
         return False
+
+    def note_wait(self, seconds: float) -> None:
+        """Refuse a long wait, in which a probe would show nothing."""
+        if seconds > LONGEST_WAIT:
+            raise InputError(f"{self.address} asks to wait for {seconds:.0f} s; probe again then.")
 
     def full(self) -> bool:
         """Send."""
@@ -107,7 +113,7 @@ class _OutcomeList:
 
 def probe_bodies(ask: Sampling) -> dict[str, Body]:
     """Return the bodies of the five requests as they are sent where the server refuses none."""
-    settings = {name: value for name, value in ask.settings.items() if name not in (*OWN, *LIMITS)}
+    settings = {name: value for name, value in ask.settings.items() if name not in (*OWN, *TOKEN_LIMITS)}
     limit = "max_completion_tokens" if "max_completion_tokens" in ask.settings else "max_tokens"
     base = {"model": ask.model, **settings}
     temperature = {name: ask.settings[name] for name in ("temperature",) if name in ask.settings}
@@ -147,7 +153,7 @@ def probe_server(judge: str, ask: Sampling, backend: Backend, address: str) -> S
     exchanges: dict[str, ProbeExchange] = {}
     for name, body in probe_bodies(ask).items():
         sent = _without(body, refused)
-        exchange = ProbeExchange(sent, _outcome(judge, name, sent, backend))
+        exchange = ProbeExchange(sent, _outcome(judge, name, sent, backend, address))
         is_silent = exchange.outcome.kind in SILENT
         if is_silent and not any(earlier.is_answered for earlier in exchanges.values()):
             raise InputError(
@@ -171,8 +177,8 @@ def probe_server(judge: str, ask: Sampling, backend: Backend, address: str) -> S
     return ServerProbe(judge, ask.model, address, now, findings, probe_advice(findings, ask), tokens)
 
 
-def _outcome(judge: str, name: str, body: Body, backend: Backend) -> Outcome:
-    recorder = _OutcomeList()
+def _outcome(judge: str, name: str, body: Body, backend: Backend, address: str) -> Outcome:
+    recorder = _OutcomeList(address)
     request = Request(request_key(judge, "probe", name, 1, body), judge, "probe", name, 1, body)
     backend.run(iter([request]), recorder)
     return recorder.outcomes[0]
@@ -180,7 +186,7 @@ def _outcome(judge: str, name: str, body: Body, backend: Backend) -> Outcome:
 
 def _without(body: Body, refused: set[str]) -> Body:
     """Leave out settings that the server has refused, and name the limit of tokens as it wants it."""
-    fields = {name: value for name, value in body.items() if name not in refused or name in LIMITS}
+    fields = {name: value for name, value in body.items() if name not in refused or name in TOKEN_LIMITS}
     if "max_tokens" in refused and "max_tokens" in fields:
         fields["max_completion_tokens"] = fields.pop("max_tokens")
     elif "max_completion_tokens" in refused and "max_completion_tokens" in fields:
@@ -195,7 +201,7 @@ def _refused_settings(exchange: ProbeExchange) -> set[str]:
     named = {name for name in exchange.body if name not in ("model", "messages") and exchange.names(name)}
     if exchange.names("logprob"):
         named |= {"logprobs", "top_logprobs"} & set(exchange.body)
-    if named & set(LIMITS) == set(LIMITS):
+    if named & set(TOKEN_LIMITS) == set(TOKEN_LIMITS):
         named -= {"max_completion_tokens"}
     rare = {"logprobs", "top_logprobs", "seed"} & set(exchange.body)
     return named or rare
@@ -211,15 +217,9 @@ def write_probe(folder: Path, probe: ServerProbe) -> Path:
 
 
 def read_probes(folder: Path) -> dict[str, Any]:
-    """Return the probes of a run by judge; none where the file is damaged or absent."""
-    path = folder / FILE
-    if not path.is_file():
-        return {}
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return {}
-    return content if isinstance(content, dict) else {}
+    """Return the probes of a run by judge; none where there is no file."""
+    path, remedy = folder / FILE, "remove it, and run `conjury probe` again"
+    return read_record(path, PROBES, remedy) if path.is_file() else {}
 
 
 def use_probe(
@@ -272,8 +272,6 @@ def _short_lists(profile: ServerProfile | None, ask: Sampling) -> tuple[str, ...
 def probed_verdicts(folder: Path, judge: str, ask: Sampling, address: str) -> dict[str, str]:
     """Return what a probe of the same judge, model and server found; empty without one."""
     probe = read_probes(folder).get(judge)
-    if not isinstance(probe, dict) or (probe.get("model"), probe.get("address")) != (ask.model, address):
+    if probe is None or (probe["model"], probe["address"]) != (ask.model, address):
         return {}
-    findings = probe.get("findings")
-    pairs = findings.items() if isinstance(findings, dict) else ()
-    return {name: str(finding.get("verdict")) for name, finding in pairs if isinstance(finding, dict)}
+    return {name: finding["verdict"] for name, finding in probe["findings"].items()}

@@ -76,6 +76,12 @@ class ServedVersions:
         write_text(folder / PROVENANCE_FILE, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
 
+def check_records(folder: Path) -> None:
+    """Refuse a run whose probes or second readings are damaged, before anything is sent for it."""
+    read_probes(folder)
+    read_rereads(folder)
+
+
 def read_provenance(folder: Path) -> dict[str, Any]:
     """Read what a run recorded of its versions; without a record, no versions and no settings."""
     path = folder / PROVENANCE_FILE

@@ -23,7 +23,7 @@ from ...ledger import Ledger
 from ...ledger.exchanges import TRANSIENT
 from ...parsing import read_completion
 from ...parsing.answer_rules import full_rules
-from ...study.asking import Choice, Sampling
+from ...study.asking import TOKEN_LIMITS, Choice, Sampling
 from ...study.models import AnyStudy, ItemStudy, Study
 from ...study.study_fields import Prompt
 from ...tables.columns import as_text
@@ -46,7 +46,6 @@ from .reread_requests import PROMPT, RereadJob, RereadVerdict, ask_for_verdict, 
 
 SAMPLE = 50  # answers that the rules read, by which a second reader is compared with them
 INSTRUCTION = 1  # version of what a second reader is told
-LIMITS = ("max_tokens", "max_completion_tokens")  # settings of a judge that may cut a verdict short
 VERSION_COLUMNS = ("judge_id", "text", "model_returned", "system_fingerprint", "created")
 
 
@@ -198,7 +197,8 @@ def _reader(study: Study | ItemStudy, reader: str, asking: Asking, running: Runn
     in_study = any(judge.id == reader and judge.ask is not None for judge in study.judges)
     free = study.model_copy(update={"instrument": None})
     ask = find_judge(free, reader, asking if in_study or asking.model else replace(asking, model=reader))
-    settings = {name: value for name, value in ask.settings.items() if name not in LIMITS}
+    # a limit may cut a verdict short
+    settings = {name: value for name, value in ask.settings.items() if name not in TOKEN_LIMITS}
     ask = ask.model_copy(update={"answer": "json", "samples": 1, "settings": settings})
     check_route(ask, (), running)
     check_engine(study, reader, ask, running)

@@ -361,6 +361,13 @@ def test_what_does_not_end_within_the_grace_is_cancelled(server, ask, settings):
     assert kinds(ask(40, recorder, concurrency=4, grace=0.3)).count("cancelled") == 4
 
 
+def test_a_wait_that_the_server_asks_for_is_noted_while_it_lasts(server, ask):
+    server.configure(faults={"429_retry_after": 1.0}, retry_after=300)
+    recorder = MemoryRecorder(until=lambda _: bool(recorder.waits))
+    ask(4, recorder, concurrency=4, grace=0.1)
+    assert recorder.waits == [pytest.approx(300, abs=2)]
+
+
 def test_a_wait_of_more_than_ten_minutes_ends_the_run_and_any_that_comes_too_early(server, ask):
     backend, recorder = OpenAIBackend("tiny", base_url=server.url, concurrency=3), MemoryRecorder()
     server.configure(faults={"429_retry_after": 1.0}, retry_after=7200)

@@ -30,6 +30,27 @@ def test_a_probe_of_a_server_that_breaks_off_sends_one_request(server: FakeServe
     assert len(server.counts()["arrivals"]) == 1
 
 
+def test_a_probe_ends_where_the_server_asks_for_minutes(server: FakeServer, tmp_path: Path) -> None:
+    server.configure(faults={"429_retry_after": 1.0}, retry_after=300)
+    with pytest.raises(InputError, match=r"/v1 asks to wait for (300|299) s; probe again then"):
+        probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
+    assert len(server.counts()["arrivals"]) == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"gpt4o": []}', '{"gpt4o": {"judge": "gpt4o", "findings": {"seed": "kept"}}}']
+)
+def test_a_damaged_probe_is_asked_about_before_anything_is_sent(
+    content: str, server: FakeServer, tmp_path: Path
+) -> None:
+    (tmp_path / "probe.json").write_text(content)
+    call: dict[str, Any] = {"asking": Asking(base_url=server.url), "out": tmp_path}
+    for door in (probe, preview, collect):
+        with pytest.raises(InputError, match=r"probe\.json.*; remove it, and run `conjury probe` again"):
+            door("moderation", "gpt4o", **call)
+    assert not server.counts()["arrivals"]
+
+
 @pytest.mark.long
 def test_a_run_that_began_with_log_probabilities_says_that_what_a_probe_finds_needs_another_folder(
     server: FakeServer, tmp_path: Path

@@ -51,6 +51,28 @@ def verdict(value: str) -> str:
     return json.dumps({"verdict": value})
 
 
+OTHER_TYPE = {
+    **dict.fromkeys(("judge", "model", "parser"), "reader"),
+    **dict.fromkeys(("unread", "read", "unclear", "not_stated", "unanswered"), "2"),
+    **dict.fromkeys(("sampled", "both_read", "sampled_not_stated", "agreed"), 2),
+}
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"read": 2}', json.dumps(OTHER_TYPE)])
+def test_a_damaged_second_reading_is_asked_about(content: str, tmp_path: Path, pairs: Path) -> None:
+    call: dict[str, Any] = {"asking": Asking(backend="simulated"), "out": tmp_path / "run"}
+    study = tmp_path / "towns" / "study.yaml"
+    reread(study, "judge", "reader", **call)
+    record = tmp_path / "run" / "reread" / "judge" / "reader" / "reread.json"
+    whole = record.read_text()
+    record.write_text(content)
+    for door in (lambda: status(study, tmp_path / "run"), lambda: collect(study, "judge", **call)):
+        with pytest.raises(InputError, match=r"reread\.json.*run the same `conjury collect --reread` again"):
+            door()
+    reread(study, "judge", "reader", **call)
+    assert record.read_text() == whole
+
+
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
     """A run of eight pairs, of which every fourth has an answer that no rule reads."""

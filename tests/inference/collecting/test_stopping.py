@@ -15,11 +15,13 @@ from fakes.server import FakeServer
 from fakes.studies import collect, table, towns, write_study
 
 from conjury.cli.commands import collect as command
+from conjury.inference.backends.base import Recorder, completion
 from conjury.inference.collecting import Asking, Running, Tally, preview
 from conjury.inference.collecting import collect as run_study
 from conjury.inference.collecting.stopping import StoppingCheck
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Answered
+from conjury.inference.ledger.exchanges import Outcome, Request
 
 SIMULATED: dict[str, Any] = {"backend": "simulated", "prompts": ["plain"]}
 PAIRS, TASKS = 1_100, 1_210  # a tenth shown again; simulated answers run ahead of a rule by up to 1,000
@@ -181,6 +183,33 @@ def test_progress_shows_what_is_known(monkeypatch):
         watch(Tally(passed=3, answered=2, known="ci(size) is 0.3 (wanted: < 0.1)", n_tasks=2))
         watch(Tally(passed=3, answered=2))
     assert told == ["2 answers, 0 failures, ci(size) is 0.3 (wanted: < 0.1)", "2 answers, 0 failures"]
+
+
+class HeldBack:
+    """A backend whose server asks to wait before each answer."""
+
+    def settings(self) -> dict[str, Any]:
+        return {"backend": "held_back"}
+
+    def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
+        for request in requests:
+            recorder.note_wait(300.0)
+            recorder.record(Outcome(request.key, completion(request.key, "A", model="m")))
+
+
+def test_progress_says_how_long_the_server_holds_requests_back(tmp_path, study, monkeypatch):
+    lines: list[str] = []
+
+    @contextmanager
+    def bar(total: int) -> Iterator[Any]:
+        yield lambda done, description: lines.append(description)
+
+    monkeypatch.setattr(command, "show_requests", bar)
+    call = {"prompts": ["plain"], "out": tmp_path / "run", "watch": command.request_progress}
+    run_study(study, "judge", backend=HeldBack(), running=Running(pairs=2), **call)
+    assert lines[0] == "0 answers, 0 failures, the server asks to wait 5 min"
+    assert lines[-1].startswith("2 answers, 0 failures")
+    assert "wait" not in lines[-1]
 
 
 def test_the_time_left_follows_the_rate_of_the_last_minute_in_logs_too(monkeypatch, capsys):
