@@ -207,7 +207,9 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
 
 
 def _end_of(name: str) -> str:
-    """What ends a name: no letter of its own script, for scripts without spaces no letter at all."""
+    """What ends a name: no letter of its own script, or of any where scripts have no spaces; no decimal."""
+    if name[-1].isdigit():
+        return WORD_END + r"(?![.,:/-]\d)"
     return r"(?!\w)" if is_unspaced(name[-1]) else WORD_END
 
 

@@ -354,7 +354,9 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
     end = 0
     corrections = _replacing(scale)
     for match in pattern.finditer(prose):
-        number = next(group for group in match.groupdict().values() if group is not None)
+        name, number = next((name, group) for name, group in match.groupdict().items() if group is not None)
+        if ":" in prose[match.start() : match.start(name)] and _COUNTED.match(prose, match.end()):
+            continue
         value = _stars(number, scale) if _STARS.match(number) else rating(number.strip(ORNAMENT), scale)
         before = prose[max(0, match.start() - 80) : match.start()]
         if _REPORTED.search(before) or (before.endswith(("(", " (")) and _RANGE.fullmatch(number)):
@@ -377,6 +379,9 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
     yield from values
 
 
+_COUNTED = re.compile(
+    r" (?:of (?:the|its|his|her|their|my|all|these|those)\b|(?!this\b)[a-z]{3,}s\b(?!\s?[:\n]))"
+)  # "wit: 3 typos", "overall: 2 of the facts"
 _ENDINGS = re.compile(r":\s*\d{1,4}\W*$", re.MULTILINE)
 _RANGE = re.compile(r"\d+\s?(?:-|to)\s?\d+")
 

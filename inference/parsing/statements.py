@@ -25,7 +25,7 @@ _REASON = (
     r"|karena|لان|لانها|لانه|بدلا|क्योंकि)\b|因为|由于|而"
 )
 _SPOKEN_END = fold(r"|です|である|だ(?!\w)|と(?!\w)|が|を|입니다|이다|이에요|을|를|의|है|हैं|。|，|、|的")
-_END = rf"(?=[\s*_`\"')\]}}>|$]{{0,8}}(?:\Z|\n|[.,;:!<()|{GAP}-]|{_REASON}{_SPOKEN_END}))"
+_END = rf"(?=[\s*_`\"')\]}}>|$]{{0,8}}(?:\Z|\n|[.,;:!<()|{GAP}]|-(?!\w)|{_REASON}{_SPOKEN_END}))"
 _ALONE = r"(?=[ \t*_`\"')\]]{0,8}[.!]?[ \t*_`\"')\]]{0,8}(?:\n|\Z))"
 _OR = (
     r"(?:or|and|nor|vs|if|when|unless|o|u|y|e|si|cuando|oder|und|ou|et|of|en|lub|i|или|и|veya|ve"
@@ -40,14 +40,9 @@ _UNSURE = (
 _ADVERB = r"(?:(?:likely|probably|clearly|definitely|therefore|thus|hence|ultimately|simply|still|certainly|obviously|actually|now|then|klar|eindeutig)\s)?"
 _BRACKET = r"(?:[\s*_]{0,4}[(\[][^()\[\]\n]{0,40}[)\]])?"
 _BLANKS = r"[\s:=>\"'*_`(\[{#|$]{0,12}"
-_BEFORE = re.compile(
-    r"(?:\b(?:if|whether|when|unless|wrong|incorrect|not|never|says?|said|saying|reads?|states?"
-    r"|stating|contains?"
-    r"|containing|claims?|tells?|telling|told|instructs?|instructing|asks?|asked|demands?|writes?|wrote"
-    r"|si|cuando|dice|pide|incorrecta|اذا|يقول|تقول)|n't)"
+_REPORTED_TO = (
     r"\W{0,3}(?:(?:that|you|me|us|to|the|a|your|my|its|their|judges?|models?|reader|assistant"
-    r"|with|final|correct|only"
-    r"|que|la|el)\W{1,3}){0,4}\Z"
+    r"|with|final|correct|only)\W{1,3}){0,4}"
 )
 _ALSO_BEFORE = (
     r"worse|worst|weaker|weakest|inferior|poorer|second|losing|other|rejected|wrong|incorrect"
@@ -126,7 +121,7 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
             rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?{name}[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
         ),
         corrected=re.compile(
-            rf"(?:(?:{_CORRECTION.pattern})[\s]{{0,2}}[,:;.!\u2026-]|\b(?:actually|i mean|i meant"
+            rf"(?:(?:{_CORRECTION.pattern})[\s]{{0,2}}(?:[,:;.!\u2026]|-(?!\w))|\b(?:actually|i mean|i meant"
             rf"|make that)\s)[\s,:;.!\u2026-]{{0,6}}"
             rf"(?:(?:it's|it is|make that|i mean|i meant|wait|no|i choose|rather|es|c'est"
             rf"|es ist)[\s,:]{{1,3}}){{0,2}}"
@@ -207,16 +202,16 @@ def _linked() -> str:
 @lru_cache(maxsize=1)
 def _reported() -> re.Pattern[str]:
     """Pattern of words behind which a statement is reported, denied or conditional."""
-    words = [
-        fold(str(word))
-        for language, entry in answer_words().items()
-        if language != "en"
-        for word in entry.get("say", ())
-    ]
+    by_language = {
+        language: list(map(fold, entry.get("say", ()))) for language, entry in answer_words().items()
+    }
+    english = alternatives(by_language.pop("en"))
+    words = [word for each in by_language.values() for word in each]
     spaced = alternatives(word for word in words if not is_unspaced(word[-1]))
     unspaced = "|".join(re.escape(word) for word in words if is_unspaced(word[-1]))
     return re.compile(
-        rf"(?:(?:{spaced})[\s:]{{1,3}}(?:\w{{1,4}}[\s']){{0,2}}|(?:{unspaced})"
+        rf"(?:(?:{english}|n't){_REPORTED_TO}"
+        rf"|(?:{spaced})[\s:]{{1,3}}(?:\w{{1,4}}[\s']){{0,2}}|(?:{unspaced})"
         rf"|\b(?:{_ALSO_BEFORE})\s(?:and\s\w+\s)?|{fold(_BAD)})\Z"
     )
 
@@ -308,7 +303,7 @@ def statements_in(
         heading = patterns.heading.match(prose, line)
         heading = None if heading and ":" in prose[line : heading.start("name")] else heading
         before = prose[max(line, start - 80) : start]
-        reported = _BEFORE.search(before) or _reported().search(before)
+        reported = _reported().search(before)
         is_framed = statement["boxed"] or statement["marked"] or statement["tagged"]
         if not is_framed and _goes_on(prose, statement.end(), names):
             continue
@@ -384,10 +379,12 @@ def _closing(text: str, start: int, names: ValueNames, patterns: _Patterns) -> I
             and len(re.findall(rf":\s*{names.pattern}\W*$", text, re.MULTILINE)) > 1
         ):
             continue
-        if closing["lead"] in ":\uff1a" and (
-            _BEFORE.search(before + " ") or _reported().search(before + " ")
-        ):
+        if closing["lead"] in ":\uff1a" and _reported().search(before + " "):
             continue
+        if closing["lead"] in ":\uff1a" and closing["name"].isdigit():
+            called = re.search(r"\w", tail[closing.end("lead") : closing.start("name")])
+            if not (called or re.search(rf"{names.nouns}\Z", before + ":")):
+                continue  # "confidence: 2" is a number of something else
         at = start + len(text) - len(tail)
         yield Statement(at + closing.start(), at + closing.end(), names.value(closing["name"]))
         return

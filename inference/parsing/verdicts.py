@@ -24,6 +24,7 @@ from functools import lru_cache
 
 from ..tables.columns import fold, plain
 from .answer_words import headings
+from .finish_reasons import CUT
 from .option_names import ValueNames, first_token, masses, option_names, share, token_at
 from .quoted import DOUBLED, is_placeholder, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Mass, ResponseSpec, RuleFinding
@@ -85,7 +86,7 @@ def token(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: S
 
 
 def _is_cut(answer: Answer) -> bool:
-    return answer.ending == "length"
+    return answer.ending == CUT
 
 
 def default_rule(answer: Answer, response: ResponseSpec) -> str:

@@ -139,3 +139,51 @@ def test_labels_that_are_headings_are_read_and_lists_of_parts_are_not():
         assert value(f"The label is {name}.", labels) == name
     assert value("Answer:", labels) is None
     assert value("Response A: short.\nResponse B: long.") is None
+
+
+def test_a_name_behind_a_prefix_or_before_a_suffix_is_another_word():
+    labels = ResponseSpec("label", labels=(LabelSpec("toxic"), LabelSpec("safe")))
+    texts = (
+        "Non-toxic.",
+        "The comment is non-toxic.",
+        "Label: non-toxic",
+        "Label: toxic-free",
+        "It is no-toxic.",
+    )
+    assert [value(text, labels) for text in texts] == [None] * len(texts)
+    assert value("Label: safe. No - toxic.", labels) == "toxic"
+    both = ResponseSpec("label", labels=(LabelSpec("toxic"), LabelSpec("non-toxic")))
+    assert value("The comment is non-toxic.", both) == "non-toxic"
+    assert value('The author says "you are toxic". Label: non-toxic', both) == "non-toxic"
+
+
+def test_numbers_beside_options_that_are_numbers_name_none_of_them():
+    numbered = ResponseSpec("choice", options=("1", "2"))
+    for text in ("Final answer: 1.5", "1.5", "I pick 2.0", "Verdict: 1-0", "Winner: 2:1", "Confidence: 2"):
+        assert value(text, numbered) is None
+    for text in ("Both are bad. Overall score: 2", "Total: 2"):
+        assert value(text, numbered) is None
+    for text in (
+        "I choose 1. Confidence: 2",
+        "1\n\nConfidence: 2",
+        "Better answer: 1",
+        "First, yes: Answer 1.",
+    ):
+        assert value(text, numbered) == "1"
+
+
+def test_a_number_of_things_is_no_rating():
+    scales = ResponseSpec("ratings", scales=(ScaleSpec("wit", 1, 5), ScaleSpec("clarity", 1, 5)))
+    assert value("Wit: 3 typos spoil it.\nClarity: 2", scales) is None
+    assert value("Wit: 3 points\nClarity: 2 reasons: none", scales) == 3
+    for text in ("Score: 3 jokes land.", "Result: 3 mistakes", "Answer: 5 of the facts are wrong."):
+        assert value(text, SCORE) is None
+    assert value("Evaluation: 3 strengths, few weaknesses. Score: 8", SCORE) == 8
+    for text in ("Score: 3 Reasons: few jokes", "Score: 3 as jokes go", "A score of 3 seems fair."):
+        assert value(text, SCORE) == 3
+
+
+@pytest.mark.parametrize("word", ["argues", "argue", "says", "claims"])
+def test_each_word_that_reports_makes_a_statement_none(word):
+    assert value(f"The authors {word}: answer B") is None
+    assert value(f"The authors {word} that the answer is B") is None

@@ -324,3 +324,18 @@ def test_ends_in_any_providers_words_mean_in_a_file_what_they_mean_live(read, re
     judgments = read(completion(text, finish_reason=reason)).judgments
     assert set(judgments["status"].astype(str)) == {status}
     assert set(judgments["finish_reason"]) == {reason}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        *(
+            (text, None)
+            for text in ("The joke is non-dry.", "Category: dry-ish", "It argues: category: dry.")
+        ),
+        *((text, "dry") for text in ("Category: dry", "Category: dark. No - dry.")),
+    ],
+)
+def test_a_label_within_another_word_or_in_what_is_reported_is_none(read, text, kind):
+    [value] = read(completion(text)).judgments["value"]
+    assert (None if pd.isna(value) else value) == kind
