@@ -156,10 +156,12 @@ def as_restrictions(pairs: Sequence[EmptyPairs]) -> Note:
 
 def named_pairs(pairs: Sequence[EmptyPairs]) -> Note:
     """The pairs of levels that are absent, in words."""
-    texts = (
-        f"{tie.first} {first} with {tie.second} {second}" for tie in pairs for first, second in tie.pairs
-    )
-    return Note(f"Never shown together: {listed(texts, 20)}.")
+    absent = [
+        Note.of("{level} with {level2}", level=(tie.first, first), level2=(tie.second, second))
+        for tie in pairs
+        for first, second in tie.pairs
+    ]
+    return Note.of("Never shown together: {absent:20}.", absent=absent)
 
 
 def _independence_rows(study: Study, group: JudgedChoices, rng: np.random.Generator) -> pd.DataFrame:

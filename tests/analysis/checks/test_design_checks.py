@@ -27,6 +27,7 @@ from conjury.analysis.checks.design.position_balance import marginal_homogeneity
 from conjury.analysis.checks.design.respondent_balance import respondent_balance, spread_over_units
 from conjury.analysis.checks.design.stimuli import stimuli
 from conjury.analysis.checks.judged import designs, split
+from conjury.analysis.figures.note_labels import note_text
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
 from conjury.inference.study.study_fields import Combination
@@ -163,7 +164,10 @@ def test_attributes_that_hang_together_are_found(study: Study, model: pd.DataFra
     entry = "{levels: {curse: [curse], engagement: [low]}, because: never shown}"
     assert f"write `restrictions: [{entry}]` under `design`" in without.remedy
     assert "and curse * engagement in formulas" in without.remedy
-    assert "Never shown together: curse curse with engagement low." in without.finding
+    assert "Never shown together: curse=curse with engagement=low." in without.finding
+    labels = {("curse", "curse"): "with a curse", ("engagement", "low"): "few likes"}
+    words = note_text(without.finding, labels)
+    assert "Never shown together: Curse: with a curse with Engagement: few likes." in words
 
 
 def test_all_combinations_that_never_occur_are_named_and_the_remedy_passes(
