@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,16 +16,17 @@ from ...tables.limits import parse_json
 from ...tables.reading.account import AccountEntry
 from ...tables.reading.containers import FORMATS as KINDS_OF_FILES
 from ...tables.reading.containers import STANDARD_INPUT, FileContent, open_content
+from ...tables.reading.delimited import names_in_text
 from ...tables.reading.json_rows import LISTS, parsed_json
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import read
+from ...tables.reading.typed_files import names_in_workbook, read_arrow_content
 from .formats import ANSWERS, FORMATS, PROGRAMS, RATINGS, Format, format_of, refuse_unknown
 from .record_shapes import is_doccano
 
 INSPECT, POTATO, DOCCANO = "inspect", "potato", "doccano"
 LOG = ".eval"  # ending of the logs of Inspect
 INSTANCES = ("annotated_instances.*", "user_state.json")  # files of Potato, in a folder for each person
-HEAD = 2**16  # bytes of a text in which its header is
 JSON = ("json", "jsonl")
 STATE = "instance_id_to_label_to_value"  # labels in the state of a person in Potato
 CASES = ("testCases", "conversationalTestCases", "test_results")  # lists of deepeval
@@ -65,7 +65,7 @@ def recognise(path: str | Path | FileContent, rules: ReadingRules | None = None)
         folder = Path(str(path))
         return RecognisedFile(folder, _row(name or _program_of(folder)), rules, is_guess=name is None)
     content = open_content(path)
-    records, sample = _sample(content)
+    records, sample = _sample(content, rules)
     if name is None and sample is not None and {"eval", "samples"} <= set(sample):
         return RecognisedFile(Path(str(path)), _row(INSPECT), rules, is_guess=True)
     if name == INSPECT:
@@ -92,7 +92,7 @@ def _program_of(folder: Path) -> str:
     return INSPECT
 
 
-def _sample(content: FileContent) -> tuple[list[Any] | None, Mapping[str, Any] | None]:
+def _sample(content: FileContent, rules: ReadingRules) -> tuple[list[Any] | None, Mapping[str, Any] | None]:
     """All records of JSON, and the first record; of JSON lines the first alone; of a table its columns."""
     is_text = not content.data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if content.form == "jsonl" and is_text:  # one line tells the program, and all are parsed only once
@@ -105,23 +105,23 @@ def _sample(content: FileContent) -> tuple[list[Any] | None, Mapping[str, Any] |
             return None, parsed
         records = rows_of(parsed)
         return records, records[0] if records and isinstance(records[0], dict) else None
-    return None, dict.fromkeys(_header(content))
+    return None, dict.fromkeys(_header(content, rules))
 
 
-def _header(content: FileContent) -> list[str]:
+def _header(content: FileContent, rules: ReadingRules) -> list[str]:
     """Names of columns, as far as they are needed to recognise a program."""
     if content.form == "parquet":
         try:
             return list(pq.read_schema(pa.BufferReader(content.data)).names)
         except (pa.ArrowException, OSError):  # damage is told by the reader
             return []
-    if content.form != "csv":
+    try:
+        if content.form == "arrow":
+            return list(map(str, read_arrow_content(content.data, rules, content.source)[0]))
+        names_of = {"csv": names_in_text, "excel": names_in_workbook}.get(content.form)
+        return [] if names_of is None else names_of(content.data, rules, content.source)
+    except InputError:  # is told by the reader
         return []
-    is_wide = content.data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    text = content.data[:HEAD].decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
-    first = next(io.StringIO(text.lstrip()), "")
-    mark = max(",;\t|", key=first.count)
-    return [name.strip().strip('"') for name in first.split(mark)]
 
 
 def rows_of(parsed: Any) -> list[Any] | None:

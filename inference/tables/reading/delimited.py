@@ -67,6 +67,16 @@ def read_delimited(
     return _with_points(frame, options.decimal, delimiter, source, entries), entries
 
 
+def names_in_text(data: bytes, options: ReadingRules, source: str) -> list[str]:
+    """Names of the columns of a table of text, from its first lines."""
+    head = data[: 4 * FIRST]
+    end = head.rfind(b"\n") + 1 if len(data) > len(head) and b"\0" not in head else 0
+    text = decode_text(head[: end or None], options.encoding, source, [])
+    delimiter, text = _delimiter_of(text, options, source, [])
+    text = _from_header(text, delimiter, options.header_row, source, []).lstrip("\r\n")
+    return [name.strip() for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])]
+
+
 def _is_utf8(data: bytes, encoding: str | None) -> bool:
     """Whether bytes are text in UTF-8, and are not said to be anything else."""
     if (encoding or _unicode_of(data)).lower() not in ("utf-8", "utf8") or b"\0" in data:

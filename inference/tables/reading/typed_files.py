@@ -28,6 +28,23 @@ NEEDED = "{words} needs the package {package}; install it with `pip install 'con
 
 def read_workbook(data: bytes, options: ReadingRules, source: str) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A sheet of a workbook; the only one with cells, the one that is stated, else the first."""
+    rows, entries = _rows_of(data, options, source)
+    entries += _cells_of_errors(data, source)
+    rows = _from_header(rows, options.header_row, source, entries)
+    return drop_survey_header(_frame_of(rows, source), entries), entries
+
+
+def names_in_workbook(data: bytes, options: ReadingRules, source: str) -> list[str]:
+    """Names of the columns of a workbook, from its first rows."""
+    rows, _ = _rows_of(data, options, source, max(MOST_TITLES + 2, (options.header_row or 0) + 1))
+    header = next(iter(_from_header(rows, options.header_row, source, [])), [])
+    return [str(cell).strip() for cell in header]
+
+
+def _rows_of(
+    data: bytes, options: ReadingRules, source: str, most: int | None = None
+) -> tuple[list[list[Any]], list[AccountEntry]]:
+    """The rows of the sheet that is read, or the first of them, and what is said of other sheets."""
     calamine = load_library("python_calamine", "A workbook", "python-calamine")
     entries: list[AccountEntry] = []
     try:
@@ -42,7 +59,7 @@ def read_workbook(data: bytes, options: ReadingRules, source: str) -> tuple[pd.D
                 f"there are {listed(names)}."
             )
         name = options.sheet or filled[0]
-        rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=True)
+        rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=True, nrows=most)
     except (calamine.CalamineError, OSError, ValueError) as error:
         raise InputError(f"{source}: the workbook cannot be read ({error}); save it again.") from None
     if options.sheet is None and len(filled) > 1:
@@ -53,9 +70,7 @@ def read_workbook(data: bytes, options: ReadingRules, source: str) -> tuple[pd.D
                 option="--sheet",
             )
         )
-    entries += _cells_of_errors(data, source)
-    rows = _from_header(rows, options.header_row, source, entries)
-    return drop_survey_header(_frame_of(rows, source), entries), entries
+    return rows, entries
 
 
 def _from_header(

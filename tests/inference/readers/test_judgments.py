@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -39,6 +40,42 @@ def study():
 def written(folder: Path, frame: pd.DataFrame) -> Path:
     frame.to_csv(folder / "judgments.csv", index=False)
     return folder / "judgments.csv"
+
+
+BATCH = "HITId,WorkerId,AssignmentStatus,Input.item,Answer.wit\n" + "".join(
+    f"h{item},{person},{'Rejected' if item == 1 else 'Approved'},j{item},{item}\n"
+    for person in ("ann", "bob")
+    for item in (1, 2, 3)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "rules"),
+    [
+        ("batch.xlsx", lambda file: pd.read_csv(file).to_excel, {}),
+        ("batch.arrow", lambda file: pd.read_csv(file).to_feather, {}),
+        ("batch.csv", lambda file: f"sep=;\n{BATCH.replace(',', ';')}", {}),
+        ("batch.csv", lambda file: f"Batch of May\n\n{BATCH}", {}),
+        ("batch.csv", lambda file: f"Batch, of, May\n{BATCH}", {"header_row": 2}),
+        ("batch.csv", lambda file: BATCH.replace(",", "~"), {"delimiter": "~"}),
+        ("batch.csv", lambda file: BATCH.encode("utf-16-le"), {}),
+    ],
+)
+def test_a_program_is_recognised_however_its_table_is_written(
+    tmp_path: Path, name: str, content: Any, rules: dict[str, Any]
+) -> None:
+    plain = tmp_path / "plain.csv"
+    plain.write_text(BATCH, encoding="utf-8")
+    expected = load_judgments(plain)
+    assert len(expected) == 6
+    assert expected["excluded"].notna().sum() == 2
+    form = content(plain)
+    if callable(form):
+        form(tmp_path / name, **({"index": False} if name.endswith("xlsx") else {}))
+    else:
+        (tmp_path / name).write_bytes(form if isinstance(form, bytes) else form.encode())
+    judgments = load_judgments(tmp_path / name, rules=ReadingRules(**rules))
+    pd.testing.assert_frame_equal(judgments, expected)
 
 
 # --- judgments ------------------------------------------------------------------------------------
