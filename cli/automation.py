@@ -54,6 +54,8 @@ def record(**values: Any) -> None:
         return
     for name, value in values.items():
         earlier = document.get(name)
+        if value is None and earlier is not None:
+            continue
         if isinstance(earlier, dict):
             document[name] = earlier | value
         elif isinstance(earlier, list):

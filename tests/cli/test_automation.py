@@ -405,3 +405,14 @@ def test_a_crash_never_has_the_exit_code_of_a_limit(error, form, base, conjury, 
 def test_an_import_that_fails_is_no_limit_that_is_not_met(base, conjury, monkeypatch):
     monkeypatch.setitem(sys.modules, "conjury.inference.collecting", None)
     assert conjury("status study.yaml", cwd=base[0]).code == 70
+
+
+def test_a_command_that_collects_twice_joins_what_each_part_records():
+    document: dict[str, Any] = {}
+    token = automation._document.set(document)
+    try:
+        automation.record(account={"answers": 3}, done={"errors": 1})
+        automation.record(account=None, done={"passed": 2})
+    finally:
+        automation._document.reset(token)
+    assert document == {"account": {"answers": 3}, "done": {"errors": 1, "passed": 2}}
