@@ -42,14 +42,18 @@ class PublishedParser:
     read: Read
 
 
+def _names(response: ResponseSpec) -> tuple[str, ...]:
+    return response.options if response.form == "choice" else tuple(label.id for label in response.labels)
+
+
 def _option(response: ResponseSpec, number: int) -> str | None:
-    names = response.options if response.form == "choice" else tuple(label.id for label in response.labels)
+    names = _names(response)
     return names[number] if 0 <= number < len(names) else None
 
 
 def _named(response: ResponseSpec, word: str) -> str | None:
     """The option that a word is, else the one for which a letter stands."""
-    names = response.options if response.form == "choice" else tuple(label.id for label in response.labels)
+    names = _names(response)
     for name in names:
         if name.casefold() == word.strip().casefold():
             return name
@@ -91,7 +95,7 @@ def lm_eval(text: str, response: ResponseSpec) -> str | float | None:
     """Read the first option that is named, else the letter behind a colon; the number behind ####."""
     if response.form == "ratings":
         return _number((_first(r"#### (\-?[0-9\.\,]+)", text) or "").replace(",", "") or None)
-    names = response.options if response.form == "choice" else tuple(label.id for label in response.labels)
+    names = _names(response)
     match = re.search("|".join(re.escape(name) for name in names), text)
     if match:
         return match[0]

@@ -13,12 +13,11 @@ from ..tables.columns import fold
 from ..tables.files import ROOT
 
 WORDS_FILE = ROOT / "data" / "answer_words.yaml"
-WORD_END = (
-    r"(?:(?!\w)|(?=[\u1100-\uffff]))"  # scripts without spaces may go on behind a word of another script
-)
 FIRST_UNSPACED = (
     "\u1100"  # from here on scripts put no spaces between words (Hangul is folded into its parts)
 )
+UNSPACED = f"[{FIRST_UNSPACED}-\uffff]"
+WORD_END = rf"(?:(?!\w)|(?={UNSPACED}))"  # scripts without spaces may go on behind a word of another script
 
 
 @cache

@@ -331,10 +331,6 @@ _YIELDING = (
 def _grammar() -> _Grammar:
     """Compile what surrounds the templates, of all languages together."""
     yielding = {fold(word) for word in _YIELDING}
-    joints = "|".join(
-        f"(?:{words})" if is_unspaced(words[-1]) else rf"(?<!\w)(?:{words})(?!\w)"
-        for words in words_of("joints")
-    )
     kept_joints = "|".join(
         re.escape(word) if is_unspaced(word[0]) else rf"(?<!\w){word}(?!\w)" for word in yielding
     )
@@ -346,7 +342,7 @@ def _grammar() -> _Grammar:
     return _Grammar(
         re.compile(_any_of("unsure")),
         re.compile(rf"(?:{_any_of('aspect')})"),
-        re.compile(rf"(?P<yielding>{kept_joints})|(?:{joints})"),
+        re.compile(rf"(?P<yielding>{kept_joints})|(?:{_any_of('joints')})"),
         (
             re.compile(rf"(?:^|(?<=[,:(]))\s{{0,3}}(?:{before})\s{{0,2}}[,:]"),
             re.compile(rf",?\s(?<!\w)(?:{before})\s{{0,2}}(?=[.!,;]|$)"),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..tables.columns import fold, plain
-from .answer_words import WORD_END, alternatives, is_unspaced, words_of
+from .answer_words import UNSPACED, WORD_END, alternatives, is_unspaced, words_of
 from .spec import Answer, LabelSpec, Mass
 
 Value = TypeVar("Value", bound=Hashable)
@@ -199,7 +199,7 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
         [*words_of("after"), *(words if not any(len(name) == 1 for name in values) else ())]
     )
     mentions = re.compile(
-        rf"(?:(?<!\w)|(?<=[\u1100-\uffff]))(?:{nouns}(?P<called>{pattern})"
+        rf"(?:(?<!\w)|(?<={UNSPACED}))(?:{nouns}(?P<called>{pattern})"
         rf"|(?:{_ARTICLE})?(?P<ordinal>{pattern})\s(?:{behind})|"
         rf"[*_\"'`(\[]{{0,4}}(?P<bare>{pattern}))(?:'s\s(?:answer|response|reply|output)(?!\w)|[*_\"'`)\]]{{0,4}})"
     )

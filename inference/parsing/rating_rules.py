@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..tables.columns import fold, plain
-from .answer_words import WORD_END, alternatives, is_unspaced, number_words, words_of
+from .answer_words import UNSPACED, WORD_END, alternatives, is_unspaced, number_words, words_of
 from .option_names import ORNAMENT, first_token, masses, share, token_at, token_word
 from .quoted import DOUBLED, Record, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Mass, ResponseSpec, RuleFinding, ScaleSpec
@@ -211,7 +211,7 @@ _GIVING = (
     r"|obtient|ich (?:gebe|vergebe|bewerte)|verdient"
     r"|(?:eu )?dou|atribuo|assegno|do un|merita|ik geef|verdient|daje|stawiam|zasluguje na"
     r"|я (?:ставлю|даю|оцениваю)|ставлю|заслуживает|jag ger"
-    r"|我给|我打|给出?|打|veriyorum|saya (?:beri|memberi)|اعطي|اعطيه|امنح)(?:(?!\w)|(?<=[\u1100-\uffff]))"
+    rf"|我给|我打|给出?|打|veriyorum|saya (?:beri|memberi)|اعطي|اعطيه|امنح)(?:(?!\w)|(?<={UNSPACED}))"
 )
 _NOT_GIVING = r"(?![^.\n]{0,60}\b(?:not|never|if|than|between|up to|nearly|almost|at (?:least|most)|less|more|over|under|only if)\b)"
 
@@ -335,7 +335,7 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
             rf"\\boxed\s?\{{\s?(?:\\text\{{)?(?P<boxed>{number})\s?\}}",
             rf"\[\[\s?(?P<marked>{number})\s?\]\]",
             rf"{_GIVING}{_NOT_GIVING}[^.\n\d]{{0,60}}?(?:(?<=[\s*_(])"
-            rf"|(?<=[\u1100-\uffff]))(?P<given>{number}){_END}",
+            rf"|(?<={UNSPACED}))(?P<given>{number}){_END}",
             rf"(?:\A|\n)[^\n:]{{0,80}}?[\s*_(](?P<fraction>{_FIGURE}\s?(?:/"
             rf"|out of)\s?{scale.maximum:g})(?!\w|[.,]\d|/)[*_)\]]{{0,4}}[.!]?[ \t]*(?=\n|\Z)",
             rf"{_CORRECTION}[\s,:;.!\u2026-]{{1,6}}(?:(?:i(?:'d| would)? (?:give|say)(?: it)?|it's"

@@ -153,7 +153,7 @@ _PERHAPS = (
 _FINALLY = (
     r"(?:so|thus|hence|therefore|overall|and|but|fine|ok|okay|finally|then|in short|in sum|for me"
     r"|mine|final|i say|i'd say|i would say|i'd go with|i'll say|i go with|it's|it is|though"
-    r"|remove|delete|keep|choose|pick|publish|select|i pick|i choose|i take|also|somit|daher|donc"
+    r"|(?P<order>remove|delete|keep|publish)|choose|pick|select|i pick|i choose|i take|also|somit|daher|donc"
     r"|entonces|portanto|quindi|dus|also)"
 )
 _JUDGED = r"(?:post|comment|text|message|joke|essay|answer|response|reply|item|review|pun|draft|tweet|story|recipe|caption|statement|sentence|one|content|passage|summary|poem)"
@@ -268,7 +268,7 @@ def stated_values(
 ) -> StatedValues:
     """Find the values that prose states, without those that it corrects."""
     folded, letters = fold_beside(prose)
-    statements = list(statements_in(folded, names, keys, cut))
+    statements = list(statements_in(folded, names, keys, cut, fold(asks or "")))
     compared = ComparisonFindings() if asks is None else compared_options(folded, letters, names, asks)
     statements += [Statement(*verdict) for verdict in compared.verdicts]
     statements.sort(key=lambda statement: (statement.start, statement.end))
@@ -289,7 +289,7 @@ def stated_values(
 
 
 def statements_in(
-    prose: str, names: ValueNames, keys: frozenset[str], cut: bool = False
+    prose: str, names: ValueNames, keys: frozenset[str], cut: bool = False, question: str = ""
 ) -> Iterator[Statement]:
     """Yield what folded prose states by headings, verbs and names alone."""
     patterns = _patterns(names, keys)
@@ -317,7 +317,7 @@ def statements_in(
             yield Statement(
                 statement.start(), statement.end(), names.value(statement["name"] or statement["called"])
             )
-    yield from _at_ends(prose, names, patterns, cut)
+    yield from _at_ends(prose, names, patterns, cut, question)
 
 
 _LIMITS = re.compile(
@@ -338,7 +338,9 @@ _PARAGRAPH = re.compile(
 )  # one line between blank ones
 
 
-def _at_ends(prose: str, names: ValueNames, patterns: _Patterns, cut: bool) -> Iterator[Statement]:
+def _at_ends(
+    prose: str, names: ValueNames, patterns: _Patterns, cut: bool, question: str
+) -> Iterator[Statement]:
     """Yield names alone, on lines of their own, and at the beginning and the end of the text."""
     start = len(prose) - len(prose.lstrip())
     text = prose.strip()
@@ -352,7 +354,7 @@ def _at_ends(prose: str, names: ValueNames, patterns: _Patterns, cut: bool) -> I
         at = prose.rfind(lines[-1])
         yield Statement(at, at + len(lines[-1]), closing)
     elif not cut:
-        yield from _closing(text, start, names, patterns)
+        yield from _closing(text, start, names, patterns, question)
     for paragraph in _PARAGRAPH.finditer(text):
         value = names.values.get(plain(paragraph.group().strip(ORNAMENT)))
         if value is not None:
@@ -362,12 +364,16 @@ def _at_ends(prose: str, names: ValueNames, patterns: _Patterns, cut: bool) -> I
         yield Statement(start, start + opening.end(), names.value(opening["name"]))
 
 
-def _closing(text: str, start: int, names: ValueNames, patterns: _Patterns) -> Iterator[Statement]:
+def _closing(
+    text: str, start: int, names: ValueNames, patterns: _Patterns, question: str
+) -> Iterator[Statement]:
     """Yield the name with which a text ends, as a sentence or behind a colon."""
     tail = text[-160:]
     for closing in patterns.closing.finditer(tail):
         if len(tail) < len(text) and closing.start() == 0:
             continue
+        if closing["order"] and question and closing["order"] not in question:
+            continue  # "keep A" where the question asks what to remove
         before = re.split(r"[.!?;\n]", tail[: closing.start("lead")])[-1]
         colon = closing["lead"] in (":", "\uff1a", "\u2192", " -", ",", "\u3001")
         if colon and (
@@ -398,8 +404,8 @@ _DENYING = re.compile(
     r"\b(?:not|never|no|less|least|worse|worst|weaker|weakest|loser|rejected|against|without"
     r"|except|missing|unlike|options?|labels|choices|between|either|both|or|and|if|example|versus"
     r"|vs"
-    r"|says?|said|claims?|reads|asks?|texts?|posts?|only in)\W*\Z|\b(?:worse|weaker|less|least"
-    r"|rejected|options|labels)\b"
+    r"|says?|said|claims?|reads|asks?|texts?|posts?|only in)\W*\Z|\b(?:worse|worst|weaker|weakest|less|least"
+    r"|loser|losing|inferior|runner-up|rejected|discarded|eliminated|excluded|disqualified|options|labels)\b"
 )
 
 

@@ -187,3 +187,21 @@ def test_a_number_of_things_is_no_rating():
 def test_each_word_that_reports_makes_a_statement_none(word):
     assert value(f"The authors {word}: answer B") is None
     assert value(f"The authors {word} that the answer is B") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "orders"),
+    [
+        ("Which post should be removed?", {"Remove A.": "A", "Keep A.": None, "Publish A.": None}),
+        ("Which post is better?", {"Remove A.": None, "So, delete post A.": None, "Choose A.": "A"}),
+        ("Which post would you keep?", {"Both are weak. Keep A.": "A", "Delete A.": None}),
+    ],
+)
+def test_an_order_is_a_verdict_where_the_question_asks_for_it(question, orders):
+    response = ResponseSpec("choice", noun="Post", question=question)
+    assert {text: value(text, response) for text in orders} == orders
+
+
+@pytest.mark.parametrize("heading", ["Worst answer", "Weakest", "Runner-up", "Eliminated", "Losing response"])
+def test_who_loses_behind_a_heading_is_no_verdict(heading):
+    assert value(f"{heading}: A") is None
