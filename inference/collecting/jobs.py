@@ -15,10 +15,10 @@ from ..design.factorial import FactorialCell, asked_cells
 from ..design.run_design import DrawnDesign
 from ..design.subjects import PresentedSubject, Subject, is_single
 from ..ledger import Count, Ledger, Usage
-from ..ledger.exchanges import TRANSIENT, Request
+from ..ledger.exchanges import TOKEN_LIMITS, TRANSIENT, Request
 from ..requests.building import Builder, Media
 from ..requests.templates import Templates
-from ..study.asking import BATCH_ONLY, PAID, TOKEN_LIMITS, Medium, Sampling
+from ..study.asking import BATCH_ONLY, PAID, Medium, Sampling
 from ..study.models import ItemStudy, Study
 from ..study.study_fields import Judge, Prompt
 from ..tables.columns import stream

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from ..ledger.exchanges import Body
+from ..ledger.exchanges import TOKEN_LIMITS, Body
 from ..ledger.usage import counted_tokens
-from ..study.asking import TOKEN_LIMITS, Date
+from ..study.asking import Date
 from ..study.study_yaml import Amount, Part, Share, Text, read_marked_yaml
 from ..tables.files import PRICES
 

@@ -78,6 +78,7 @@ def _sentence(error: sqlite3.Error) -> str:
 
 
 Body = dict[str, Any]
+TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # settings that limit an answer, the newer name first
 
 MEDIA = "media:"  # an image of a stored request is written as this prefix and the SHA-256 of its bytes
 TRANSIENT = ("rate_limit", "server", "timeout", "connection", "invalid_response", "expired", "cancelled")

@@ -11,9 +11,8 @@ from typing import Any
 from ..design.factorial import FactorialCell, asked_cells
 from ..design.subjects import PresentedSubject, Subject, takes, write_fields
 from ..errors import InputError
-from ..ledger.exchanges import Body, Request, request_key
+from ..ledger.exchanges import TOKEN_LIMITS, Body, Request, request_key
 from ..study.asking import (
-    TOKEN_LIMITS,
     Choice,
     FreeText,
     Label,

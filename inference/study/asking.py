@@ -267,7 +267,6 @@ Settings = Annotated[dict[str, Any], AfterValidator(_as_json)]
 Medium = Literal["image", "video", "audio"]
 PAID = ("openai", "anthropic", "google")  # backends whose answers cost money
 BATCH_ONLY = ("anthropic", "google")  # backends that are asked in batches only
-TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # settings that limit an answer, the newer name first
 MAX_TOKENS = {"anthropic": 4096}  # limit of an answer, by backend, where the judge's settings state none
 THINKING = re.compile(r"(?:models/)?gemini-(?:2\.5-(?!flash-lite)|[3-9])")  # models that think by default
 

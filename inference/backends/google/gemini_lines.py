@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import InputError
-from ...ledger.exchanges import Body, Outcome, Request, resolve
+from ...ledger.exchanges import TOKEN_LIMITS, Body, Outcome, Request, resolve
 from ...ledger.usage import counted_tokens
 from ...parsing.finish_reasons import usual_reason
-from ...study.asking import TOKEN_LIMITS
 from ..base import LogProbs, text_of, translated
 from ..batches.shards import LineFormat, Media, failed, settled
 from ..openai.failures import Failure, kind_of, read_failure

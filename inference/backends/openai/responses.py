@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import InputError
-from ...ledger.exchanges import Body
-from ...study.asking import TOKEN_LIMITS
+from ...ledger.exchanges import TOKEN_LIMITS, Body
 
 PATHS = {"chat": "/chat/completions", "responses": "/responses"}  # by the name of the API
 SHORTEST = 16  # tokens that the limit of an answer may be at least

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...backends.openai.failures import parse
-from ...ledger.exchanges import Body, Outcome
+from ...ledger.exchanges import TOKEN_LIMITS, Body, Outcome
 from ...parsing import Answer, read_completion
-from ...study.asking import TOKEN_LIMITS, Sampling
+from ...study.asking import Sampling
 from ...tables.safe_text import shortened
 
 WORD = "PELICAN"

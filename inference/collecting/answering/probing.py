@@ -12,8 +12,8 @@ from typing import Any
 from ...backends.base import Backend
 from ...backends.openai.server_profiles import ServerProfile, find_profile
 from ...errors import InputError
-from ...ledger.exchanges import Body, Outcome, Request, request_key
-from ...study.asking import TOKEN_LIMITS, Sampling
+from ...ledger.exchanges import TOKEN_LIMITS, Body, Outcome, Request, request_key
+from ...study.asking import Sampling
 from ...tables.records import PROBES, read_record
 from ...tables.writing import write_text
 from .probe_findings import (

@@ -20,10 +20,10 @@ from ...backends.base import Backend
 from ...backends.endpoints import EndpointChoice
 from ...errors import InputError, did_you_mean, listed
 from ...ledger import Ledger
-from ...ledger.exchanges import TRANSIENT
+from ...ledger.exchanges import TOKEN_LIMITS, TRANSIENT
 from ...parsing import read_completion
 from ...parsing.answer_rules import full_rules
-from ...study.asking import TOKEN_LIMITS, Choice, Sampling
+from ...study.asking import Choice, Sampling
 from ...study.models import AnyStudy, ItemStudy, Study
 from ...study.study_fields import Prompt
 from ...tables.columns import as_text

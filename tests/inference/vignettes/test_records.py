@@ -237,7 +237,7 @@ def test_layouts_that_ship_move_nothing_and_one_in_which_names_take_several_line
 @pytest.mark.shared
 def test_the_pairs_of_the_published_audit_can_be_drawn(shared, fonts):
     folder = shared / "data" / "moderation"
-    choices = load_choices(STUDY, folder / "gemini_long.parquet", levels=folder / "gemini_levels.json")
+    choices = load_choices(STUDY, folder / "gemini_long.parquet")
     keys = [part.id for part in (*STUDY.attributes, *STUDY.stimuli)]
     shown = choices[keys].astype("string").drop_duplicates()
     text = profiles().astype(dict.fromkeys(keys, "string"))
