@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.entry_registry import Registry
-from conjury.inference.errors import InputError
+from conjury.inference.errors import ConjuryError, InputError
 
 from .frames.analysis_wings import WINGS
 from .numerics.intervals import UNBOUNDED, Support, inference
@@ -178,6 +178,12 @@ class Result:
         if claims_of_kind is None:
             raise InputError(f"Results of the kind {self.kind} describe data; they claim nothing further.")
         return claims_of_kind
+
+    def __str__(self) -> str:
+        try:
+            return str(WINGS.find("layouts").text(self, "text"))
+        except ConjuryError:  # the installation lacks what lays tables out
+            return repr(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind})\n{self.frame.to_string()}"

@@ -25,6 +25,8 @@ from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, limit_error
 from conjury.inference.tables.reading.short_rows import ShortRows
 
+from .wishes import forget_wishes, open_page_if_wished, silenced_if_quiet, wish_options
+
 JSON, LOG = "--json", "CONJURY_LOG"
 REFUSED, INTERRUPTED = 2, 130  # exit codes
 # Of a defect (EX_SOFTWARE of sysexits.h) and of a reader such as `head` that has ended (128 + SIGPIPE).
@@ -90,6 +92,7 @@ def add_json_and_log(command: Any, name: str) -> Any:
     prints = any(JSON in parameter.opts for parameter in command.params)  # some print a document of their own
     if not prints:
         command.params.append(_option())
+    command.params.extend(wish_options())
     command.make_context = _record_name(command.make_context, name)
     command.callback = _wrap_callback(command.callback, name, prints)
     return command
@@ -99,6 +102,7 @@ def begin() -> None:
     """Forget an earlier command of this process."""
     _document.set(None)
     _running.set(None)
+    forget_wishes()
 
 
 def _record_name(make: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -128,16 +132,22 @@ def _option() -> Any:
 def _wrap_callback(callback: Callable[..., Any], name: str, prints: bool) -> Callable[..., Any]:
     @wraps(callback)
     def run(**options: Any) -> Any:
+        from conjury.inference.tables.writing import files_written
+
         wants_json = not prints and options.pop("json")
         before = _document.set({} if wants_json else None)
-        with _log_command(name), _collect_notes():
+        with _log_command(name), _collect_notes(), files_written() as written:
             if not wants_json:
                 try:
-                    return callback(**options)
+                    with silenced_if_quiet():
+                        callback(**options)
                 finally:
                     _document.reset(before)
-            code = _run_with_document(name, callback, options)
+                    open_page_if_wished(written)
+                return None
+            code = _run_with_document(name, callback, options, written)
             _document.reset(before)  # after an error it stays, for `fail`
+            open_page_if_wished(written)
             if code:
                 raise typer.Exit(code)
         return None
@@ -162,12 +172,12 @@ def _collect_notes() -> Iterator[None]:
         yield
 
 
-def _run_with_document(name: str, callback: Callable[..., Any], options: Mapping[str, Any]) -> int:
+def _run_with_document(
+    name: str, callback: Callable[..., Any], options: Mapping[str, Any], written: Sequence[Path]
+) -> int:
     """Run a command with its text on standard error and print its document; return the exit code."""
-    from conjury.inference.tables.writing import files_written
-
     code = 0
-    with files_written() as written, redirect_stdout(sys.stderr):
+    with redirect_stdout(sys.stderr), silenced_if_quiet():
         try:
             callback(**options)
         except typer.Exit as stop:

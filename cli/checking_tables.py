@@ -66,7 +66,9 @@ class FindingsOutput:
 
 @grouped
 def check_table(files: Files, reading: PublishedReading, writing: FindingsOutput) -> None:
-    """Check whether the numbers of published tables can be true together.
+    """Check whether published numbers can be true together.
+
+    Arithmetic only: no data are needed.
 
     Exit code 0: done; 1: something at or above --fail-on; 2: a table or description cannot be read.
     """

@@ -35,7 +35,10 @@ def gallery(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the selection of profiles.")] = 1,
 ) -> None:
-    """Show a selection of vignettes, with all levels about equally often, as a page and as one picture."""
+    """Show a selection of drawn profiles on one page.
+
+    Vignettes with all levels about equally often, as a page and as one picture.
+    """
     from conjury.inference.study import load_study
     from conjury.inference.tables.writing import atomic_write
     from conjury.inference.vignettes.contact_sheet import (

@@ -74,7 +74,10 @@ def import_(
         ),
     ] = None,
 ) -> None:
-    """Convert an export or completions to choices (conjoint), judgments (ratings, labels) or gold labels."""
+    """Convert an export to choices, judgments or labels.
+
+    Exports of survey and annotation programs, logs, or raw completions.
+    """
     form = reading.form
     if completions.study is not None and form is not None:
         _import_fielded(export, out, form, completions, options)

@@ -9,7 +9,8 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NoReturn
+from importlib.metadata import version
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -28,54 +29,73 @@ from .automation import (
     refusal,
 )
 from .printing import one_line
+from .wishes import HELP, OPEN, QUIET, wish
 
-PLACES = {  # in the order of the help: module and function of each
-    "demo": "commands.starting.beginning:demo",
-    "init": "commands.starting.beginning:init",
-    "validate": "commands.starting.validate:validate",
-    "simulate": "commands.simulate:simulate",
-    "example": "commands.starting.installed:example",
-    "read": "commands.starting.read_command:read",
-    "import": "import_command:import_",
-    "convert": "commands.starting.convert:convert",
-    "export": "commands.people.export:export",
-    "perturb": "perturbing:perturb",
-    "render": "rendering:render",
-    "gallery": "gallery:gallery",
-    "view": "commands.view:view",
-    "design": "commands.designs.design:design",
-    "probe": "commands.judges.probe_command:probe",
-    "collect": "commands.collect:collect",
-    "trust": "commands.starting.trust:trust",
-    "status": "commands.runs:status",
-    "retry": "commands.runs:retry",
-    "parse": "commands.runs:parse",
-    "fit": "commands.fit:fit",
-    "compare": "commands.compare:compare",
-    "report": "commands.papers.report:report",
-    "tables": "commands.papers.tables:tables",
-    "checklist": "commands.papers.checklist:checklist",
-    "preregister": "commands.papers.preregister:preregister",
-    "methods": "commands.papers.methods:methods",
-    "metadata": "commands.papers.metadata:metadata",
-    "power": "commands.designs.power:power",
-    "diagnose": "commands.diagnose:diagnose",
-    "check": "commands.check:check",
-    "check-table": "checking_tables:check_table",
-    "trial": "commands.trial:trial",
-    "doctor": "commands.starting.installed:doctor",
-    "judge": "commands.judges.judge:judge",
-    "conjoint": "commands.starting.conjoint_command:conjoint",
-    "compare-runs": "commands.judges.compare_runs:compare_runs",
-    "compare-systems": "commands.judges.compare_systems:compare_systems",
-    "compare-pairs": "commands.judges.compare_pairs:compare_pairs",
-    "automate": "commands.judges.automate:automate",
-    "agreement": "commands.judges.agreement:agreement",
-    "alt-test": "commands.judges.agreement:alt_test",
-    "raters": "commands.judges.raters:raters",
-    "panel": "commands.people.panel:panel",
-    "ledger": "commands.runs:ledger",
+PANELS = {  # of the help, in its order: module and function of each command
+    "Start here": {
+        "demo": "commands.starting.beginning:demo",
+        "judge": "commands.judges.judge:judge",
+        "conjoint": "commands.starting.conjoint_command:conjoint",
+        "init": "commands.starting.beginning:init",
+        "example": "commands.starting.installed:example",
+        "doctor": "commands.starting.installed:doctor",
+    },
+    "Study": {
+        "validate": "commands.starting.validate:validate",
+        "design": "commands.designs.design:design",
+        "power": "commands.designs.power:power",
+        "preregister": "commands.papers.preregister:preregister",
+        "simulate": "commands.simulate:simulate",
+        "perturb": "perturbing:perturb",
+        "render": "rendering:render",
+        "gallery": "gallery:gallery",
+    },
+    "Collect": {
+        "probe": "commands.judges.probe_command:probe",
+        "collect": "commands.collect:collect",
+        "trust": "commands.starting.trust:trust",
+        "status": "commands.runs:status",
+        "retry": "commands.runs:retry",
+        "parse": "commands.runs:parse",
+        "panel": "commands.people.panel:panel",
+        "ledger": "commands.runs:ledger",
+    },
+    "Data in and out": {
+        "read": "commands.starting.read_command:read",
+        "import": "import_command:import_",
+        "export": "commands.people.export:export",
+        "convert": "commands.starting.convert:convert",
+        "view": "commands.view:view",
+    },
+    "Analyse": {
+        "fit": "commands.fit:fit",
+        "compare-runs": "commands.judges.compare_runs:compare_runs",
+        "compare-systems": "commands.judges.compare_systems:compare_systems",
+        "compare-pairs": "commands.judges.compare_pairs:compare_pairs",
+        "agreement": "commands.judges.agreement:agreement",
+        "alt-test": "commands.judges.agreement:alt_test",
+        "raters": "commands.judges.raters:raters",
+        "automate": "commands.judges.automate:automate",
+    },
+    "Check": {
+        "check": "commands.check:check",
+        "diagnose": "commands.diagnose:diagnose",
+        "check-table": "checking_tables:check_table",
+    },
+    "Write": {
+        "report": "commands.papers.report:report",
+        "tables": "commands.papers.tables:tables",
+        "methods": "commands.papers.methods:methods",
+        "checklist": "commands.papers.checklist:checklist",
+        "metadata": "commands.papers.metadata:metadata",
+    },
+    "Methods": {
+        "trial": "commands.trial:trial",
+        "compare": "commands.compare:compare",
+    },
 }
+PLACES = {name: place for commands in PANELS.values() for name, place in commands.items()}
+ADDED = "Added by other packages"
 
 
 COMMANDS: Registry[Any] = Registry(
@@ -106,6 +126,7 @@ def _command(name: str) -> Any:
         alone.command(name)(loaded)
         command = typer.main.get_command(alone)
     command.name = name
+    command.rich_help_panel = next((panel for panel, names in PANELS.items() if name in names), ADDED)
     return add_json_and_log(command, name)
 
 
@@ -121,13 +142,31 @@ class Commands(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Commands, name="conjury", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    cls=Commands,
+    name="conjury",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"conjury {version('conjury')}")
+        raise typer.Exit
+
+
 @app.callback()
-def conjury() -> None:
+def conjury(
+    _: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+    quiet: Annotated[bool, typer.Option(QUIET, help=HELP[QUIET])] = False,
+    opens: Annotated[bool, typer.Option(OPEN, help=HELP[OPEN])] = False,
+) -> None:
     """Measure how LLM judges decide, next to human judges."""
+    wish(QUIET, quiet)
+    wish(OPEN, opens)
 
 
 def main() -> None:

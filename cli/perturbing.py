@@ -76,7 +76,10 @@ def perturb(
         ),
     ] = None,
 ) -> None:
-    """Create minimal pairs: copies of items that differ from them within a span, at a given rate."""
+    """Create minimal pairs: altered copies of items.
+
+    They differ from the items within a span, at a given rate.
+    """
     from conjury.inference.perturb import perturb_items, sheet
     from conjury.inference.tables.files import read_table, write_table
     from conjury.inference.tables.writing import write_text

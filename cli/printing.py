@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,6 +19,7 @@ from rich.table import Table
 from conjury.inference.errors import ConjuryError, InputError, counted
 
 from .automation import record
+from .wishes import is_quiet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +27,42 @@ if TYPE_CHECKING:
 
     from conjury.analysis.frames.word_table import WordTable
 
-console = Console(highlight=False, markup=False, soft_wrap=True)
+
+HANGING = re.compile(r" *(?:[-*•] |\S+ {2,}|Note: )?")
+COMMAND = re.compile(r"\s*(?:\w+: )?conjury [a-z]")  # whoever copies a command gets it in one line
+
+
+class WrappingConsole(Console):
+    """A console that breaks lines between words at the width of a terminal; files take any line."""
+
+    def __init__(self, breaks: bool = False, **settings: Any) -> None:
+        super().__init__(highlight=False, markup=False, **settings)
+        self.breaks = breaks or self.is_terminal
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; the lines of a text that are too long go on below their first words."""
+        if len(objects) == 1 and isinstance(objects[0], str) and self.breaks:
+            objects = ("\n".join(_broken(line, self.width) for line in objects[0].split("\n")),)
+        super().print(*objects, **{"soft_wrap": True} | options)
+
+
+def wide_console() -> WrappingConsole:
+    """A console as wide as the window now, or as the environment says, also where nobody looks at it."""
+    return WrappingConsole(breaks="COLUMNS" in os.environ)
+
+
+def _broken(line: str, width: int) -> str:
+    """A line broken between words; the further lines are as indented as the text or value that it begins."""
+    if COMMAND.match(line):
+        return line
+    begin = HANGING.match(line)
+    hang = min(begin.end() if begin else 0, width // 2)
+    return textwrap.fill(
+        line, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
+    )
+
+
+console = WrappingConsole()
 NOTES = 20  # notes that are printed; all are in the manifest
 LONGEST = 4_000  # characters of a message
 MOST = 60  # rows of a table that are printed
@@ -34,15 +71,9 @@ WORD = re.compile(r"^ *\S+|\S+")  # the first of a line with its indentation
 GAP = 2  # characters between two columns
 
 
-def wide_console() -> Console:
-    """A console that wraps words at the width of a terminal; files and programs take lines of any length."""
-    terminal = Console(highlight=False, markup=False)
-    return terminal if terminal.is_terminal or "COLUMNS" in os.environ else console
-
-
 def warn(text: str) -> None:
     """Print a warning to the error stream."""
-    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(text)
+    WrappingConsole(stderr=True).print(text)
 
 
 def one_line(text: str) -> str:
@@ -112,7 +143,7 @@ def print_table(table: WordTable) -> None:
     if table.rows:
         columns = [k for k in range(len(table.head)) if k != table.optional or terminal.width >= WIDE]
         grid, least, most = _grid(table, columns)
-        width = most if terminal is console else max(terminal.width, least)
+        width = max(terminal.width, least) if terminal.breaks else most
         Console(highlight=False, markup=False, width=width).print(grid)
     if table.note:
         terminal.print(table.note)
@@ -162,7 +193,9 @@ def _cell(value: Any) -> str:
 def _bar(columns: Sequence[Any], total: int | None) -> Iterator[Callable[..., None]]:
     """Show a bar on a terminal; the function that is handed out updates it."""
     terminal = Console(stderr=True)
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+    with Progress(
+        *columns, console=terminal, transient=True, disable=is_quiet() or not terminal.is_terminal
+    ) as bar:
         yield partial(bar.update, bar.add_task("", total=total))
 
 

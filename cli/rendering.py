@@ -148,7 +148,10 @@ def render(
     look: Look,
     delivery: Delivery,
 ) -> None:
-    """Draw the profiles of a design as pictures; run it again to resume."""
+    """Draw the profiles of a design as pictures.
+
+    Draw the profiles of a design as pictures; run it again to resume.
+    """
     from conjury.inference.study.load import load_study
 
     loaded_study = load_study(study)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ PAGE_HEIGHT = 9.6
 FONTS = ("Source Sans 3", "Inter", "Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 FORMATS = ("png", "svg", "pdf")
-PRINT_DPI = 300
+PRINT_DPI, SCREEN_DPI = 300, 110
 SAVED: Any = {
     "svg.hashsalt": "conjury",
     "svg.fonttype": "path",
@@ -153,12 +154,27 @@ def styled(theme: Theme) -> Iterator[None]:
         yield
 
 
+@cache
+def _shown_figure_class() -> type[Figure]:
+    """Class of figures that notebooks show, although pyplot, which shows others, does not know them."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure that shows itself at the end of a cell."""
+
+        def _repr_png_(self) -> bytes:
+            picture = BytesIO()
+            settle_layout(self)
+            self.savefig(picture, format="png", dpi=SCREEN_DPI)
+            return picture.getvalue()
+
+    return ShownFigure
+
+
 def new_figure(width: float, height: float) -> Figure:
     """Make an empty figure, ``width`` x ``height`` inches, that lays itself out without overlaps."""
     # Inside `sized` the figure has the width that is asked for.
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(column_width() or width, height), layout="constrained", dpi=200)
+    return _shown_figure_class()(figsize=(column_width() or width, height), layout="constrained", dpi=200)
 
 
 def save(figure: Figure, path_without_suffix: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:

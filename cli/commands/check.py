@@ -114,7 +114,9 @@ class CheckOutput:
 def check(
     what: What, reading: ReadingOptions, choosing: CheckSelection, writing: CheckOutput, files: CheckedFiles
 ) -> None:
-    """Check what was collected: design, people, answers, files and provenance.
+    """Check what was collected.
+
+    It looks at design, people, answers, files and provenance.
 
     Exit code 0: no finding at or above --fail-on; 1: at least one; 2: the input cannot be read.
     """

@@ -68,7 +68,10 @@ def collect(
         bool, typer.Option("--dry-run", help="Show requests, tokens, price and time; send nothing.")
     ] = False,
 ) -> None:
-    """Collect the answers of a model that are still missing; run it again to resume."""
+    """Collect the missing answers of a model; resumes.
+
+    Run it again to resume; nothing that was answered is asked twice.
+    """
     if stimuli not in ("text", "images", "links"):
         raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; use one of these.")
     if cluster and asking.backend not in (None, "ray"):

@@ -50,7 +50,10 @@ class Comparing:
 def compare(
     study: StudyName, choices: ChoiceSelection, comparing: Comparing, reading: FileReadingOptions
 ) -> None:
-    """Run one analysis with several engines and write their differences to the results folder."""
+    """Run one analysis with several engines.
+
+    Their differences are written to the results folder.
+    """
     from conjury.analysis.pipeline.conjoint_steps import groups
     from conjury.analysis.pipeline.engine_comparison import compare_engines
     from conjury.analysis.pipeline.fitting import Addition, add_results

@@ -54,7 +54,10 @@ class CheckingOptions:
 def diagnose(
     study: StudyName, choices: CheckedChoices, checking: CheckingOptions, reading: FileReadingOptions
 ) -> None:
-    """Check a conjoint's choices; add standard errors, reliability and detectable effects to the results."""
+    """Check a conjoint's choices and their reliability.
+
+    Adds standard errors, reliability and detectable effects to the results.
+    """
     from conjury.analysis.checks.check_runner import OF_CONJOINTS
     from conjury.analysis.checks.check_runner import diagnose as run_checks
     from conjury.analysis.checks.output.check_findings import Findings

@@ -168,7 +168,10 @@ def fit(
     correcting: CorrectionOptions,
     reading: FileReadingOptions,
 ) -> None:
-    """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
+    """Run a study's analyses: tables, figures, the finding.
+
+    They are run on choices or judgments, and a manifest says how.
+    """
     from conjury.analysis.pipeline.fitting import add_notes, fit_manifest, work_of, write_fit
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.runner import FitOptions

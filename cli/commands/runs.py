@@ -66,7 +66,10 @@ def retry(
     judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None,
     out: RunFolderPath = None,
 ) -> None:
-    """Mark requests to be sent again by the next `conjury collect`; their earlier answers are kept."""
+    """Mark requests to be sent again.
+
+    The next `conjury collect` sends them; their earlier answers are kept.
+    """
     from conjury.inference.collecting import retry as mark
 
     marked, judges = mark(study, status, judge=judge, out=out)
@@ -85,7 +88,10 @@ def retry(
 def parse(
     study: StudyName, out: RunFolderPath = None, rule: Rule = "default", prices: PriceTable = None
 ) -> None:
-    """Parse the answers of a run again, by another rule, and write its tables; no requests are sent."""
+    """Read the answers of a run again by another rule.
+
+    Writes the tables of the run; no requests are sent.
+    """
     from conjury.inference.collecting import parse as parse_again
     from conjury.inference.parsing import explain
 

@@ -81,7 +81,10 @@ class PairOptions:
 
 @grouped
 def simulate(study: StudyName, out: Out, answers: AnswerOptions, pairs: PairOptions) -> None:
-    """Draw choices, ratings or labels of people and models from the study's truth table."""
+    """Draw answers from the truth table of a study.
+
+    Choices, ratings or labels, of people and models.
+    """
     from conjury.inference.study import Study, load_any_study
     from conjury.inference.tables.files import check_ending
 

@@ -56,7 +56,10 @@ class TrialOptions:
 
 @grouped
 def trial(file: File, run: TrialOptions) -> None:
-    """Compare estimators on simulated data with known true values: bias, coverage, power and more."""
+    """Compare estimators on simulated data with known truth.
+
+    Bias, coverage, power and more.
+    """
     from conjury.analysis.pipeline.fitting import write_trial
     from conjury.analysis.trial import load_trial, run_trial
     from conjury.analysis.trial.trial_runner import expected_in_words

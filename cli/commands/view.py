@@ -71,7 +71,10 @@ class Viewing:
 
 @grouped
 def view(runs: Runs, viewing: Viewing) -> None:
-    """Show transcripts of a run in the browser, filter them, and label tasks blind."""
+    """Show the transcripts of a run, or label them blind.
+
+    In the browser, with filters.
+    """
     if viewing.html is not None and viewing.label is not None:
         raise InputError("--html writes a file, but labelling requires served pages; omit --html or --label.")
     if viewing.html is None:

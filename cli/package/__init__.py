@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from conjury.inference.study import load_any_study as load_any_study
     from conjury.inference.tables.reading import read as read
 
+    __version__: str
+
 MODULES = {
     "analysis.benchmark": ("score",),
     "analysis.checks": ("check_collected", "diagnose"),
@@ -48,6 +50,10 @@ __all__ = [name for names in MODULES.values() for name in names]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("conjury")
     for module, names in MODULES.items():
         if name in names:
             return getattr(import_module(f"conjury.{module}"), name)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conjury.analysis.frames.notes import EXCLUSION, Note, excluding, note_under, read_note, record_notes
-from conjury.cli.printing import NOTES, print_notes
+from conjury.cli.printing import NOTES, WrappingConsole, console, print_notes
 
 
 def test_notes_on_exclusions_are_printed_first_by_their_kind(
@@ -29,3 +29,26 @@ def test_a_note_is_of_the_kind_of_its_parts() -> None:
     assert (part.kind, whole.kind) == (EXCLUSION, "")
     assert whole.is_of(EXCLUSION)
     assert not Note("one row is excluded.").is_of(EXCLUSION)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_lines_are_broken_between_words_below_their_first_words(
+    capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    terminal = WrappingConsole(force_terminal=True, width=width)
+    words = [f"interval{k}" for k in range(20)]
+    path = "results/" + "folder/" * 20
+    command = f"Next: conjury fit {' '.join(words)}"
+    terminal.print(f"  - {' '.join(words)}\n  judge   {' '.join(words)}\n{path}\n{command}")
+    *text, path_line, command_line = capsys.readouterr().out.splitlines()
+    assert (path_line, command_line) == (path, command)
+    assert all(len(line) <= width for line in text)
+    assert [word for line in text for word in line.replace("judge", "").split() if word != "-"] == words * 2
+    second = next(k for k, line in enumerate(text) if "judge" in line)
+    assert all(line.startswith("    i") for line in text[1:second])
+    assert all(line.startswith("          i") for line in text[second + 1 :])
+
+
+def test_files_take_lines_of_any_length(capsys: pytest.CaptureFixture[str]) -> None:
+    console.print("interval " * 50)
+    assert capsys.readouterr().out == "interval " * 50 + "\n"

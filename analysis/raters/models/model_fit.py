@@ -207,6 +207,9 @@ class ModelFit(Result):
         """Write the draws as NetCDF, which ``arviz.from_netcdf`` reads."""
         return save(self.data, path)
 
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *self.verdict])
+
     def __repr__(self) -> str:
         return "\n".join([super().__repr__(), *self.verdict])
 

@@ -42,6 +42,7 @@ LATEX_ACTING = {
 ENDINGS = {"latex": "tex", "markdown": "md", "html": "html", "word": "docx"}
 FONT_SIZE = re.compile(r"\\fontsize\{[^}]*\}\{[^}]*\}\\selectfont\n*")
 NOTES = re.compile(r"\\begin\{minipage\}\{\\linewidth\}\n(.*?)\\end\{minipage\}", re.DOTALL)
+PRINTED_ROWS = 60  # of a table that is printed
 PREAMBLE = "% needs \\usepackage{booktabs}\n"
 
 
@@ -111,6 +112,33 @@ def _markdown(table: PaperTable) -> str:
         lines.append(_pipes(cells))
     notes = [_cell(note) for note in grid.notes]
     return "\n\n".join([f"**{_cell(table.caption)}**", "\n".join(lines), *notes])
+
+
+def to_text(tables: Sequence[PaperTable]) -> str:
+    """Tables in columns of plain text, each with its caption and notes; of long ones, the first rows."""
+    return "\n\n".join(map(_plain_text, tables))
+
+
+def _plain_text(table: PaperTable) -> str:
+    grid = grid_of(table.html)
+    rows, more = grid.rows[:PRINTED_ROWS], len(grid.rows) - PRINTED_ROWS
+    heads = [" ".join(dict.fromkeys(filter(None, cells))) for cells in zip(*grid.heads, strict=True)]
+    has_groups = any(len(row) == 1 < len(heads) for row in rows)
+    cells = [[f"  {row[0]}" if has_groups else row[0], *row[1:]] for row in rows if len(row) == len(heads)]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    indented = iter(cells)
+    lines = [
+        row[0] if len(row) < len(heads) else _aligned(next(indented), widths, grid.right) for row in rows
+    ]
+    notes = [*([f"{more:,} more rows; all are in `.frame`."] if more > 0 else []), *grid.notes]
+    return "\n".join([table.caption, "", _aligned(heads, widths, grid.right), *lines, "", *notes]).rstrip()
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    placed = zip(cells, widths, right, strict=True)
+    return "  ".join(
+        cell.rjust(width) if is_right else cell.ljust(width) for cell, width, is_right in placed
+    ).rstrip()
 
 
 def _pipes(cells: Any) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 from great_tables import GT
 
 from ...results import Result
-from .document_writing import to_html, to_latex, to_markdown, write_word
+from .document_writing import to_html, to_latex, to_markdown, to_text, write_word
 from .paper_tables import table_of, tables_of_result
 
-WRITERS = {"html": to_html, "latex": to_latex, "markdown": to_markdown}
+WRITERS = {"html": to_html, "latex": to_latex, "markdown": to_markdown, "text": to_text}
 
 
 def table(result: Result, part: int, **options: Any) -> GT:

@@ -87,7 +87,10 @@ class PanelOptions:
 
 @grouped
 def design(study: StudyName, drawing: DesignSize, people: PanelOptions, out: RunFolderPath = None) -> None:
-    """Draw the pairs of a conjoint, the tasks of people, or who rates which item, before anyone is asked."""
+    """Draw the pairs or ratings before anyone is asked.
+
+    The pairs of a conjoint, the tasks of people, or who rates which item.
+    """
     from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.study import ItemStudy, Study, load_any_study
 

@@ -115,7 +115,9 @@ class FileOptions:
 
 @grouped
 def power(study: StudyName, sizes: Sizes, tests: Tests, model: CorrectingModel, written: FileOptions) -> None:
-    """Show minimum detectable effects, the sample sizes required for other effects, and their costs.
+    """Show which effects a design can detect, and its costs.
+
+    Minimum detectable effects, and the sample sizes that other effects require.
 
     With --with MODEL: how many people are needed if the model's answers correct theirs.
     """

@@ -227,7 +227,10 @@ def agreement(
     coefficient: Coefficient = None,
     interval: Interval = None,
 ) -> None:
-    """Agreement coefficients among people, among models, and of people with each model."""
+    """Agreement among people, and of people with each model.
+
+    With several coefficients, each with its interval, and among models.
+    """
     from conjury.analysis.raters.agreement import agreement as compute
 
     loaded, options = load_judged(file, judged, reading), resampled.drawn
@@ -289,7 +292,10 @@ def alt_test(
     reading: TableOptions,
     file: File = None,
 ) -> None:
-    """May a model replace a person of the panel? The alternative annotator test."""
+    """Test whether a model may replace a person of the panel.
+
+    The alternative annotator test.
+    """
     from conjury.analysis.raters.replacement import alt_test as test
     from conjury.analysis.raters.replacement.decide import with_curve
 

@@ -48,7 +48,9 @@ def automate(
     reading: TableOptions,
     output: Output,
 ) -> None:
-    """Find the largest share of a judge's verdicts that may stand alone, by its confidence and some labels.
+    """Find the share of verdicts that may stand alone.
+
+    The largest share at which errors stay below a limit, by the judge's confidence and some labels.
 
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: the file or an option cannot
     be used.

@@ -76,7 +76,9 @@ def compare_pairs(
     request: PairsRequest,
     output: Output,
 ) -> None:
-    """Compare systems by verdicts on pairs: win rates, ranking, position, length, corrected by people.
+    """Win rates and rankings by verdicts on pairs.
+
+    With the effects of position and length, corrected by people.
 
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be
     used.

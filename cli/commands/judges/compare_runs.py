@@ -49,7 +49,9 @@ def compare_runs(
     tested: TestOptions,
     output: Output,
 ) -> None:
-    """Compare two judges, prompts or dates on the same items: flips, rates, agreement, equivalence.
+    """Compare two judges, prompts or dates on the same items.
+
+    Flips, rates, agreement and equivalence.
 
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be
     used.

@@ -82,7 +82,9 @@ def compare_systems(
     tested: SystemTests,
     output: Output,
 ) -> None:
-    """Compare systems that answered the same prompts, by a judge of all answers and people's labels of a few.
+    """Which system is better? By a judge and a few labels.
+
+    All systems answered the same prompts; a judge scored all answers, and people labelled a few.
 
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be
     used.

@@ -97,7 +97,9 @@ def judge(
     asked: DecisionOptions,
     output: Output,
 ) -> None:
-    """Compare a judge with people: agreement, errors, rates, and the number of labels needed for a decision.
+    """Say whether a judge is good enough, beside people.
+
+    Agreement, errors, rates, and the number of labels needed for a decision.
 
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: the file or an option cannot
     be used.

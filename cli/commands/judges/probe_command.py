@@ -30,7 +30,10 @@ def probe(
         bool, typer.Option("--dry-run", help="Show the server and the price; send nothing.")
     ] = False,
 ) -> None:
-    """Find out by five cheap requests what a judge's server does with seeds, log-probabilities and so on."""
+    """Find out by five requests what a judge's server can do.
+
+    What it does with seeds, log-probabilities, token limits and so on; the requests are cheap.
+    """
     from conjury.inference.collecting.answering.probe_findings import LABELS
     from conjury.inference.collecting.answering.probe_run import plan_probe
     from conjury.inference.collecting.answering.probe_run import probe as run

@@ -178,7 +178,10 @@ def raters(
     reading: TableOptions,
     file: File = None,
 ) -> None:
-    """Fit a Bayesian model of raters: severity, discrimination, agreement corrected for noise."""
+    """Fit a Bayesian model of raters.
+
+    Severity, discrimination, and agreement corrected for noise.
+    """
     if reading.scale is not None and "," in reading.scale:
         warn("--scale with the ratings that are allowed is called --levels now.")
         reading = replace(reading, scale=None, levels=[*(reading.levels or ()), reading.scale])

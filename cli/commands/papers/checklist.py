@@ -20,7 +20,10 @@ def checklist(
         Path, typer.Option("--out", help="File: .md, .docx or .tex (the last two need the extra pdf).")
     ] = Path("checklist.md"),
 ) -> None:
-    """Fill reporting checklists and a datasheet per judge from the study, its run and its results."""
+    """Fill reporting checklists from the study and its results.
+
+    With a datasheet per judge; from the study, its run and its results.
+    """
     from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
     from conjury.analysis.report.paper.document_writing import check_ending, write_document
 

@@ -27,7 +27,10 @@ def metadata(
     license: Annotated[str, typer.Option(help="License of the data, as an address or a name.")] = "",
     creator: Annotated[str, typer.Option(help="Creator of the data.")] = "",
 ) -> None:
-    """Describe the files of a run or results folder, for repositories of data: Croissant and RO-Crate."""
+    """Describe the files of a run for repositories of data.
+
+    As Croissant and RO-Crate; also the files of a results folder.
+    """
     from conjury.analysis.report.paper.folder_metadata import (
         CRATE,
         CROISSANT,

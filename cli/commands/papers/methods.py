@@ -19,7 +19,10 @@ def methods(
         Path, typer.Option("--out", help="File: .md, .docx or .tex; the BibTeX file is written next to it.")
     ] = Path("methods.md"),
 ) -> None:
-    """Describe how results were computed, with BibTeX of the works that were used."""
+    """Describe how results were computed, with BibTeX.
+
+    The works that were used are listed.
+    """
     from conjury.analysis.report.paper.document_writing import check_ending, write_document
     from conjury.analysis.report.paper.methods_text import methods_of
     from conjury.inference.tables.writing import write_text

@@ -50,7 +50,10 @@ def preregister(
         Path, typer.Option("--out", help="File: .md, .docx or .tex; the JSON file is written next to it.")
     ] = Path("preregistration.md"),
 ) -> None:
-    """Write a preregistration of a study, with hashes, before data are collected."""
+    """Write a preregistration before data are collected.
+
+    Hashes of study, prompts and design are written with it.
+    """
     from conjury.analysis.numerics.intervals import check_alpha
     from conjury.analysis.report.paper.document_writing import check_ending, write_document
     from conjury.analysis.report.paper.preregistration import registration

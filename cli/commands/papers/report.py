@@ -46,7 +46,10 @@ class ReportPage:
 
 @grouped
 def report(name: Name, page: ReportPage) -> None:
-    """Render a report from a results folder, with Quarto where it is installed."""
+    """Render a report of results.
+
+    From a results folder, with Quarto where it is installed.
+    """
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.report.render import render, renderable, reports
 

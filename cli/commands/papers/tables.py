@@ -30,7 +30,10 @@ def tables(
         ),
     ] = None,
 ) -> None:
-    """Write the tables of results for a paper: as LaTeX, Word, Markdown or HTML, and the figures to size."""
+    """Write the tables and figures for a paper.
+
+    As LaTeX, Word, Markdown or HTML, and the figures at the size of a column.
+    """
     from conjury.analysis.figures.theme import sized
     from conjury.analysis.report import Report
     from conjury.analysis.report.paper import tables_of_folder

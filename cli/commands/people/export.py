@@ -70,7 +70,10 @@ def export(
     to: Annotated[str, typer.Option("--to", help="qualtrics, jspsych, label-studio or prolific.")],
     out: RunFolderPath = None,
 ) -> None:
-    """Write a study for people to answer in another program: Qualtrics, jsPsych, Label Studio, Prolific."""
+    """Write a study for Qualtrics, jsPsych or Prolific.
+
+    People answer it there, or in Label Studio; `conjury import` reads their answers.
+    """
     from conjury.inference.panel.elsewhere.study_export import export_study
 
     offer = _offer(to, prolific)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
-
 from conjury.inference.errors import counted
 
 from ...automation import record
-
-console = Console(highlight=False, markup=False, soft_wrap=True)
+from ...printing import console
 
 
 def import_fielded(path: Path, out: Path | None, program: str, study: str, run: Path | None) -> None:

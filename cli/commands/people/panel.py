@@ -48,7 +48,7 @@ class _StudyFirstGroup(TyperGroup):
 panel = typer.Typer(
     cls=_StudyFirstGroup,
     no_args_is_help=True,
-    help="Let people judge a study in the browser: `conjury panel STUDY`. Their answers are written to "
+    help="Let people judge a study in the browser.\n\n`conjury panel STUDY`; their answers are written to "
     "the same tables as those of models.",
 )
 

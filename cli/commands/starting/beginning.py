@@ -28,7 +28,7 @@ DEMO, DEMO_FOLDER = "hiring", Path("conjury-demo")
 
 
 def init(template: Name = None, folder: Folder = None) -> None:
-    """Write a working study to edit: study.yaml, prompts, items, a truth table for simulation, a README."""
+    """Write a working study to edit, with a README."""
     if template is None:
         record(templates={entry.name: entry.about for entry in templates().values()})
         for entry in templates().values():
@@ -49,7 +49,10 @@ def init(template: Name = None, folder: Folder = None) -> None:
 
 
 def demo(context: typer.Context, template: Name = DEMO, folder: Folder = DEMO_FOLDER) -> None:
-    """Write a study, collect simulated answers, estimate and report: a first look, offline and free."""
+    """Make a study, simulated answers and a report in a minute.
+
+    A first look, offline and free.
+    """
     from conjury.analysis.report.render import NEEDED, PACKAGES
     from conjury.inference.errors import require_installed
 

@@ -83,7 +83,9 @@ def conjoint(
     reading: TableOptions,
     output: SurveyOutput,
 ) -> None:
-    """Estimate effects (AMCEs) and marginal means of a conjoint survey from its export.
+    """Estimate the effects of a conjoint survey from its export.
+
+    AMCEs and marginal means, with a table, a figure and a drafted study.
 
     Exit code 0: done; 2: the file or an option cannot be used.
     """

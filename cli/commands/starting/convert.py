@@ -24,7 +24,10 @@ def convert(
         ),
     ] = False,
 ) -> None:
-    """Write a table in another format; the level order of a CSV is written to NAME.levels.json."""
+    """Write a table in another format.
+
+    The level order of a CSV is written to NAME.levels.json.
+    """
     import json
 
     import pandas as pd

@@ -64,7 +64,7 @@ def findings() -> list[InstalledPart]:
 
 
 def doctor() -> None:
-    """Print what is installed, what is missing, and how to get it."""
+    """Print what is installed and how to get what is missing."""
     from conjury.analysis.frames.word_table import WordTable
 
     parts = findings()
@@ -85,7 +85,10 @@ def example(
     name: Annotated[str | None, typer.Argument(help="Which example; without a name they are listed.")] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path(),
 ) -> None:
-    """Write small example files: ratings, exports of Qualtrics, raw completions, choices for R."""
+    """Write small example files.
+
+    Ratings, exports of Qualtrics, raw completions, choices for R.
+    """
     import yaml
 
     from conjury.inference.errors import InputError, listed

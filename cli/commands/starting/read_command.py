@@ -42,7 +42,10 @@ def read(
     ],
     options: TableOptions,
 ) -> None:
-    """Show how a file is read: its columns, what was recognised, missing or guessed, and the next command."""
+    """Show how a file is read, and the next command.
+
+    Its columns, and what was recognised, missing or guessed.
+    """
     from conjury.inference.readers.judged.judged_files import read_export
     from conjury.inference.tables.reading.column_kinds import describe_columns
 

@@ -28,7 +28,9 @@ def trust(
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Trust the host no longer.")] = False,
 ) -> None:
-    """List the hosts that may be sent keys which study files name, trust one more, or remove one.
+    """List or change the hosts that keys may be sent to.
+
+    These are hosts that study files name.
 
     Keys of providers go to their own servers without this. The list is a file in the folder of your settings.
     """

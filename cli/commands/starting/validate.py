@@ -41,7 +41,9 @@ def validate(
         bool, typer.Option("--schema", help="Print the JSON schema of study files, which editors use.")
     ] = False,
 ) -> None:
-    """Check a study with its prompts, items, labels and truth, and list all problems at once.
+    """Check a study and list all its problems at once.
+
+    With its prompts, items, labels and truth.
 
     Exit code 0: no problems; 2: at least one problem.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -259,3 +260,13 @@ def test_texts_that_touch_in_a_line_or_a_figure_higher_than_a_page_do_not_fit_a_
         fit_to_width(written(0.4, 0.45))
     with pytest.raises(InputError, match=r"is 246 mm high at a width of 84 mm, .* room for 244 mm"):
         fit_to_width(written(0.2, high=9.7))
+
+
+@pytest.mark.long
+def test_a_notebook_shows_a_figure_without_further_settings() -> None:
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    code = "from conjury.analysis.figures.theme import new_figure\nfigure = new_figure(2, 1)\nfigure"
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    nbclient.NotebookClient(book, timeout=120).execute()
+    (output,) = book.cells[0].outputs
+    assert b64decode(output["data"]["image/png"]).startswith(b"\x89PNG")

@@ -13,6 +13,7 @@ from made_up.results import LEVEL_WITH_MARKUP, amce_frame
 from matplotlib.text import Text
 
 from conjury.analysis import figures
+from conjury.analysis.figures.labels import words
 from conjury.analysis.figures.theme import SMALLEST, sized
 from conjury.analysis.report.paper import PaperTable, tables_of_folder, tables_of_result
 from conjury.analysis.report.paper.document_writing import (
@@ -109,6 +110,33 @@ def test_a_result_without_exhibit_is_shown_as_it_is() -> None:
     assert "0.500 | 1,200" in text
     assert text.rstrip().endswith("One judge was excluded.")
     assert "1,200" in result._repr_html_()
+
+
+def test_a_printed_result_is_a_table_for_people() -> None:
+    lines = str(Result(SHORT, "amce")).splitlines()
+    head = next(k for k, line in enumerate(lines) if line.startswith("Level "))
+    ends = {len(line) for line in lines[head:] if line.count("  ") > 3 and "reference" not in line}
+    assert len(ends) == 1
+    estimated = SHORT[SHORT["std_error"].notna()]
+    for level, value in zip(estimated["level"], estimated["estimate"], strict=True):
+        printed = next(line for line in lines if line.startswith(f"  {words(level)} "))
+        assert number(value) in printed.split()
+    assert "NaN" not in "".join(lines)
+    assert "NaN" in repr(Result(SHORT, "amce"))
+
+
+def test_of_a_long_result_the_first_rows_are_printed() -> None:
+    long = Result(pd.DataFrame({"score": np.arange(500) / 1000}), "of_my_own")
+    printed = str(long)
+    assert "0.059" in printed
+    assert "0.060" not in printed
+    assert "440 more rows; all are in `.frame`." in printed
+
+
+def test_a_result_is_printed_also_where_tables_cannot_be_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bs4", None)
+    result = Result(SHORT, "amce")
+    assert str(result) == repr(result)
 
 
 def test_degenerate_tables_are_laid_out() -> None:

@@ -1,0 +1,5 @@
+"""``python -m conjury`` is the command ``conjury``."""
+
+from conjury.cli.main import main
+
+main()

@@ -1,0 +1,106 @@
+"""What every command takes: version, short help, silence, and to see the page that it writes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import conjury as package
+from conjury.cli.main import COMMANDS, PANELS
+
+Run = Callable[..., Any]
+ONE_LINE = 58  # characters that a terminal of 80 columns has beside the longest name
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """A file of a judge and two people."""
+    rows = [f"{k},{k % 2},{(k + k // 7) % 2},{(k + k // 9) % 2}" for k in range(60)]
+    path = tmp_path / "judged.csv"
+    path.write_text("\n".join(["item,verdict,ann,ben", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Addresses that a browser was asked to open."""
+    addresses: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: addresses.append(address) or True)
+    return addresses
+
+
+def test_the_version_is_that_of_the_distribution(here: Run) -> None:
+    assert here("--version").out == f"conjury {version('conjury')}\n"
+    assert package.__version__ == version("conjury")
+
+
+@pytest.mark.long
+def test_the_package_runs_as_a_module() -> None:
+    words = [sys.executable, "-m", "conjury", "--version"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert ended.stdout == f"conjury {version('conjury')}\n"
+
+
+def test_the_help_lists_each_command_once_in_its_panel_and_in_one_line(
+    here: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = here("-h").out.splitlines()
+    panels = [line.strip("╭╮─ ") for line in lines if line.startswith("╭")]
+    assert panels == ["Options", *PANELS]
+    heads = [line.split()[1] for line in lines if line.startswith("│ ") and line[2] not in " -"]
+    assert heads == list(COMMANDS)
+    begun = lines.index(next(line for line in lines if "Start here" in line))
+    assert len(lines[begun:]) <= len(COMMANDS) + 2 * len(PANELS) + 1
+
+
+@pytest.mark.parametrize("line", ["judge -h", "ledger -h", "ledger verify -h"])
+def test_every_command_has_the_short_name_of_help(here: Run, line: str) -> None:
+    assert re.search(rf"Usage: .* {line.removesuffix(' -h')} ", here(line).out)
+
+
+@pytest.mark.parametrize("line", ["--quiet judge {file}", "judge {file} --quiet"])
+def test_a_quiet_command_prints_nothing_and_does_its_work(here: Run, judged: Path, line: str) -> None:
+    asked = "--judge verdict --human ann,ben --html page.html"
+    loud, quiet = here(f"judge {judged} {asked}"), here(f"{line.format(file=judged)} {asked}")
+    assert "verdict" in loud.out
+    assert (quiet.code, quiet.out) == (0, "")
+    assert (judged.parent / "page.html").stat().st_size > 0
+
+
+def test_a_quiet_command_still_says_why_it_ends(here: Run, judged: Path) -> None:
+    ended = here(f"judge {judged} --judge absent --human ann --quiet")
+    assert (ended.code, ended.out) == (2, "")
+    assert "absent" in ended.err
+
+
+def test_silence_is_asked_for_anew_each_time(here: Run, judged: Path) -> None:
+    here(f"--quiet read {judged}")
+    assert here(f"read {judged}").out
+
+
+@pytest.mark.parametrize("further", ["", "--json", "--quiet"])
+def test_the_page_that_a_command_writes_is_opened(
+    here: Run, judged: Path, opened: list[str], further: str
+) -> None:
+    ended = here(f"judge {judged} --judge verdict --human ann,ben --html page.html --open {further}")
+    assert ended.code == 0, ended.err
+    assert opened == [(judged.parent / "page.html").resolve().as_uri()]
+
+
+def test_without_a_page_nothing_is_opened_and_the_remedy_is_named(
+    here: Run, judged: Path, opened: list[str]
+) -> None:
+    ended = here(f"judge {judged} --judge verdict --human ann,ben --open")
+    assert (ended.code, opened) == (2, [])
+    assert "--html" in ended.err
+    here(f"judge {judged} --judge absent --human ann --html page.html --open")
+    assert opened == []
