@@ -204,14 +204,14 @@ def test_validate_describes_a_study_and_prints_the_schema(done, tmp_path):
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The variables of an environment that has the wheel, and neither R, Quarto nor a checkout."""
+    """Variables of an environment with the wheel and its extra for reports, without R and Quarto."""
     wheel = build_wheel(tmp_path_factory)
     place = tmp_path_factory.mktemp("bare") / "venv"
     uv = shutil.which("uv", path=f"{os.environ['PATH']}{os.pathsep}{ROOT / '.uv' / 'bin'}")
     assert uv is not None
     for command in (
         [uv, "venv", "--quiet", str(place)],
-        [uv, "pip", "install", "--quiet", "--python", str(place / "bin" / "python"), str(wheel)],
+        [uv, "pip", "install", "--quiet", "--python", str(place / "bin" / "python"), f"{wheel}[report]"],
     ):
         made = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place.parent)
         if made.returncode:
