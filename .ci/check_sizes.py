@@ -39,15 +39,15 @@ CEILINGS = {
     "inference/panel": 92,
     "inference/parsing": 40,
     "inference/perturb": 15,
-    "inference/readers": 57,
+    "inference/readers": 60,
     "inference/requests": 15,
     "inference/simulation": 38,
     "inference/study": 32,
-    "inference/tables": 53,
+    "inference/tables": 55,
     "inference/vignettes": 44,
     "tests": 940,
 }
-MODULES = 530
+MODULES = 531
 
 
 def lines_of(root: Path) -> Counter[str]:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from conjury.analysis.raters.validation import compare_runs as compare_runs
     from conjury.analysis.raters.validation import judge as judge
     from conjury.inference.collecting import collect as collect
+    from conjury.inference.readers.any_file import read as read
     from conjury.inference.study import load_any_study as load_any_study
-    from conjury.inference.tables.reading import read as read
 
     __version__: str
 
@@ -44,7 +44,7 @@ MODULES = {
     "analysis.raters.validation": ("compare_runs", "judge"),
     "inference.collecting": ("collect",),
     "inference.study": ("load_any_study",),
-    "inference.tables.reading": ("read",),
+    "inference.readers.any_file": ("read",),
 }
 __all__ = [name for names in MODULES.values() for name in names]
 

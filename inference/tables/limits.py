@@ -111,8 +111,10 @@ def read_content(path: Path, limit: int) -> bytes:
     """Content of a regular file, unpacked where its name ends in .gz; InputError beyond ``limit`` bytes."""
     require_file(path)
     try:
+        packed = path.name.lower().endswith(".gz")
+        most = limit if packed else min(limit, path.stat().st_size)
         with open_unpacked(path) as file, reading(path):
-            content = file.read(limit + 1)
+            content = file.read(most + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
     except OSError as error:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
+from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.items import repeated_items
-from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.compared_answers import quoted
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.schema import SAMPLING
@@ -112,7 +112,7 @@ def automate(
     if not errors:
         raise InputError("errors is empty; give shares of wrong verdicts that are allowed, such as 0.05.")
     errors = list({f"{error:g}": error for error in errors}.values())  # one row for each
-    reading = read(table, rules_of(rules), source)
+    reading = read_columns(table, rules_of(rules), source)
     frame, source = reading.frame, reading.source
     people, groups = names_of(human), names_of(by)
     answers = (judge, certainty, *people)

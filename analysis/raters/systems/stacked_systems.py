@@ -9,9 +9,10 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import item_column
-from conjury.inference.tables.reading import ReadingRules, TableReading, read
+from conjury.inference.tables.reading import ReadingRules, TableReading
 
 
 def stack_systems(
@@ -21,12 +22,12 @@ def stack_systems(
     reading, notes = (
         _stacked(table, system, rules, source)
         if isinstance(table, Mapping)
-        else (read(table, rules, source), [])
+        else (read_columns(table, rules, source), [])
     )
     if labels is None:
         return reading, notes
     label_rules = replace(rules, where={}, exclude={})
-    return _joined(reading, read(labels, label_rules, "labels"), people, system, notes)
+    return _joined(reading, read_columns(labels, label_rules, "labels"), people, system, notes)
 
 
 def merge_spellings(frame: pd.DataFrame, system: str) -> tuple[pd.DataFrame, list[str]]:
@@ -49,7 +50,7 @@ def merge_spellings(frame: pd.DataFrame, system: str) -> tuple[pd.DataFrame, lis
 def _stacked(
     tables: Mapping[str, Any], system: str, rules: ReadingRules, source: str
 ) -> tuple[TableReading, list[str]]:
-    readings = {str(name): read(part, rules, str(name)) for name, part in tables.items()}
+    readings = {str(name): read_columns(part, rules, str(name)) for name, part in tables.items()}
     if len(readings) < 2:
         raise InputError(
             f"{source}: there is one table; give one per system, at least two, or name their column."

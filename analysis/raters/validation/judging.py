@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
-from conjury.inference.tables.reading import read
+from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
 from ...frames.notes import excluding
@@ -201,7 +201,7 @@ def judge(
         raise InputError(
             f"epsilon is {epsilon:g}{not_percent(epsilon)}; give a difference of shares, such as 0.1."
         )
-    reading = read(table, rules_of(rules), source)
+    reading = read_columns(table, rules_of(rules), source)
     table, source, id = reading.frame, reading.source, reading.rules.id
     options = CodingOptions((judge,), names_of(human), names_of(by), id, positive, reading.rules)
     if not options.human:

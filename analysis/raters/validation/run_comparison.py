@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, not_percent
-from conjury.inference.tables.reading import read
+from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
 from ...frames.notes import excluding
@@ -115,7 +115,7 @@ def compare_runs(
     if names[0] == names[1]:
         names = (f"{names[0]} (first)", f"{names[1]} (second)")
     readings = [
-        read(table, rules_of(rules), name) for table, name in zip((first, second), names, strict=True)
+        read_columns(table, rules_of(rules), name) for table, name in zip((first, second), names, strict=True)
     ]
     first, second = (reading.frame for reading in readings)
     id, reading_rules = readings[0].rules.id, readings[0].rules

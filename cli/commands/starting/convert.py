@@ -34,9 +34,14 @@ def convert(
 
     from conjury.inference.errors import InputError, counted
     from conjury.inference.tables.columns import companion
-    from conjury.inference.tables.files import check_ending, read_table, write_table
+    from conjury.inference.tables.files import (
+        check_ending,
+        count_formulas,
+        read_table,
+        without_formulas,
+        write_table,
+    )
     from conjury.inference.tables.parquet import plain_cells
-    from conjury.inference.tables.spreadsheet_formulas import count_formulas, without_formulas
     from conjury.inference.tables.writing import is_private, write_text
 
     check_ending(out)

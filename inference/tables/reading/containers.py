@@ -7,6 +7,7 @@ import io
 import sys
 import zipfile
 import zlib
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ...errors import InputError, did_you_mean, listed
 from ..limits import EXPORT_BYTES, TABLE_BYTES, check_text_size, read_content, require_file
 
 STANDARD_INPUT = "-"
+HEAD = 2**16  # bytes at the beginning, by which most files are told apart
 
 
 @dataclass(frozen=True)
@@ -109,12 +111,14 @@ def kind_of(data: bytes, source: str, name: str = "") -> str:
         return _kind_of_archive(data, source)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         return "excel"  # before 2007
-    head = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
+    head = data[start : start + HEAD].lstrip()
     _refuse_documents(data[:512], head[:64].lower(), source)
-    first, _, after = head.partition(b"\n")
     closing = {b"{": b"}", b"[": b"]"}.get(head[:1])  # of one value per line
-    if closing is not None and first.rstrip().endswith(closing) and after.lstrip()[:1] == head[:1]:
-        return "jsonl"
+    if closing is not None:
+        first, _, after = data[start:].lstrip().partition(b"\n")
+        if first.rstrip().endswith(closing) and after.lstrip()[:1] == head[:1]:
+            return "jsonl"
     by_name = next((kind.name for kind in FILE_KINDS if name.endswith(kind.endings)), "csv")
     if by_name in ("json", "jsonl"):
         return by_name

@@ -20,6 +20,7 @@ import pyarrow.csv
 
 from ...errors import InputError, counted, listed
 from ..limits import BLOCK, CELL_CHARACTERS, check_columns, reading
+from ..text_arrays import needs_trimming
 from .account import AccountEntry
 from .cell_rules import number_of, undecided_comma, writes_decimal_commas
 from .reading_rules import ReadingRules
@@ -28,6 +29,7 @@ from .surplus_rows import MOST_TITLES, title_entry, title_rows
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+MOST_AT_ONCE = 8 * BLOCK
 HEAD = 50  # rows by which the separator is found
 FIRST = 2**16  # characters among which these rows, and titles above the header, are looked for
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -259,13 +261,19 @@ def _split_quickly(body: bytes, head: str, delimiter: str, is_quoted: bool) -> p
     names = [name.strip() for name in header]
     if not all(names) or len(set(names)) < len(names):
         return None
+    is_small = len(body) <= MOST_AT_ONCE  # in one piece it is quicker, and takes memory twice
     try:
         table = pa.csv.read_csv(
             pa.BufferReader(body),
-            read_options=pa.csv.ReadOptions(block_size=min(len(body), 64 * BLOCK) if is_quoted else BLOCK),
+            read_options=pa.csv.ReadOptions(
+                block_size=min(len(body), 64 * BLOCK) if is_quoted or is_small else BLOCK,
+                use_threads=not is_small,
+            ),
             parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=is_quoted),
             convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(header, pa.large_string()), strings_can_be_null=False
+                column_types=dict.fromkeys(header, pa.large_string()),
+                strings_can_be_null=False,
+                check_utf8=False,  # was decoded before
             ),
         )
     except pa.ArrowInvalid:
@@ -273,17 +281,23 @@ def _split_quickly(body: bytes, head: str, delimiter: str, is_quoted: bool) -> p
     if table.column_names != header:
         return None
     if not body.isascii() or any(blank in body for blank in BLANKS if blank != delimiter.encode()):
-        table = pa.table([pc.utf8_trim_whitespace(column) for column in table.columns], names=names)
+        table = pa.table([_trimmed(column) for column in table.columns], names=names)
     filled = None
-    for column in table.columns:
+    for column in table.columns:  # of most tables the first column shows that no row is empty
         some = pc.not_equal(column, "")
         filled = some if filled is None else pc.or_(filled, some)
-    if filled is not None and not pc.all(filled).as_py():
+        if pc.all(filled).as_py():
+            break
+    else:
         table = table.filter(filled)
     types = {pa.large_string(): pd.StringDtype(na_value=np.nan)}
-    table = table if len(body) > 64 * BLOCK else table.combine_chunks()  # quicker, and takes memory twice
+    table = table.combine_chunks() if len(body) <= 64 * BLOCK else table
     frame: pd.DataFrame = table.to_pandas(types_mapper=types.get)
     return frame
+
+
+def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.utf8_trim_whitespace(column) if any(map(needs_trimming, column.chunks)) else column
 
 
 def _split(text: str, delimiter: str, source: str) -> pd.DataFrame:
@@ -339,8 +353,9 @@ def drop_survey_header(frame: pd.DataFrame, entries: list[AccountEntry]) -> pd.D
         entries.append(AccountEntry("source", sentence))
         return frame.iloc[1:].reset_index(drop=True).rename(columns=names)
     for row in range(min(2, len(frame))):
-        if frame.iloc[row].str.startswith(IMPORT_ID).mean() > 0.5:
-            zones = tuple(cell for cell in frame.iloc[row] if ZONE in cell)
+        cells = [str(cell) for cell in frame.iloc[row]]
+        if 2 * sum(cell.startswith(IMPORT_ID) for cell in cells) > len(cells):
+            zones = tuple(cell for cell in cells if ZONE in cell)
             sentence = f"{counted(row + 1, 'row')} below the header, written by Qualtrics, left out."
             entries.append(AccountEntry("source", sentence, cells=zones))
             return frame.iloc[row + 1 :].reset_index(drop=True)

@@ -59,9 +59,12 @@ def without_headers(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[AccountEntr
     for name in frame.columns:
         if not (isinstance(frame[name].dtype, pd.StringDtype) or frame[name].dtype == object):
             return frame, []
-        same &= (frame[name] == name).fillna(False).astype(bool)
-        if not same.any():
+        matches = frame[name] == name
+        if not matches.any():
             return frame, []
+        same &= matches.fillna(False).astype(bool)
+    if not same.any():
+        return frame, []
     if same.all():
         return frame, []
     count = int(same.sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pandas.arrays import FloatingArray, IntegerArray
 
 from ...errors import InputError, counted, did_you_mean, listed
@@ -20,6 +20,16 @@ from ..columns import as_text, companion
 from ..frames import to_pandas
 from ..limits import reading
 from ..safe_text import printable
+from ..text_arrays import (
+    MarkTable,
+    arrays_of,
+    bytes_of,
+    has_fractions,
+    has_ids,
+    is_id,
+    single_digits,
+    with_gaps,
+)
 from .account import AccountEntry, ReadingAccount
 from .cell_rules import SPELLINGS_OF_NOTHING, is_code, is_nothing, key_of, number_of
 from .containers import STANDARD_INPUT, TEXT_FORMATS, FileContent, open_content
@@ -40,13 +50,8 @@ READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, l
     "json": read_json_table,
     "jsonl": read_json_lines,
 }
-MARKS = pa.array(SPELLINGS_OF_NOTHING, type=pa.large_string())
-LONGEST_MARK = max(map(len, SPELLINGS_OF_NOTHING))
-LONG = 16  # digits
+MARKS = MarkTable([mark for mark in SPELLINGS_OF_NOTHING if mark])
 PROBED = 50  # cells by which most columns of text are told from numbers
-SAMPLED, FEW = 1000, 0.8  # cells of which at most this share are different where a column has few texts
-# Ids: whole numbers with zeros in front, or too long for a floating-point number.
-_IDS = r"^'?[+-]?(0\d|\d{16,}$)"
 
 
 @dataclass(frozen=True)
@@ -255,25 +260,60 @@ def blank_cells(
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """The table with nothing in cells that are missing: as is stated, and in text files those of NA."""
     stated_keys = {key_of(text) for text in options.missing}
-    marks: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     blanked: dict[str, pd.Series[Any]] = {}
-    for name in frame.columns:
-        column = frame[name]
-        levels = {key_of(text) for text in options.order_of(str(name))}
-        cells = [
-            cell
-            for cell in _candidates(column, stated_keys, is_text)
-            if key_of(printable(cell)) not in levels
-        ]
-        if cells:
-            mask = column.isin(cells).to_numpy(dtype=bool)
-            blanked[name] = column.mask(mask)
-            for cell in cells:
-                if cell != "":
-                    text = printable(cell)
-                    marks.setdefault(text, Counter())[str(name)] += int((column == cell).sum())
-    entries = [_missing_entry(text, counts, key_of(text) in stated_keys) for text, counts in marks.items()]
+    for name in map(str, frame.columns):
+        levels = {key_of(text) for text in options.order_of(name)}
+        column, of_column = (
+            _blank_text(frame[name], levels)
+            if is_text and not stated_keys
+            else _blank_typed(frame[name], levels, stated_keys, is_text)
+        )
+        if of_column:
+            blanked[name] = column
+        for text, count in of_column.items():
+            if text:
+                counts.setdefault(text, Counter())[name] += count
+    entries = [_missing_entry(text, by_name, key_of(text) in stated_keys) for text, by_name in counts.items()]
     return (frame.assign(**blanked) if blanked else frame), entries
+
+
+def _blank_text(column: pd.Series[Any], levels: Collection[str]) -> tuple[pd.Series[Any], Mapping[str, int]]:
+    """A column of text with nothing where it is empty or has a mark of `NOTHING`, and their numbers."""
+    counts: Counter[str] = Counter()
+    arrays = []
+    for cells in arrays_of(column):
+        offsets = bytes_of(cells)[0]
+        is_missing = offsets[1:] == offsets[:-1]
+        counts[""] += int(is_missing.sum())
+        rows, texts = MARKS.rows_of(cells)
+        if len(rows):
+            marks = {mark: key_of(mark) in levels for mark in texts.unique().to_pylist()}
+            if any(marks.values()):
+                rows = rows[[not marks[mark] for mark in texts.to_pylist()]]
+            is_missing[rows] = True
+            counts.update(mark for mark in texts.to_pylist() if not marks[mark])
+        arrays.append(with_gaps(cells, is_missing) if is_missing.any() else cells)
+    counts = +counts
+    if not counts:
+        return column, counts
+    values = cast(Any, column.dtype).__from_arrow__(pa.chunked_array(arrays))
+    return pd.Series(values, index=column.index, name=column.name), counts
+
+
+def _blank_typed(
+    column: pd.Series[Any], levels: Collection[str], stated_keys: Collection[str], is_text: bool
+) -> tuple[pd.Series[Any], Mapping[str, int]]:
+    """A column with nothing in cells that are missing, as is stated, and how often it has each of them."""
+    cells = [
+        cell for cell in _candidates(column, stated_keys, is_text) if key_of(printable(cell)) not in levels
+    ]
+    if not cells:
+        return column, {}
+    counts: Counter[str] = Counter()
+    for cell in cells:
+        counts[printable(cell)] += int((column == cell).sum())
+    return column.mask(column.isin(cells).to_numpy(dtype=bool)), counts
 
 
 def _candidates(column: pd.Series[Any], stated_keys: Collection[str], is_text: bool) -> list[Any]:
@@ -283,11 +323,6 @@ def _candidates(column: pd.Series[Any], stated_keys: Collection[str], is_text: b
             return [""] if "" in column.cat.categories else []
         is_text_column = isinstance(column.dtype, pd.StringDtype) or column.dtype == object
         return [""] if is_text_column and bool((column == "").any()) else []
-    if is_text and not stated_keys:  # the quick way
-        cells = pa.array(column, type=pa.large_string())
-        length = pc.binary_length(cells)
-        short = cells.filter(pc.and_(pc.less_equal(length, LONGEST_MARK), pc.not_equal(length, 1)))
-        return cast("list[Any]", short.filter(pc.is_in(short, MARKS)).unique().to_pylist())
     try:
         distinct = column.dropna().unique().tolist()
     except TypeError:  # lists and other nested values
@@ -324,57 +359,37 @@ def _with_numbers(frame: pd.DataFrame, texts: Collection[str]) -> pd.DataFrame:
 
 def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of text as numbers where every cell that is not empty is one; else as it is."""
-    head = column.dropna().head(PROBED).tolist()
+    arrays = arrays_of(column)
+    head: list[str] = next(
+        (cells.slice(0, PROBED).drop_null().to_pylist() for cells in arrays if len(cells)), []
+    )
     if any(number_of(text) is None or _is_padded(text) for text in head):
         return column
-    cells = pa.array(column, type=pa.large_string(), from_pandas=True)
-    first = cells.slice(0, SAMPLED)
-    place = None
-    if len(first.unique()) < FEW * len(first):  # few texts, of which each is looked at once
-        encoded = cells.dictionary_encode()
-        encoded = (
-            encoded.unify_dictionaries().combine_chunks() if isinstance(cells, pa.ChunkedArray) else encoded
-        )
-        cells, place = encoded.dictionary, encoded.indices
-    numbers = _numbers_of(cells)
-    if numbers is None:
+    cells = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+    digits = single_digits(cells)
+    values = _numbers_of(cells) if digits is None else digits
+    if values is None:
         return column
-    is_whole = pc.all(pc.equal(pc.floor(numbers), numbers)).as_py() and not any(
-        pc.any(pc.match_substring(cells, mark)).as_py() for mark in ".eE"
-    )
-    numbers = numbers if place is None else numbers.take(place)
-    values = numbers.to_numpy(zero_copy_only=False)
     is_missing = np.isnan(values)
-    integers = np.where(is_missing, 0, values).astype(np.int64) if is_whole else None
-    array = FloatingArray(values, is_missing) if integers is None else IntegerArray(integers, is_missing)
-    return pd.Series(array, index=column.index, name=column.name)
+    if has_fractions(cells):
+        return pd.Series(FloatingArray(values, is_missing), index=column.index, name=column.name)
+    integers = (np.where(is_missing, 0, values) if is_missing.any() else values).astype(np.int64)
+    return pd.Series(IntegerArray(integers, is_missing), index=column.index, name=column.name)
 
 
-def _numbers_of(cells: pa.Array) -> pa.Array | None:
-    """The numbers that texts are; None where one of them is none, or an id."""
+def _numbers_of(cells: pa.Array) -> NDArray[np.float64] | None:
+    """The numbers that texts are, NaN where they are missing; None where one of them is none, or an id."""
     if cells.null_count == len(cells):
         return None
     try:
         numbers = pc.cast(cells, pa.float64())
-        return None if pc.any(pc.is_inf(numbers)).as_py() or _has_ids(cells, numbers) else numbers
     except pa.ArrowInvalid:  # full-width digits, thousands with commas, or text after many numbers
         values = {text: number_of(text) for text in cells.unique().to_pylist() if text is not None}
-        if None in values.values() or any(map(re.compile(_IDS).search, values)):
+        if None in values.values() or any(map(is_id, values)):
             return None
-        return pa.array([values.get(text) for text in cells.to_pylist()], type=pa.float64())
-
-
-def _has_ids(cells: pa.Array, numbers: pa.Array) -> bool:
-    """Whether cells that are numbers begin with zeros, or are too long for one."""
-    # Nearly all cells are told from ids without looking at their letters.
-    doubtful = pc.or_(pc.starts_with(cells, "+"), pc.greater_equal(pc.binary_length(cells), LONG))
-    zero_first = pc.starts_with(cells, "0")
-    if pc.any(zero_first).as_py():
-        is_padded = pc.or_(pc.greater_equal(numbers, 1), pc.starts_with(cells, "00"))
-        doubtful = pc.or_(doubtful, pc.and_(zero_first, is_padded))
-    if pc.min(numbers).as_py() <= 0:  # -0, too
-        doubtful = pc.or_(doubtful, pc.starts_with(cells, "-"))
-    return bool(pc.any(pc.match_substring_regex(cells.filter(doubtful), _IDS)).as_py())
+        return np.array([values.get(text) for text in cells.to_pylist()], dtype=np.float64)
+    array: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
+    return None if np.isinf(array).any() or has_ids(cells) else array
 
 
 def _is_padded(text: str) -> bool:
