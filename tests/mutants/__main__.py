@@ -70,8 +70,13 @@ def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--again", default="", help="try again those with these verdicts: survived,not reached"
     )
-    parser.add_argument("--tests", default="tests", help="record the test files below this folder only")
+    parser.add_argument(
+        "--tests", default="tests", help="only test files whose path begins so, separated by commas"
+    )
     parser.add_argument("--only", default="", help="only mutants of files whose path begins so")
+    parser.add_argument(
+        "--whole", action="store_true", help="run all tests of a mutant; list those that no mutant needs"
+    )
     return parser.parse_args(argv)
 
 
@@ -126,7 +131,7 @@ def drawn(given: argparse.Namespace) -> list[Mutant]:
     return sample(ROOT, all_mutants(ROOT, candidates, given.seed, files), given.mutants)
 
 
-def trials(mutants: list[Mutant], chooser: Chooser) -> Iterator[Trial]:
+def trials(mutants: list[Mutant], chooser: Chooser, *, whole: bool) -> Iterator[Trial]:
     folders = packages(ROOT)
     for mutant in mutants:
         before, after = texts(ROOT, mutant)
@@ -144,7 +149,8 @@ def trials(mutants: list[Mutant], chooser: Chooser) -> Iterator[Trial]:
         }
         module = module_of(mutant.file, folders)
         path = ROOT / mutant.file
-        yield Trial(mutant.id, mutant.file, path, module, after, chosen.tests, chosen.seconds, told)
+        tests, seconds = chosen.tests, chosen.seconds
+        yield Trial(mutant.id, mutant.file, path, module, after, tests, seconds, told, whole)
 
 
 def main() -> int:
@@ -167,7 +173,9 @@ def main() -> int:
     waiting.sort(key=lambda mutant: mutant.id not in known)  # what was tried before comes first
     warm()
     store = Store(ROOT, BUILT / "map")
-    tests = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / given.tests).rglob("test_*.py"))
+    below = tuple(given.tests.split(","))
+    paths = (p.relative_to(ROOT).as_posix() for p in (ROOT / "tests").rglob("test_*.py"))
+    tests = sorted(path for path in paths if path.startswith(below))
     files = to_record(store, tests, mutants if waiting else [], changed=given.changed)
     latest = began + CHANGED_SECONDS / 2 if given.changed else float("inf")
     record(store, files, PACKAGES, pytest_options(ROOT), given.processes, latest)
@@ -179,7 +187,7 @@ def main() -> int:
     try:
         try_all(
             ROOT,
-            trials(waiting, chooser),
+            trials(waiting, chooser, whole=given.whole),
             verdicts,
             total=len(waiting),
             options=pytest_options(ROOT),
@@ -193,6 +201,9 @@ def main() -> int:
     print(f"{(time.monotonic() - began) / 60:.1f} minutes")
     is_whole = given.mutants == scores.SAMPLE and not (given.changed or given.rooms or given.only)
     report(mutants, verdicts, whole=is_whole)
+    if given.whole:
+        known_here = (verdicts.known[m.id] for m in mutants if m.id in verdicts.known)
+        print(scores.unneeded(known_here))
     return 0
 
 

@@ -39,6 +39,21 @@ def counted(verdicts: Iterable[Mapping[str, Any]], known: Mapping[Key, str]) -> 
     return [_row(room, rooms[room]) for room in sorted(rooms, key=lambda room: (room == ALL, room))]
 
 
+def unneeded(verdicts: Iterable[Mapping[str, Any]]) -> str:
+    """List the tests whose mutants others notice, too, with how many: what remains of a cover by fewest."""
+    noticed: dict[str, set[str]] = defaultdict(set)
+    for told in verdicts:
+        for test in told.get("failed", [told["by"]] if "by" in told else []):
+            noticed[test.partition("[")[0]].add(told["id"])
+    rest, needed = set[str]().union(*noticed.values()), set[str]()
+    while rest:
+        test = max(noticed, key=lambda name: len(noticed[name] & rest))
+        needed.add(test)
+        rest -= noticed[test]
+    lines = [f"{len(noticed[test]):5} {test}" for test in sorted(noticed) if test not in needed]
+    return "\n".join([*lines, f"{len(needed)} tests notice all that {len(noticed)} notice"])
+
+
 def _row(room: str, counts: Counter[str]) -> Row:
     import numpy as np
 

@@ -33,6 +33,7 @@ class Trial:
     tests: tuple[str, ...]
     seconds: float  # that the tests take without the change
     told: dict[str, Any] = field(default_factory=dict)  # goes into the verdict
+    whole: bool = False  # all tests run, also after one has failed
 
 
 class Choice:
@@ -71,12 +72,13 @@ def trying(root: Path, trial: Trial, options: list[str]) -> Callable[[Path], Any
         hook.install(trial.module, trial.path, trial.text, folder)
         settle_hypothesis()
         failed, ran = dict[str, str](), 0
+        stop = [] if trial.whole else ["--maxfail=1"]
         for n, tests in enumerate(in_parts(trial.tests)):
             choice = Choice(tests)
             files = list(dict.fromkeys(map(file_of, tests)))
-            pytest.main([*options, "--maxfail=1", f"--basetemp={folder}/base{n}", *files], plugins=[choice])
-            failed, ran = choice.failed, ran + choice.ran
-            if failed:
+            pytest.main([*options, *stop, f"--basetemp={folder}/base{n}", *files], plugins=[choice])
+            failed, ran = failed | choice.failed, ran + choice.ran
+            if failed and not trial.whole:
                 break
         traces = [name for name in ("imported", "broken") if (folder / name).exists()]
         return {"failed": failed, "ran": ran, "traces": traces}
@@ -111,7 +113,8 @@ def verdict(done: Done) -> dict[str, Any]:
         return {**noted, "verdict": "survived"}
     test, message = next(iter(failed.items()))
     kind = "broken" if "broken" in traces else "killed"
-    return {**noted, "verdict": kind, "by": test, "message": message}
+    more = {"failed": list(failed)} if len(failed) > 1 else {}
+    return {**noted, **more, "verdict": kind, "by": test, "message": message}
 
 
 def state_of_test(root: Path, test: str) -> str | None:

@@ -51,6 +51,74 @@ def test_a_next_larger_share_would_not_be_allowed() -> None:
     assert stats.binom.cdf(among["wrong"].sum(), len(among), 0.05) > 0.05 / 4
 
 
+def share_by_loops(sure: np.ndarray, labelled: np.ndarray, wrong: np.ndarray, error: float) -> float:
+    """The largest share of rows whose tests all pass, from one of four places on at 0.0125 each."""
+    falling = sorted(sure, reverse=True)
+    cuts = sorted({falling[int(np.ceil(k * len(sure) / 20)) - 1] for k in range(1, 21)}, reverse=True)
+    counts = [(sum(labelled[sure >= cut]), sum(wrong[sure >= cut])) for cut in cuts]
+    starts = [place for place, (n, _) in enumerate(counts) if (1 - error) ** n <= 0.0125]
+    best = 0.0
+    for part in np.array_split(starts, 4):
+        for place in range(part[0], len(cuts)) if len(part) else ():
+            n, k = counts[place]
+            if stats.binomtest(k, n, error, alternative="less").pvalue > 0.0125:
+                break
+            best = max(best, float(np.mean(sure >= cuts[place])))
+    return best
+
+
+@pytest.mark.parametrize("error", [0.1, 0.2])
+def test_shares_are_those_of_four_sequences_of_tests_also_where_confidence_is_tied(error: float) -> None:
+    shares = []
+    for seed in range(8):
+        table = verdicts(400 + seed, 250, seed)
+        table["sure"] = table["sure"].round(1 + seed % 2)
+        labelled = table["person"].notna().to_numpy()
+        expected = share_by_loops(table["sure"].to_numpy(), labelled, labelled & table["wrong"], error)
+        rows = conjury.automate(table, "verdict", "person", "sure", errors=[error]).frame
+        assert rows.loc[rows["class"] == "", "estimate"].iloc[0] == pytest.approx(expected)
+        shares.append(expected)
+    assert len(set(shares)) > 3
+
+
+def test_subgroups_have_the_error_among_their_automated_rows_and_sentences_have_the_numbers() -> None:
+    table = verdicts().assign(language=lambda t: np.where(t.index % 10, "en", "de"))
+    table["rare"] = np.where(table["sure"].rank(ascending=False) == 1, "yes", "no")
+    table.loc[table["rare"] == "yes", "person"] = np.where(
+        table.loc[table["rare"] == "yes", "verdict"] == "pass", "fail", "pass"
+    )
+    errors = [0.001, 0.05, 0.3]
+    result = conjury.automate(table, "verdict", "person", "sure", errors=errors, by=["language", "rare"])
+    rows = result.frame[result.frame["measure"] == "automated_error"].set_index(["by", "level"])
+    alone = ~result.extra["decisions"]["person_needed_0.05"]
+    labelled = table["person"].notna()
+    wrong = labelled & (table["person"] != table["verdict"])
+    for by, level in (("language", "de"), ("language", "en"), ("rare", "no")):
+        inside = alone & (table[by] == level)
+        row, k, n = rows.loc[(by, level)], int((inside & wrong).sum()), int((inside & labelled).sum())
+        limit = stats.binomtest(k, n, alternative="less").proportion_ci(0.95).high
+        assert (row["n"], row["estimate"], row["lower"]) == (n, pytest.approx(k / n), 0)
+        assert row["upper"] == pytest.approx(limit)
+    assert rows.loc[("rare", "yes"), ["estimate", "upper", "n"]].tolist() == [1, 1, 1]
+    k, n = int((alone & wrong).sum()), int((alone & labelled).sum())
+    limit = stats.binomtest(k, n, alternative="less").proportion_ci(1 - 0.05 / 4).high
+    assert result.verdict[0] == (
+        f"At an error of 0.05 the judge may decide {alone.mean():.1%} of 3,000 rows alone: among {n:,} "
+        f"labelled rows of these {k / n:.1%} are wrong, at most {limit:.1%} with confidence 95%."
+    )
+    assert "No share can stand alone at an error of 0.1%:" in result.verdict[2]
+    names = [f"automated_share[{name}][error=0.05]" for name in ("fail", "pass")]
+    fail, passed = result.frame.set_index("name").loc[names, "estimate"]
+    assert result.verdict[3] == (
+        f"Separately for what the judge says, an error of 0.05 allows {fail:.1%} of its 'fail', "
+        f"{passed:.1%} of its 'pass'."
+    )
+    assert (
+        result.verdict[4]
+        == f"People gave another label in {wrong.sum()} of {labelled.sum():,} labelled rows."
+    )
+
+
 @pytest.mark.long
 def test_the_error_is_larger_than_stated_in_at_most_one_of_twenty_tables() -> None:
     beyond = 0

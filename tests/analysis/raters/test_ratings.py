@@ -135,6 +135,7 @@ FIVE = [k % 5 for k in range(10)]
         ({"ann": SHORT, "bob": SHORT[::-1], "cy": LONG}, "'cy' rates from 5 to 100, others the same items"),
         ({"ann": SHORT, "bob": LONG, "cy": LONG[::-1]}, "'ann' rates from 0 to 4, others the same items"),
         ({"ann": SHORT, "bob": [-k for k in LONG]}, "'ann' rates from 0 to 4, others the same items"),
+        ({"ann": [0, 1, 2, 1] * 3, "bob": [5, 12] * 6}, "'ann' rates from 0 to 2, others the same items"),
     ],
 )
 def test_raters_of_the_same_items_on_other_scales_are_refused(judges: dict[str, Any], message: str) -> None:
@@ -154,6 +155,9 @@ def test_raters_of_the_same_items_on_other_scales_are_refused(judges: dict[str, 
         {"ann": [0, 0, 1] * 4, "bob": [0, 1, 0] * 4, "cy": [4, 4, 4, 0] * 3},
         {"ann": [70, 75, 72] * 4, "bob": [70, 72, 71] * 4, "cy": [10, 90, 50, 70] * 3},
         {"ann": [70, 75, 70] * 4, "bob": [0, 100, 20] * 4},
+        {"ann": [0, 2, 0, 2] * 3, "bob": [5, 12] * 6},  # two values
+        {"ann": [0, 1, 2, 1] * 3, "bob": [5, 11] * 6},  # a range three times as wide, and no wider
+        {"ann": [0, 1, 2, 1] * 3, "bob": [4, 12] * 6},  # three in four are not beyond the narrow range
     ],
 )
 def test_tables_that_can_be_of_one_scale_are_read(judges: dict[str, list[int]]) -> None:

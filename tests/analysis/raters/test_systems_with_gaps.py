@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import conjury
 from conjury.inference.errors import InputError
@@ -224,6 +225,60 @@ def test_audits_by_few_labels_have_the_error_of_the_map_in_their_intervals() -> 
         new = row.set_index("system").loc["new"]
         widths.append(float(new["upper"] - new["lower"]))
     assert widths[0] > 1.4 * widths[1]
+
+
+@pytest.mark.parametrize(("bias", "verdicts"), [(0, ["INCONCLUSIVE", "PASS"]), (2, ["FAIL", "INCONCLUSIVE"])])
+def test_an_audit_passes_within_its_margin_and_fails_beyond_it(bias: int, verdicts: list[str]) -> None:
+    table = answers(60, 30)
+    table["ann"] -= bias * (table["system"] == "new")
+
+    def audit(margin: float) -> Any:
+        return compare(table, margin=margin).extra["audit"].set_index("system").loc["new"]
+
+    row = audit(1.0)
+    end = max(-row["lower"], row["upper"]) if bias == 0 else -row["upper"]
+    assert (row["lower"] < 0 < row["upper"]) == (bias == 0)
+    rows = [audit(margin) for margin in (0.999 * end, 1.001 * end)]
+    assert [found["audit"] for found in rows] == verdicts
+    for found, margin in zip(rows, (0.999 * end, 1.001 * end), strict=True):
+        needed = row["prompts_to_audit"] / margin**2
+        assert np.ceil(0.5 * needed) <= found["prompts_to_audit"] <= np.ceil(needed)
+
+
+@pytest.mark.parametrize(("beyond", "state"), [(5, "OK"), (6, "CAUTION"), (20, "CAUTION"), (21, "NO LEVEL")])
+def test_answers_beyond_all_labelled_ones_are_a_caution_from_a_twentieth_and_refused_from_a_fifth(
+    beyond: int, state: str
+) -> None:
+    table = answers(100, 100).assign(sampling_probability=lambda rows: 0.5 + 0.2 * (rows.index % 2))
+    new = table["system"] == "new"
+    rank = table["score"].where(new).rank(ascending=False)
+    result = compare(table.assign(ann=table["ann"].mask(rank <= beyond)))
+    row = result.extra["labels"].set_index("system").loc["new"]
+    assert (row["state"], row["beyond"], row["labels"]) == (state, beyond / 100, 100 - beyond)
+    reason = f"{beyond}% of the answers are scored beyond all labelled ones"
+    assert row["reason"] == ("" if state == "OK" else reason)
+
+
+@pytest.mark.parametrize("extra", [0, 1])
+def test_a_level_needs_labels_of_four_prompts_and_a_borrowed_one_of_ten(extra: int) -> None:
+    table = answers(60, 60)
+    new = table["system"] == "new"
+    order = table.groupby("system")["score"].rank() % 59  # the lowest and the highest score come first
+    place = order.where(new).rank(method="first"), order.where(~new).rank(method="first")
+    few = compare(table.assign(ann=table["ann"].where(~new | (place[0] <= 3 + extra))))
+    lent = compare(table.assign(ann=table["ann"].where(place[1] <= 9 + extra)))
+    states = [result.extra["labels"].set_index("system").loc["new", "state"] for result in (few, lent)]
+    assert states == [["NO LEVEL", "NO LABELS"], ["OK", "BORROWED"]][extra]
+
+
+def test_equivalence_is_that_of_two_one_sided_t_tests() -> None:
+    table = answers(60, 20)
+    for margin in (0.5, 1.5):
+        row = rows_of(compare(table, margin=margin)).loc["difference"]
+        t = [(row["estimate"] + sign * margin) / row["std_error"] for sign in (1, -1)]
+        expected = max(stats.t.sf(t[0], row["df"]), stats.t.cdf(t[1], row["df"]))
+        assert (row["margin"], row["p_equivalence"]) == (margin, pytest.approx(expected))
+    assert 0.001 < expected < 0.999
 
 
 @pytest.mark.long

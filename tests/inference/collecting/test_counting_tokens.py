@@ -67,6 +67,20 @@ def test_thoughts_are_part_of_what_an_answer_is_expected_to_cost(settings, token
     assert guess_tokens({"messages": [], **settings}, "json", thinking=1000).completion == tokens
 
 
+@pytest.mark.parametrize(
+    ("settings", "tokens"),
+    [
+        ({"response_format": {"type": "json_schema"}, "logprobs": True}, 30),
+        ({"logprobs": True}, 1),
+        ({}, 200),
+        ({"max_tokens": 150}, 150),
+        ({"max_completion_tokens": 120, "max_tokens": 150}, 120),
+    ],
+)
+def test_the_length_of_an_answer_is_guessed_by_what_the_request_asks_for(settings, tokens):
+    assert guess_tokens({"messages": [], **settings}, "auto").completion == tokens
+
+
 def test_a_request_is_guessed_at_four_bytes_a_token_and_four_tokens_a_message():
     messages = [{"role": role, "content": "x" * 20} for role in ("system", "user")]
     assert guess_tokens({"messages": messages}, "json").prompt == 18
