@@ -44,8 +44,7 @@ from conjury.inference.panel.view.blind_labelling import in_seeded_order
 from conjury.inference.panel.web.languages import choose_language, load_catalogues
 from conjury.inference.readers.collected import read_collected
 from conjury.inference.simulation.labels.label_simulation import simulate_answers
-from conjury.inference.study import load_any_study
-from conjury.inference.study.models import ItemStudy
+from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.study.problems import examine
 from conjury.inference.study.study_schema import study_schema
 from conjury.inference.tables.html_page import page

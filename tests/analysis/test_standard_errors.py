@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from inspect import isfunction, unwrap
+from itertools import combinations
 from statistics import fmean, stdev
 from typing import Any
 
@@ -22,6 +23,7 @@ import pytest
 from public_names import public_modules
 from shared_folder import REPOSITORY
 
+from conjury import compare_pairs
 from conjury.analysis import benchmark, conjoint, correction, instrument, raters
 from conjury.analysis.checks.answers.missing_choices import missing_at_random
 from conjury.analysis.checks.design.position_balance import marginal_homogeneity
@@ -207,6 +209,31 @@ def crossed() -> Frame:
     table = repeated(pd.DataFrame(rows, columns=names.split()), "pair_id")
     table = table.assign(profile_id=table["pair_id"] + table["profile_id"].astype(str))
     return table.assign(judge_id="gpt", judge_kind="model")
+
+
+@cache
+def paired(systems: str) -> Frame:
+    """Verdicts with ties on all pairs of systems in both orders; people's, and lengths."""
+    rng, rows = np.random.default_rng(19), []
+    for prompt in range(3):
+        size = dict(zip(systems, rng.integers(40, 400, len(systems)), strict=True))
+        for pair in combinations(systems, 2):
+            human = rng.choice([*pair, "tie"], p=[0.4, 0.3, 0.3])
+            for first, second in (pair, pair[::-1]):
+                names = [first, second, rng.choice([first, second, "tie"], p=[0.5, 0.25, 0.25]), human]
+                rows.append((f"q{prompt}", *names, size[first], size[second]))
+    names = "question_id model_a model_b winner human length_a length_b"
+    return repeated(pd.DataFrame(rows, columns=names.split()), "question_id")
+
+
+def of_pairs(ties: str) -> Callable[[Frame, int], Frame]:
+    """All but differences of strengths, which are of the better system minus the worse."""
+
+    def call(table: Frame, _: int) -> Frame:
+        frame = compare_pairs(table, ties=ties).frame.sort_values("name")
+        return frame[~frame["measure"].isin(["rank", "strength_difference"])]
+
+    return call
 
 
 @cache
@@ -488,6 +515,11 @@ TABLE = [
                             human="people"), True),
     Published("instrument.self_preference", "", in_june, BY_ITEM,
               of_choices(instrument.self_preference, author="author", human="people")),
+    *(
+        Published("instrument.compare_pairs", f"{names}, {ties}", lambda names=names: paired(names),
+                  "question_id", of_pairs(ties), within=0.04)
+        for names, ties in (("xy", "half"), ("xyz", "modelled"))
+    ),
     Published("correction.rates", "two classes", labelled, "unit", of_rates, True, DRAWN),
     Published("correction.rates", "three classes", lambda: labelled("three"), "unit", of_rates, True, DRAWN),
     Published("conjoint.conditional_amce", "", choices, BY_JUDGE,
@@ -582,8 +614,6 @@ REFERENCES = {  # tests of standard errors that stand elsewhere, against other p
     "test_each_look_has_the_estimates_of_the_clusters_so_far",
     "correction.label_plan": "correction/test_label_plan.py::"
     "test_the_loss_by_tuning_is_that_of_simulated_weights",
-    "instrument.compare_pairs": "instrument/pairs/test_compare_pairs.py::"
-    "test_position_and_length_are_those_of_the_functions_of_the_instrument",
     "raters.agreement": "raters/test_agreement_references.py::test_coefficients_are_those_of_gwets_example",
     "raters.alt_test": "raters/test_alt_test.py::test_clusters_of_items_widen_errors_as_a_sandwich_does",
     "raters.prediction_powered": "correction/test_items.py::test_means_with_weight_one_are_those_of_ppi_py",

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from conjury.analysis.conjoint import amce
-from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 
@@ -78,10 +72,7 @@ def test_files_that_are_no_tables_are_refused(made: pd.DataFrame, refused: Refus
     Path("notes.txt").write_text("hello", encoding="utf-8")
     made.to_csv("choices.csv", index=False)
     made.astype({"chosen": "Int8"}).to_parquet("whole.parquet")
-    content = Path("whole.parquet").read_bytes()
-    for share in (0.01, 0.5, 0.999):
-        Path(f"cut{share}.parquet").write_bytes(content[: int(share * len(content))])
-        assert f"cut{share}.parquet: the Parquet file is" in refused(FIT, f"cut{share}.parquet")
+    Path("cut.parquet").write_bytes(Path("whole.parquet").read_bytes()[:-200])
     for name, told in {
         "absent.csv": "absent.csv: there is no such file",
         "choice.csv": "did you mean 'choices.csv'",
@@ -89,32 +80,10 @@ def test_files_that_are_no_tables_are_refused(made: pd.DataFrame, refused: Refus
         ".": "this is a folder",
         "empty.csv": "empty.csv: the file is empty",
         "empty.parquet": "empty.parquet: the file is empty",
+        "cut.parquet": "cut.parquet: the Parquet file is",
         "notes.txt": "notes.txt: there are no rows below the header",
     }.items():
         assert told in refused(FIT, name)
-
-
-def test_a_parquet_header_that_claims_three_gigabytes_is_refused_before_memory_is_taken(
-    refused: Refused,
-) -> None:
-    """The row count in the Thrift footer (field 3 of FileMetaData, a zigzag varint) is replaced."""
-
-    def varint(number: int) -> bytes:
-        out = bytearray()
-        while number >= 128:
-            out.append(number & 127 | 128)
-            number >>= 7
-        return bytes([*out, number])
-
-    rows, file = 3_000_000_000, io.BytesIO()
-    column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1000, dtype=np.int8)), pa.array(["a"]))
-    pq.write_table(pa.table({"chosen": column}), file)
-    content = file.getvalue()
-    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    footer = content[start:-8].replace(b"\x16" + varint(2000), b"\x16" + varint(2 * rows))
-    Path("huge.parquet").write_bytes(content[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
-    assert pq.ParquetFile("huge.parquet").metadata.num_rows == rows
-    assert f"claims {rows:,} rows" in refused(FIT, "huge.parquet")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
@@ -122,16 +91,6 @@ def test_a_folder_that_cannot_be_written_is_refused(made: pd.DataFrame, refused:
     made.to_csv("choices.csv", index=False)
     Path("closed").mkdir(mode=0o500)
     assert "cannot be written" in refused(BASE, "choices.csv", "--out", "closed/out", prints=True)
-
-
-def test_negative_weights_and_wrong_outcomes_are_refused_by_the_functions(made: pd.DataFrame) -> None:
-    data = made.astype({"chosen": "Int8"}).assign(weight=1.0)
-    with pytest.raises(InputError, match="'weight' are negative in row 3"):
-        amce(with_cell(data, "weight", 2, -1.0).astype({"weight": float}), "chosen ~ topic", weights="weight")
-    with pytest.raises(InputError, match="no column 'chosne'"):
-        amce(data, "chosne ~ topic")
-    with pytest.raises(InputError, match=r"'user' contains text \('.*' in row 1\)"):
-        amce(data, "user ~ topic")
 
 
 def test_the_name_of_a_simulated_table_is_refused_before_it_is_drawn(

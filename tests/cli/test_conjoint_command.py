@@ -262,7 +262,7 @@ def test_a_drafted_study_gives_the_same_effects_by_fit(tmp_path: Path, conjury: 
 
 def test_fit_takes_labels_of_levels_for_their_ids(tmp_path: Path, conjury: Run) -> None:
     from conjury.inference.readers.prepare import load_choices
-    from conjury.inference.study.load import load_study
+    from conjury.inference.study import load_study
 
     data = survey(12)
     data.to_csv(tmp_path / "tidy.csv", index=False)

@@ -39,6 +39,12 @@ def test_a_table_of_a_part_of_the_sample_says_so() -> None:
     assert "2,100 mutants" not in scores.table(rows)
 
 
+def test_tests_that_notice_nothing_alone_are_listed_and_the_fewest_that_notice_all_are_kept() -> None:
+    noticed = ({"failed": ["a", "b[1]"]}, {"failed": ["b[2]", "c"]}, {"by": "c"}, {"verdict": "survived"})
+    text = scores.unneeded({"id": str(n), **told} for n, told in enumerate(noticed))
+    assert text.splitlines() == ["    1 a", "2 tests notice all that 3 notice"]
+
+
 def test_the_page_shows_the_committed_scores() -> None:
     page = (ROOT / "docs/project/mutants.md").read_text(encoding="utf-8")
     rows = scores.read_csv(ROOT / "tests/mutants/scores.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,13 @@ def test_a_weak_test_lets_a_mutant_live_that_a_strong_one_notices(root: Path) ->
     }
     assert verdicts["x * 3"]["by"] == STRONG
     assert verdicts["x * 3"]["message"] == "assert 27 == 3"
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_all_tests_of_a_mutant_run_where_each_that_notices_it_is_asked_for(root: Path, whole: bool) -> None:
+    trial = a_trial(root, "x / ", "0 * x / ", WEAK, STRONG)
+    verdict = tried(root, replace(trial, whole=whole))[trial.id]
+    assert verdict.get("failed", [verdict["by"]]) == ([WEAK, STRONG] if whole else [WEAK])
 
 
 def test_a_mutant_that_breaks_the_import_or_was_not_imported_is_no_kill_by_a_test(root: Path) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from conjury.analysis.audit.arithmetic.findings import REGISTERED
 from conjury.analysis.audit.arithmetic.scores import search as searching
-from conjury.analysis.audit.published import check_table
-from conjury.analysis.audit.published.description import read_description
+from conjury.analysis.audit.published import check_table, read_description
 from conjury.inference.errors import InputError
 
 AGREEMENT = """

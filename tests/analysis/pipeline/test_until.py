@@ -16,8 +16,7 @@ from conjury.analysis.numerics.intervals.confidence_sequences import half_widths
 from conjury.analysis.pipeline.until import stopping_rule
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
-from conjury.inference.study import load_study
-from conjury.inference.study.load import load_any_study
+from conjury.inference.study import load_any_study, load_study
 
 
 @pytest.fixture(scope="module")

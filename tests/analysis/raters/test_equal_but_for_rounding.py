@@ -9,7 +9,7 @@ from made_up.ratings import by_judge
 from conjury.analysis.checks.judged import first_chosen
 from conjury.analysis.conjoint.comparisons.effects_by_group import hotelling_test
 from conjury.analysis.numerics.linear import is_constant
-from conjury.analysis.raters.descriptive.means import rating_lines
+from conjury.analysis.raters import rating_lines
 from conjury.inference.errors import InputError
 
 

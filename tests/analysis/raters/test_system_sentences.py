@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 
 import conjury
 from conjury.analysis.raters.systems.system_sentences import verdict_of_systems
 from conjury.analysis.raters.validation import Validation
 
-ALONE = "judge_difference"
 CLEAR = {"estimate": -0.4, "lower": -0.5, "upper": -0.3, "p": 0.001, "p_adjusted": 0.02}
 UNCLEAR = {"estimate": -0.04, "lower": -0.125, "upper": 0.045, "p": 0.3, "p_adjusted": 0.3}
 
@@ -47,89 +47,34 @@ def sentences(result: Validation, changes: dict[str, dict[str, float]]) -> list[
     return [sentence.replace("\N{MINUS SIGN}", "-") for sentence in said]
 
 
-TINY = {"estimate": 0.03, "lower": 0.02, "upper": 0.04, "p_adjusted": 0.04}
+@pytest.mark.parametrize(("values", "sentence"), cases(__file__, "differences"))
+def test_a_difference_is_higher_lower_equivalent_or_neither(values: list[float], sentence: str) -> None:
+    names = ("estimate", "lower", "upper", "p_adjusted", "p_equivalence", "gain")
+    numbers = dict(zip(names, values, strict=True))
+    assert sentences(compared("old", "new"), {"difference": numbers})[0] == sentence
 
 
-@pytest.mark.parametrize(
-    ("numbers", "beginning", "limits", "end"),
-    [
-        (
-            CLEAR | {"p_equivalence": 0.9, "gain": 1.5},
-            "new has a lower mean rating than old: -0.4",
-            "-0.5 to -0.3, p = 0.020",
-            "corrected for the judge's errors by 40 labels.",
-        ),
-        (
-            TINY | {"p_equivalence": 0.0499, "gain": 1.5},
-            "new has a higher mean rating than old, by less than the margin of 0.05: +0.03",
-            "0.02 to 0.04, p = 0.040",
-            "corrected for the judge's errors by 40 labels.",
-        ),
-        (
-            UNCLEAR | {"p_equivalence": 0.0501, "gain": 1.0},
-            "No reliable winner: new minus old is -0.04 in mean rating",
-            "-0.125 to 0.045, p = 0.300",
-            "by 40 labels alone; neither different nor equivalent within 0.05.",
-        ),
-        (
-            UNCLEAR | {"p_equivalence": 0.0499, "gain": 1.0},
-            "No reliable winner: new minus old is -0.04 in mean rating",
-            "-0.125 to 0.045, p = 0.300",
-            "by 40 labels alone; equivalent within 0.05.",
-        ),
-    ],
-)
-def test_a_difference_is_higher_lower_equivalent_or_neither(
-    numbers: dict[str, float], beginning: str, limits: str, end: str
-) -> None:
-    said = sentences(compared("old", "new"), {"difference": numbers})[0]
-    assert said == f"{beginning} (95% interval {limits}), {end}"
-
-
-@pytest.mark.parametrize(
-    ("of_rate", "alone", "text", "is_outside"),
-    [
-        (False, (0.2, 0.1, 0.3), "+0.2 (0.1 to 0.3)", True),
-        (False, (0.2, -0.04, 0.3), "+0.2 (-0.04 to 0.3)", False),
-        (True, (-0.2, -0.3, -0.1), "-20.0 points (-30.0 to -10.0)", True),
-        (True, (-0.2, -0.3, -0.04), "-20.0 points (-30.0 to -4.0)", False),
-    ],
-)
+@pytest.mark.parametrize(("of_rate", "alone", "sentence"), cases(__file__, "alone"))
 def test_the_judge_alone_leaves_out_the_corrected_difference_where_its_interval_does(
-    of_rate: bool, alone: tuple[float, ...], text: str, is_outside: bool
+    of_rate: bool, alone: list[float], sentence: str
 ) -> None:
     numbers = dict(zip(("estimate", "lower", "upper"), alone, strict=True))
-    said = sentences(compared("old", "new", rate=of_rate), {"difference": UNCLEAR, ALONE: numbers})[1]
-    end = ", which leaves out the corrected difference" if is_outside else ""
-    assert said == f"The judge alone says {text}{end}."
+    changes = {"difference": UNCLEAR, "judge_difference": numbers}
+    assert sentences(compared("old", "new", rate=of_rate), changes)[1] == sentence
 
 
-@pytest.mark.parametrize(
-    ("numbers", "sentence"),
-    [
-        (UNCLEAR | {"prompts_to_decide": 1234.0}, "labels of about 1,234 prompts instead of 20 would"),
-        (UNCLEAR | {"prompts_to_decide": np.inf}, "even labels of all answers would make it clear"),
-        (UNCLEAR | {"prompts_to_decide": np.nan}, ""),
-        (CLEAR | {"prompts_to_decide": 1234.0}, ""),
-    ],
-)
+@pytest.mark.parametrize(("prompts", "is_clear", "sentence"), cases(__file__, "to_decide"))
 def test_labels_that_would_decide_are_named_where_nothing_is_decided(
-    numbers: dict[str, float], sentence: str
+    prompts: float, is_clear: bool, sentence: str
 ) -> None:
-    all_said = sentences(compared("old", "new"), {"difference": numbers})
-    said = [text for text in all_said if text.startswith("If the difference is as estimated, ")]
-    assert [sentence in text for text in said] == [True] * bool(sentence)
+    numbers = (CLEAR if is_clear else UNCLEAR) | {"prompts_to_decide": prompts}
+    beginning = "If the difference is as estimated, "
+    said = sentences(compared("old", "new"), {"difference": numbers})
+    found = [text.removeprefix(beginning) for text in said if text.startswith(beginning)]
+    assert found == ([sentence] if sentence else [])
 
 
-@pytest.mark.parametrize(
-    ("gain", "sentence"),
-    [
-        (0.94, "The judge adds nothing to so few labels: people alone are more precise."),
-        (0.96, "The judge adds little to the labels: people alone are about as precise."),
-        (1.04, "The judge adds little to the labels: people alone are about as precise."),
-        (1.06, "With the judge the labels are worth 1.1 times as many."),
-    ],
-)
+@pytest.mark.parametrize(("gain", "sentence"), cases(__file__, "gains"))
 def test_what_the_judge_adds_is_said_by_its_gain(gain: float, sentence: str) -> None:
     assert sentences(compared("old", "new"), {"difference": {"gain": gain}})[-1] == sentence
 

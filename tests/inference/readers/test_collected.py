@@ -13,8 +13,8 @@ import pytest
 from conjury.inference.collecting import Asking, Running, collect
 from conjury.inference.errors import InputError
 from conjury.inference.humans.collected_export import read_export
+from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome, Request
-from conjury.inference.ledger.ledger import Ledger
 from conjury.inference.readers.collected import read_collected, requests_of, texts_of
 from conjury.inference.simulation import simulate, simulate_labels
 from conjury.inference.study import ItemStudy, Study, load_any_study, load_study

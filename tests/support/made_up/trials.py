@@ -12,8 +12,7 @@ import yaml
 
 from conjury.analysis.numerics.performance import Draws, Measured, mean
 from conjury.analysis.results import Result
-from conjury.analysis.trial import Drawn, run_trial, true_values
-from conjury.analysis.trial.trial_file import Trial
+from conjury.analysis.trial import Drawn, Trial, run_trial, true_values
 from conjury.inference.errors import MissingDependency
 
 OWN = "own_methods"  # this module, as a user has it beside the trial file

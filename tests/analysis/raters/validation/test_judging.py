@@ -145,16 +145,6 @@ def test_errors_by_class_are_hand_counts_against_the_majority() -> None:
     assert crossed.loc[cells].equals(known.loc[cells].astype(int))
 
 
-def test_the_error_of_f1_is_that_of_leaving_rows_out() -> None:
-    data = table()
-    given, gold = (data[name] == "scam" for name in ("judge", "p0"))
-    kept = ~np.eye(150, dtype=bool)
-    both, either = (kept & (given & gold).to_numpy()).sum(1), (kept & (given | gold).to_numpy()).sum(1)
-    without = 2 * both / (both + either)
-    jackknife = np.sqrt(149 / 150 * ((without - without.mean()) ** 2).sum())
-    assert row(judge(data, "judge", "p0"), "f1[scam]")["std_error"] == pytest.approx(jackknife, rel=0.03)
-
-
 def test_two_people_count_with_each_of_their_labels_so_that_no_item_is_excluded() -> None:
     data = table(people=2)
     found = judge(data, "judge", ["p0", "p1"])
