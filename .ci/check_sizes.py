@@ -37,7 +37,7 @@ CEILINGS = {
     "inference/humans": 42,
     "inference/ledger": 26,
     "inference/panel": 92,
-    "inference/parsing": 40,
+    "inference/parsing": 43,
     "inference/perturb": 15,
     "inference/readers": 60,
     "inference/requests": 15,

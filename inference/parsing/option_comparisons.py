@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from ..tables.columns import fold
-from .answer_words import answer_words, is_unspaced, words_of
+from .answer_words import WordPattern, answer_words, first_words, is_unspaced, words_of
+from .comparison_words import languages_of, may_compare
 from .option_names import ValueNames
 
 FIRST, SECOND = "\ue000", "\ue001"  # the two options in a clause
@@ -60,9 +61,9 @@ class ComparisonFindings:
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    unsure: re.Pattern[str]
-    aspect: re.Pattern[str]
-    joint: re.Pattern[str]
+    unsure: WordPattern
+    aspect: WordPattern
+    joint: WordPattern
     compared: tuple[
         re.Pattern[str], re.Pattern[str]
     ]  # of phrases that name the loser: before, behind a clause
@@ -138,14 +139,13 @@ def _skeleton(
     pieces: list[str] = []
     length, end = 0, 0
     places: tuple[list[int], list[int]] = ([0], [0])
-    for mention in names.mentions.finditer(text):
-        name = mention["called"] or mention["ordinal"] or mention["bare"]
-        if mention["bare"] and not _is_name(text, letters, *mention.span("bare")):
+    for mention in names.mentions(text):
+        if mention.bare is not None and not _is_name(text, letters, *mention.bare):
             continue
-        sign = (FIRST, SECOND)[options.index(names.value(name))]
-        pieces += [text[end : mention.start()], sign]
-        length += mention.start() - end + 1
-        end = mention.end()
+        sign = (FIRST, SECOND)[options.index(names.value(mention.name))]
+        pieces += [text[end : mention.start], sign]
+        length += mention.start - end + 1
+        end = mention.end
         places[0].append(length)
         places[1].append(end)
     return "".join([*pieces, text[end:]]), places
@@ -177,6 +177,8 @@ def _winners(clause: str, sense: int) -> tuple[list[int], bool]:
     """Options (0, 1) that a sentence states, and whether it has a clause with both that is not understood."""
     grammar = _grammar()
     names_two = FIRST in clause and SECOND in clause
+    if not (names_two or may_compare(clause)):
+        return [], False
     if _QUESTION.search(clause) or grammar.unsure.search(clause):
         return [], names_two
     winners, unclear = _winners_of_clauses(clause, grammar, sense)
@@ -232,66 +234,17 @@ def _clauses(sentence: str, grammar: _Grammar) -> Iterator[tuple[str, bool]]:
 def _is_understood(clause: str) -> bool:
     return any(
         pattern.fullmatch(clause)
-        for language in _languages_of(clause)
+        for language in languages_of(clause)
         for pattern in _templates(language).values()
     )
 
 
 def _winner(clause: str, sense: int) -> int | None:
-    for language in _languages_of(clause):
+    for language in languages_of(clause):
         for (is_quality, winner), pattern in _templates(language).items():
             if (sense or not is_quality) and pattern.fullmatch(clause):
                 return winner if sense >= 0 or not is_quality else 1 - winner
     return None
-
-
-def _languages_of(clause: str) -> list[str]:
-    """Languages of which a clause has a word that compares; it can be none of the templates of the others."""
-    words = set(_WORD.findall(clause))
-    letters = clause.replace(FIRST, "").replace(SECOND, "")
-    is_joined = bool(letters) and is_unspaced(max(letters))
-    return [
-        language
-        for language, (triggers, joined) in _triggers().items()
-        if (is_joined if joined else not words.isdisjoint(triggers))
-        or (language == "en" and _SIGNS.search(clause))
-    ]
-
-
-_WORD = re.compile(r"[^\W\d_\ue000\ue001]+")
-_SIGNS = re.compile("[<>]")
-# Words that say nothing of a comparison.
-_COMMON = frozenset({
-    "the", "a", "an", "is", "was", "be", "to", "of", "i", "and", "it", "that", "in", "for", "are",
-    "would", "my", "this", "here", "has", "have", "both", "one", "de", "la", "le", "el", "en", "un",
-    "une", "que", "o", "e", "di", "il", "per", "do", "da", "der", "die", "das", "ist", "ein", "ich", "et",
-    "est", "je", "y", "es", "yo",
-})  # fmt: skip
-
-
-@cache
-def _triggers() -> dict[str, tuple[frozenset[str], bool]]:
-    """For each language, the words of which its templates have at least one, and whether it has no spaces."""
-    slots = (
-        "better",
-        "worse",
-        "beats",
-        "loses",
-        "wins",
-        "failing",
-        "best",
-        "prefer",
-        "choose",
-        "one",
-        "compared",
-    )
-    triggers = {}
-    for language, words in answer_words().items():
-        parts = [words.get(slot, "") for slot in slots]
-        text = fold(" ".join(part if isinstance(part, str) else " ".join(part) for part in parts))
-        literals = frozenset(re.findall(r"(?<!\\)[^\W\d_]+", re.sub(r"\{[a-z]+\}|\(\?:|\\[swb]", " ", text)))
-        triggers[language] = (literals - _COMMON - {"w", "l"}, words.get("joined") == "true")
-    return triggers
 
 
 @cache
@@ -340,9 +293,12 @@ def _grammar() -> _Grammar:
         for words in map(_with_loser, _raw("compared"))
     )
     return _Grammar(
-        re.compile(_any_of("unsure")),
-        re.compile(rf"(?:{_any_of('aspect')})"),
-        re.compile(rf"(?P<yielding>{kept_joints})|(?:{_any_of('joints')})"),
+        WordPattern(re.compile(_any_of("unsure")), first_words(words_of("unsure"))),
+        WordPattern(re.compile(rf"(?:{_any_of('aspect')})"), first_words(words_of("aspect"))),
+        WordPattern(
+            re.compile(rf"(?P<yielding>{kept_joints})|(?:{_any_of('joints')})"),
+            first_words([*words_of("joints"), *yielding]),
+        ),
         (
             re.compile(rf"(?:^|(?<=[,:(]))\s{{0,3}}(?:{before})\s{{0,2}}[,:]"),
             re.compile(rf",?\s(?<!\w)(?:{before})\s{{0,2}}(?=[.!,;]|$)"),

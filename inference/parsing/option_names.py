@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..tables.columns import fold, plain
-from .answer_words import UNSPACED, WORD_END, alternatives, is_unspaced, words_of
+from .answer_words import (
+    UNSPACED,
+    WORD_END,
+    AnchoredPattern,
+    alternatives,
+    first_words,
+    is_unspaced,
+    name_places,
+    words_before,
+    words_of,
+)
 from .spec import Answer, LabelSpec, Mass
 
 Value = TypeVar("Value", bound=Hashable)
@@ -111,6 +121,16 @@ def is_blank(token: str) -> bool:
     return not _BLANK_BYTES.sub("", token).strip(_BLANKS)
 
 
+@dataclass(frozen=True, slots=True)
+class NameMention:
+    """Where a text mentions a value: what names it, and whether the name has no noun."""
+
+    start: int
+    end: int
+    name: str
+    bare: tuple[int, int] | None = None  # span of a name without a noun
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class ValueNames:
     """Names of several values."""
@@ -118,8 +138,11 @@ class ValueNames:
     values: Mapping[str, str]  # value by plain name
     pattern: str  # regular expression of any of the names in folded text
     nouns: str  # regular expression of what a subject is called before its name, with what parts the two
-    mentions: re.Pattern[str]  # of a name with a noun before or behind it (called, ordinal), or alone (bare)
     _title: re.Pattern[str]
+    _named: re.Pattern[str]
+    _called: AnchoredPattern  # a name with a noun before it
+    _alone: re.Pattern[str]  # a name with a noun behind it (ordinal), or without one (bare)
+    _ends_of_nouns: frozenset[str]  # their last words, or last letters in scripts without spaces
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
     def bare(self, text: str) -> str | None:
@@ -138,6 +161,32 @@ class ValueNames:
                 return value
             name = name[title.end() :].strip(ORNAMENT)
         return self.values.get(name)
+
+    def mentions(self, text: str) -> Iterator[NameMention]:
+        """Yield where a folded text mentions values, from the left and without overlaps."""
+        end = 0
+        for place in name_places(text, self._named):
+            mention = self._mention(text, place, end) if place >= end else None
+            if mention is not None:
+                yield mention
+                end = mention.end
+
+    def _mention(self, text: str, place: int, end: int) -> NameMention | None:
+        """Find the mention by the name at a place, with what belongs to it before and behind."""
+        last_word, word_end = _word_before(text, place, end)
+        if last_word in self._ends_of_nouns:
+            match = next(self._called.finditer(text, words_before(text, [place], LONGEST_NOUN, end)), None)
+            if match is not None:
+                return NameMention(*match.span(), match["name"])
+        starts: Iterable[int] = range(max(end, place - 4), place + 1)
+        if last_word in _ARTICLES and place - word_end < 2:
+            starts = (word_end - len(last_word), *starts)
+        for start in starts:
+            match = self._alone.match(text, start)
+            if match is not None:
+                bare = match.span("bare") if match["bare"] else None
+                return NameMention(*match.span(), match["name"] or match["bare"], bare)
+        return None
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
     def word(self, token: str) -> str | None:
@@ -198,12 +247,25 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
     behind = alternatives(
         [*words_of("after"), *(words if not any(len(name) == 1 for name in values) else ())]
     )
-    mentions = re.compile(
-        rf"(?:(?<!\w)|(?<={UNSPACED}))(?:{nouns}(?P<called>{pattern})"
-        rf"|(?:{_ARTICLE})?(?P<ordinal>{pattern})\s(?:{behind})|"
-        rf"[*_\"'`(\[]{{0,4}}(?P<bare>{pattern}))(?:'s\s(?:answer|response|reply|output)(?!\w)|[*_\"'`)\]]{{0,4}})"
+    begins = rf"(?:(?<!\w)|(?<={UNSPACED}))"
+    ends = r"(?:'s\s(?:answer|response|reply|output)(?!\w)|[*_\"'`)\]]{0,4})"
+    called = re.compile(rf"{begins}{nouns}(?P<name>{pattern}){ends}")
+    alone = re.compile(
+        rf"{begins}(?:(?:{_ARTICLE})?(?P<name>{pattern})\s(?:{behind})"
+        rf"|[*_\"'`(\[]{{0,4}}(?P<bare>{pattern})){ends}"
     )
-    return ValueNames(values, rf"(?:{pattern})", nouns, mentions, re.compile(title))
+    spaced_nouns = [word for word in words if not is_unspaced(word[-1])]
+    last_words = {re.split(r"[\s_-]", word)[-1] for word in spaced_nouns}
+    return ValueNames(
+        values,
+        rf"(?:{pattern})",
+        nouns,
+        re.compile(title),
+        re.compile(pattern),
+        AnchoredPattern(called, first_words([*words, *_ARTICLES])),
+        alone,
+        frozenset({*last_words, *(word[-1] for word in words if is_unspaced(word[-1]))}),
+    )
 
 
 def _end_of(name: str) -> str:
@@ -213,7 +275,22 @@ def _end_of(name: str) -> str:
     return r"(?!\w)" if is_unspaced(name[-1]) else WORD_END
 
 
-_ARTICLE = r"(?:the|el|la|le|die|der|das|o|il|lo|de|het|l')\s?"
+_ARTICLES = ("the", "el", "la", "le", "die", "der", "das", "o", "il", "lo", "de", "het", "l")
+_ARTICLE = rf"(?:{'|'.join(_ARTICLES[:-1])}|l')\s?"
+LONGEST_NOUN = 60  # letters of a noun before a name, with its article and the signs between them
+
+
+def _word_before(text: str, place: int, begin: int) -> tuple[str, int]:
+    """Return the last word before a place (in scripts without spaces the letter), and where it ends."""
+    end = place
+    while end > begin and text[end - 1] in " \t\n:#*_\"'([\xa0":
+        end -= 1
+    if end > begin and is_unspaced(text[end - 1]):
+        return text[end - 1], end
+    start = end
+    while start > begin and text[start - 1].isalnum() and not is_unspaced(text[start - 1]):
+        start -= 1
+    return text[start:end], end
 
 
 def _before_name(words: Iterable[str], connected: bool = False) -> str:

@@ -13,9 +13,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..tables.columns import fold, fold_beside, plain
-from .answer_words import alternatives, answer_words, choosing, headings, is_unspaced, words_of
+from .answer_words import (
+    AnchoredPattern,
+    alternatives,
+    answer_words,
+    choosing,
+    first_words,
+    headings,
+    is_unspaced,
+    name_places,
+    words_before,
+    words_of,
+)
 from .option_comparisons import NOT_UNDERSTOOD, ComparisonFindings, compared_options
-from .option_names import ORNAMENT, ValueNames
+from .option_names import LONGEST_NAME, ORNAMENT, ValueNames
 from .quoted import GAP
 
 _REASON = (
@@ -63,12 +74,13 @@ _CORRECTION = re.compile(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Patterns:
-    statement: re.Pattern[str]
+    ended: re.Pattern[str]
+    statement: AnchoredPattern
     heading: re.Pattern[str]
     opening: re.Pattern[str]
     closing: re.Pattern[str]
-    corrected: re.Pattern[str]
-    sentence: re.Pattern[str]
+    corrected: AnchoredPattern
+    sentence: AnchoredPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +116,14 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
     ]
     ends = rf"(?(line){_ALONE}|(?(boxed)\s?\}}|(?(marked)\s?\]\]|(?(tagged)[\s*_`\"'\])]{{0,6}}</|{_END}))))"
     name = rf"(?:{nouns})?(?:the\s)?(?P<name>{names.pattern})"
+    ended = re.compile(rf"{names.pattern}(?={_END[3:-1]}|\s?\}}|\s?\]\]|\s(?:wins|is better))")
+    title_words = first_words([*words_of("headings"), *keys])
     return _Patterns(
-        statement=re.compile(rf"(?:{'|'.join(begins)}){name}{ends}{several}{_UNSURE}"),
+        ended=ended,
+        statement=AnchoredPattern(
+            re.compile(rf"(?:{'|'.join(begins)}){name}{ends}{several}{_UNSURE}"),
+            title_words | first_words(words_of("choose")) | {"\\", "[", "<"},
+        ),
         heading=re.compile(
             rf"^[\s*_#(\[-]{{0,8}}{nouns}(?P<name>{names.pattern})[\s*_)\]]{{0,6}}(?:[:.)\]-]|$)",
             re.MULTILINE,
@@ -120,28 +138,53 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
             rf"|thus|therefore|but)|\s(?=so\s)|[,\u3001])[\s*_\"')\]]{{0,4}}"
             rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?{name}[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
         ),
-        corrected=re.compile(
-            rf"(?:(?:{_CORRECTION.pattern})[\s]{{0,2}}(?:[,:;.!\u2026]|-(?!\w))|\b(?:actually|i mean|i meant"
-            rf"|make that)\s)[\s,:;.!\u2026-]{{0,6}}"
-            rf"(?:(?:it's|it is|make that|i mean|i meant|wait|no|i choose|rather|es|c'est"
-            rf"|es ist)[\s,:]{{1,3}}){{0,2}}"
-            rf"{name}(?:{_END}|\s(?:wins|is better)){several}{_UNSURE}"
+        corrected=AnchoredPattern(
+            re.compile(
+                rf"(?:(?:{_CORRECTION.pattern})[\s]{{0,2}}(?:[,:;.!\u2026]|-(?!\w))|\b(?:actually|i mean|i meant"
+                rf"|make that)\s)[\s,:;.!\u2026-]{{0,6}}"
+                rf"(?:(?:it's|it is|make that|i mean|i meant|wait|no|i choose|rather|es|c'est"
+                rf"|es ist)[\s,:]{{1,3}}){{0,2}}"
+                rf"{name}(?:{_END}|\s(?:wins|is better)){several}{_UNSURE}"
+            ),
+            first_words(re.sub(r"\\b|\(\?:|\)\\b", "", _CORRECTION.pattern).split("|")) | {"i", "make"},
         ),
-        sentence=re.compile(
-            rf"(?:(?<=\A)|(?<=[.!?;:\n]\s)|(?<=[.!?;:\n]))(?:(?:overall|so|and|but|yes|no"
-            rf"|therefore|i think|i find|to me|clearly),?\s){{0,2}}"
-            rf"(?:it|this|that|(?:this|the|that)\s{_JUDGED})(?:\s(?:about|of|from|by"
-            rf"|for)\s[^.,;:!?\n]{{1,40}})?\s(?:is|seems|looks|was|reads as|counts as"
-            rf"|qualifies as)\s"
-            rf"(?:(?:{_DEGREE})\s){{0,2}}(?P<name>{names.pattern})(?=\s?[.!;\n(]|\Z|,?\s(?:because"
-            rf"|since|as|for)\b)"
-            rf"|(?:i|we)(?:'d| would|'ll| will)? (?:label|classify|rate|mark|flag|categori[sz]e"
-            rf"|class|consider|call|judge)\s(?:it|this|that|(?:the|this)\s\w{{1,20}})\s"
-            rf"(?:(?:as|to be)\s)?(?:a\s|an\s)?(?P<called>{names.pattern}){_END}"
+        sentence=AnchoredPattern(
+            re.compile(
+                rf"(?:(?<=\A)|(?<=[.!?;:\n]\s)|(?<=[.!?;:\n]))(?:(?:overall|so|and|but|yes|no"
+                rf"|therefore|i think|i find|to me|clearly),?\s){{0,2}}"
+                rf"(?:it|this|that|(?:this|the|that)\s{_JUDGED})(?:\s(?:about|of|from|by"
+                rf"|for)\s[^.,;:!?\n]{{1,40}})?\s(?:is|seems|looks|was|reads as|counts as"
+                rf"|qualifies as)\s"
+                rf"(?:(?:{_DEGREE})\s){{0,2}}(?P<name>{names.pattern})(?=\s?[.!;\n(]|\Z|,?\s(?:because"
+                rf"|since|as|for)\b)"
+                rf"|(?:i|we)(?:'d| would|'ll| will)? (?:label|classify|rate|mark|flag|categori[sz]e"
+                rf"|class|consider|call|judge)\s(?:it|this|that|(?:the|this)\s\w{{1,20}})\s"
+                rf"(?:(?:as|to be)\s)?(?:a\s|an\s)?(?P<called>{names.pattern}){_END}"
+            ),
+            _SENTENCE_WORDS,
         ),
     )
 
 
+_SENTENCE_WORDS = frozenset(
+    {
+        "overall",
+        "so",
+        "and",
+        "but",
+        "yes",
+        "no",
+        "therefore",
+        "i",
+        "to",
+        "clearly",
+        "it",
+        "this",
+        "that",
+        "the",
+        "we",
+    }
+)
 _ENDING = " .!*_)\n\t"
 _PERHAPS = (
     r"(?:(?:i(?:'d| would)? (?:guess|say|think|suppose)|probably|most likely|likely|perhaps|maybe"
@@ -219,7 +262,8 @@ def _reported() -> re.Pattern[str]:
 def plain_markup(prose: str) -> str:
     """Write prose without emphasis and without tags of style."""
     prose = html.unescape(prose) if "&" in prose else prose
-    return _BOLD.sub(r"\2", _TAGS.sub("", prose) if "<" in prose else prose)
+    prose = _TAGS.sub("", prose) if "<" in prose else prose
+    return _BOLD.sub(r"\2", prose) if "*" in prose or "__" in prose else prose
 
 
 def plain_prose(prose: str, names: ValueNames) -> str:
@@ -229,7 +273,9 @@ def plain_prose(prose: str, names: ValueNames) -> str:
     if len(options) != 2:
         return prose
     short = [option.split()[-1].lower() for option in options]
-    if short in (["a", "b"], ["1", "2"], ["left", "right"], ["first", "second"]):
+    small = prose.lower()
+    is_placed = short in (["a", "b"], ["1", "2"], ["left", "right"], ["first", "second"])
+    if is_placed and any(place in small for place in ("first", "1st", "second", "2nd", "left", "right")):
         prose = _ORDINAL.sub(lambda match: _called(match, options, short), prose)
     if short == ["1", "2"]:
         numbers = {"one": 0, "i": 0, "two": 1, "ii": 1}
@@ -293,7 +339,8 @@ def statements_in(
 ) -> Iterator[Statement]:
     """Yield what folded prose states by headings, verbs and names alone."""
     patterns = _patterns(names, keys)
-    for statement in patterns.statement.finditer(prose):
+    before = words_before(prose, name_places(prose, patterns.ended))
+    for statement in patterns.statement.finditer(prose, before):
         start = statement.start()
         if start and (
             prose[start - 1] in "-_" or (prose[start - 1].isalnum() and not is_unspaced(prose[start]))
@@ -302,16 +349,15 @@ def statements_in(
         line = prose.rfind("\n", 0, start) + 1
         heading = patterns.heading.match(prose, line)
         heading = None if heading and ":" in prose[line : heading.start("name")] else heading
-        before = prose[max(line, start - 80) : start]
-        reported = _reported().search(before)
+        reported = _reported().search(prose[max(line, start - 80) : start])
         is_framed = statement["boxed"] or statement["marked"] or statement["tagged"]
         if not is_framed and _goes_on(prose, statement.end(), names):
             continue
         if not reported and not (heading and heading.end() <= start):
             yield Statement(start, statement.end(), names.value(statement["name"]))
-    for statement in patterns.corrected.finditer(prose):
+    for statement in patterns.corrected.finditer(prose, before):
         yield Statement(statement.start(), statement.end(), names.value(statement["name"]))
-    for statement in patterns.sentence.finditer(prose):
+    for statement in patterns.sentence.finditer(prose, before):
         at_end = not prose[: statement.start()].strip() or not prose[statement.end() :].strip(_ENDING)
         if (at_end or statement["called"]) and not _goes_on(prose, statement.end(), names):
             yield Statement(
@@ -345,7 +391,8 @@ def _at_ends(
     start = len(prose) - len(prose.lstrip())
     text = prose.strip()
     lines = [line for line in text.split("\n") if line.strip(ORNAMENT)] or [text]
-    alone = {value for line in lines if (value := names.values.get(plain(line.strip(ORNAMENT)))) is not None}
+    short = [line for line in lines if len(line) <= LONGEST_NAME]
+    alone = {value for line in short if (value := names.values.get(plain(line.strip(ORNAMENT)))) is not None}
     if len(alone) > 1:  # headings of a comparison, or two verdicts
         for value in sorted(alone):
             yield Statement(start, start, value)

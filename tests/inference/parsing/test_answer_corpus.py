@@ -10,6 +10,8 @@ from answer_corpus import CorpusAnswer, outcome, read_corpus
 from answer_variants import variants
 
 from conjury.inference.parsing import Answer, LabelSpec, ResponseSpec, ScaleSpec, read_answer, read_completion
+from conjury.inference.parsing.answer_words import first_words, spelled_words, words_of
+from conjury.inference.parsing.comparison_words import languages_of
 from conjury.inference.parsing.option_comparisons import asked_quality
 from conjury.inference.parsing.reasoning import REASONING_MARKS, reasoning_is_open, without_reasoning
 from conjury.inference.study.asking import Collecting
@@ -205,3 +207,19 @@ def test_an_order_is_a_verdict_where_the_question_asks_for_it(question, orders):
 @pytest.mark.parametrize("heading", ["Worst answer", "Weakest", "Runner-up", "Eliminated", "Losing response"])
 def test_who_loses_behind_a_heading_is_no_verdict(heading):
     assert value(f"{heading}: A") is None
+
+
+def test_a_clause_is_compared_only_in_languages_that_have_all_its_words():
+    assert languages_of("\ue000 is better than \ue001") == ["en"]
+    assert languages_of("\ue000 ist besser als \ue001") == ["de"]
+    assert languages_of("\ue000比\ue001更好") == ["zh"]
+    assert languages_of("\ue000 > \ue001") == ["en"]
+    assert languages_of("\ue000 is a better painter than \ue001") == []
+    assert languages_of("in both tone and length \ue000 is better") == ["en"]  # any words may stand behind it
+
+
+def test_the_words_that_a_pattern_can_spell_are_known():
+    pattern = "(?:yo )?(?:elijo|favou?r)(?: a)?|summari[sz]e d{1,2}"
+    assert spelled_words(pattern) == {"yo", "elijo", "favor", "favour", "a", "summarise", "summarize", "d"}
+    assert first_words([pattern]) == {"yo", "elijo", "favor", "favour", "summarise", "summarize"}
+    assert {"i", "je", "ich", "ik"} <= first_words(words_of("choose"))
