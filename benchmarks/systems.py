@@ -24,7 +24,12 @@ from measure import listed, machine, page, publish, versions
 from measure import table as markdown
 from scipy.special import expit
 
+from conjury.analysis.correction.correction_methods import PredictThenDebias
 from conjury.analysis.raters.systems import compare_systems
+from conjury.analysis.raters.systems.label_gate import gate_systems, represented_by
+from conjury.analysis.raters.systems.system_estimates import CalibratedRows, correct_contrast, people_alone
+from conjury.analysis.raters.systems.system_rows import mix_weights, system_rows
+from conjury.analysis.raters.validation.coding import CodedRows, Groups
 
 PROMPTS = 1_000
 SHIFT, FAVOUR = 0.25, 0.3  # of the second system, among people and by the judge
@@ -45,7 +50,9 @@ NAMES = {
     "cje": "cje-eval",
     "ppi": "ppi_py",
 }
-QUANTITIES = ("level", "difference")
+CONTRASTS = {"level": np.array([1.0, 0.0]), "difference": np.array([-1.0, 1.0])}
+ALPHA = 0.05
+FEWEST, MOST = 0.93, 0.97  # coverage that is aimed at
 
 
 def draw(kind: str, labelled: int, number: int, answers: int = 1) -> pd.DataFrame:
@@ -75,19 +82,50 @@ def truth() -> dict[str, float]:
 
 def ours(answers: pd.DataFrame, number: int) -> Iterator[tuple[str, str, float, float]]:
     """Limits of the level of A and of B minus A: by default, without the map, by labels alone."""
-    shown = answers.assign(people=answers["people"].where(answers["has_label"])).drop(columns="has_label")
-    for name, calibration in (("ours", True), ("raw", False)):
-        result = compare_systems(
-            shown, "score", "people", id="prompt", scale="interval", seed=number, calibration=calibration
-        )
-        rows = result.frame.set_index("name")
-        places = {"level": "corrected_mean[A]", "difference": "difference"}
-        if name == "ours":
-            alone = {"level": "people_only_mean[A]", "difference": "people_difference"}
-            yield from (("people", what, *rows.loc[at, ["lower", "upper"]]) for what, at in alone.items())
-        for what, at in places.items():
-            if at in rows.index:
-                yield (name, what, *rows.loc[at, ["lower", "upper"]])
+    data = coded(answers)
+    gates = gate_systems(data, answers["has_label"].to_numpy(), False, True)
+    rows = system_rows(data, ["score"], represented_by(data, gates, None), mix_weights(data, {}), "draw")
+    everywhere = np.ones(data.n, dtype=bool)
+    asked = {"level": gates[0].has_level, "difference": all(gate.has_level for gate in gates)}
+    method = PredictThenDebias(seed=number)
+    calibrated = {name: CalibratedRows.of(rows, method, name == "ours") for name in ("ours", "raw")}
+    for what, contrast in CONTRASTS.items():
+        alone = people_alone(rows, contrast, everywhere, ALPHA)
+        yield "people", what, alone.lower, alone.upper
+        for name, scores in calibrated.items() if asked[what] else ():
+            result = correct_contrast(scores, contrast, everywhere, ALPHA).result
+            yield name, what, result.lower, result.upper
+
+
+def coded(answers: pd.DataFrame) -> CodedRows:
+    """The answers as `compare_systems` codes them, without the texts that most of its time goes into."""
+    n = len(answers)
+    score, people = (answers[name].to_numpy()[None] for name in ("score", "people"))
+    has_label = answers["has_label"].to_numpy()[None]
+    system = (answers["system"] == "B").to_numpy().astype(np.int64)
+    return CodedRows(
+        judges=np.zeros((1, n), dtype=np.int64),
+        people=np.where(has_label, 0, -1),
+        judged=score,
+        rated=np.where(has_label, people, np.nan),
+        classes=(),
+        scale="interval",
+        cluster=answers["prompt"].to_numpy(),
+        groups=(Groups("system", system, ("A", "B")),),
+        positive=None,
+        people_names=("people",),
+    )
+
+
+def refuse_other_limits(answers: pd.DataFrame, number: int) -> None:
+    """Stop where the command itself has other limits than those measured here."""
+    labelled = answers.assign(people=answers["people"].where(answers["has_label"])).drop(columns="has_label")
+    result = compare_systems(labelled, "score", "people", id="prompt", scale="interval", seed=number)
+    rows = result.frame.set_index("name")
+    places = {"level": "corrected_mean[A]", "difference": "difference"}
+    for method, what, *limits in ours(answers, number):
+        if method == "ours":
+            np.testing.assert_allclose(limits, rows.loc[places[what], ["lower", "upper"]], rtol=1e-9)
 
 
 def of_peers(python: Path, drawn: list[pd.DataFrame]) -> Iterator[tuple[str, str, float, float]]:
@@ -102,60 +140,98 @@ def of_peers(python: Path, drawn: list[pd.DataFrame]) -> Iterator[tuple[str, str
 def measure(
     kind: str, labelled: int, draws: int, peers: Path | None, peer_draws: int, answers: int
 ) -> pd.DataFrame:
-    """Mean width and coverage of each method and quantity."""
-    known, drawn = truth(), [draw(kind, labelled, number, answers) for number in range(draws)]
-    limits = [row for number, table in enumerate(drawn) for row in ours(table, number)]
-    if peers is not None and answers == 1:
-        limits += of_peers(peers, drawn[:peer_draws])
+    """Mean width, coverage and number of intervals of each method and quantity."""
+    known, limits, drawn = truth(), [], []
+    for number in range(draws):
+        table = draw(kind, labelled, number, answers)
+        if number == 0:
+            refuse_other_limits(table, number)
+        limits += list(ours(table, number))
+        drawn += [table] if number < peer_draws and peers is not None and answers == 1 else []
+    if drawn and peers is not None:
+        limits += of_peers(peers, drawn)
     frame = pd.DataFrame(limits, columns=["method", "what", "lower", "upper"])
     at = frame["what"].map(known)
     frame = frame.assign(
         width=frame["upper"] - frame["lower"], covers=frame["lower"].le(at) & frame["upper"].ge(at)
     )
-    return (
-        frame.groupby(["what", "method"])[["width", "covers"]]
-        .mean()
-        .assign(n=frame.groupby(["what", "method"]).size())
-    )
+    groups = frame.groupby(["what", "method"])
+    return groups[["width", "covers"]].mean().assign(n=groups.size())
+
+
+def beyond(cell: pd.DataFrame, name: str) -> list[str]:
+    """Coverage of the command outside of what is aimed at by more than chance, in sentences."""
+    texts = []
+    for what in CONTRASTS:
+        covers, n = cell.loc[(what, "ours"), ["covers", "n"]]
+        edge = FEWEST if covers < FEWEST else MOST
+        error = np.sqrt(edge * (1 - edge) / n)
+        if not FEWEST <= covers <= MOST:
+            more = "more than" if abs(covers - edge) > 2 * error else "within"
+            texts.append(
+                f"{name}, {what}: {covers:.3f} in {n:.0f} draws, {more} two Monte Carlo errors from {edge}."
+            )
+    return texts
 
 
 def main() -> None:
     """Measure every cell and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=400)
+    parser.add_argument("--draws-of-five", type=int, default=400, help="With five answers to each prompt.")
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--peer-draws", type=int, default=60)
     parser.add_argument("--judges", nargs="*", default=list(JUDGES))
     arguments = parser.parse_args()
-    rows: list[list[str]] = []
+    rows, failing = list[list[str]](), list[str]()
     for kind in arguments.judges:
         for labelled in LABELLED:
-            for answers in (1, 5) if labelled == 50 else (1,):
-                cell = measure(
-                    kind, labelled, arguments.draws, arguments.peers, arguments.peer_draws, answers
-                )
-                for what in QUANTITIES:
-                    texts = []
-                    for name in NAMES:
-                        has_row = (what, name) in cell.index
-                        width, covers = (
-                            cell.loc[(what, name), ["width", "covers"]] if has_row else (np.nan, np.nan)
-                        )
-                        texts.append(f"{width:.3f} ({covers:.3f})" if has_row else "-")
-                    of = "" if answers == 1 else f", {answers} answers a prompt"
-                    rows.append([f"{kind}{of}", str(labelled), what, *texts])
+            for answers, draws in ((1, arguments.draws), (5, arguments.draws_of_five)):
+                cell = measure(kind, labelled, draws, arguments.peers, arguments.peer_draws, answers)
+                name = f"{kind}{', 5 answers a prompt' if answers > 1 else ''}"
+                rows += [[name, str(labelled), what, *texts_of(cell, what)] for what in CONTRASTS]
+                failing += beyond(cell, f"{name}, {labelled} labelled prompts")
                 print(*rows[-2:], sep="\n", flush=True)
     head = ["judge", "labelled prompts", "of", *NAMES.values()]
     n_peers = arguments.peer_draws if arguments.peers else 0
     facts = {
         "Machine": machine(),
         "Versions": listed(versions(("conjury", "numpy", "scipy"))),
-        "Draws": f"{arguments.draws}, {n_peers} of the peers; coverage has a Monte Carlo error of 0.011 and "
-        "0.03",
+        "Draws": f"{arguments.draws}, {arguments.draws_of_five} of those with five answers, {n_peers} of the "
+        f"peers; coverage of .95 has a Monte Carlo error of {np.sqrt(0.0475 / arguments.draws):.3f}, "
+        f"{np.sqrt(0.0475 / arguments.draws_of_five):.3f} and {np.sqrt(0.0475 / max(n_peers, 1)):.3f}",
         "Numbers": "mean width of the 95% interval, and its coverage in brackets",
     }
-    text = page("Two systems, a biased judge and a few labels", facts, markdown(head, rows), by=BY_COMMAND)
+    cells = f"coverage of compare-systems between {FEWEST} and {MOST}"
+    end = (
+        bulleted(f"Not all {len(rows)} rows have a {cells}:", failing) if failing else f"All have a {cells}."
+    )
+    text = page(
+        "Two systems, a biased judge and a few labels",
+        facts,
+        f"{markdown(head, rows)}\n\n{end}",
+        by=BY_COMMAND,
+    )
     publish("SYSTEMS", text)
+
+
+def texts_of(cell: pd.DataFrame, what: str) -> list[str]:
+    """Width and coverage of each method, and how many draws had no interval."""
+    draws = cell.loc[(what, "people"), "n"]
+    texts = []
+    for name in NAMES:
+        if (what, name) not in cell.index:
+            texts.append("-")
+            continue
+        width, covers, n = cell.loc[(what, name), ["width", "covers", "n"]]
+        lacking = f", {draws - n:.0f} without" if name in ("ours", "raw") and n < draws else ""
+        texts.append(f"{width:.3f} ({covers:.3f}{lacking})")
+    return texts
+
+
+def bulleted(head: str, lines: list[str]) -> str:
+    """A list below a sentence."""
+    return "\n".join([head, "", *(f"- {line}" for line in lines)])
 
 
 if __name__ == "__main__":

@@ -31,6 +31,12 @@ class MonotoneMap:
         """Values at any scores."""
         return np.asarray(np.interp(score, self.score, self.value))
 
+    def without_steps(self) -> MonotoneMap:
+        """The same map without the scores at which its slope does not change from 0."""
+        level = np.diff(self.value) == 0
+        inner = np.append(False, level) & np.append(level, False)
+        return MonotoneMap(self.score[~inner], self.value[~inner])
+
 
 @dataclass(frozen=True)
 class CalibratedScores:

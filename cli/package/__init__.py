@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from conjury.analysis.raters import agreement as agreement
     from conjury.analysis.raters import alt_test as alt_test
     from conjury.analysis.raters.automation import automate as automate
+    from conjury.analysis.raters.systems import MapRequest as MapRequest
     from conjury.analysis.raters.systems import compare_systems as compare_systems
     from conjury.analysis.raters.validation import compare_runs as compare_runs
     from conjury.analysis.raters.validation import judge as judge
@@ -40,7 +41,7 @@ MODULES = {
     "analysis.instrument.pairs": ("compare_pairs",),
     "analysis.raters": ("agreement", "alt_test"),
     "analysis.raters.automation": ("automate",),
-    "analysis.raters.systems": ("compare_systems",),
+    "analysis.raters.systems": ("MapRequest", "compare_systems"),
     "analysis.raters.validation": ("compare_runs", "judge"),
     "inference.collecting": ("collect",),
     "inference.study": ("load_any_study",),

@@ -6,6 +6,7 @@ import csv
 import gzip
 import hashlib
 import io
+import json
 import warnings
 import zlib
 from collections import Counter
@@ -206,6 +207,13 @@ def file_hash(path: str | Path) -> str:
         return hashlib.sha256("\n".join(names).encode()).hexdigest()
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def hash_of(record: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a record without its own field `sha256`, in hexadecimal digits."""
+    content = {name: value for name, value in record.items() if name != "sha256"}
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def infer_levels(frame: pd.DataFrame, file: str, level_names: Collection[str], notes: list[str]) -> None:

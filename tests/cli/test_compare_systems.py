@@ -105,3 +105,37 @@ def test_labels_that_cannot_be_joined_are_refused(
     ended = conjury(f"compare-systems {arguments}", cwd=place)
     assert ended.code == 2
     assert part in " ".join(ended.err.split())
+
+
+def test_a_map_of_last_month_is_saved_and_used_again_by_command(place: Path, conjury: Run) -> None:
+    (place / "prompt.txt").write_text("Grade this answer from 1 to 10.", encoding="utf-8")
+    bound = "--judge-version v1 --judge-prompt prompt.txt"
+    assert conjury(f"{ONE} --save-map map.json {bound} --date 2026-10-20", cwd=place).code == 0
+    graded = "compare-systems graded.parquet --system system --judge grade --id prompt"
+    ended = conjury(f"{graded} --map map.json {bound} --date 2026-11-20 --json", cwd=place)
+    record = json.loads(ended.out)
+    assert {row["state"] for row in record["labels"]} == {"BORROWED"}
+    assert record["map"][0]["days"] == 31
+    assert any("is 31 days old; no labels of these answers check it" in text for text in record["verdict"])
+    (place / "prompt.txt").write_text("Grade that answer from 1 to 10.", encoding="utf-8")
+    ended = conjury(f"{graded} --map map.json {bound}", cwd=place)
+    assert ended.code == 2
+    assert "a judge with another prompt" in " ".join(ended.err.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ("--judge-version v1", "--judge-version binds a map; give --save-map FILE or --map FILE"),
+        ("--save-map m.json", "state its model and version with --judge-version"),
+        ("--save-map m.json --judge-version v1 --judge-prompt prompt.md", "no such file"),
+        ("--save-map m.json --judge-version v1 --judge-prompt none --date today", "--date 'today' is no day"),
+    ],
+)
+def test_a_map_without_what_binds_it_is_asked_about(
+    place: Path, conjury: Run, options: str, part: str
+) -> None:
+    ended = conjury(f"{ONE} {options}", cwd=place)
+    assert ended.code == 2
+    assert part in " ".join(ended.err.split())
+    assert not (place / "m.json").exists()

@@ -38,6 +38,7 @@ class BorrowedLevel:
     )
     audit: str
     prompts_to_audit: float  # labelled prompts with which an unbiased map passes with power 0.8
+    reason: str = ""  # why the level may not be used
 
 
 def borrow_levels(rows: SystemRows, margin: float, alpha: float, seed: int) -> list[BorrowedLevel | None]:
@@ -93,17 +94,23 @@ def _borrow(rows: SystemRows, place: int, margin: float, alpha: float, seed: int
         at = np.isfinite(residual)
         return float(np.average(residual[at], weights=rows.label_weight[at])) if at.any() else np.nan
 
-    spread = _spread_of_residuals(rows, lenders, fold)
-    needed = float(np.ceil((spread * (ndtri(1 - alpha / 2) + ndtri(POWER)) / margin) ** 2))
+    spread = spread_of_residuals(rows, lenders, fold)
+    needed = labels_for_audit(spread, margin, alpha)
     estimate = _jackknife(level, group, rows.prompt[mine], n_lenders, alpha)
     if n_clusters(rows.prompt[audited]) < 2:
         return BorrowedLevel(estimate, NOTHING, NOT_CHECKED, needed)
     half = group // 2  # of as many groups, since each of them needs a map by fold
     difference = _jackknife(bias, half, rows.prompt[audited], n_lenders, alpha)
-    return BorrowedLevel(estimate, difference, _verdict(difference, margin), needed)
+    return BorrowedLevel(estimate, difference, verdict_on_bias(difference, margin), needed)
 
 
-def _verdict(bias: BoundedEstimate, margin: float) -> str:
+def labels_for_audit(spread: float, margin: float, alpha: float) -> float:
+    """Labelled prompts with which an unbiased map passes with power 0.8."""
+    return float(np.ceil((spread * (ndtri(1 - alpha / 2) + ndtri(POWER)) / margin) ** 2))
+
+
+def verdict_on_bias(bias: BoundedEstimate, margin: float) -> str:
+    """Whether people's labels confirm a map within a margin."""
     if not np.isfinite(bias.lower):
         return INCONCLUSIVE
     if -margin <= bias.lower and bias.upper <= margin:
@@ -119,7 +126,7 @@ def _mapped(rows: SystemRows, fitted: Flags, at: Flags) -> Floats:
     return np.asarray(np.mean(values, axis=0))
 
 
-def _spread_of_residuals(rows: SystemRows, lenders: Flags, fold: Codes) -> float:
+def spread_of_residuals(rows: SystemRows, lenders: Flags, fold: Codes) -> float:
     """Standard deviation of people's labels about the map that labels of other prompts give."""
     residuals = [
         rows.label[lenders & (fold == name)]

@@ -16,6 +16,7 @@ from ...numerics.intervals.bounded import Flags
 from ...numerics.types import Floats
 from ..validation.coding import CodedRows
 from ..validation.weighted.answer_strata import Strata, strata_of
+from .borrowed_levels import BorrowedLevel
 
 OK, CAUTION, NO_LEVEL = "OK", "CAUTION", "NO LEVEL"
 NO_LABELS, BORROWED = "NO LABELS", "BORROWED"
@@ -58,13 +59,25 @@ def gate_systems(data: CodedRows, labelled: Flags, is_sampled: bool, is_mean: bo
     ]
 
 
-def with_borrowed(gate: LabelGate, is_borrowed: bool) -> LabelGate:
-    """The state of a system without labels, to which others may lend theirs."""
-    if gate.state != NO_LABELS or not is_borrowed:
+def represented_by(data: CodedRows, gates: Sequence[LabelGate], sampled: Floats | None) -> Floats | None:
+    """How many answers each labelled one stands for, (n,); None where all labelled answers count alike."""
+    if sampled is not None or all(gate.weight is None for gate in gates):
+        return sampled
+    represented = np.ones(data.n)
+    for place, gate in enumerate(gates):
+        if gate.weight is not None:
+            inside = data.groups[0].code == place
+            represented[inside] = np.where(gate.weight > 0, gate.weight, 1.0)
+    return represented
+
+
+def with_borrowed(gate: LabelGate, lent: BorrowedLevel | None, source: str) -> LabelGate:
+    """The state of a system without labels, to which other labels may lend theirs."""
+    if gate.state != NO_LABELS or lent is None:
         return gate
-    return replace(
-        gate, state=BORROWED, reason="no answer has a label; the level is by labels of other systems"
-    )
+    if lent.reason:
+        return replace(gate, reason=f"{gate.reason}, and {lent.reason}")
+    return replace(gate, state=BORROWED, reason=f"no answer has a label; the level is by {source}")
 
 
 def gate_table(gates: Sequence[LabelGate]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -13,6 +14,7 @@ from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.schema import SAMPLING
+from conjury.inference.tables.writing import write_text
 
 from ...correction.correction_methods import PredictThenDebias
 from ...correction.sources import sampling_weights
@@ -23,9 +25,12 @@ from ...numerics.types import Floats
 from ..validation.coding import CodedRows, CodingOptions, code_table, names_of, refuse_columns
 from ..validation.judging import Validation
 from ..validation.tables.item_columns import item_of
+from ..validation.tables.judge_versions import refuse_versions, version_of
 from ..validation.validation_rows import TestRows
-from .borrowed_levels import audit_table, borrow_levels
-from .label_gate import LabelGate, gate_systems, gate_table, with_borrowed
+from .borrowed_levels import BorrowedLevel, audit_table, borrow_levels
+from .calibration_map import JudgeOrigin, MapRequest, read_map, refuse_other_judge
+from .label_gate import LabelGate, gate_systems, gate_table, represented_by, with_borrowed
+from .levels_by_map import STALE, fit_calibration_map, levels_by_map, map_table
 from .stacked_systems import merge_spellings, stack_systems
 from .system_estimates import CalibratedRows
 from .system_rows import SystemRows, mix_weights, positive_class, system_rows
@@ -49,6 +54,7 @@ def compare_systems(
     margin: float = 0.05,
     positive: str | None = None,
     calibration: bool = True,
+    maps: MapRequest | None = None,
     alpha: float = 0.05,
     seed: int = 1,
     source: str = "table",
@@ -87,6 +93,9 @@ def compare_systems(
         The class whose share is compared; by default the second of two.
     calibration : bool
         Whether the monotone map is used.
+    maps : MapRequest, optional
+        A saved map of the judge's scores by which systems without labels get a level, and one to be written.
+        The labels of this table audit the first; without labels ``human`` may be empty.
     alpha : float
         One minus the confidence level.
     seed : int
@@ -109,7 +118,8 @@ def compare_systems(
         has ``labels`` (the state of each system's labels), ``audit`` (whether the labels of other systems may
         be borrowed for it: mean of its own labels minus what a map by the others says, ``PASS`` within the
         margin, ``FAIL`` beyond it, ``INCONCLUSIVE``, ``NOT CHECKED`` without labels, and the labelled prompts
-        for it) and ``weights`` (of the scores in each estimate).
+        for it), ``weights`` (of the scores in each estimate) and, with a saved map, ``map`` (what it is bound
+        to, its age, and whether it is ``FRESH`` or ``STALE``).
 
     Raises
     ------
@@ -159,7 +169,8 @@ def compare_systems(
     if not 0 < margin < np.inf:
         raise InputError(f"margin is {margin:g}; give a difference above 0, such as 0.05.")
     judges, people, segments = names_of(judge), names_of(human), names_of(by)
-    if not judges or not people:
+    has_map = maps is not None and maps.use is not None
+    if not judges or not (people or has_map):
         raise InputError("Name at least one column of the judge and one of people.")
     reading, notes = stack_systems(table, labels, people, system, rules_of(rules), source)
     source = reading.source
@@ -171,10 +182,11 @@ def compare_systems(
     options = CodingOptions(judges, people, (system, *segments), prompt, positive, reading.rules)
     refuse_columns(table, options, source)
     _refuse_systems(table[system], system, source)
+    refuse_versions(table, source)
     notes += [*reading.account.notes(), *item_of(table, prompt, (*judges, *people), source)[1]]
     data = _in_order(code_table(table, options, source), table[system])
     label_rows = np.asarray(np.isfinite(data.rated).any(axis=0))
-    if not label_rows.any():
+    if not label_rows.any() and not has_map:
         raise InputError(
             f"{source}: {listed(map(repr, people))} contain no labels; add labels of some answers."
         )
@@ -185,13 +197,14 @@ def compare_systems(
             )
     sampled = _sampled(table, label_rows)
     place = positive_class(data, source)
+    positive_name = data.classes[place] if place is not None else None
     if place is not None and margin >= 1:
         raise InputError(f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1.")
     gates = gate_systems(data, label_rows, sampled is not None, place is None)
-    represented = _represented(data, gates, sampled)
+    represented = represented_by(data, gates, sampled)
     rows = system_rows(data, judges, represented, mix_weights(data, mix or {}), source)
-    borrowed = borrow_levels(rows, margin, alpha, seed)
-    gates = [with_borrowed(gate, lent is not None) for gate, lent in zip(gates, borrowed, strict=True)]
+    lenders, borrowed, map_extra = _borrowed(rows, maps, table, positive_name, (margin, alpha, seed))
+    gates = [with_borrowed(gate, lent, lenders) for gate, lent in zip(gates, borrowed, strict=True)]
     result_rows = TestRows(alpha)
     weights = add_systems(
         result_rows,
@@ -206,7 +219,7 @@ def compare_systems(
     settings: dict[str, Any] = {
         "judge": list(judges), "human": list(people), "by": list(segments), "id": prompt, "system": system,
         "systems": list(rows.systems), "scale": data.scale, "classes": list(data.classes),
-        "positive": data.classes[place] if place is not None else None, "measure": rows.measure,
+        "positive": positive_name, "measure": rows.measure,
         "alpha": alpha, "seed": seed, "margin": margin, "mix": dict(mix or {}), "calibration": calibration,
         "n_rows": data.n, "n_labelled": int(rows.labelled.sum()), "clusters": n_clusters(rows.prompt),
         "weighted": represented is not None,
@@ -215,6 +228,7 @@ def compare_systems(
         "labels": gate_table(gates),
         "audit": audit_table(borrowed, rows.systems),
         "weights": weights,
+        **map_extra,
     }
     settings["verdict"] = verdict_of_systems(frame, extra, settings)
     return Validation(frame, KIND, tuple(dict.fromkeys(notes)), settings, extra)
@@ -256,16 +270,25 @@ def _sampled(table: pd.DataFrame, labelled: Flags) -> Floats | None:
     return represented
 
 
-def _represented(data: CodedRows, gates: Sequence[LabelGate], sampled: Floats | None) -> Floats | None:
-    """The same where labels follow the judge's answer; None where all labelled answers count alike."""
-    if sampled is not None or all(gate.weight is None for gate in gates):
-        return sampled
-    represented = np.ones(data.n)
-    for place, gate in enumerate(gates):
-        if gate.weight is not None:
-            inside = data.groups[0].code == place
-            represented[inside] = np.where(gate.weight > 0, gate.weight, 1.0)
-    return represented
+def _borrowed(
+    rows: SystemRows, maps: MapRequest | None, table: pd.DataFrame, positive: str | None,
+    options: tuple[float, float, int],
+) -> tuple[str, list[BorrowedLevel | None], dict[str, pd.DataFrame]]:  # fmt: skip
+    """Whose labels lend levels, these levels, and what a saved map is bound to; write a map, too."""
+    margin, alpha, seed = options
+    if maps is None:
+        return "labels of other systems", borrow_levels(rows, margin, alpha, seed), {}
+    origin = JudgeOrigin(version_of(table, maps.version), maps.prompt, maps.day)
+    if maps.save is not None:
+        saved = fit_calibration_map(rows, origin, positive, seed)
+        write_text(maps.save, json.dumps(saved.record(), indent=1) + "\n")
+    if maps.use is None:
+        return "labels of other systems", borrow_levels(rows, margin, alpha, seed), {}
+    earlier = read_map(maps.use)
+    refuse_other_judge(maps.use, earlier, origin, rows.measure, positive, rows.judges)
+    state = map_table(maps.use, earlier, origin.day, maps.stale_after)
+    levels = levels_by_map(rows, earlier, margin, alpha, (state["state"] == STALE).all())
+    return f"the map of {earlier.origin.day}", levels, {"map": state}
 
 
 def _notes(rows: SystemRows, gates: Sequence[LabelGate], prompt: str) -> list[str]:

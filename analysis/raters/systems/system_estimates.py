@@ -128,11 +128,11 @@ def correct_contrast(
     variance = numbers.corrected.variance - numbers.labelled_variance + labelled_variance
     df = joint_df(variance, labelled_variance, df_labelled, n_clusters(rows.prompt[beside]) - 1.0)
     return CorrectedContrast(
-        _bounded(
+        bounded(
             EstimateVariances(numbers.corrected.estimate, variance, df),
             rows.prompt[at],
             alpha,
-            _support(rows, contrast),
+            support_of(rows, np.count_nonzero(contrast)),
         ),
         numbers.weights[0],
         float(labelled_variance[0]),
@@ -170,7 +170,7 @@ def _alone(
         return NOTHING
     estimate = _contrast_of(values[at], rows.system[at], weight[at], contrast)
     numbers = replace(clustered_numbers(estimate, rows.prompt[at]), df=_df(rows, contrast, at))
-    return _bounded(numbers, rows.prompt[at], alpha, _support(rows, contrast))
+    return bounded(numbers, rows.prompt[at], alpha, support_of(rows, np.count_nonzero(contrast)))
 
 
 def _df(rows: SystemRows, contrast: Floats, at: Codes) -> Floats:
@@ -183,7 +183,8 @@ def _n_prompts(rows: SystemRows, contrast: Floats, at: Codes) -> int:
     return min(n_clusters(rows.prompt[at][rows.system[at] == k]) for k in np.flatnonzero(contrast))
 
 
-def _bounded(numbers: EstimateVariances, prompt: Codes, alpha: float, support: Support) -> BoundedEstimate:
+def bounded(numbers: EstimateVariances, prompt: Codes, alpha: float, support: Support) -> BoundedEstimate:
+    """An estimate with its t interval, over the prompts of its answers."""
     variance, df = float(numbers.variance[0]), float(numbers.df[0])
     error = float(np.sqrt(variance)) if variance > SAME**2 and df > 0 else np.nan
     interval = inference(numbers.estimate, np.array([error]), alpha, df=numbers.df, support=support)
@@ -194,7 +195,8 @@ def _bounded(numbers: EstimateVariances, prompt: Codes, alpha: float, support: S
     return BoundedEstimate(estimate, error, lower, upper, len(prompt), n_clusters(prompt), df=df, p=p)
 
 
-def _support(rows: SystemRows, contrast: Floats) -> Support:
+def support_of(rows: SystemRows, count: int) -> Support:
+    """Where a level lies, or a difference of two."""
     if rows.measure != "rate":
         return UNBOUNDED
-    return SHARE if np.count_nonzero(contrast) == 1 else (-1.0, 1.0)
+    return SHARE if count == 1 else (-1.0, 1.0)

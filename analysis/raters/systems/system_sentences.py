@@ -14,8 +14,9 @@ from ...figures.labels import level_of, p_text, true_minus
 from ..validation.validation_rows import DIFFERENCES, LEVELS, SUBGROUPS
 from ..validation.verdicts.judge_sentences import interval, number
 from ..validation.verdicts.notable_rows import Row, TestedDifference, notable
-from .borrowed_levels import FAIL
+from .borrowed_levels import FAIL, NOT_CHECKED
 from .label_gate import FEWEST_PROMPTS, NO_LABELS, NO_LEVEL
+from .levels_by_map import STALE
 
 MOST_PAIRS = 3  # of more systems, in sentences
 
@@ -28,7 +29,7 @@ def verdict_of_systems(
         _blocked(extra["labels"]),
         _winner(frame, settings),
         _levels(frame, settings),
-        _borrowed(frame, extra["audit"], settings),
+        _borrowed(frame, extra, settings),
         _segments(frame, settings),
         _gain(frame),
     )
@@ -149,9 +150,25 @@ def _levels(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"The {_what(settings)} among people is estimated as {listed(texts, 8)}."
 
 
-def _borrowed(frame: pd.DataFrame, audit: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+def _borrowed(
+    frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+) -> Iterator[str]:
     """Levels of systems without labels, and systems for which the judge errs otherwise than for others."""
     measure, margin = settings["measure"], _size(settings["margin"], settings).lstrip("+")
+    audit = extra["audit"]
+    alike, implied, end = (
+        "for the others",
+        "those of the others imply",
+        "labels of one system must not be used for another",
+    )
+    if "map" in extra:
+        saved = extra["map"].iloc[0]
+        yield _age(saved, audit, margin)
+        alike, implied, end = (
+            f"on {saved['date']}",
+            f"the map of {saved['date']} says",
+            "label more answers and save a new map",
+        )
     for _, row in frame[frame["measure"] == f"borrowed_{measure}"].iterrows():
         needed = audit.set_index("system")["prompts_to_audit"][row["system"]]
         limits = interval(row, measure)
@@ -161,15 +178,30 @@ def _borrowed(frame: pd.DataFrame, audit: pd.DataFrame, settings: Mapping[str, A
         else:
             check = f"labels of about {needed:,.0f} of its prompts would check that within {margin}"
         yield (
-            f"If the judge errs for {row['system']} as for the others, its {_what(settings)} is {level}: not "
+            f"If the judge errs for {row['system']} as {alike}, its {_what(settings)} is {level}: not "
             f"checked; {check}."
         )
     for _, row in audit[audit["audit"] == FAIL].iterrows():
         yield (
-            f"The judge errs otherwise for {row['system']} than for the others: people's labels are "
-            f"{_size(row['bias'], settings)} ({_limits(row, settings)}) from what those of the others "
-            "imply, so labels of one system must not be used for another."
+            f"The judge errs otherwise for {row['system']} than {alike}: people's labels are "
+            f"{_size(row['bias'], settings)} ({_limits(row, settings)}) from what {implied}, so {end}."
         )
+
+
+def _age(saved: Row, audit: pd.DataFrame, margin: str) -> str:
+    """How old a saved map is, and what the labels of this table say of it."""
+    text = (
+        f"The map of {saved['date']} ({counted(int(saved['labels']), 'label')} of "
+        f"{counted(int(saved['prompts']), 'prompt')}) is {counted(int(saved['days']), 'day')} old"
+    )
+    if saved["state"] == STALE:
+        text += " and stale"
+    checked = [
+        f"{row['audit']} for {row['system']}" for _, row in audit.iterrows() if row["audit"] != NOT_CHECKED
+    ]
+    if not checked:
+        return f"{text}; no labels of these answers check it."
+    return f"{text}; labels of these answers against it, within {margin}: {listed(checked, 8)}."
 
 
 def _segments(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,7 +13,7 @@ from conjury.inference.errors import InputError, counted
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.study.study_fields import Judge
 from conjury.inference.study.study_yaml import suggestion
-from conjury.inference.tables.files import file_hash
+from conjury.inference.tables.files import file_hash, hash_of
 from conjury.inference.tables.limits import read_json
 
 from ...benchmark import differences, mixed_logit, robustness
@@ -75,13 +73,6 @@ def registration(
     }
     content["sample"] |= sample or {}
     return {**content, "sha256": hash_of(content)}
-
-
-def hash_of(registered: Mapping[str, Any]) -> str:
-    """SHA-256 of a registration without its own hash."""
-    content = {name: value for name, value in registered.items() if name != "sha256"}
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def _files(study: AnyStudy, design: Sequence[Path]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from ...reading_options import TableOptions
 from .judge import By, Output, finish
 
 if TYPE_CHECKING:
+    from conjury.analysis.raters.systems import MapRequest
     from conjury.analysis.raters.validation.judging import Validation
 
 SYSTEM = "system"
@@ -68,6 +70,55 @@ class SystemTests:
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds of prompts.")] = 1
 
 
+@dataclass(frozen=True)
+class MapOptions:
+    """A map of the judge's scores that is saved, or used again, and what binds it."""
+
+    saved_map: Annotated[
+        Path | None,
+        typer.Option("--map", help="Saved map of the judge's scores, for systems without labels."),
+    ] = None
+    save_map: Annotated[
+        Path | None, typer.Option("--save-map", help="Write the map of the judge's scores as JSON.")
+    ] = None
+    judge_version: Annotated[
+        str, typer.Option(help="Model and version of the judge, or the column that has them.")
+    ] = ""
+    judge_prompt: Annotated[
+        str, typer.Option(help="File with the judge's prompt, or none for a judge without one.")
+    ] = ""
+    day: Annotated[
+        str | None,
+        typer.Option("--date", help="Day on which the judge scored, as 2026-11-29; by default today."),
+    ] = None
+    stale_after: Annotated[
+        int, typer.Option(min=1, help="Days after which a map needs labels that confirm it.")
+    ] = 60
+
+    def request(self) -> MapRequest | None:
+        """What is asked of maps; None where neither is."""
+        from conjury.analysis.raters.systems import MapRequest
+        from conjury.inference.tables.files import file_hash
+        from conjury.inference.tables.limits import require_file
+
+        if self.saved_map is None and self.save_map is None:
+            bound = {"--judge-version": self.judge_version, "--judge-prompt": self.judge_prompt}
+            option = next((name for name, value in bound.items() if value), "--date" if self.day else None)
+            if option is not None:
+                raise InputError(f"{option} binds a map; give --save-map FILE or --map FILE, too.")
+            return None
+        prompt = self.judge_prompt
+        if prompt not in ("", "none"):
+            path = Path(prompt)
+            require_file(path)
+            prompt = file_hash(path)
+        try:
+            day = date.fromisoformat(self.day) if self.day else date.today()
+        except ValueError:
+            raise InputError(f"--date {self.day!r} is no day; give it as 2026-11-29.") from None
+        return MapRequest(self.saved_map, self.save_map, self.judge_version, prompt, day, self.stale_after)
+
+
 @grouped
 def compare_systems(
     files: Annotated[
@@ -80,6 +131,7 @@ def compare_systems(
     columns: SystemColumns,
     reading: TableOptions,
     tested: SystemTests,
+    maps: MapOptions,
     output: Output,
 ) -> None:
     """Which system is better? By a judge and a few labels.
@@ -92,7 +144,7 @@ def compare_systems(
     from conjury.analysis.raters.systems import compare_systems as compute
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
     from conjury.inference.readers.judged import read_judged
-    from conjury.inference.readers.judged.judged_columns import columns_of
+    from conjury.inference.readers.judged.judged_columns import columns_of, guessed_people
 
     gates, rules, names = output.gates, reading.rules(), _system_names(files, columns)
     parts = [read_judged(file, rules) for file in files]
@@ -103,8 +155,9 @@ def compare_systems(
         judges = (columns_of(parts[0], None, human, needs_human=False).judge,)
         guesses.append("judge")
     if not human:
-        human = columns_of(labels or parts[0], judges[0], ()).human
-        guesses.append("people")
+        has_map, labelled = maps.saved_map is not None, labels or parts[0]
+        human = guessed_people(labelled, judges[0]) if has_map else columns_of(labelled, judges[0], ()).human
+        guesses += ["people"] if human else []
     tables = [
         part.reading
         if rules.id or part.id is None
@@ -122,6 +175,7 @@ def compare_systems(
         margin=tested.margin,
         positive=columns.positive,
         calibration=tested.calibration,
+        maps=maps.request(),
         alpha=tested.alpha,
         seed=tested.seed,
     )
@@ -175,7 +229,9 @@ def _columns_in_words(result: Validation, guesses: Sequence[str]) -> str:
     """Which columns were compared, and which of them were guessed."""
     settings = result.settings
     what = "mean" if settings["measure"] == "mean" else f"share of '{settings['positive']}'"
-    judges, people = (", ".join(f"'{name}'" for name in settings[role]) for role in ("judge", "human"))
+    judges, people = (
+        ", ".join(f"'{name}'" for name in settings[role]) or "none" for role in ("judge", "human")
+    )
     text = (
         f"systems: {listed(settings['systems'], 8)}; judge: {judges}; people: {people}; prompts: "
         f"'{settings['id']}'; "

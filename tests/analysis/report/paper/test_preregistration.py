@@ -22,17 +22,13 @@ from conjury.analysis.pipeline.runner import FitOptions
 from conjury.analysis.report import Report
 from conjury.analysis.report.paper.deviations import add_to_results, compare, hashes_now, sentence
 from conjury.analysis.report.paper.facts import MARK
-from conjury.analysis.report.paper.preregistration import (
-    hash_of,
-    read_registration,
-    registration,
-)
+from conjury.analysis.report.paper.preregistration import read_registration, registration
 from conjury.analysis.report.paper.registration_text import TEMPLATES, in_words
 from conjury.analysis.report.report_data import ReportData
 from conjury.inference.errors import InputError
 from conjury.inference.study import list_studies, load_any_study
 from conjury.inference.tables import write_table
-from conjury.inference.tables.files import file_hash
+from conjury.inference.tables.files import file_hash, hash_of
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 POWER = [{"label": "Each model", "pairs": 300, "power": 0.8, "least": 0.1, "most": 0.2}]

@@ -1,0 +1,222 @@
+"""A map of a judge's scores to people's scale in a file, for later answers, and what it is bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.tables.files import hash_of
+from conjury.inference.tables.limits import read_json
+
+from ...correction.monotone_calibration import MonotoneMap
+from ...numerics.types import Floats
+
+FORMAT, VERSION = "conjury calibration map", 1
+STALE_AFTER = 60  # days
+NO_PROMPT = "none"  # of judges that have none, such as reward models
+REMEDY = "give the .json that `conjury compare-systems --save-map` wrote"
+
+
+@dataclass(frozen=True)
+class JudgeOrigin:
+    """Which judge scored answers, with which prompt, and when."""
+
+    version: str  # model and version, in the words of the user; empty where unknown
+    prompt: str  # SHA-256 of the judge's prompt, or "none"; empty where unknown
+    day: date
+
+
+@dataclass(frozen=True)
+class ScoreMap:
+    """The map of one judge, and those that lack one group of prompts each."""
+
+    judge: str  # its column
+    monotone: MonotoneMap
+    without: tuple[MonotoneMap, ...]
+    # lowest, highest: of the labelled scores
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True)
+class CalibrationMap:
+    """Maps of all judges of a comparison, fitted to the labels of all its systems."""
+
+    origin: JudgeOrigin
+    maps: tuple[ScoreMap, ...]
+    measure: str  # "mean" of ratings, or "rate" of a class
+    positive: str | None  # that class
+    labels: int
+    prompts: int  # labelled
+    spread: float  # standard deviation of labels about maps that were fitted to others
+    digest: str = ""  # SHA-256 of the file's content
+
+    def values(self, scores: Mapping[str, Floats]) -> Floats:
+        """Scores of each judge, (n,), on people's scale; the mean over judges."""
+        return np.asarray(np.mean([part.monotone.of(scores[part.judge]) for part in self.maps], axis=0))
+
+    def values_without(self, scores: Mapping[str, Floats]) -> Floats:
+        """The same by maps that lack one of G groups of prompts each, (G, n)."""
+        groups = range(len(self.maps[0].without))
+        return np.array(
+            [np.mean([part.without[k].of(scores[part.judge]) for part in self.maps], axis=0) for k in groups]
+        )
+
+    def record(self) -> dict[str, Any]:
+        """What is written, with the hash of it all."""
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "conjury": version("conjury"),
+            "judge": {
+                "columns": [part.judge for part in self.maps],
+                "version": self.origin.version,
+                "prompt_sha256": self.origin.prompt,
+            },
+            "date": self.origin.day.isoformat(),
+            "measure": self.measure,
+            "positive": self.positive,
+            "labels": self.labels,
+            "prompts": self.prompts,
+            "spread": self.spread,
+            "maps": [
+                {
+                    "judge": part.judge,
+                    "range": [part.lowest, part.highest],
+                    "map": _points(part.monotone),
+                    "without_a_group": [_points(monotone) for monotone in part.without],
+                }
+                for part in self.maps
+            ],
+        }
+        return {**content, "sha256": hash_of(content)}
+
+
+@dataclass(frozen=True)
+class MapRequest:
+    """A map of a judge's scores that is to be used, or written, and what binds it.
+
+    Parameters
+    ----------
+    use, save : path, optional
+        A file with a map to be used, and one to be written.
+    version : str
+        Model and version of the judge, or the column that has them.
+    prompt : str
+        SHA-256 of the judge's prompt, or "none" for a judge without one; see
+        `conjury.inference.tables.files.file_hash`.
+    day : date
+        On which answers were scored; by default today.
+    stale_after : int
+        Days after which a map is not used without labels that confirm it.
+
+    Examples
+    --------
+    >>> MapRequest(save="october.json", version="gpt-5.1", prompt="none").stale_after
+    60
+    """
+
+    use: str | Path | None = None
+    save: str | Path | None = None
+    version: str = ""
+    prompt: str = ""
+    day: date = field(default_factory=date.today)
+    stale_after: int = STALE_AFTER
+
+    def __post_init__(self) -> None:
+        if self.stale_after < 1:
+            raise InputError(f"stale_after is {self.stale_after}; give days, such as {STALE_AFTER}.")
+        what = "a map is bound to its judge"
+        if (self.use or self.save) and not self.version:
+            raise InputError(f"{what}; state its model and version with --judge-version TEXT (or a column).")
+        if (self.use or self.save) and not self.prompt:
+            raise InputError(
+                f"{what} and to the judge's prompt; give the file of the prompt with --judge-prompt FILE, or "
+                f"--judge-prompt {NO_PROMPT} for a judge without one."
+            )
+
+
+def read_map(path: str | Path) -> CalibrationMap:
+    """Read a map; refuse a file that is none, that was changed, or that a later version wrote."""
+    content = read_json(Path(path), REMEDY)
+    if not isinstance(content, dict) or content.get("format") != FORMAT or "sha256" not in content:
+        raise InputError(f"{path} is no map of a judge's scores; {REMEDY}.")
+    if content.get("version") != VERSION:
+        raise InputError(
+            f"{path} has version {content.get('version')!r} of the format, and this conjury reads version "
+            f"{VERSION}; write the map again with --save-map."
+        )
+    if hash_of(content) != content["sha256"]:
+        raise InputError(f"{path} was changed after it was written: its SHA-256 is not the one that it "
+                         "states; use the file as it was written.")  # fmt: skip
+    try:
+        return _of_record(content)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} lacks a part of a map, or has one of another form; {REMEDY}.") from error
+
+
+def _of_record(content: Mapping[str, Any]) -> CalibrationMap:
+    judge = content["judge"]
+    origin = JudgeOrigin(judge["version"], judge["prompt_sha256"], date.fromisoformat(content["date"]))
+    maps = tuple(
+        ScoreMap(part["judge"], _map(part["map"]), tuple(map(_map, part["without_a_group"])), *part["range"])
+        for part in content["maps"]
+    )
+    return CalibrationMap(
+        origin, maps, content["measure"], content["positive"], content["labels"], content["prompts"],
+        content["spread"], content["sha256"],
+    )  # fmt: skip
+
+
+def refuse_other_judge(
+    path: str | Path, saved: CalibrationMap, now: JudgeOrigin, measure: str, positive: str | None,
+    judges: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Refuse a map of another judge, prompt, class or later day than those of the answers."""
+    columns = tuple(part.judge for part in saved.maps)
+    what = f"{path} is a map of"
+    if set(columns) != set(judges):
+        raise InputError(
+            f"{what} {listed(map(repr, columns))}, and answers are scored by {listed(map(repr, judges))}; "
+            "name the same columns with --judge, or rename them."
+        )
+    if saved.origin.version != now.version:
+        raise InputError(
+            f"{what} the judge '{saved.origin.version}', and these answers were scored by '{now.version}'; "
+            "label some of them and write a map of the new judge."
+        )
+    if saved.origin.prompt != now.prompt:
+        raise InputError(
+            f"{what} a judge with another prompt (SHA-256 {_short(saved.origin.prompt)}, now "
+            f"{_short(now.prompt)}); label some of these answers and write a new map."
+        )
+    if (saved.measure, saved.positive) != (measure, positive):
+        named = [f"the share of '{name}'" if name else "means" for name in (saved.positive, positive)]
+        raise InputError(
+            f"{what} scores to {named[0]}, and here it is {named[1]}; name that with --positive."
+        )
+    if now.day < saved.origin.day:
+        days = counted((saved.origin.day - now.day).days, "day")
+        raise InputError(
+            f"{path} was fitted {days} after these answers were scored ({now.day}); state when with --date."
+        )
+
+
+def _short(prompt: str) -> str:
+    return prompt[:12] if prompt != NO_PROMPT else "of none"
+
+
+def _points(monotone: MonotoneMap) -> list[list[float]]:
+    return [list(pair) for pair in zip(monotone.score.tolist(), monotone.value.tolist(), strict=True)]
+
+
+def _map(points: list[list[float]]) -> MonotoneMap:
+    score, value = np.array(points, dtype=float).T
+    return MonotoneMap(score, value)
