@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from conjury.analysis.raters import alt_test as alt_test
     from conjury.analysis.raters.automation import automate as automate
     from conjury.analysis.raters.systems import MapRequest as MapRequest
+    from conjury.analysis.raters.systems import combine_judges as combine_judges
     from conjury.analysis.raters.systems import compare_systems as compare_systems
     from conjury.analysis.raters.validation import compare_runs as compare_runs
     from conjury.analysis.raters.validation import judge as judge
@@ -41,7 +42,7 @@ MODULES = {
     "analysis.instrument.pairs": ("compare_pairs",),
     "analysis.raters": ("agreement", "alt_test"),
     "analysis.raters.automation": ("automate",),
-    "analysis.raters.systems": ("MapRequest", "compare_systems"),
+    "analysis.raters.systems": ("MapRequest", "combine_judges", "compare_systems"),
     "analysis.raters.validation": ("compare_runs", "judge"),
     "inference.collecting": ("collect",),
     "inference.study": ("load_any_study",),

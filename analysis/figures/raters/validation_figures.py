@@ -118,6 +118,47 @@ def system_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
     )
 
 
+def _has_judges(result: Drawable) -> bool:
+    return "judges" in result.extra and not result.extra["judges"].empty
+
+
+@figure("system_comparison", part="judges", when=_has_judges)
+def errors_of_judges(result: Drawable, style: FigureStyle) -> LevelPanels:
+    """Correlations of the errors of several judges."""
+    frame = result.frame[result.frame["measure"] == "error_correlation"].reset_index(drop=True)
+    return levels(
+        table_of(frame, "", frame["class"].astype(str), ""),
+        xlabel=f"Correlation of errors (lines: {level_of(result.settings)} intervals)",
+        what="Correlations of the errors of several judges",
+        hold=(0.0, 1.0),
+    )
+
+
+@figure("combined_judges")
+def combined_judges(result: Drawable, style: FigureStyle) -> LevelPanels:
+    """The level by all judges, by each and alone, and correlations of their errors."""
+    panels = {"error_correlation": "Correlation of errors"}
+    frame = result.frame[~result.frame["measure"].isin(["effective_judges", "gain_over_best"])]
+    frame = frame.reset_index(drop=True)
+    source = frame["measure"].str.extract(r"^(corrected|people_only|judge_only)")[0]
+    names = {"corrected": "Corrected", "people_only": "People alone", "judge_only": "Judge alone"}
+    series = source.map(names).fillna("Errors")
+    whose = frame["class"].astype(str)
+    whose = whose.mask(whose == "", source.map({"corrected": "all judges", "people_only": "people"}))
+    table = table_of(frame, frame["measure"].map(panels).fillna("Among people"), whose, series)
+    present = [name for name in (*names.values(), "Errors") if (series == name).any()]
+    places = [name for name in ("Among people", *panels.values()) if (table["panel"] == name).any()]
+    return levels(
+        table.assign(
+            panel=pd.Categorical(table["panel"], categories=places),
+            series=pd.Categorical(table["series"], categories=present),
+        ),
+        xlabel=f"Estimate (lines: {level_of(result.settings)} intervals)",
+        what="Several judges of the same answers",
+        baseline={name: 0.0 for name in panels.values() if name in places},
+    )
+
+
 @figure("automation")
 def automation(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Share of the verdicts that may stand alone, by the error that is allowed and what the judge says."""

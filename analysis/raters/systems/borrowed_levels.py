@@ -96,11 +96,11 @@ def _borrow(rows: SystemRows, place: int, margin: float, alpha: float, seed: int
 
     spread = spread_of_residuals(rows, lenders, fold)
     needed = labels_for_audit(spread, margin, alpha)
-    estimate = _jackknife(level, group, rows.prompt[mine], n_lenders, alpha)
+    estimate = jackknife(level, group, rows.prompt[mine], n_lenders, alpha)
     if n_clusters(rows.prompt[audited]) < 2:
         return BorrowedLevel(estimate, NOTHING, NOT_CHECKED, needed)
     half = group // 2  # of as many groups, since each of them needs a map by fold
-    difference = _jackknife(bias, half, rows.prompt[audited], n_lenders, alpha)
+    difference = jackknife(bias, half, rows.prompt[audited], n_lenders, alpha)
     return BorrowedLevel(estimate, difference, verdict_on_bias(difference, margin), needed)
 
 
@@ -137,10 +137,10 @@ def spread_of_residuals(rows: SystemRows, lenders: Flags, fold: Codes) -> float:
     return float(np.concatenate(residuals).std())
 
 
-def _jackknife(
+def jackknife(
     statistic: Callable[[Flags], float], group: Codes, prompt: Codes, n_lenders: int, alpha: float
 ) -> BoundedEstimate:
-    """Bound a statistic of all prompts, leaving out one group of them at a time."""
+    """Bound a statistic of all prompts by leaving out one group of them at a time."""
     estimate = statistic(np.ones(len(group), dtype=bool))
     values = np.array([statistic(np.asarray(group != name)) for name in np.unique(group)])
     values = values[np.isfinite(values)]

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import counted, listed
+from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.selection import SELECTED
+from ...correction.sources import sampling_weights
 from ...figures.labels import p_text
 from ...numerics.intervals.bounded import Flags
 from ...numerics.types import Floats
@@ -57,6 +59,18 @@ def gate_systems(data: CodedRows, labelled: Flags, is_sampled: bool, is_mean: bo
         _gate(data.rows(inside), labelled[inside], name, None if is_sampled else level, is_mean)
         for name, inside in ((name, np.asarray(systems.code == k)) for k, name in enumerate(systems.levels))
     ]
+
+
+def sampled_weights(table: pd.DataFrame, labelled: Flags) -> Floats | None:
+    """How many answers each labelled one stands for, (R,), by the probabilities of the table."""
+    if SAMPLING not in table:
+        return None
+    weights = sampling_weights(table[SAMPLING][labelled])
+    if weights is None:
+        return None
+    represented = np.ones(len(table))
+    represented[labelled] = weights
+    return represented
 
 
 def represented_by(data: CodedRows, gates: Sequence[LabelGate], sampled: Floats | None) -> Floats | None:

@@ -13,15 +13,12 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
-from conjury.inference.tables.schema import SAMPLING
 from conjury.inference.tables.writing import write_text
 
 from ...correction.correction_methods import PredictThenDebias
-from ...correction.sources import sampling_weights
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
-from ...numerics.intervals.bounded import Flags, n_clusters
-from ...numerics.types import Floats
+from ...numerics.intervals.bounded import n_clusters
 from ..validation.coding import CodedRows, CodingOptions, code_table, names_of, refuse_columns
 from ..validation.judging import Validation
 from ..validation.tables.item_columns import item_of
@@ -29,13 +26,14 @@ from ..validation.tables.judge_versions import refuse_versions, version_of
 from ..validation.validation_rows import TestRows
 from .borrowed_levels import BorrowedLevel, audit_table, borrow_levels
 from .calibration_map import JudgeOrigin, MapRequest, read_map, refuse_other_judge
-from .label_gate import LabelGate, gate_systems, gate_table, represented_by, with_borrowed
+from .label_gate import LabelGate, gate_systems, gate_table, represented_by, sampled_weights, with_borrowed
 from .levels_by_map import STALE, fit_calibration_map, levels_by_map, map_table
+from .several_judges import add_judges
 from .stacked_systems import merge_spellings, stack_systems
 from .system_estimates import CalibratedRows
 from .system_rows import SystemRows, mix_weights, positive_class, system_rows
 from .system_sentences import verdict_of_systems
-from .system_table import FURTHER, add_systems, named_pairs
+from .system_table import FURTHER, add_systems, contrasts_of, named_pairs
 
 KIND = "system_comparison"
 SYSTEM = "system"
@@ -119,7 +117,11 @@ def compare_systems(
         be borrowed for it: mean of its own labels minus what a map by the others says, ``PASS`` within the
         margin, ``FAIL`` beyond it, ``INCONCLUSIVE``, ``NOT CHECKED`` without labels, and the labelled prompts
         for it), ``weights`` (of the scores in each estimate) and, with a saved map, ``map`` (what it is bound
-        to, its age, and whether it is ``FRESH`` or ``STALE``).
+        to, its age, and whether it is ``FRESH`` or ``STALE``). Of several judges the part "judges" of
+        ``frame`` has ``effective_judges`` (the independent judges whose mean would err as much as that of
+        all), ``error_correlation[A, B]`` and ``gain_over_best`` (variance of corrected differences by the
+        best judge over that by all), and ``extra`` has ``judges``: standard deviation of each judge's errors,
+        their mean correlation with those of others, and its gain alone.
 
     Raises
     ------
@@ -195,7 +197,7 @@ def compare_systems(
             raise InputError(
                 f"{source}: column '{name}' of the judge has no score; name another with --judge."
             )
-    sampled = _sampled(table, label_rows)
+    sampled = sampled_weights(table, label_rows)
     place = positive_class(data, source)
     positive_name = data.classes[place] if place is not None else None
     if place is not None and margin >= 1:
@@ -203,17 +205,16 @@ def compare_systems(
     gates = gate_systems(data, label_rows, sampled is not None, place is None)
     represented = represented_by(data, gates, sampled)
     rows = system_rows(data, judges, represented, mix_weights(data, mix or {}), source)
-    lenders, borrowed, map_extra = _borrowed(rows, maps, table, positive_name, (margin, alpha, seed))
+    lenders, borrowed, further_tables = _borrowed(rows, maps, table, positive_name, (margin, alpha, seed))
     gates = [with_borrowed(gate, lent, lenders) for gate, lent in zip(gates, borrowed, strict=True)]
     result_rows = TestRows(alpha)
-    weights = add_systems(
-        result_rows,
-        CalibratedRows.of(rows, PredictThenDebias(seed=seed), calibration),
-        gates,
-        borrowed,
-        data.groups[1:],
-        margin,
-    )
+    calibrated = CalibratedRows.of(rows, PredictThenDebias(seed=seed), calibration)
+    weights = add_systems(result_rows, calibrated, gates, borrowed, data.groups[1:], margin)
+    if len(judges) > 1:
+        contrasts = contrasts_of(gates)
+        further_tables["judges"] = add_judges(
+            result_rows, calibrated, contrasts, seed, system="", baseline="", source=""
+        )
     frame = named_pairs(result_rows.frame(FURTHER), len(rows.systems))
     notes += [*data.notes, *_notes(rows, gates, prompt)]
     settings: dict[str, Any] = {
@@ -228,7 +229,7 @@ def compare_systems(
         "labels": gate_table(gates),
         "audit": audit_table(borrowed, rows.systems),
         "weights": weights,
-        **map_extra,
+        **further_tables,
     }
     settings["verdict"] = verdict_of_systems(frame, extra, settings)
     return Validation(frame, KIND, tuple(dict.fromkeys(notes)), settings, extra)
@@ -258,18 +259,6 @@ def _in_order(data: CodedRows, column: pd.Series[Any]) -> CodedRows:
     return replace(data, groups=(ordered, *data.groups[1:]))
 
 
-def _sampled(table: pd.DataFrame, labelled: Flags) -> Floats | None:
-    """How many answers each labelled one stands for, (R,), by the probabilities of the table."""
-    if SAMPLING not in table:
-        return None
-    weights = sampling_weights(table[SAMPLING][labelled])
-    if weights is None:
-        return None
-    represented = np.ones(len(table))
-    represented[labelled] = weights
-    return represented
-
-
 def _borrowed(
     rows: SystemRows, maps: MapRequest | None, table: pd.DataFrame, positive: str | None,
     options: tuple[float, float, int],
@@ -287,7 +276,7 @@ def _borrowed(
     earlier = read_map(maps.use)
     refuse_other_judge(maps.use, earlier, origin, rows.measure, positive, rows.judges)
     state = map_table(maps.use, earlier, origin.day, maps.stale_after)
-    levels = levels_by_map(rows, earlier, margin, alpha, (state["state"] == STALE).all())
+    levels = levels_by_map(rows, earlier, margin, alpha, bool((state["state"] == STALE).all()))
     return f"the map of {earlier.origin.day}", levels, {"map": state}
 
 

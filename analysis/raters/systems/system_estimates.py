@@ -50,6 +50,12 @@ class CalibratedRows:
         ]
         return cls(rows, fold, tuple(maps), method)
 
+    def of_judge(self, place: int) -> CalibratedRows:
+        """The same with one of the judges alone."""
+        rows, at = self.rows, slice(place, place + 1)
+        one_judge = replace(rows, score=rows.score[at], answered=rows.answered[at], judges=rows.judges[at])
+        return replace(self, rows=one_judge, calibrated=self.calibrated[at])
+
     @property
     def sources(self) -> list[str]:
         """Names of the scores that the correction uses."""
@@ -132,7 +138,7 @@ def correct_contrast(
             EstimateVariances(numbers.corrected.estimate, variance, df),
             rows.prompt[at],
             alpha,
-            support_of(rows, np.count_nonzero(contrast)),
+            support_of(rows, int(np.count_nonzero(contrast))),
         ),
         numbers.weights[0],
         float(labelled_variance[0]),
@@ -170,7 +176,7 @@ def _alone(
         return NOTHING
     estimate = _contrast_of(values[at], rows.system[at], weight[at], contrast)
     numbers = replace(clustered_numbers(estimate, rows.prompt[at]), df=_df(rows, contrast, at))
-    return bounded(numbers, rows.prompt[at], alpha, support_of(rows, np.count_nonzero(contrast)))
+    return bounded(numbers, rows.prompt[at], alpha, support_of(rows, int(np.count_nonzero(contrast))))
 
 
 def _df(rows: SystemRows, contrast: Floats, at: Codes) -> Floats:

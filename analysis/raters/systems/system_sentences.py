@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import counted, listed
 
 from ...figures.labels import level_of, p_text, true_minus
-from ..validation.validation_rows import DIFFERENCES, LEVELS, SUBGROUPS
+from ..validation.validation_rows import DIFFERENCES, JUDGES, LEVELS, SUBGROUPS
 from ..validation.verdicts.judge_sentences import interval, number
 from ..validation.verdicts.notable_rows import Row, TestedDifference, notable
 from .borrowed_levels import FAIL, NOT_CHECKED
@@ -32,6 +32,7 @@ def verdict_of_systems(
         _borrowed(frame, extra, settings),
         _segments(frame, settings),
         _gain(frame),
+        sentences_on_judges(frame, extra),
     )
     return [sentence for part in parts for sentence in part]
 
@@ -234,6 +235,29 @@ def _gain(frame: pd.DataFrame) -> Iterator[str]:
         yield "The judge adds little to the labels: people alone are about as precise."
     else:
         yield f"With the judge the labels are worth {gain:.1f} times as many."
+
+
+def sentences_on_judges(frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """How alike several judges err, and what all of them add to the best one."""
+    judges = extra.get("judges")
+    if judges is None or judges.empty:
+        return
+    rows = frame[frame["part"] == JUDGES]
+    alike = frame.loc[frame["measure"] == "error_correlation", "estimate"]
+    span = f"{number(alike.min(), 'error_correlation')} to {number(alike.max(), 'error_correlation')}"
+    correlation = span if len(alike) > 1 else span.partition(" ")[0]
+    count = rows[rows["measure"] == "effective_judges"].iloc[0]
+    yield (
+        f"The errors of the {len(judges)} judges have a correlation of {correlation}: their mean errs as "
+        f"that of {number(count['estimate'], 'effective_judges')} independent judges "
+        f"({interval(count, 'effective_judges')})."
+    )
+    for gain in rows.loc[rows["measure"] == "gain_over_best", "estimate"].to_numpy(dtype=float):
+        best = judges.loc[judges["best"], "judge"].iloc[0]
+        if gain < 1.05:
+            yield f"All judges together add little to {best}, the best of them."
+        else:
+            yield f"Together they make labels worth {gain:.2f} times as many as {best}, the best of them."
 
 
 def _corrected(frame: pd.DataFrame, part: str, settings: Mapping[str, Any]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from ...numerics.intervals.bounded import POWER, BoundedEstimate, Flags, n_clust
 from ...numerics.significance import two_one_sided
 from ...numerics.types import Floats
 from ..validation.coding import Groups
-from ..validation.validation_rows import DIFFERENCES, LEVELS, SUBGROUPS, TestRows
+from ..validation.validation_rows import DIFFERENCES, JUDGES, LEVELS, SUBGROUPS, TestRows
 from .borrowed_levels import BorrowedLevel
 from .label_gate import BORROWED, FEWEST_PROMPTS, LabelGate
 from .system_estimates import (
@@ -83,6 +83,13 @@ def add_systems(
     return pd.DataFrame(weights, columns=["system", "baseline", "by", "level", "score", "weight"])
 
 
+def contrasts_of(gates: Sequence[LabelGate]) -> list[Floats]:
+    """Weights of the differences that can be corrected; of the one level where there is no difference."""
+    unit, places = np.eye(len(gates)), [place for place, gate in enumerate(gates) if gate.has_level]
+    pairs = [unit[second] - unit[first] for first, second in combinations(places, 2)]
+    return pairs or [unit[place] for place in places]
+
+
 def named_pairs(frame: pd.DataFrame, count: int) -> pd.DataFrame:
     """Call differences ``difference``, ``people_difference``, ``judge_difference``, and levels by system."""
     is_difference = frame["part"] != LEVELS
@@ -92,7 +99,8 @@ def named_pairs(frame: pd.DataFrame, count: int) -> pd.DataFrame:
         short = short + "[" + frame["system"] + " minus " + frame["baseline"].fillna("") + "]"
     where = ("[" + frame["by"] + "=" + frame["level"] + "]").where(frame["part"] == SUBGROUPS, "")
     levels = frame["measure"] + "[" + frame["system"] + "]"
-    return frame.assign(name=(short + where).where(is_difference, levels).astype("string"))
+    names = (short + where).where(is_difference, levels)
+    return frame.assign(name=names.where(frame["part"] != JUDGES, frame["name"]).astype("string"))
 
 
 def _add(table: TestRows, data: CalibratedRows, row: SystemContrast, margin: float) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ AGREEMENT, PEOPLE, RATES, ERRORS, SUBGROUPS, REPLACEMENT, CORRECTED, CHANGES, LE
     "agreement", "people", "base rates", "errors by class", "subgroups", "replacement", "corrected",
     "changes", "levels", "differences",
 )  # fmt: skip
-AUTOMATION = "automation"
+AUTOMATION, JUDGES = "automation", "judges"
 # Of pairs of answers that a judge compared.
 WINS, RANKS, SYSTEM_PAIRS, POSITION, LENGTH = "wins", "ranking", "pairs of systems", "position", "length"
 

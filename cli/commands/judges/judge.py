@@ -35,9 +35,10 @@ Positive = Annotated[str | None, typer.Option("--positive", help="The class that
 class JudgeColumns:
     """Which columns are compared."""
 
-    judge: Annotated[str | None, typer.Option("--judge", help="Column of the judge; otherwise guessed.")] = (
-        None
-    )
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", help="Column of the judge, or COL,COL of several; otherwise guessed."),
+    ] = None
     human: Human = None
     by: By = None
     positive: Positive = None
@@ -104,6 +105,7 @@ def judge(
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: the file or an option cannot
     be used.
     """
+    from conjury.analysis.raters.systems import combine_judges
     from conjury.analysis.raters.validation.judging import judge as compute
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
     from conjury.inference.readers.judged import read_judged
@@ -111,7 +113,21 @@ def judge(
 
     gates = output.gates
     judged_file = read_judged(file, reading.rules())
-    roles = columns_of(judged_file, columns.judge, split_names(columns.human))
+    program = f", {judged_file.program}" if judged_file.program else ""
+    title = f"{file.name}{program}: {counted(len(judged_file.frame), 'row')}"
+    judges, people = split_names([columns.judge] if columns.judge else None), split_names(columns.human)
+    if len(judges) > 1 and columns.judge not in judged_file.frame:
+        _refuse_single(columns, asked)
+        people = people or columns_of(judged_file, judges[0], ()).human
+        people = tuple(name for name in people if name not in judges)
+        together = combine_judges(
+            judged_file.reading, judges, people, positive=columns.positive, alpha=asked.alpha
+        )
+        named = f"judges: {', '.join(map(repr, judges))}; people: {', '.join(map(repr, people))}"
+        sources = (judged_file.source,)
+        finish(ValidationReport(together, title, sources, (named, *judged_file.notes)), gates, output)
+        return
+    roles = columns_of(judged_file, columns.judge, people)
     result = compute(
         judged_file.reading,
         roles.judge,
@@ -123,12 +139,18 @@ def judge(
         epsilon=asked.epsilon,
         alpha=asked.alpha,
     )
-    program = f", {judged_file.program}" if judged_file.program else ""
-    title = f"{file.name}{program}: {counted(len(judged_file.frame), 'row')}"
     report = ValidationReport(
         result, title, (judged_file.source,), (_columns_in_words(roles.guessed, result), *judged_file.notes)
     )
     finish(report, gates, output)
+
+
+def _refuse_single(columns: JudgeColumns, request: DecisionOptions) -> None:
+    """Refuse options that are about one judge, beside several."""
+    by = {"--by": columns.by, "--threshold": request.threshold}
+    option = next((name for name, value in by.items() if value), None)
+    if option is not None:
+        raise InputError(f"{option} is about one judge; name one column with --judge, or omit {option}.")
 
 
 def _threshold(request: DecisionOptions, gates: Sequence[Gate]) -> float | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury import automate, compare_systems
+from conjury import automate, combine_judges, compare_systems
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import (
     afcp,
@@ -624,6 +624,30 @@ def _systems() -> Result:
     return compare_systems(pd.concat(parts), "judge", "ann", id="prompt")
 
 
+def _table_of_judges() -> pd.DataFrame:
+    """Three judges of two systems, of whom two err alike."""
+    random = np.random.default_rng(10)
+    common, parts = random.normal(size=120), []
+    for name in ("baseline", "retrieval"):
+        rating, family = common + random.normal(0, 0.6, 120), random.normal(0, 0.5, 120)
+        scores = {key: rating + family + random.normal(0, 0.3, 120) for key in ("gpt", "gpt-mini")}
+        scores["a judge with a much longer name"] = rating + random.normal(0, 0.5, 120)
+        people = np.where(np.arange(120) < 40, rating, np.nan)
+        parts.append(pd.DataFrame({"prompt": range(120), "system": name, "ann": people, **scores}))
+    return pd.concat(parts, ignore_index=True)
+
+
+THREE_JUDGES = ("gpt", "gpt-mini", "a judge with a much longer name")
+
+
+def _judges_of_systems() -> Result:
+    return compare_systems(_table_of_judges(), THREE_JUDGES, "ann", id="prompt")
+
+
+def _together() -> Result:
+    return combine_judges(_table_of_judges(), THREE_JUDGES, "ann", id="prompt")
+
+
 def _paired() -> Result:
     """Verdicts on pairs of systems, of which one has a long name, in both orders."""
     random = np.random.default_rng(8)
@@ -661,6 +685,8 @@ VALIDATION: dict[str, Made] = {
     "judging, confusion": (_judging, {"part": "confusion"}),
     "run_comparison": _runs,
     "system_comparison": _systems,
+    "system_comparison, judges": (_judges_of_systems, {"part": "judges"}),
+    "combined_judges": _together,
     "automation": _automation,
     "pair_comparison": _paired,
     "pair_comparison, of two": _two_systems,

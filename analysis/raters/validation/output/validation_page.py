@@ -17,6 +17,7 @@ details > summary { cursor: pointer; font-weight: 600; margin: 1rem 0 0.5rem; }
 """
 CAPTIONS = {
     "automation": "Share of the verdicts that may stand alone at each error.",
+    "combined_judges": "Estimates by several judges, and correlations of their errors.",
     "judging": "Estimates with their intervals.",
     "pair_comparison": "Win rates, ranks and effects of position and length with their intervals.",
     "run_comparison": "Differences between the runs with their intervals.",

@@ -25,6 +25,7 @@ from ..validation_rows import (
     CORRECTED,
     DIFFERENCES,
     ERRORS,
+    JUDGES,
     LENGTH,
     LEVELS,
     PEOPLE,
@@ -44,6 +45,7 @@ HEADINGS = {
     AUTOMATION: "Verdicts that stand alone",
     DIFFERENCES: "Differences between systems",
     LEVELS: "Systems",
+    JUDGES: "Judges together",
     WINS: "Win rates",
     RANKS: "Ranking",
     SYSTEM_PAIRS: "Differences of strengths",
@@ -123,8 +125,21 @@ def _label(row: Row, names: Sequence[str]) -> str:
     if row.get("system"):
         pair = f"{row['system']} minus {row['baseline']}" if row["baseline"] else row["system"]
         return f"{where}{pair}, {row['source']}"
+    if row["part"] == JUDGES:
+        return _of_judges(measure, str(row["class"]))
     of = f" of {row['class']!r}" if row["class"] else ""
     return f"{where}{measure_in_words(measure)}{of}{who}"
+
+
+def _of_judges(measure: str, whose: str) -> str:
+    """A row on several judges of the same answers."""
+    source = measure.rpartition("_")[0]
+    texts = {"corrected": f"corrected by {whose or 'all judges'}", "people_only": "people alone"}
+    if source in texts:
+        return texts[source]
+    return (
+        f"{whose} alone" if source == "judge_only" else measure_in_words(measure) + (whose and f": {whose}")
+    )
 
 
 def _chance(row: Row) -> str:

@@ -23,6 +23,7 @@ def _verdict(result: Result, names: ColumnNames) -> str:
 @tables_of("judging", reading=_verdict)
 @tables_of("run_comparison", reading=_verdict)
 @tables_of("system_comparison", reading=_verdict)
+@tables_of("combined_judges", reading=_verdict)
 @tables_of("pair_comparison", reading=_verdict)
 def estimates(result: Result, names: ColumnNames) -> list[GT]:
     """All estimates by part."""
