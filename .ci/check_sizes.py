@@ -20,7 +20,7 @@ CEILINGS = {
     "analysis/benchmark": 56,
     "analysis/checks": 91,
     "analysis/conjoint": 173,
-    "analysis/correction": 32,
+    "analysis/correction": 33,
     "analysis/figures": 114,
     "analysis/frames": 21,
     "analysis/instrument": 39,

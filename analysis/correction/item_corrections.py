@@ -8,7 +8,7 @@ weighted means or smooth functions of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -166,6 +166,20 @@ def correct(rows: EstimateRows, method: PredictThenDebias) -> CorrectedEstimates
         _filled(gain, is_finite),
         _filled(part, is_finite),
     )
+
+
+def charge_weights(
+    numbers: CorrectedEstimates, df: Floats, count: int, df_other: float
+) -> CorrectedEstimates:
+    """Corrected estimates (m,) at whose precision choosing so many weights costs a degree of freedom each."""
+    # With 20 labelled clusters intervals would be too short else; `df` (m,) are those of the labelled ones.
+    labelled_variance = numbers.labelled_variance * df / np.maximum(df - count, 1.0)
+    variance = numbers.corrected.variance - numbers.labelled_variance + labelled_variance
+    joint = np.where(variance > SAME**2, joint_df(variance, labelled_variance, df, df_other), df)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gain = np.where(variance > SAME**2, numbers.human.variance / variance, np.nan)
+    corrected = EstimateVariances(numbers.corrected.estimate, variance, joint)
+    return replace(numbers, corrected=corrected, gain=gain, labelled_variance=labelled_variance)
 
 
 def correct_contrasts(rows: EstimateRows, contrasts: Floats, method: PredictThenDebias) -> EstimateVariances:

@@ -19,6 +19,8 @@ from scipy.optimize import isotonic_regression
 
 from ..numerics.types import Codes, Floats
 
+CALIBRATED = "calibrated"  # what a model's scores on people's scale are called
+
 
 @dataclass(frozen=True)
 class MonotoneMap:

@@ -13,7 +13,10 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import PROBABILITY, SAMPLING
 
+from ...correction.correction_methods import PredictThenDebias
+from ...correction.debias import assign_folds
 from ...correction.item_corrections import EstimateRows, doubt_of, refuse_chosen, weighted_mean
+from ...correction.monotone_calibration import cross_fit
 from ...correction.sources import check_overlap, people_and_models, sampling_weights
 from ...numerics.rating_panel import RowClusters
 from ...numerics.types import Codes, Floats
@@ -22,6 +25,7 @@ from ..scales import levels_present
 from .mean_ratings import Flags
 
 ITEM, JUDGE = "item_id", "judge_id"
+UNTUNED = PredictThenDebias()
 NAMED_IN = ("judge", JUDGE, "group", "panel", "kind")
 
 
@@ -92,8 +96,17 @@ class DimensionAnswers:
             (is_asked & labelled).any() and (is_asked & reference).any() for is_asked in self.asked
         )
 
-    def rows(self, inside: Flags, people: Floats, models: Sequence[Floats]) -> EstimateRows:
+    def rows(
+        self,
+        inside: Flags,
+        people: Floats,
+        models: Sequence[Floats],
+        scores: Sequence[Floats] = (),
+        method: PredictThenDebias = UNTUNED,
+    ) -> EstimateRows:
         """Weighted means of people's values (P, m) and models' values (I, m) in a stratum."""
+        # Models count a second time with `scores`, (I,) each, on people's scale: by monotone maps that are
+        # fitted to the labels of other folds.
         mask = inside[self.pair_item]
         item, judge = self.pair_item[mask], self.pair_judge[mask]
         reference = np.flatnonzero(self.other & inside)
@@ -107,11 +120,24 @@ class DimensionAnswers:
         if self.crossed:
             among, n = int(judge.max()) + 1, len(inside)
             clusterings[JUDGE] = RowClusters(np.concatenate([judge, among + reference]), among + n)
+        labelled, unlabelled = [values[item] for values in models], [values[reference] for values in models]
+        fold: Codes | None = None
+        if scores:
+            first = RowClusters.numbered(next(iter(clusterings.values())).code[: len(item)])
+            fold = assign_folds(first.n, method.folds, method.seed)[first.code]
+            for score in scores:
+                maps = [
+                    cross_fit(score[item], column, weight, score[reference], fold)
+                    for column in people[mask].T
+                ]
+                labelled.append(np.column_stack([part.labelled for part in maps]))
+                unlabelled.append(np.column_stack([part.unlabelled for part in maps]))
         return EstimateRows(
             weighted_mean(people[mask], weight),
-            [weighted_mean(values[item], weight) for values in models],
-            [weighted_mean(values[reference], np.ones(len(reference))) for values in models],
+            [weighted_mean(values, weight) for values in labelled],
+            [weighted_mean(values, np.ones(len(reference))) for values in unlabelled],
             clusterings,
+            fold,
         )
 
     def cells(self, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Flags]]:

@@ -18,6 +18,7 @@ from ...correction.debias import FOLDS, Tuning
 from ...correction.item_corrections import (
     EstimateVariances,
     answers_differ,
+    charge_weights,
     clustered_numbers,
     concatenate_numbers,
     correct,
@@ -28,6 +29,7 @@ from ...correction.item_corrections import (
     stack_sources,
     weighted_mean,
 )
+from ...correction.monotone_calibration import CALIBRATED
 from ...correction.sources import CLUSTERS, low_correlation
 from ...frames.notes import Note, name_keys
 from ...frames.vocabulary import CORRECTED_BY_MODELS
@@ -62,6 +64,7 @@ def prediction_powered(
     cluster: str | Sequence[str] | None = None,
     scale: Sequence[float] | None = None,
     overall: bool = False,
+    calibration: bool = False,
     tuning: Tuning = "coefficient",
     folds: int = FOLDS,
     seed: int = 1,
@@ -110,6 +113,12 @@ def prediction_powered(
         (Cameron, Gelbach and Miller 2011). Folds are of the first column that is not ``"judge_id"``.
     scale, overall
         As in `conjury.analysis.raters.means`.
+    calibration : bool
+        Whether each model counts twice, with a weight each: by its ratings, and by a monotone map of them to
+        people's values (isotonic regression), cross-fitted on the folds by which the weights are chosen. It
+        makes intervals shorter where a model's scale is bent, most for shares and quantiles; a straight one
+        costs a degree of freedom. Columns of weights are then ``weight_MODEL`` and ``weight_MODEL,
+        calibrated``.
     tuning, folds, seed
         As in `conjury.analysis.correction.PredictThenDebias`, whose "scalar" is for all levels of a stratum
         together; quantiles take the tuning "coefficient" or "none".
@@ -158,7 +167,7 @@ def prediction_powered(
     """
     check_alpha(alpha)
     target, method = (
-        _Target.of(statistic, at_least, q, tuning),
+        _Target.of(statistic, at_least, q, tuning, calibration),
         PredictThenDebias(human, model, tuning, folds, seed),
     )
     if not isinstance(judgments, pd.DataFrame):
@@ -188,6 +197,11 @@ def prediction_powered(
     models: list[str] = []
     weighted = False
     for ratings in read:
+        if calibration and not ratings.numeric:
+            raise InputError(
+                f"{ratings.dimension}: labels have no order, so that no monotone map of them exists; omit "
+                "calibration, or give ratings."
+            )
         data = answers_of(ratings, human, model, item_columns, names)
         dimension_tables, dimension_notes = _dimension_tables(data, by, overall, target, method)
         tables += dimension_tables
@@ -208,6 +222,7 @@ def prediction_powered(
         "human": list(dict.fromkeys(people)),
         "model": list(dict.fromkeys(models)),
         "tuning": tuning,
+        "calibration": calibration,
         "folds": folds,
         "seed": seed,
         "alpha": alpha,
@@ -225,10 +240,15 @@ class _Target:
     levels: tuple[float, ...]  # thresholds or orders of quantiles
     alpha: float = 0.05
     support: Support = UNBOUNDED
+    calibration: bool = False
 
     @staticmethod
     def of(
-        statistic: str, at_least: float | Sequence[float] | None, q: float | Sequence[float], tuning: str
+        statistic: str,
+        at_least: float | Sequence[float] | None,
+        q: float | Sequence[float],
+        tuning: str,
+        calibration: bool,
     ) -> _Target:
         """Check the statistic and what belongs to it."""
         if statistic not in get_args(Statistic):
@@ -246,7 +266,7 @@ class _Target:
                 )
             if tuning not in _INSIDE:
                 raise InputError(f"tuning is {tuning!r}; quantiles take {listed(_INSIDE)}.")
-        return _Target(statistic, levels)
+        return _Target(statistic, levels, calibration=calibration)
 
     def values(self, ratings: Ratings) -> Floats:
         """What is averaged of each rating, shape (n, m)."""
@@ -321,7 +341,9 @@ def _numbers(
 ) -> tuple[dict[str, EstimateVariances], pd.DataFrame]:
     """Weighted means of values of ratings (n, m) by source, and what the models add."""
     models = data.of_items(values, 0.0 if target.statistic == "share" else None)
-    rows = data.rows(inside, data.of_pairs(values), models)
+    scores = [part[:, 0] for part in data.of_items(data.ratings.value[:, None])] if target.calibration else ()
+    rows = data.rows(inside, data.of_pairs(values), models, scores, method)
+    names = [*data.models, *(f"{name}, {CALIBRATED}" for name in data.models if target.calibration)]
     by_model = {}
     for name, item_means, is_asked in zip(data.models, models, data.asked, strict=True):
         items = np.flatnonzero(is_asked & inside)
@@ -329,7 +351,11 @@ def _numbers(
         mean = weighted_mean(item_means[items], np.ones(len(items)))
         by_model[name] = clustered_numbers(mean, codes[items])
     corrected = correct(rows, method)
-    return corrected.by_source(by_model), gains_of(corrected, data.models)
+    if target.calibration:
+        n_labelled, n_other = rows.n_clusters
+        df = np.full(len(corrected.gain), n_labelled - 1.0)
+        corrected = charge_weights(corrected, df, len(names), n_other - 1.0)
+    return corrected.by_source(by_model), gains_of(corrected, names)
 
 
 def _moments(

@@ -8,23 +8,22 @@ import numpy as np
 from scipy.special import ndtri
 
 from ...correction.correction_methods import PredictThenDebias
-from ...correction.debias import assign_folds, joint_df
+from ...correction.debias import assign_folds
 from ...correction.item_corrections import (
     EstimateRows,
     EstimateVariances,
     InfluenceEstimates,
+    charge_weights,
     clustered_numbers,
     correct,
     weighted_mean,
 )
-from ...correction.monotone_calibration import CalibratedScores, cross_fit
+from ...correction.monotone_calibration import CALIBRATED, CalibratedScores, cross_fit
 from ...numerics.intervals import SAME, SHARE, UNBOUNDED, Support, inference
 from ...numerics.intervals.bounded import NOTHING, BoundedEstimate, Flags, n_clusters
 from ...numerics.rating_panel import RowClusters
 from ...numerics.types import Codes, Floats
 from .system_rows import SystemRows
-
-CALIBRATED = "calibrated"
 
 
 @dataclass(frozen=True)
@@ -129,20 +128,17 @@ def correct_contrast(
         ),
         data.method,
     )
-    # Choosing the weights costs a degree of freedom each, which matters with 20 labelled prompts.
-    labelled_variance = numbers.labelled_variance * df_labelled / (df_labelled - n_scores)
-    variance = numbers.corrected.variance - numbers.labelled_variance + labelled_variance
-    df = joint_df(variance, labelled_variance, df_labelled, n_clusters(rows.prompt[beside]) - 1.0)
+    numbers = charge_weights(numbers, df_labelled, n_scores, n_clusters(rows.prompt[beside]) - 1.0)
     return CorrectedContrast(
         bounded(
-            EstimateVariances(numbers.corrected.estimate, variance, df),
+            numbers.corrected,
             rows.prompt[at],
             alpha,
             support_of(rows, int(np.count_nonzero(contrast))),
         ),
         numbers.weights[0],
-        float(labelled_variance[0]),
-        float(numbers.human.variance[0] / variance[0]) if variance[0] > SAME**2 else np.nan,
+        float(numbers.labelled_variance[0]),
+        float(numbers.gain[0]),
     )
 
 

@@ -50,6 +50,25 @@ def pair(human: Sequence[Any], model: Sequence[Any]) -> pd.DataFrame:
     return pd.concat([judged(human, "ann", "human"), judged(model, "gpt", "model")])
 
 
+def test_a_map_of_ratings_shortens_intervals_of_means_shares_and_quantiles_by_a_bent_model() -> None:
+    rng = np.random.default_rng(2)
+    quality = rng.normal(0, 1, 400)
+    bent = 1 / (1 + np.exp(-3 * (quality + rng.normal(0, 0.35, 400)) - 2.5))
+    table = pair(quality[:80], bent)
+    for options in ({}, {"statistic": "proportion", "at_least": 1.0}, {"statistic": "quantile", "q": 0.3}):
+        width = {}
+        for calibration in (False, True):
+            row = by_source(table, calibration=calibration, **options).loc["corrected"]
+            width[calibration] = row["upper"] - row["lower"]
+        assert width[True] < 0.92 * width[False], options
+
+
+def test_labels_without_an_order_have_no_map() -> None:
+    table = pair(["good", "bad"] * 10, ["good", "bad"] * 30)
+    with pytest.raises(InputError, match="labels have no order, so that no monotone map of them exists"):
+        prediction_powered(table, statistic="share", calibration=True)
+
+
 PAIRS = pytest.mark.parametrize(("outcome", "prediction"), [("y", "y_model"), ("b", "b_p"), ("b", "b_model")])
 
 

@@ -67,6 +67,18 @@ def test_levels_and_differences_are_those_of_means_corrected_by_a_model() -> Non
         assert row["gain"] == pytest.approx(reference["gain"] / ratio, rel=1e-9)
 
 
+def test_a_level_by_scores_and_map_is_that_of_calibrated_judgments() -> None:
+    table = answers()
+    table["ann"] = table["ann"].mask(table["system"] == "new")
+    row = compare(table).loc["corrected_mean[old]"]
+    old = table[table["system"] == "old"]
+    reference = prediction_powered(judgments(old["prompt"], old["ann"], old["score"]), calibration=True)
+    corrected = reference.frame.set_index("source").loc["corrected"]
+    for name in ("estimate", "std_error", "lower", "upper", "gain"):
+        assert row[name] == pytest.approx(corrected[name], rel=1e-9), name
+    assert {"weight_gpt", "weight_gpt, calibrated"} <= set(reference.frame.columns)
+
+
 def test_labels_alone_and_judge_alone_are_paired_t_tests() -> None:
     table = answers()
     rows, wide = compare(table), table.pivot(index="prompt", columns="system")
