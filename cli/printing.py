@@ -116,6 +116,26 @@ def print_place(out: Path, before: str) -> None:
     console.print(f"Results in {out}" + (f", in place of those {before}" if before else ""))
 
 
+def finding_sentences(folder: Path) -> list[str]:
+    """What a run found, in the sentences with which its report opens."""
+    from conjury.analysis.report import Report
+    from conjury.analysis.report.finding import finding_blocks
+
+    return [block for block in finding_blocks(Report(folder)) if isinstance(block, str)]
+
+
+def print_finding(folder: Path) -> None:
+    """Print what a run found, as its report says it."""
+    from conjury.analysis.report import Report
+    from conjury.analysis.report.finding import finding_blocks
+
+    blocks = finding_blocks(Report(folder))
+    record(finding=[block for block in blocks if isinstance(block, str)])
+    if blocks:
+        console.print()
+        print_blocks(blocks)
+
+
 def print_written(tables: Sequence[tuple[pd.DataFrame, Path, str]]) -> None:
     """Write tables to their files and print how many rows of what each has."""
     from conjury.inference.tables.files import write_table

@@ -110,7 +110,7 @@ class Report(ReportData):
         summary = f"Study: **{title}**. Results{counted}{when}{version}."
         probable = PROBABLE if outcome_of(self) != "the choice" else ""
         facts = " ".join(filter(None, [summary, self._simulated(), probable]))
-        return "\n\n".join(filter(None, [" ".join(self._headlines()), facts]))
+        return "\n\n".join(filter(None, [" ".join(self.headlines()), facts]))
 
     def methods(self) -> str:
         """What was run: a paragraph per result, in Markdown."""
@@ -180,13 +180,12 @@ class Report(ReportData):
             else records
         )
 
-    def _headlines(self) -> list[str]:
+    def headlines(self) -> list[str]:
+        """What was found, a sentence for each kind of result that has one, in Markdown."""
         sentences: dict[str, str] = {}
         for record in self._own():
-            spec = EXHIBITS.get(record.kind)
-            if spec is not None and spec.headline is not None and record.kind not in sentences:
-                with suppress(ConjuryError):
-                    sentences[record.kind] = spec.headline(self.read(record), record, self)
+            if record.kind not in sentences:
+                sentences[record.kind] = headline_of(record, self)
         return list(filter(None, sentences.values()))[:MOST_HEADLINES]
 
     def _simulated(self) -> str:
@@ -317,6 +316,17 @@ class MissingReport:
 
     def __getattr__(self, name: str) -> Callable[..., str]:
         return lambda *args, **kwargs: ""
+
+
+def headline_of(record: RecordedResult, data: ReportData) -> str:
+    """The sentence in which a result says what was found, in Markdown; empty where its kind has none."""
+    spec = EXHIBITS.get(record.kind)
+    if spec is None or spec.headline is None:
+        return ""
+    try:
+        return spec.headline(data.read(record), record, data)
+    except ConjuryError:
+        return ""
 
 
 def load(results: str, about: str = FIT) -> Report | MissingReport:

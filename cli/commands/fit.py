@@ -23,7 +23,7 @@ from ..options import (
     refuse_typed,
     split_names,
 )
-from ..printing import console, print_notes, print_place, show_steps
+from ..printing import console, print_finding, print_notes, print_place, show_steps
 from ..reading_options import FileReadingOptions
 
 if TYPE_CHECKING:
@@ -206,6 +206,7 @@ def fit(
     notes = [*manifest["notes"], *(fitted.all_notes if work.groups else ()), *figure_notes]
     print_notes(list(dict.fromkeys(notes)), files.out)
     print_place(files.out, before)
+    print_finding(files.out)
 
 
 def _refuse_stray(

@@ -168,7 +168,7 @@ def _layout(study: Study) -> Iterator[Problem]:
 def conjoint_problems(study: Study) -> Iterator[Problem]:
     """Report what is wrong with a conjoint."""
     checks = (_names, _probabilities, _derived, _stimuli, _restrictions, _units, _costs, _traits)
-    for check in (*checks, content_problems, _analyses):
+    for check in (*checks, content_problems, _focus, _analyses):
         yield from check(study)
 
 
@@ -308,6 +308,12 @@ def _groups(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem]
             )
     if analysis.verb in DIFFERENCES and len(analysis.by) > 1:
         yield Problem((*at, "by"), f"{analysis.name}: {analysis.verb} compares by one column; name one.")
+
+
+def _focus(study: Study) -> Iterator[Problem]:
+    for position, name in enumerate(study.focus):
+        if name not in study.features:
+            yield Problem(("focus", position), f"focus: {suggestion(name, study.features)}")
 
 
 def _analyses(study: Study) -> Iterator[Problem]:

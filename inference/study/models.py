@@ -147,7 +147,7 @@ class Study(AnyStudy):
         As in the study file; each is described where it is declared.
     reading, outcome, attributes, derived, stimuli, content, vignette, design, traits, weights
         As in the study file; each is described where it is declared.
-    refusal, clusters, bootstrap, intervals, costs, analyses
+    refusal, clusters, bootstrap, intervals, costs, focus, analyses
         As in the study file; each is described where it is declared.
 
     Examples
@@ -191,6 +191,8 @@ class Study(AnyStudy):
     """Kind of intervals that figures, tables and sentences report."""
     costs: Costs | None = None
     """What judgments cost."""
+    focus: list[Identifier] = Field(default_factory=list)
+    """Attributes that the question is about; the finding speaks of them, and not of the largest effect."""
     analyses: list[Analysis] = Field(default_factory=list)
     """What `conjury fit` estimates for each judge under each prompt."""
 

@@ -34,7 +34,9 @@ from ..method_sentences import (
 from ..report_data import FURTHER_EFFECTS, ReportData
 from ..sentences.effect_sentences import (
     compare_sample_sizes,
+    find_focus_effects,
     find_sided_judges,
+    focus_in_words,
     largest_effect,
     largest_effect_in_words,
     sided_in_words,
@@ -107,9 +109,18 @@ def method(record: RecordedResult, report: ReportData) -> str:
     return describe_analysis(record.settings)
 
 
-def _largest(result: Result, record: RecordedResult, report: ReportData) -> str:
-    """Name the largest effect of the main analysis."""
+MOST_JUDGES_IN_FOCUS = 2  # of more, the largest effect is named
+
+
+def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
+    """Name the effects that the study asks about, or else the largest one, of the main analysis."""
     frame, every = estimates(report, record), estimates(report, record, every_prompt=True)
+    focus = report.manifest.get("focus") or []
+    if focus:
+        of_focus = frame["feature"].astype(str).isin(focus)
+        frame, every = frame[of_focus].reset_index(drop=True), every[every["feature"].astype(str).isin(focus)]
+        if frame.empty or ("judge" in frame and frame["judge"].nunique() <= MOST_JUDGES_IN_FOCUS):
+            return _in_focus(frame, record, report, of_prompts=len(every) > len(frame))
     names = [
         bounds_name(record.settings, frame=frame.iloc[[at]]).replace(" normal", "").replace(" t ", " ")
         for at in range(len(frame))
@@ -120,7 +131,27 @@ def _largest(result: Result, record: RecordedResult, report: ReportData) -> str:
     return "" if effect is None else largest_effect_in_words(effect)
 
 
-@exhibit("amce", method=method, headline=_largest)
+def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, *, of_prompts: bool) -> str:
+    """The effects that the study asks about, judge by judge."""
+    labels, sentences = LevelLabels(report.labels), []
+    judges = display_order(frame["judge"])
+    for judge in judges:
+        rows = frame[frame["judge"].astype(str) == judge]
+        record_of_judge = find_focus_effects(
+            rows,
+            [labels.feature(name) for name in rows["feature"]],
+            [labels.both(*pair) for pair in zip(rows["feature"], rows["level"], strict=True)],
+            outcome=outcome_of(report),
+            bounds=bounds_name(record.settings, frame=rows).replace(" normal", "").replace(" t ", " "),
+            judge=judge if len(judges) > 1 else "",
+            of_prompts=of_prompts,
+        )
+        if record_of_judge is not None:
+            sentences.append(focus_in_words(record_of_judge))
+    return " ".join(sentences)
+
+
+@exhibit("amce", method=method, headline=_headline)
 def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The effects of every attribute: intervals in words, figure, table."""
     frame, outcome = estimates(report, record), outcome_of(report)

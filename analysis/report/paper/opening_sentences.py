@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from conjury.inference.errors import ConjuryError
-
-from ..exhibits import EXHIBITS
+from ..results_report import headline_of
 from .facts import Facts
 from .paper_tables import unmarked
 
@@ -15,13 +11,9 @@ def findings_of(facts: Facts, *kinds: str) -> list[str]:
     """The sentence of each kind of result that has one; else its title and where its numbers are."""
     sentences: dict[str, str] = {}
     for record in facts.records(*kinds):
-        spec = EXHIBITS.get(record.kind)
         if record.kind in sentences or facts.results is None:
             continue
-        sentence = ""
-        if spec is not None and spec.headline is not None:
-            with suppress(ConjuryError):
-                sentence = unmarked(spec.headline(facts.results.read(record), record, facts.results))
+        sentence = unmarked(headline_of(record, facts.results))
         title = record.title.rstrip(".") or record.name
         sentences[record.kind] = sentence or f"{title}: table {record.name} of the results."
     return list(sentences.values())

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...figures.labels import level_at
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing, out_of, sentence
+from ...frames.sentences import agreeing, out_of, sentence, together
 from ..method_sentences import plain
 from ..table_format import interval, number, whole
 
@@ -56,6 +56,59 @@ def largest_effect_in_words(values: LargestEffect) -> str:
     bounds = f" ({values.bounds} {limits})" if limits else ""
     start = "Under one prompt of each judge, the" if values.of_prompts else "The"
     return f"{start} largest effect is {number(values.estimate)}{bounds}, of *{plain(values.level)}*{who}."
+
+
+@dataclass(frozen=True)
+class FocusEffects:
+    """Effects of the attributes that a study asks about, of one judge."""
+
+    judge: str  # empty where there is one alone
+    clear: tuple[tuple[str, float, float, float], ...]  # level, estimate and limits; the largest first
+    unclear: tuple[str, ...]  # attributes without any such effect
+    outcome: str
+    bounds: str  # name of the intervals
+    of_prompts: bool = False  # whether the judge has further prompts, which are not looked at
+
+
+def find_focus_effects(
+    frame: pd.DataFrame,
+    features: Sequence[str],
+    levels: Sequence[str],
+    *,
+    outcome: str,
+    bounds: str,
+    judge: str = "",
+    of_prompts: bool = False,
+) -> FocusEffects | None:
+    """Effects whose intervals exclude zero, and attributes without one; None where none is estimated."""
+    # `features` and `levels` name the attribute and the level of each row.
+    named = frame.assign(feature_label=list(features), level_label=list(levels))
+    tested = named[named["std_error"].notna() & named["lower"].notna()]
+    if tested.empty:
+        return None
+    is_clear = (tested["lower"] > 0) | (tested["upper"] < 0)
+    ranked = tested[is_clear].sort_values("estimate", key=abs, ascending=False, kind="stable")
+    numbers = ranked[["level_label", "estimate", "lower", "upper"]].itertuples(index=False, name=None)
+    without = [
+        name for name in dict.fromkeys(tested["feature_label"]) if name not in set(ranked["feature_label"])
+    ]
+    clear = tuple((str(level), float(at), float(low), float(high)) for level, at, low, high in numbers)
+    return FocusEffects(judge, clear, tuple(without), outcome, bounds, of_prompts)
+
+
+@sentence
+def focus_in_words(values: FocusEffects) -> str:
+    """State the clear effects of the attributes that the study asks about, and which have none."""
+    effects: list[str] = []
+    for level, estimate, lower, upper in values.clear:
+        verb, bounds = ("", "") if effects else (f"changes {values.outcome} ", f"{values.bounds} ")
+        effects.append(f"*{plain(level)}* {verb}by {number(estimate)} ({bounds}{interval(lower, upper)})")
+    unclear = f"no clear effect of {together(map(plain, values.unclear))}" if values.unclear else ""
+    text = "; ".join(filter(None, [together(effects, len(effects)), unclear]))
+    prompts = "Under one of the prompts" if values.of_prompts else ""
+    judge = f"{'for' if prompts else 'For'} {plain(values.judge)}" if values.judge else ""
+    start = ", ".join(filter(None, [prompts, judge]))
+    return f"{start}, {text}." if start else f"{text[0].upper()}{text[1:]}."
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ...automation import record
-from ...printing import console
+from ...printing import console, finding_sentences
 from .study_templates import StudyTemplate, find_template, templates, write_template
 
 Name = Annotated[
@@ -71,14 +71,16 @@ def demo(context: typer.Context, template: Name = DEMO, folder: Folder = DEMO_FO
             if code:
                 raise typer.Exit(code)
         figures = sorted(path.name for path in Path("results", "figures").glob("*.svg"))
-    _print_end(study_template, place, figures)
+        finding = " ".join(finding_sentences(Path("results")))
+    _print_end(study_template, place, figures, finding)
 
 
-def _print_end(study_template: StudyTemplate, place: Path, figures: list[str]) -> None:
+def _print_end(study_template: StudyTemplate, place: Path, figures: list[str], finding: str) -> None:
     record(folder=place, ran=[_command_line(command) for command in study_template.commands])
     record(files=[place / "reports" / f"{study_template.report}.html"])
     record(files=[place / "results" / "figures" / figure for figure in figures])
-    console.print(f"\nThis shows {study_template.shows}. The answers are simulated.")
+    console.print(f"\nThis shows {study_template.shows}. In the simulated answers:")
+    console.print(finding)
     console.print(f"  Report   {place / 'reports' / study_template.report}.html")
     if figures:
         console.print(f"  Figures  {place / 'results' / 'figures'}: {', '.join(figures)}")

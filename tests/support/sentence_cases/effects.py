@@ -130,6 +130,34 @@ def largest_effect(draws: Draws) -> str:
     return text
 
 
+@case("focus_in_words")
+def focus(draws: Draws) -> str:
+    n = draws.size()
+    estimate, errors = draws.numbers(n), np.abs(draws.numbers(n)) + 0.01
+    lower, upper = draws.limits(estimate)
+    features, levels = draws.names(n, "attribute", 2), draws.names(n, "level")
+    table = frame(estimate=estimate, std_error=errors, lower=lower, upper=upper)
+    record = effect_sentences.find_focus_effects(
+        table, features, levels, outcome="the choice", bounds="95% interval", of_prompts=draws.flip()
+    )
+    tested = [k for k in range(n) if not is_missing(errors[k]) and not is_missing(lower[k])]
+    assert (record is None) == (not tested)
+    if record is None:
+        return ""
+    text = effect_sentences.focus_in_words(record)
+    clear = [k for k in tested if lower[k] > 0 or upper[k] < 0]
+    for k in range(n):
+        assert (f"*{levels[k]}*" in text) == (k in clear)
+        assert k not in clear or f"by {number(estimate[k])} (" in text
+    sizes = [abs(effect[1]) for effect in record.clear]
+    assert sizes == sorted(sizes, reverse=True)
+    without = {features[k] for k in tested} - {features[k] for k in clear}
+    assert ("no clear effect of" in text.lower()) == bool(without)
+    assert all(name in text.lower().partition("no clear effect of")[2] for name in list(without)[:3])
+    assert ("one of the prompts" in text) == record.of_prompts
+    return text
+
+
 @case("uneven_in_words")
 def uneven(draws: Draws) -> str:
     names = draws.names(draws.size(1, 4), "judge")

@@ -1,0 +1,51 @@
+"""What `fit` prints at its end: the largest effects, with bars on the right side of zero."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from conjury.analysis.figures.labels import LevelLabels
+from conjury.analysis.report.finding import HALF_WIDTH, MOST_EFFECTS, bar_of, largest_effects_table
+
+EFFECTS = pd.DataFrame(
+    {
+        "feature": "x",
+        "level": [f"l{k}" for k in range(9)],
+        "estimate": [0.0, 0.1, -0.5, 0.2, -0.05, 0.3, 0.25, -0.01, float("nan")],
+        "std_error": [None, *[0.1] * 8],
+        "lower": -1.0,
+        "upper": 1.0,
+    }
+)
+
+
+def test_the_largest_effects_are_ranked_by_size_and_drawn_on_their_side_of_zero() -> None:
+    table = largest_effects_table(EFFECTS, LevelLabels({}))
+    assert table is not None
+    numbers = [float(row[1].replace("\N{MINUS SIGN}", "-")) for row in table.rows]
+    assert numbers == [-0.5, 0.3, 0.25, 0.2, 0.1, -0.05]
+    assert len(numbers) == MOST_EFFECTS
+    for value, row in zip(numbers, table.rows, strict=True):
+        before, _, after = row[-1].partition("\N{BOX DRAWINGS LIGHT VERTICAL}")
+        length = max(1, round(abs(value) / 0.5 * HALF_WIDTH))
+        assert (before.strip(), after) == (("█" * length, "") if value < 0 else ("", "█" * length))
+        assert len(before) == HALF_WIDTH
+
+
+def test_judges_are_named_where_there_are_several() -> None:
+    alone = largest_effects_table(EFFECTS.assign(judge="m"), LevelLabels({}))
+    several = largest_effects_table(EFFECTS.assign(judge=list("mmmmnnnnn")), LevelLabels({}))
+    assert alone is not None
+    assert several is not None
+    assert "Judge" not in alone.head
+    assert [row[1] for row in several.rows] == ["m", "n", "n", "m", "m", "n"]
+
+
+def test_nothing_is_laid_out_where_nothing_is_estimated() -> None:
+    assert largest_effects_table(EFFECTS.head(1), LevelLabels({})) is None
+
+
+@pytest.mark.parametrize("share", [-1.0, -0.001, 0.001, 1.0])
+def test_every_bar_can_be_seen(share: float) -> None:
+    assert 1 <= bar_of(share).count("█") <= HALF_WIDTH
