@@ -31,10 +31,10 @@ from conjury.analysis.frames.sentences import (
     ties,
 )
 from conjury.analysis.pipeline.recovery import compare_with_truth
+from conjury.analysis.report.method_sentences import unmarked
 from conjury.analysis.report.paper.deviations import AS, DEVIATES
 from conjury.analysis.report.paper.deviations import sentence as sentence_on_deviations
 from conjury.analysis.report.paper.document_writing import latex_escaped
-from conjury.analysis.report.paper.paper_tables import unmarked
 from conjury.analysis.report.paper.references import cite
 from conjury.inference.design.factorial import balanced_fraction
 from conjury.inference.design.sampling import draw_sample, inclusion_probabilities

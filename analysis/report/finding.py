@@ -8,7 +8,7 @@ import pandas as pd
 from ..figures.labels import LevelLabels
 from ..frames.word_table import WordTable
 from .exhibits.conjoint_exhibits import estimates
-from .paper.paper_tables import unmarked
+from .method_sentences import unmarked
 from .results_report import Report
 from .table_format import interval, number
 

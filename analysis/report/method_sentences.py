@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +14,9 @@ from ..figures.labels import level_of
 from ..frames.kinds import kind_of
 from ..frames.reported_intervals import by_errors, interval_kinds, resampling
 from .table_format import number, whole
+
+_ESCAPED = re.compile(r"\\([^\w\s])")
+_MARKED = re.compile(r"(?<!\\)[*`]|\{(?:figure|table)[^}]*\}|\[@[^\]]*\]")
 
 DOUBLE_BRACE = "{\N{WORD JOINER}{"
 COUNTS = ("cj_freqs", "cj_props")
@@ -261,3 +265,8 @@ def plain(text: object) -> str:
     for character in "\\`*_{}[]#@$^~|\"'":
         escaped = escaped.replace(character, f"\\{character}")
     return re.sub(r"(?<=[A-Za-z]):(?=\S)", "&#58;", " ".join(escaped.split()))
+
+
+def unmarked(text: str) -> str:
+    """Markdown of a caption or sentence as plain text."""
+    return " ".join(html.unescape(_ESCAPED.sub(r"\1", _MARKED.sub("", text))).split())

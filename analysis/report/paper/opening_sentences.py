@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..method_sentences import unmarked
 from ..results_report import headline_of
 from .facts import Facts
-from .paper_tables import unmarked
 
 
 def findings_of(facts: Facts, *kinds: str) -> list[str]:

@@ -23,6 +23,7 @@ from ...pipeline.manifest import RecordedResult
 from ...results import Result
 from ..exhibits import EXHIBITS, Exhibit
 from ..exhibits.exhibit_registry import EVERY_STUDY
+from ..method_sentences import unmarked
 from ..report_data import ReportData
 from ..results_report import GENERAL
 from ..table_format import capitalised, starred
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from great_tables import GT
 
 MOST_NOTES = 4  # notes of a result that its first table repeats
-ESCAPED = re.compile(r"\\([^\w\s])")
-MARKED = re.compile(r"(?<!\\)[*`]|\{(?:figure|table)[^}]*\}|\[@[^\]]*\]")
 
 
 @dataclass(frozen=True)
@@ -216,11 +215,6 @@ def _add_notes(gt: GT, record: RecordedResult, data: ReportData) -> GT:
         gt = gt.tab_source_note(markup(html.escape(text, quote=False)))
     more = len(record.notes) - MOST_NOTES
     return gt.tab_source_note(f"{more} more notes are in the record of the result.") if more > 0 else gt
-
-
-def unmarked(text: str) -> str:
-    """Markdown of a caption as plain text."""
-    return " ".join(html.unescape(ESCAPED.sub(r"\1", MARKED.sub("", text))).split())
 
 
 def table_of(tables: list[PaperTable], part: int) -> Any:
