@@ -166,15 +166,14 @@ class PanelInterval:
     ) -> Floats:
         """Limits of the mean kappa, (2,); those with other weights in the same order come along."""
         if weights.tobytes() not in self._kappas:
-            matrices = [
-                matrix
+            matrices = {
+                matrix.tobytes(): matrix[np.ix_(order, order)]
                 for matrix in (weights, *self.matrices)
                 if np.array_equal(order_of(self.panel.categories, matrix, self.panel.q), order)
-            ]
-            ordered = [matrix[np.ix_(order, order)] for matrix in matrices]
+            }
+            ordered = list(matrices.values())
             low, high = quantiles(lambda part: mean_kappas(distinct, ordered, part).T, draws)
-            for matrix, ends in zip(matrices, np.stack([low, high], axis=1), strict=True):
-                self._kappas[matrix.tobytes()] = ends
+            self._kappas |= dict(zip(matrices, np.stack([low, high], axis=1), strict=True))
         return self._kappas[weights.tobytes()]
 
 

@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ...numerics.intervals.bounded import Flags
+from ...numerics.linear import one_thread
 from ...numerics.rating_panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK, TINY, corrected
 from .rater_pairs import pairs_of
 
 SPARSE = 0.1  # share of all cells of items x raters below which pairs of ratings are listed
+LISTED = 100_000  # numbers held at once of each side of listed pairs: larger arrays are slower
+LISTED_SAMPLES = 32
 SAMPLES = 128  # samples for which the products of two groups of raters fit
 
 
@@ -32,7 +36,8 @@ def mean_kappa(panel: RatingPanel, weights: Floats, item_weights: Floats) -> Flo
 def mean_kappas(panel: RatingPanel, matrices: Sequence[Floats], item_weights: Floats) -> Floats:
     """The same with each of m matrices of weights, shape (m, b)."""
     if _is_sparse(panel):
-        return np.stack([_listed_means(panel, weights, item_weights) for weights in matrices])
+        with one_thread():
+            return _listed_means(panel, matrices, item_weights)
     grid = _RatingGrid(panel)
     size = max(1, BLOCK // grid.numbers)
     parts = np.array_split(item_weights, range(size, len(item_weights), size))
@@ -204,31 +209,139 @@ def _agreement(cells: Codes, weights: Floats) -> Floats:
     return np.pad(weights, (0, 1)).ravel().take(cells)
 
 
-def _listed_means(panel: RatingPanel, weights: Floats, item_weights: Floats) -> Floats:
-    """As `mean_kappa`, from a list of the pairs of ratings of each item."""
-    pairs, q = pairs_of(panel), panel.q
-    n_pairs, width = len(pairs.first), 2 * q + 1
-    if not n_pairs:
-        return np.full(len(item_weights), np.nan)
-    at = pairs.pair * width
-    column = np.concatenate([at, at + 1 + pairs.left, at + 1 + q + pairs.right])
-    ones = np.ones(len(at))
-    cells = sparse.csr_array(
-        (np.concatenate([weights[pairs.left, pairs.right], ones, ones]), (np.tile(pairs.item, 3), column)),
-        shape=(panel.n_items, n_pairs * width),
+@dataclass(frozen=True)
+class _RaterKinds:
+    """Kinds of raters by the categories that they gave to items that all raters rated."""
+
+    # A prior adds such items, which half of the raters rated alike, to items with few ratings each.
+    is_complete: Flags  # (I,): the C items that all rated
+    ratings: Codes  # (K, C): categories of each kind
+    kind: Codes  # (J,): kind of each rater
+
+    @staticmethod
+    def of(panel: RatingPanel) -> _RaterKinds:
+        """Tell the raters of a panel apart; without items that all rated, all are of one kind."""
+        is_complete = panel.per_item == panel.n_raters
+        category = np.zeros((panel.n_items, panel.n_raters), dtype=np.int64)
+        category[panel.item, panel.rater] = panel.category
+        ratings, kind = np.unique(category[is_complete].T, axis=0, return_inverse=True)
+        return _RaterKinds(is_complete, ratings, kind.reshape(-1))
+
+    def counts(self, q: int) -> Floats:
+        """Whether a kind gave a category to an item, shape (q K, C)."""
+        given = self.ratings == np.arange(q)[:, None, None]
+        return given.reshape(q * len(self.ratings), -1).astype(float)
+
+
+@dataclass(frozen=True)
+class _PairBlock:
+    """Sparse products of p pairs of raters with how often each item counts, and then each kind."""
+
+    # (q p, I + q K): where the first and the second rater gave a category
+    left: sparse.csr_array
+    right: sparse.csr_array
+    agreements: list[sparse.csr_array]  # (p, I + U) each: weights of the categories of both
+
+    def kappas(
+        self, matrices: Sequence[Floats], of_counts: Floats, of_agreements: Sequence[Floats]
+    ) -> tuple[Floats, Floats]:
+        """Sums over the pairs of n times kappa, and of n, in b samples with m matrices, (m, b) each."""
+        q, n_samples = len(matrices[0]), of_counts.shape[1]
+        left, right = ((side @ of_counts).reshape(q, -1) for side in (self.left, self.right))
+        n = left.sum(axis=0)
+        square, expected = n**2, np.empty_like(left)
+        above, below = (np.empty((len(matrices), n_samples)) for _ in range(2))
+        for at, matrix in enumerate(matrices):
+            chance = np.einsum("qk,qk->k", np.matmul(matrix, left, out=expected), right)
+            room = square - chance
+            is_defined = room > TINY * square
+            kappa = (self.agreements[at] @ of_agreements[at]).ravel()
+            kappa *= n
+            kappa -= chance
+            kappa *= n
+            total = n
+            if not is_defined.all():
+                room[~is_defined], kappa[~is_defined], total = 1.0, 0.0, np.where(is_defined, n, 0.0)
+            kappa /= room
+            above[at], below[at] = (sums.reshape(-1, n_samples).sum(axis=0) for sums in (kappa, total))
+        return above, below
+
+
+def _pair_blocks(
+    panel: RatingPanel,
+    matrices: Sequence[Floats],
+    kinds: _RaterKinds,
+    codes: Codes,
+    of_pair: Codes,
+    size: int,
+) -> Iterator[_PairBlock]:
+    """Blocks of the pairs of raters who share items; kinds of both have ``codes``, by pair ``of_pair``."""
+    pairs, q, n_kinds = pairs_of(panel), panel.q, len(kinds.ratings)
+    few = ~kinds.is_complete[pairs.item]
+    categories, has_kinds = np.arange(q)[:, None], bool(kinds.is_complete.any())
+    for start in range(0, len(pairs.first), size):
+        n_pairs = min(size, len(pairs.first) - start)
+        mask = few & (pairs.pair >= start) & (pairs.pair < start + n_pairs)
+        pair, item = pairs.pair[mask] - start, pairs.item[mask]
+        every = np.arange(n_pairs if has_kinds else 0)
+
+        sides = [
+            _products(
+                item,
+                np.ones(len(pair)),
+                category[mask] * n_pairs + pair,
+                categories * n_kinds + kinds.kind[rater[start + every]],
+                categories * n_pairs + every,
+                (q * n_pairs, panel.n_items, q * n_kinds),
+            )
+            for category, rater in ((pairs.left, pairs.first), (pairs.right, pairs.second))
+        ]
+        agreements = [
+            _products(
+                item,
+                matrix[pairs.left[mask], pairs.right[mask]],
+                pair,
+                of_pair[start + every],
+                every,
+                (n_pairs, panel.n_items, len(codes)),
+            )
+            for matrix in matrices
+        ]
+        yield _PairBlock(*sides, agreements)
+
+
+def _products(
+    item: Codes, values: Floats, row: Codes, kind: Codes, rows: Codes, shape: tuple[int, int, int]
+) -> Any:
+    """Entries in columns of items, and ones in those of kinds: (rows, items + kinds), from the three."""
+    entries = np.concatenate([values, np.ones(rows.size)])
+    column = np.concatenate([item, shape[1] + kind.ravel()])
+    at = np.concatenate([row, rows.ravel()]), column
+    return sparse.csr_array((entries, at), shape=(shape[0], shape[1] + shape[2]))
+
+
+def _listed_means(panel: RatingPanel, matrices: Sequence[Floats], item_weights: Floats) -> Floats:
+    """As `mean_kappas`, from a list of the pairs of ratings of each item."""
+    kinds, pairs = _RaterKinds.of(panel), pairs_of(panel)
+    n_kinds = len(kinds.ratings)
+    codes, of_pair = np.unique(
+        kinds.kind[pairs.first] * n_kinds + kinds.kind[pairs.second], return_inverse=True
     )
-    size = max(1, BLOCK // (n_pairs * width))
-    means = []
-    for part in np.array_split(item_weights, range(size, len(item_weights), size)):
-        sums = np.asarray((cells.T @ part.T).T).reshape(len(part), n_pairs, width)
-        n = sums[..., 1 : 1 + q].sum(axis=2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = sums / n[..., None]
-            chance = ((share[..., 1 : 1 + q] @ weights) * share[..., 1 + q :]).sum(axis=2)
-            kappa = corrected(share[..., 0], np.where(n > 0, chance, 1.0))
-            n = np.where(np.isfinite(kappa), n, 0.0)
-            means.append((n * np.nan_to_num(kappa)).sum(axis=1) / n.sum(axis=1))
-    return np.concatenate(means)
+    blocks = list(
+        _pair_blocks(panel, matrices, kinds, codes, of_pair, max(1, LISTED // (panel.q * LISTED_SAMPLES)))
+    )
+    first, second = kinds.ratings[codes // n_kinds], kinds.ratings[codes % n_kinds]
+    shares = []
+    for part in np.array_split(item_weights, range(LISTED_SAMPLES, len(item_weights), LISTED_SAMPLES)):
+        weight = np.ascontiguousarray(part.T)
+        of_complete = weight[kinds.is_complete]
+        of_counts = np.concatenate([weight, kinds.counts(panel.q) @ of_complete])
+        of_agreements = [np.concatenate([weight, matrix[first, second] @ of_complete]) for matrix in matrices]
+        sums = [block.kappas(matrices, of_counts, of_agreements) for block in blocks]
+        above, below = (sum(part) for part in zip(*sums, strict=True))
+        with np.errstate(invalid="ignore"):
+            shares.append(above / below)
+    return np.concatenate(shares, axis=1)
 
 
 def _listed_influence(panel: RatingPanel, weights: Floats) -> Floats:

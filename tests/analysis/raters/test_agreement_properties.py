@@ -273,12 +273,19 @@ def test_sums_of_many_and_of_few_raters_per_item_are_the_same(share: float) -> N
     rng = np.random.default_rng(3)
     values = np.where(rng.random((60, 30)) < share, rng.integers(0, 4, (60, 30)).astype(float), np.nan)
     values[:, 0] = 1.0
+    values[:3] = rng.integers(0, 4, (3, 30))  # items that all raters rated are summed by kind of rater
     lonely = np.full((60 * 9, 30), np.nan)
     lonely[:, 1] = 2.0  # items of one rater make the table sparse, and say nothing about pairs
     panels = [panel_from(np.vstack([values, extra]), SCALE) for extra in (lonely[:0], lonely, lonely[:0])]
     for weights in (EYE, chance_corrected.weight_matrix("quadratic", SCALE)):
         found = [coefficient_intervals.mean_kappa(panel, weights, ones(panel))[0] for panel in panels[:2]]
         assert found[0] == pytest.approx(found[1], abs=1e-12)
+        samples = rng.gamma(1.0, size=(40, 600)) * (np.arange(600) < 60)
+        means = [
+            coefficient_intervals.mean_kappa(panel, weights, samples[:, : panel.n_items])
+            for panel in panels[:2]
+        ]
+        assert means[0] == pytest.approx(means[1], abs=1e-12)
         slopes = [
             coefficient_intervals.mean_kappa_influence(panel, weights) / panel.n_items for panel in panels[:2]
         ]
