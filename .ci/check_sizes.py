@@ -22,7 +22,7 @@ CEILINGS = {
     "analysis/conjoint": 173,
     "analysis/correction": 33,
     "analysis/figures": 114,
-    "analysis/frames": 21,
+    "analysis/frames": 22,
     "analysis/instrument": 39,
     "analysis/numerics": 41,
     "analysis/pipeline": 42,

@@ -1,10 +1,14 @@
-"""What is said of each kind of result, wherever it is shown: one record a kind, a row of `data/kinds`."""
+"""What is said of each kind of result, wherever it is shown: one record a kind, a row of `data/kinds`.
+
+What the provenance of labels takes from it is a row of `data/claims`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from .vocabulary import HUMAN
@@ -56,15 +60,10 @@ class Kind:
 @cache
 def kinds() -> Mapping[str, Kind]:
     """All kinds that have a row, by name."""
-    import yaml  # here, since results are imported by commands that print no texts
-
     from conjury.inference.tables.files import KINDS
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     rows = {
-        name: row or {}
-        for path in sorted(KINDS.glob("*.yaml"))
-        for name, row in yaml.load(path.read_text(encoding="utf-8"), loader).items()
+        name: row or {} for path in sorted(KINDS.glob("*.yaml")) for name, row in _read_yaml(path).items()
     }
     return {name: _kind(name, **row) for name, row in rows.items()}
 
@@ -93,6 +92,16 @@ OTHERS = "other values of {} of the same kind"
 
 def claims_of(name: str, settings: Mapping[str, Any]) -> Claims | None:
     """What results of a kind say and do not say, with what their intervals are about; None for checks."""
+    claims = _claims_of_kind(name, settings)
+    limits = settings.get("provenance", {}).get("limits", {})
+    if claims is None or not limits:
+        return claims
+    texts = [limit_text(limit, values) for limit, values in limits.items()]
+    return Claims(claims.says, " ".join([claims.does_not_say, *texts]))
+
+
+def _claims_of_kind(name: str, settings: Mapping[str, Any]) -> Claims | None:
+    """The same without what labels take from it."""
     kind, unit = kind_of(name), settings.get("id")
     if kind.claims is None or not kind.about_units or not isinstance(unit, str) or not unit:
         return kind.claims
@@ -104,3 +113,50 @@ def _about(unit: str) -> str:
     if unit in ("judge_id", "respondent_id", HUMAN):
         return PEOPLE
     return UNITS.get(unit) or OTHERS.format(f"`{unit}`")
+
+
+@dataclass(frozen=True)
+class LabelLimit:
+    """A limit of what labels show; in texts, `{n}` is the number of labels."""
+
+    name: str
+    text: str  # a sentence for reports and claims
+    reason: str  # in the state of a system's labels; empty where it does not change that
+
+
+@cache
+def label_limits() -> Mapping[str, LabelLimit]:
+    """All limits, by name."""
+    return {name: LabelLimit(name, **row) for name, row in claims_table("limits").items()}
+
+
+def limit_text(name: str, values: Mapping[str, Any]) -> str:
+    """The sentence of a limit."""
+    return _filled(label_limits()[name].text, values)
+
+
+def limit_reason(name: str, **values: Any) -> str:
+    """The reason of a limit, in the state of labels."""
+    return _filled(label_limits()[name].reason, values)
+
+
+@cache
+def claims_table(name: str) -> Mapping[str, Any]:
+    """A table of what may be claimed, as its file has it."""
+    from conjury.inference.tables.files import CLAIMS
+
+    return _read_yaml(CLAIMS / f"{name}.yaml")
+
+
+def _filled(text: str, values: Mapping[str, Any]) -> str:
+    numbers = {key: f"{value:,}" if isinstance(value, int) else value for key, value in values.items()}
+    return text.format(**numbers)
+
+
+def _read_yaml(path: Path) -> Mapping[str, Any]:
+    import yaml  # here, since results are imported by commands that print no texts
+
+    table: Mapping[str, Any] = yaml.load(
+        path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    )
+    return table

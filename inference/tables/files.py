@@ -45,6 +45,7 @@ LAYOUTS = ROOT / "data" / "layouts"
 TRIALS = ROOT / "data" / "trials"
 PASSPORT = TRIALS / "passport"  # trial files of every interval
 PASSPORT_TABLE = PASSPORT / "passport.csv"
+CLAIMS = ROOT / "data" / "claims"  # what labels and states of results license
 KINDS = ROOT / "data" / "kinds"  # texts of each kind of result
 
 

@@ -14,14 +14,17 @@ from conjury.inference.tables.schema import SAMPLING
 from ...correction.selection import SELECTED
 from ...correction.sources import sampling_weights
 from ...figures.labels import p_text
+from ...frames.kinds import limit_reason
 from ...numerics.intervals.bounded import Flags
 from ...numerics.types import Floats
 from ..validation.coding import CodedRows
+from ..validation.tables.label_provenance import BLIND, SAMPLED, LabelAccount, equals_all_labels
 from ..validation.weighted.answer_strata import Strata, strata_of
 from .borrowed_levels import BorrowedLevel
 
 OK, CAUTION, NO_LEVEL = "OK", "CAUTION", "NO LEVEL"
 NO_LABELS, BORROWED = "NO LABELS", "BORROWED"
+ALWAYS = 1.1  # a level that every p value is below
 FEWEST_PROMPTS = 4  # labelled, below which a system has no corrected level
 # Share of answers scored beyond all labelled ones: what people say of these is an extrapolation.
 BEYOND_CAUTION, BEYOND_REFUSED = 0.05, 0.2
@@ -50,15 +53,48 @@ class LabelGate:
         return self.state in (OK, CAUTION)
 
 
-def gate_systems(data: CodedRows, labelled: Flags, is_sampled: bool, is_mean: bool) -> list[LabelGate]:
+def gate_systems(
+    data: CodedRows, labelled: Flags, is_sampled: bool, is_mean: bool, account: LabelAccount | None = None
+) -> list[LabelGate]:
     """Look at the labels of each system; ``is_sampled`` where their probabilities are known."""
     # Between two scores with labels a mean is interpolated (`is_mean`); shares of classes need each of them.
     systems = data.groups[0]
     level = SELECTED / len(systems.levels)  # so that one alarm in all systems is as rare as in one
-    return [
-        _gate(data.rows(inside), labelled[inside], name, None if is_sampled else level, is_mean)
-        for name, inside in ((name, np.asarray(systems.code == k)) for k, name in enumerate(systems.levels))
+    gates = []
+    for k, name in enumerate(systems.levels):
+        inside = np.asarray(systems.code == k)
+        by_judge = account is not None and bool((account.rows(SAMPLED, "judge") & inside).any())
+        alarm = None if is_sampled else ALWAYS if by_judge else level
+        gate = _gate(data.rows(inside), labelled[inside], name, alarm, is_mean)
+        gates.append(gate if account is None else _limited(gate, data.rows(inside), account, inside))
+    return gates
+
+
+def limits_of(data: CodedRows, account: LabelAccount) -> dict[str, dict[str, int]]:
+    """What self-selected labels, and a judge that equals all labels, take from what may be claimed."""
+    chosen, equal = account.rows(SAMPLED, "chosen"), equals_all_labels(data.judged, data.rated)
+    limits = {"self_selected": {"n": int(chosen.sum())}} if chosen.any() else {}
+    return limits | ({"as_if_seen": {"n": equal}} if equal else {})
+
+
+def _limited(gate: LabelGate, data: CodedRows, account: LabelAccount, inside: Flags) -> LabelGate:
+    """The state of labels that people chose themselves or gave with the judge's answer before them."""
+    n_chosen, n_informed = (
+        int((account.rows(column, answer) & inside).sum())
+        for column, answer in ((SAMPLED, "chosen"), (BLIND, "no"))
+    )
+    if n_chosen and gate.state == NO_LABELS:
+        return replace(gate, state=NO_LEVEL, reason=limit_reason("self_selected_only"))
+    equal = equals_all_labels(data.judged, data.rated)
+    reasons = [
+        limit_reason(name, n=n)
+        for name, n in (("self_selected", n_chosen), ("not_blind", n_informed), ("as_if_seen", equal))
+        if n
     ]
+    if not reasons or gate.state not in (OK, CAUTION, NO_LEVEL):
+        return gate
+    reason = "; ".join(filter(None, [gate.reason, *reasons]))
+    return replace(gate, state=CAUTION if gate.state == OK else gate.state, reason=reason)
 
 
 def sampled_weights(table: pd.DataFrame, labelled: Flags) -> Floats | None:
@@ -153,6 +189,8 @@ def _state(
         return NO_LEVEL, f"{beyond:.0%} of the answers are {where}"
     if is_selected:
         followed = f"labels follow the judge's answer (p {p_text(strata.p)})"
+        if strata.p >= SELECTED:  # as it is stated
+            followed = limit_reason("drawn_by_judge")
         if strata.sparse:
             return NO_LEVEL, f"{followed}, with too few labels of {listed(strata.sparse)}"
         return CAUTION, f"{followed}; estimates are weighted by it"

@@ -13,6 +13,9 @@ from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading import ReadingRules, TableReading
+from conjury.inference.tables.schema import SAMPLING
+
+from ..validation.tables.label_provenance import COLUMNS
 
 
 def stack_systems(
@@ -137,7 +140,9 @@ def _joined(
             f"{_first(label_frame, keys)}, and answers as {_first(frame, keys)}; write them alike, or name "
             "the column that both tables share."
         )
-    columns = label_frame[list(people)].astype(object).take(at).reset_index(drop=True)
+    # What is known of labels goes with them.
+    provenance = [name for name in (*COLUMNS, SAMPLING) if name in label_frame and name not in frame]
+    columns = label_frame[[*people, *provenance]].astype(object).take(at).reset_index(drop=True)
     columns[at < 0] = pd.NA
     unmatched = len(label_frame) - int((at >= 0).sum())
     note = (

@@ -23,10 +23,24 @@ from ..validation.coding import CodedRows, CodingOptions, code_table, names_of, 
 from ..validation.judging import Validation
 from ..validation.tables.item_columns import item_of
 from ..validation.tables.judge_versions import refuse_versions, version_of
+from ..validation.tables.label_provenance import (
+    SAMPLED,
+    read_provenance,
+    without_labels,
+    without_others_labels,
+)
 from ..validation.validation_rows import TestRows
 from .borrowed_levels import BorrowedLevel, audit_table, borrow_levels
 from .calibration_map import JudgeOrigin, MapRequest, read_map, refuse_other_judge
-from .label_gate import LabelGate, gate_systems, gate_table, represented_by, sampled_weights, with_borrowed
+from .label_gate import (
+    LabelGate,
+    gate_systems,
+    gate_table,
+    limits_of,
+    represented_by,
+    sampled_weights,
+    with_borrowed,
+)
 from .levels_by_map import STALE, fit_calibration_map, levels_by_map, map_table
 from .several_judges import add_judges
 from .stacked_systems import merge_spellings, stack_systems
@@ -53,6 +67,7 @@ def compare_systems(
     positive: str | None = None,
     calibration: bool = True,
     maps: MapRequest | None = None,
+    labelled: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     seed: int = 1,
     source: str = "table",
@@ -94,6 +109,10 @@ def compare_systems(
     maps : MapRequest, optional
         A saved map of the judge's scores by which systems without labels get a level, and one to be written.
         The labels of this table audit the first; without labels ``human`` may be empty.
+    labelled : mapping of str to str, optional
+        How labels came about: ``by`` ("person" or "model"), ``blind`` ("yes" or "no"), ``sampled`` ("random",
+        "judge" if rows were drawn by its answer, "chosen" by people) and ``judge_saw`` ("yes" or "no"); or
+        columns ``label_by``, ``label_blind``, ``label_sampled`` and ``judge_saw_label`` of the table.
     alpha : float
         One minus the confidence level.
     seed : int
@@ -140,7 +159,10 @@ def compare_systems(
     (``BORROWED``), if these are of ten prompts or more, and no difference: it holds if the judge errs for it
     as for the others, which only labels of its own can audit. Where labels follow the judge's answer
     elsewhere, they are weighted by it (``CAUTION``).
-    A column ``sampling_probability`` has the probabilities with which answers were chosen for people.
+    Labels written by a model, and labels that the judge saw, are not used as people's; a system whose labels
+    are of rows that people chose themselves has ``NO LEVEL``, and ``CAUTION`` beside others or where people
+    saw the judge's answer. A column ``sampling_probability`` has the probabilities with which answers were
+    chosen for people.
 
     Every prompt counts the same for a system, however many answers it has. Standard errors are clustered by
     prompt over labelled and other answers, so that differences are paired.
@@ -186,9 +208,14 @@ def compare_systems(
     _refuse_systems(table[system], system, source)
     refuse_versions(table, source)
     notes += [*reading.account.notes(), *item_of(table, prompt, (*judges, *people), source)[1]]
+    account = read_provenance(table, people, labelled, source)
+    table, more = without_others_labels(table, people, account, source)
+    notes += more
+    chosen = account.rows(SAMPLED, "chosen")
+    table = without_labels(table, people, chosen)
     data = _in_order(code_table(table, options, source), table[system])
     label_rows = np.asarray(np.isfinite(data.rated).any(axis=0))
-    if not label_rows.any() and not has_map:
+    if not label_rows.any() and not has_map and not chosen.any():
         raise InputError(
             f"{source}: {listed(map(repr, people))} contain no labels; add labels of some answers."
         )
@@ -202,7 +229,7 @@ def compare_systems(
     positive_name = data.classes[place] if place is not None else None
     if place is not None and margin >= 1:
         raise InputError(f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1.")
-    gates = gate_systems(data, label_rows, sampled is not None, place is None)
+    gates = gate_systems(data, label_rows, sampled is not None, place is None, account)
     represented = represented_by(data, gates, sampled)
     rows = system_rows(data, judges, represented, mix_weights(data, mix or {}), source)
     lenders, borrowed, further_tables = _borrowed(rows, maps, table, positive_name, (margin, alpha, seed))
@@ -223,7 +250,7 @@ def compare_systems(
         "positive": positive_name, "measure": rows.measure,
         "alpha": alpha, "seed": seed, "margin": margin, "mix": dict(mix or {}), "calibration": calibration,
         "n_rows": data.n, "n_labelled": int(rows.labelled.sum()), "clusters": n_clusters(rows.prompt),
-        "weighted": represented is not None,
+        "weighted": represented is not None, "provenance": account.record(limits_of(data, account)),
     }  # fmt: skip
     extra = {
         "labels": gate_table(gates),

@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
+from ...frames.kinds import limit_text
 from ...frames.notes import excluding
 from ...frames.passport import coverage_notes, name_classes_by_rarity, situation_of
 from ...numerics.bootstrap import unequal_clusters
@@ -44,6 +45,14 @@ from .judge_replacement import add_replacement
 from .label_agreement import add_agreement, add_people, headline_of
 from .rating_agreement import add_rating_subgroups, add_ratings
 from .tables.item_columns import item_of
+from .tables.judge_versions import notes_on_versions
+from .tables.label_provenance import (
+    equals_all_labels,
+    limits_of_judge,
+    read_provenance,
+    without_chosen,
+    without_others_labels,
+)
 from .tables.mismatched_labels import refuse_other_answers
 from .validation_rows import AGREEMENT, TestRows, name_of
 from .verdicts.judge_sentences import verdict_of
@@ -101,6 +110,7 @@ def judge(
     threshold: float | None = None,
     width: float = 0.1,
     epsilon: float = 0.1,
+    labelled: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     seed: int = 1,
     source: str = "table",
@@ -126,6 +136,8 @@ def judge(
         Width of the interval of the main coefficient for which the number of labels is computed.
     epsilon : float
         Advantage that people have in the replacement test, see `conjury.analysis.raters.alt_test`.
+    labelled : mapping of str to str, optional
+        How labels came about, as in `conjury.compare_systems`.
     alpha : float
         One minus the confidence level.
     seed : int
@@ -210,7 +222,12 @@ def judge(
     refuse_other_answers([judge], options.human, map(str, table.columns), source)
     item, notes = item_of(table, id, (judge, *options.human), source)
     options = replace(options, id=item)
+    account = read_provenance(table, options.human, labelled, source)
+    table, more = without_others_labels(table, options.human, account, source)
+    table, chosen = without_chosen(table, options.human, account)
     data = code_table(table, options, source)
+    limits = limits_of_judge(account, chosen, equals_all_labels(data.judged, data.rated))
+    notes += [*notes_on_versions(table), *more, *(limit_text(*limit) for limit in limits.items())]
     refuse_no_overlap(data, judge, source)
     if threshold is not None:
         refuse_outside("threshold", threshold, headline_of(data.scale))
@@ -233,7 +250,7 @@ def judge(
         extra["confusion"] = confusion(data, gold)
     notes += _notes(data, gold.ties if data.scale != "interval" else 0)
     extra |= add_replacement(rows, data, epsilon, alpha, notes)
-    if not weighted:
+    if not weighted and "self_selected_only" not in limits:
         add_corrected(rows, data, strata, seed, notes)
     frame = rows.frame(FURTHER)
     notes += coverage_of_judge(frame, data, answered, alpha)
@@ -245,9 +262,12 @@ def judge(
         "epsilon": epsilon, "threshold": threshold, "width": width, "main": main, "n_rows": data.n,
         "n_answered": int(answered.sum()), "n_people": int(_rated(data).sum()),
         "n_both": int((answered & _rated(data)).sum()), "clusters": len(np.unique(data.cluster)),
-        "weighted": weighted,
+        "weighted": weighted, "provenance": account.record(limits),
     }  # fmt: skip
-    settings["verdict"] = verdict_of(frame, extra, settings)
+    settings["verdict"] = [
+        *(limit_text(*limit) for limit in limits.items() if limit[0] == "self_selected_only"),
+        *verdict_of(frame, extra, settings),
+    ]
     return Validation(frame, "judging", tuple(dict.fromkeys(notes)), settings, extra)
 
 

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError, counted, listed
 
 from ...options import Alpha, grouped, split_names
 from ...reading_options import TableOptions
-from .judge import By, Output, finish
+from .judge import By, Labelled, Output, finish, labels_statement
 
 if TYPE_CHECKING:
     from conjury.analysis.raters.systems import MapRequest
@@ -46,6 +46,7 @@ class SystemColumns:
         typer.Option(help="Second file with the labels, joined by the columns of prompts and systems."),
     ] = None
     by: By = None
+    labelled: Labelled = None
     mix: Annotated[
         str | None,
         typer.Option(help="Shares of the segments of --by to which all is weighted, as en=0.7,de=0.3."),
@@ -176,6 +177,7 @@ def compare_systems(
         positive=columns.positive,
         calibration=tested.calibration,
         maps=maps.request(),
+        labelled=labels_statement(columns.labelled),
         alpha=tested.alpha,
         seed=tested.seed,
     )

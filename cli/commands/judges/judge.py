@@ -12,7 +12,7 @@ import typer
 
 from conjury.inference.errors import InputError, counted
 
-from ...options import Alpha, grouped, split_names
+from ...options import Alpha, grouped, read_pairs, split_names
 from ...printing import console, print_blocks
 from ...reading_options import TableOptions
 
@@ -28,6 +28,14 @@ Human = Annotated[
 By = Annotated[
     list[str] | None, typer.Option("--by", help="Column of subgroups; can be repeated, or COL,COL.")
 ]
+Labelled = Annotated[
+    str | None,
+    typer.Option(
+        "--labelled",
+        help="How labels came about, as by=person,blind=yes,sampled=random,judge_saw=no (by=model; "
+        "sampled=judge or chosen); or columns label_by, label_blind, label_sampled, judge_saw_label.",
+    ),
+]
 Positive = Annotated[str | None, typer.Option("--positive", help="The class that is reported first.")]
 
 
@@ -41,6 +49,7 @@ class JudgeColumns:
     ] = None
     human: Human = None
     by: By = None
+    labelled: Labelled = None
     positive: Positive = None
 
 
@@ -137,6 +146,7 @@ def judge(
         threshold=_threshold(asked, gates),
         width=asked.width,
         epsilon=asked.epsilon,
+        labelled=labels_statement(columns.labelled),
         alpha=asked.alpha,
     )
     report = ValidationReport(
@@ -151,6 +161,11 @@ def _refuse_single(columns: JudgeColumns, request: DecisionOptions) -> None:
     option = next((name for name, value in by.items() if value), None)
     if option is not None:
         raise InputError(f"{option} is about one judge; name one column with --judge, or omit {option}.")
+
+
+def labels_statement(text: str | None) -> dict[str, str]:
+    """How all labels came about, as by=person,blind=yes."""
+    return read_pairs("--labelled", split_names([text] if text else None))
 
 
 def _threshold(request: DecisionOptions, gates: Sequence[Gate]) -> float | None:

@@ -1,0 +1,204 @@
+"""Who wrote labels, whether blind, and how labelled rows were chosen; labels that are set aside for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.tables.columns import as_text
+
+from ....frames.kinds import limit_text
+from ....numerics.intervals.bounded import Flags
+from ....numerics.types import Floats
+
+BY, BLIND, SAMPLED, SEEN = "label_by", "label_blind", "label_sampled", "judge_saw_label"
+COLUMNS = (BY, BLIND, SAMPLED, SEEN)
+KEYS = {"by": BY, "blind": BLIND, "sampled": SAMPLED, "judge_saw": SEEN}  # of a statement about all labels
+QUESTIONS = {
+    BY: "who wrote the labels",
+    BLIND: "whether people labelled without the judge's answer",
+    SAMPLED: "how labelled rows were chosen",
+}
+_YES_NO = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
+# The first word of a cell decides, so that a name may follow: "person ann", "model gpt-5".
+WORDS = {
+    BY: {
+        **dict.fromkeys(("person", "people", "human"), "person"),
+        **dict.fromkeys(("model", "llm", "ai"), "model"),
+    },
+    BLIND: {**_YES_NO, "blind": "yes"},
+    SAMPLED: {
+        "random": "random", "all": "random", "judge": "judge", "verdict": "judge", "chosen": "chosen",
+        "self-selected": "chosen", "hand-picked": "chosen", "volunteered": "chosen",
+    },
+    SEEN: _YES_NO,
+}  # fmt: skip
+FEWEST_RANDOM = 10  # labelled rows that people did not choose, with which the others are set aside
+FEWEST_EQUAL, FEWEST_VALUES = 20, 5  # labels, and distinct ones, from which equality of all is no chance
+
+
+@dataclass(frozen=True)
+class LabelAccount:
+    """What is known of the labels of n rows."""
+
+    answers: Mapping[str, np.ndarray]  # by column, (n,): what is stated of a row, "" where nothing is
+    labelled: Flags  # (n,): rows with a label before any was set aside
+
+    def rows(self, column: str, answer: str) -> Flags:
+        """Labelled rows of which something is stated."""
+        return np.asarray(self.labelled & (self.answers[column] == answer))
+
+    @property
+    def lacking(self) -> list[str]:
+        """Questions to which no row has an answer."""
+        is_stated = {name: (self.answers[name][self.labelled] != "").any() for name in QUESTIONS}
+        return [text for name, text in QUESTIONS.items() if not is_stated[name]]
+
+    def record(self, more: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+        """Counts by answer, and what the labels take from what may be claimed."""
+        counts = {
+            name: {
+                answer: int(self.rows(name, answer).sum())
+                for answer in dict.fromkeys(WORDS[name].values())
+                if self.rows(name, answer).any()
+            }
+            for name in COLUMNS
+        }
+        limits: dict[str, Mapping[str, Any]] = {}
+        for limit, column, answer in (
+            ("model_labels", BY, "model"),
+            ("judge_saw_labels", SEEN, "yes"),
+            ("not_blind", BLIND, "no"),
+            ("drawn_by_judge", SAMPLED, "judge"),
+        ):
+            n = int(self.rows(column, answer).sum())
+            if n:
+                limits[limit] = {"n": n}
+        limits |= more or {}
+        if self.lacking:
+            limits["unstated"] = {"lacking": listed(self.lacking)}
+        return {"labels": int(self.labelled.sum()), **counts, "limits": limits}
+
+
+def read_provenance(
+    table: pd.DataFrame, people: Sequence[str], statement: Mapping[str, str] | None, source: str
+) -> LabelAccount:
+    """What columns of the table or a statement about all labels say of each labelled row."""
+    statement = dict(statement or {})
+    for key, value in statement.items():
+        if key not in KEYS:
+            raise InputError(
+                f"--labelled {key}={value}: there is no {key!r}{did_you_mean(key, KEYS)}; there are "
+                f"{listed(KEYS)}."
+            )
+        if KEYS[key] in table:
+            raise InputError(
+                f"{source}: column '{KEYS[key]}' and --labelled {key}={value} are about the same; give one."
+            )
+    labelled = np.zeros(len(table), dtype=bool)
+    for name in people:
+        labelled |= as_text(table[name]).str.strip().fillna("").ne("").to_numpy(dtype=bool)
+    answers = {}
+    for key, column in KEYS.items():
+        if key in statement:
+            what = f"--labelled {key}={statement[key]}"
+            answers[column] = np.full(len(table), _meaning(column, statement[key], what))
+        elif column in table:
+            answers[column] = _column(table[column], column, source)
+        else:
+            answers[column] = np.full(len(table), "", dtype=object)
+    return LabelAccount(answers, labelled)
+
+
+def without_others_labels(
+    table: pd.DataFrame, people: Sequence[str], account: LabelAccount, source: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """Set aside labels that a model wrote or the judge saw, with notes; InputError where none is left."""
+    written, witnessed = account.rows(BY, "model"), account.rows(SEEN, "yes")
+    if not (written | witnessed).any():
+        return table, []
+    columns, n = listed(map(repr, people)), int(account.labelled.sum())
+    if not (account.labelled & ~written).any():
+        raise InputError(
+            f"{source}: all {counted(n, 'label')} of {columns} were written by a model, so they are "
+            "no people's; name that column as a judge with --judge, and add labels of people."
+        )
+    if not (account.labelled & ~written & ~witnessed).any():
+        raise InputError(
+            f"{source}: the judge saw all labels of {columns} before it answered, so they do not show how it "
+            "answers elsewhere; label rows that it has not seen."
+        )
+    notes = [
+        limit_text(name, {"n": int(rows.sum())})
+        for name, rows in (("model_labels", written), ("judge_saw_labels", witnessed))
+        if rows.any()
+    ]
+    return without_labels(table, people, written | witnessed), notes
+
+
+def without_labels(table: pd.DataFrame, people: Sequence[str], rows: Flags) -> pd.DataFrame:
+    """The table without people's labels of some rows."""
+    emptied = {name: table[name].astype(object).where(~rows, None) for name in people}
+    return table.assign(**emptied) if rows.any() else table
+
+
+def without_chosen(
+    table: pd.DataFrame, people: Sequence[str], account: LabelAccount
+) -> tuple[pd.DataFrame, str]:
+    """Set aside labels of rows that people chose themselves, unless there are hardly any others."""
+    chosen = account.rows(SAMPLED, "chosen")
+    if not chosen.any():
+        return table, ""
+    if (account.labelled & ~chosen).sum() < FEWEST_RANDOM:
+        return table, "self_selected_only"
+    return without_labels(table, people, chosen), "self_selected"
+
+
+def limits_of_judge(account: LabelAccount, chosen: str, equal: int) -> dict[str, dict[str, int]]:
+    """What self-selected labels, informed people and a judge that equals all labels take from its claims."""
+    counts = {
+        chosen: int(account.rows(SAMPLED, "chosen").sum()),
+        "not_blind": int(account.rows(BLIND, "no").sum()),
+        "as_if_seen": equal,
+    }
+    return {name: {"n": n} for name, n in counts.items() if name and n}
+
+
+def equals_all_labels(judged: Floats, rated: Floats) -> int:
+    """How many labels a judge's score equals exactly, where it equals all and they differ; else 0."""
+    label = np.full(judged.shape[-1], np.nan)
+    for values in rated:
+        label = np.where(np.isfinite(label), label, values)
+    compared = np.isfinite(judged[0]) & np.isfinite(label)
+    n = int(compared.sum())
+    if n < FEWEST_EQUAL or len(np.unique(label[compared])) < FEWEST_VALUES:
+        return 0
+    return n if (judged[0][compared] == label[compared]).all() else 0
+
+
+def _column(column: pd.Series[Any], name: str, source: str) -> np.ndarray:
+    texts = as_text(column).str.strip().fillna("")
+    first = ~texts.duplicated()
+    meanings = {
+        text: _meaning(name, str(text), f"{source}: row {row:,} of '{name}'")
+        for text, row in zip(texts[first], np.flatnonzero(first) + 1, strict=True)
+        if text
+    }
+    return texts.map({**meanings, "": ""}).to_numpy(dtype=object)
+
+
+def _meaning(column: str, text: str, where: str) -> str:
+    words = text.strip().casefold().replace("_", "-").split()
+    word = words[0].rstrip(":,") if words else ""
+    if word not in WORDS[column]:
+        question = QUESTIONS.get(column, "whether the judge saw the label")
+        raise InputError(
+            f"{where}: {text!r} is no answer to {question}; begin with {listed(WORDS[column])}, or leave it "
+            "empty."
+        )
+    return WORDS[column][word]
