@@ -229,8 +229,8 @@ class _RaterKinds:
 
     def counts(self, q: int) -> Floats:
         """Whether a kind gave a category to an item, shape (q K, C)."""
-        given = self.ratings == np.arange(q)[:, None, None]
-        return given.reshape(q * len(self.ratings), -1).astype(float)
+        has_category: Flags = self.ratings == np.arange(q)[:, None, None]
+        return np.asarray(has_category.reshape(q * len(self.ratings), -1), dtype=float)
 
 
 @dataclass(frozen=True)
@@ -238,8 +238,7 @@ class _PairBlock:
     """Sparse products of p pairs of raters with how often each item counts, and then each kind."""
 
     # (q p, I + q K): where the first and the second rater gave a category
-    left: sparse.csr_array
-    right: sparse.csr_array
+    sides: tuple[sparse.csr_array, sparse.csr_array]
     agreements: list[sparse.csr_array]  # (p, I + U) each: weights of the categories of both
 
     def kappas(
@@ -247,12 +246,12 @@ class _PairBlock:
     ) -> tuple[Floats, Floats]:
         """Sums over the pairs of n times kappa, and of n, in b samples with m matrices, (m, b) each."""
         q, n_samples = len(matrices[0]), of_counts.shape[1]
-        left, right = ((side @ of_counts).reshape(q, -1) for side in (self.left, self.right))
-        n = left.sum(axis=0)
-        square, expected = n**2, np.empty_like(left)
+        first, second = ((side @ of_counts).reshape(q, -1) for side in self.sides)
+        n = first.sum(axis=0)
+        square, expected = n**2, np.empty_like(first)
         above, below = (np.empty((len(matrices), n_samples)) for _ in range(2))
         for at, matrix in enumerate(matrices):
-            chance = np.einsum("qk,qk->k", np.matmul(matrix, left, out=expected), right)
+            chance = np.einsum("qk,qk->k", np.matmul(matrix, first, out=expected), second)
             room = square - chance
             is_defined = room > TINY * square
             kappa = (self.agreements[at] @ of_agreements[at]).ravel()
@@ -277,15 +276,15 @@ def _pair_blocks(
 ) -> Iterator[_PairBlock]:
     """Blocks of the pairs of raters who share items; kinds of both have ``codes``, by pair ``of_pair``."""
     pairs, q, n_kinds = pairs_of(panel), panel.q, len(kinds.ratings)
-    few = ~kinds.is_complete[pairs.item]
+    is_sparse = ~kinds.is_complete[pairs.item]
     categories, has_kinds = np.arange(q)[:, None], bool(kinds.is_complete.any())
     for start in range(0, len(pairs.first), size):
         n_pairs = min(size, len(pairs.first) - start)
-        mask = few & (pairs.pair >= start) & (pairs.pair < start + n_pairs)
+        mask = is_sparse & (pairs.pair >= start) & (pairs.pair < start + n_pairs)
         pair, item = pairs.pair[mask] - start, pairs.item[mask]
         every = np.arange(n_pairs if has_kinds else 0)
 
-        sides = [
+        first, second = (
             _products(
                 item,
                 np.ones(len(pair)),
@@ -295,7 +294,7 @@ def _pair_blocks(
                 (q * n_pairs, panel.n_items, q * n_kinds),
             )
             for category, rater in ((pairs.left, pairs.first), (pairs.right, pairs.second))
-        ]
+        )
         agreements = [
             _products(
                 item,
@@ -307,7 +306,7 @@ def _pair_blocks(
             )
             for matrix in matrices
         ]
-        yield _PairBlock(*sides, agreements)
+        yield _PairBlock((first, second), agreements)
 
 
 def _products(

@@ -55,6 +55,7 @@ from .tables.label_provenance import (
 )
 from .tables.mismatched_labels import refuse_other_answers
 from .validation_rows import AGREEMENT, TestRows, name_of
+from .verdicts.judge_answer import JudgeAnswer, answer_of
 from .verdicts.judge_sentences import verdict_of
 from .weighted.answer_strata import strata_of
 from .weighted.weighted_estimates import add_weighted
@@ -93,6 +94,11 @@ class Validation(Result):
     >>> result.verdict[0].split(" (")[0]
     "The judge gives the people's label in 97.5% of 40 rows"
     """
+
+    @property
+    def answer(self) -> JudgeAnswer | None:
+        """Whether the judge is good enough, and why; None for comparisons of something else."""
+        return answer_of(self.frame, self.extra, self.settings) if self.kind == "judging" else None
 
     @property
     def verdict(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from .validation_report import ValidationReport, tables
 
 OPEN = """
 details > summary { cursor: pointer; font-weight: 600; margin: 1rem 0 0.5rem; }
+.answer { font-size: 1.15rem; font-weight: 600; }
 .verdict li { margin: 0.35rem 0; }
 .gate { border-left: 4px solid var(--added); padding-left: 0.6rem; }
 .gate.fails { border-color: var(--removed); font-weight: 600; }
@@ -33,6 +34,8 @@ def to_page(report: ValidationReport) -> str:
 def _blocks(report: ValidationReport) -> Iterator[str]:
     result = report.result
     yield from paragraphs(report.columns, "note")
+    if result.answer is not None:
+        yield from paragraphs([result.answer], "answer")
     yield f"<h2>Verdict</h2>\n{bullets(result.verdict, 'verdict')}"
     for outcome in report.outcomes:
         yield from paragraphs([outcome], "gate" if outcome.passes else "gate fails")

@@ -217,6 +217,9 @@ def record(report: ValidationReport) -> dict[str, Any]:
         "sources": list(report.sources),
         "columns": list(report.columns),
         "settings": {name: value for name, value in result.settings.items() if name != "verdict"},
+        "answer": None
+        if result.answer is None
+        else {"state": result.answer.state, "reason": result.answer.reason},
         "verdict": list(result.verdict),
         "notes": list(result.notes),
         "gates": [

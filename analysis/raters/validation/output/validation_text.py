@@ -15,10 +15,12 @@ LONGEST = 60  # characters of a cell
 
 
 def blocks(report: ValidationReport) -> Iterator[str | WordTable]:
-    """What was compared, the verdict, notes, tables of all estimates, limits."""
+    """What was compared, the answer, the verdict, notes, tables of all estimates, limits."""
     yield printable(report.title)
     yield from (f"  {printable(text)}" for text in report.columns)
     yield ""
+    if report.result.answer is not None:
+        yield f"{printable(str(report.result.answer))}\n"
     yield from (f"- {printable(text)}" for text in report.result.verdict)
     if report.result.notes:
         yield ""

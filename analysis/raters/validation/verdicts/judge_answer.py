@@ -1,0 +1,85 @@
+"""Is the judge good enough? One answer with its reason, by a limit that is stated, or beside people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..validation_rows import row_of
+from .judge_sentences import in_words, interval, number
+
+MARGIN = 0.1  # of the main coefficient: how far below people a judge may be who agrees as well as they do
+BEGINNINGS = {"yes": "Yes", "no": "No", "undecided": "Not enough labels", "unknown": "No answer"}
+
+
+@dataclass(frozen=True)
+class JudgeAnswer:
+    """Whether a judge is good enough: yes, no, undecided with these labels, or unknown without a limit."""
+
+    state: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"Is the judge good enough? {BEGINNINGS[self.state]}: {self.reason}"
+
+
+def answer_of(
+    frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+) -> JudgeAnswer | None:
+    """Answer by the threshold where one is stated, else beside people; None without a main coefficient."""
+    main = settings.get("main")
+    coefficient = row_of(frame, main) if main else None
+    if main is None or coefficient is None:
+        return None
+    name = in_words(main)
+    if not np.isfinite(coefficient["estimate"]):
+        return JudgeAnswer("unknown", f"{name} has no value where all labels are equal.")
+    if not np.isfinite(coefficient["lower"]):
+        return JudgeAnswer("undecided", f"{name} has no interval with so few items.")
+    text = f"{name} is {number(coefficient['estimate'], main)} ({interval(coefficient, main)})"
+    if coefficient["upper"] < 0:
+        return JudgeAnswer("no", f"{text}, worse than chance.")
+    if coefficient["lower"] <= 0:
+        return JudgeAnswer("undecided", f"{text}, which is not clearly better than chance.")
+    if settings.get("threshold") is not None:
+        return _by_threshold(text, coefficient, extra["precision"], settings)
+    return _beside_people(text, frame, main)
+
+
+def _by_threshold(
+    text: str, coefficient: Any, precision: pd.DataFrame, settings: Mapping[str, Any]
+) -> JudgeAnswer:
+    main, threshold = settings["main"], settings["threshold"]
+    limit = number(threshold, main)
+    if coefficient["lower"] > threshold:
+        return JudgeAnswer("yes", f"{text}, above {limit} with confidence.")
+    if coefficient["upper"] < threshold:
+        return JudgeAnswer("no", f"{text}, below {limit} with confidence.")
+    needed = precision.loc[precision["measure"] == main, "n_for_threshold"]
+    n = float(needed.iloc[0]) if len(needed) else np.nan
+    about = f"; about {n:,.0f} labelled rows would decide" if np.isfinite(n) else ""
+    return JudgeAnswer("undecided", f"{text}, and may be above {limit} or below{about}.")
+
+
+def _beside_people(text: str, frame: pd.DataFrame, main: str) -> JudgeAnswer:
+    people, contrast = row_of(frame, f"people_{main}"), row_of(frame, f"{main}_difference")
+    if people is None or contrast is None or not np.isfinite(contrast["lower"]):
+        return JudgeAnswer(
+            "unknown",
+            f"{text}, but how well people agree among themselves is not known; state the limit that matters "
+            "by --threshold, or give labels of two people or more.",
+        )
+    beside = (
+        f"{text}, among people {number(people['estimate'], main)}; the difference is "
+        f"{interval(contrast, main)}"
+    )
+    margin = number(MARGIN, main)
+    if contrast["lower"] > -MARGIN:
+        return JudgeAnswer("yes", f"{beside}, at most {margin} below people.")
+    if contrast["upper"] < 0:
+        return JudgeAnswer("no", f"{beside}, below people.")
+    return JudgeAnswer("undecided", f"{beside}, and may be more than {margin} below people.")

@@ -1,0 +1,88 @@
+"""Whether a judge is good enough: by a limit, beside people, and where nothing can be said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from conjury.analysis.raters.validation import judge
+from conjury.analysis.raters.validation.verdicts.judge_answer import MARGIN, answer_of
+
+LIMIT = st.floats(-0.9, 0.99)
+
+
+def answer(coefficient, difference=None, threshold=None):
+    """The answer for made-up limits of kappa and of its difference from people."""
+    rows = [("kappa", *coefficient)]
+    if difference is not None:
+        rows += [("people_kappa", 0.5, 0.4, 0.6), ("kappa_difference", *difference)]
+    frame = pd.DataFrame(rows, columns=["name", "estimate", "lower", "upper"])
+    precision = pd.DataFrame({"measure": ["kappa"], "n_for_threshold": [1234.0]})
+    return answer_of(frame, {"precision": precision}, {"main": "kappa", "threshold": threshold})
+
+
+@settings(deadline=None)
+@given(LIMIT, LIMIT, st.floats(0, 0.9))
+def test_a_limit_is_met_missed_or_undecided_by_the_interval(one: float, two: float, threshold: float) -> None:
+    lower, upper = sorted((one, two))
+    assume(lower != upper)
+    told = answer(((lower + upper) / 2, lower, upper), threshold=threshold)
+    if upper < 0:
+        expected = "no"
+    elif lower <= 0 or lower <= threshold <= upper:
+        expected = "undecided"
+    else:
+        expected = "yes" if lower > threshold else "no"
+    assert told is not None
+    assert told.state == expected
+    assert ("1,234 labelled rows" in told.reason) == (lower > 0 and expected == "undecided")
+
+
+@settings(deadline=None)
+@given(LIMIT, LIMIT)
+def test_beside_people_the_whole_interval_of_the_difference_counts(one: float, two: float) -> None:
+    lower, upper = sorted((one, two))
+    told = answer((0.6, 0.5, 0.7), ((lower + upper) / 2, lower, upper))
+    expected = "yes" if lower > -MARGIN else "no" if upper < 0 else "undecided"
+    assert told is not None
+    assert told.state == expected
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "state"),
+    [
+        ((0.7, 0.6, 0.8), "unknown"),
+        ((np.nan, np.nan, np.nan), "unknown"),
+        ((0.7, np.nan, np.nan), "undecided"),
+        ((-0.3, -0.5, -0.1), "no"),
+        ((0.1, 0.0, 0.2), "undecided"),
+    ],
+)
+def test_without_a_limit_and_without_two_people_nothing_is_promised(
+    coefficient: tuple[float, float, float], state: str
+) -> None:
+    told = answer(coefficient)
+    assert told is not None
+    assert told.state == state
+
+
+def labelled(n: int, misses: float, seed: int = 1) -> pd.DataFrame:
+    """Three people who each miss a tenth of the truth, and a judge who misses more or less."""
+    draw = np.random.default_rng(seed)
+    truth = draw.integers(0, 2, n)
+    shares = {"verdict": misses, "ann": 0.1, "ben": 0.1, "eva": 0.1}
+    return pd.DataFrame({who: np.where(draw.random(n) < p, 1 - truth, truth) for who, p in shares.items()})
+
+
+@pytest.mark.parametrize(
+    ("n", "misses", "state"), [(600, 0.1, "yes"), (600, 0.4, "no"), (25, 0.1, "undecided")]
+)
+def test_a_judge_is_answered_for_by_its_labels(n: int, misses: float, state: str) -> None:
+    result = judge(labelled(n, misses), "verdict", ["ann", "ben", "eva"])
+    assert result.answer is not None
+    assert result.answer.state == state
+    row = result.frame.set_index("name").loc["kappa"]
+    assert f"{row['estimate']:.2f}" in result.answer.reason.replace("\N{MINUS SIGN}", "-")
