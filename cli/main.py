@@ -39,6 +39,7 @@ PANELS = {  # of the help, in its order: module and function of each command
         "init": "commands.starting.beginning:init",
         "example": "commands.starting.installed:example",
         "doctor": "commands.starting.installed:doctor",
+        "skill": "commands.starting.skill:skill",
     },
     "Study": {
         "validate": "commands.starting.validate:validate",

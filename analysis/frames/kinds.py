@@ -20,9 +20,11 @@ class Claims:
 
     says: str  # what may be concluded
     does_not_say: str  # what is often concluded, and does not follow
+    must_not: tuple[str, ...] = ()  # sentences that must not be written of a result in its state
 
     def __str__(self) -> str:
-        return f"{self.says} {self.does_not_say}"
+        never = [f'Do not write: "{text}"' for text in self.must_not]
+        return " ".join([self.says, self.does_not_say, *never])
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,13 @@ OTHERS = "other values of {} of the same kind"
 def claims_of(name: str, settings: Mapping[str, Any]) -> Claims | None:
     """What results of a kind say and do not say, with what their intervals are about; None for checks."""
     claims = _claims_of_kind(name, settings)
+    if claims is None:
+        return None
     limits = settings.get("provenance", {}).get("limits", {})
-    if claims is None or not limits:
-        return claims
     texts = [limit_text(limit, values) for limit, values in limits.items()]
-    return Claims(claims.says, " ".join([claims.does_not_say, *texts]))
+    state = _state_of(name, settings)
+    must_not = tuple(text for text, _ in state.never) if state else ()
+    return Claims(claims.says, " ".join([claims.does_not_say, *texts]), must_not)
 
 
 def _claims_of_kind(name: str, settings: Mapping[str, Any]) -> Claims | None:
@@ -151,6 +155,63 @@ def claims_table(name: str) -> Mapping[str, Any]:
 def _filled(text: str, values: Mapping[str, Any]) -> str:
     numbers = {key: f"{value:,}" if isinstance(value, int) else value for key, value in values.items()}
     return text.format(**numbers)
+
+
+@dataclass(frozen=True)
+class StopCheck:
+    """What must be looked at before any number of a result is written."""
+
+    name: str
+    check: str
+    say: str  # the first sentence where it applies
+    next: str  # command or remedy
+    expect: Mapping[str, Any] = field(default_factory=dict)  # how a command ends on such a file
+
+
+@dataclass(frozen=True)
+class ResultState:
+    """What a result has come to, and what is written of it."""
+
+    name: str
+    means: str
+    begins: str  # the first sentence
+    pattern: str  # of that sentence
+    next: str
+    never: tuple[tuple[str, str], ...]  # sentences that must not be written, with patterns of them
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How a question is answered: stop checks, states of the result, sentences, the next command."""
+
+    name: str
+    question: str
+    kind: str
+    command: str
+    stops: tuple[StopCheck, ...]
+    states: Mapping[str, ResultState]
+
+
+@cache
+def procedures() -> Mapping[str, Procedure]:
+    """All procedures, by task."""
+    return {name: _procedure(name, row) for name, row in claims_table("procedure").items()}
+
+
+def _procedure(name: str, row: Mapping[str, Any]) -> Procedure:
+    stops = tuple(StopCheck(stop, **texts) for stop, texts in row["stops"].items())
+    states = {}
+    for state, texts in row["states"].items():
+        never = tuple((entry["text"], entry["pattern"]) for entry in texts["never"])
+        states[state] = ResultState(state, **{**texts, "never": never})
+    return Procedure(name, row["question"], row["kind"], row["command"], stops, states)
+
+
+def _state_of(kind: str, settings: Mapping[str, Any]) -> ResultState | None:
+    """The state that the settings of a result name; None where its kind has none."""
+    state = settings.get("state")
+    procedure = next((entry for entry in procedures().values() if entry.kind == kind), None)
+    return procedure.states.get(str(state)) if procedure is not None and state else None
 
 
 def _read_yaml(path: Path) -> Mapping[str, Any]:

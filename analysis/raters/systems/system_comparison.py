@@ -46,7 +46,7 @@ from .several_judges import add_judges
 from .stacked_systems import merge_spellings, stack_systems
 from .system_estimates import CalibratedRows
 from .system_rows import SystemRows, mix_weights, positive_class, system_rows
-from .system_sentences import verdict_of_systems
+from .system_sentences import state_of_systems, verdict_of_systems
 from .system_table import FURTHER, add_systems, contrasts_of, named_pairs
 
 KIND = "system_comparison"
@@ -258,6 +258,7 @@ def compare_systems(
         "weights": weights,
         **further_tables,
     }
+    settings["state"] = state_of_systems(frame, extra, settings)
     settings["verdict"] = verdict_of_systems(frame, extra, settings)
     return Validation(frame, KIND, tuple(dict.fromkeys(notes)), settings, extra)
 

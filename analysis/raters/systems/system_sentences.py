@@ -15,7 +15,7 @@ from ..validation.validation_rows import DIFFERENCES, JUDGES, LEVELS, SUBGROUPS
 from ..validation.verdicts.judge_sentences import interval, number
 from ..validation.verdicts.notable_rows import Row, TestedDifference, notable
 from .borrowed_levels import FAIL, NOT_CHECKED
-from .label_gate import FEWEST_PROMPTS, NO_LABELS, NO_LEVEL
+from .label_gate import BORROWED, FEWEST_PROMPTS, NO_LABELS, NO_LEVEL
 from .levels_by_map import STALE
 
 MOST_PAIRS = 3  # of more systems, in sentences
@@ -35,6 +35,18 @@ def verdict_of_systems(
         sentences_on_judges(frame, extra),
     )
     return [sentence for part in parts for sentence in part]
+
+
+def state_of_systems(
+    frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+) -> str:
+    """What a comparison has come to, as its procedure calls it."""
+    rows = _corrected(frame, DIFFERENCES, settings)
+    if rows.empty:
+        return "borrowed" if (extra["labels"]["state"] == BORROWED).any() else "no level"
+    if len(notable(rows, settings["alpha"])):
+        return "clear"
+    return "equivalent" if (rows["p_equivalence"] < settings["alpha"]).all() else "undecided"
 
 
 def _blocked(labels: pd.DataFrame) -> Iterator[str]:

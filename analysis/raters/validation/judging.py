@@ -270,6 +270,7 @@ def judge(
         "n_both": int((answered & _rated(data)).sum()), "clusters": len(np.unique(data.cluster)),
         "weighted": weighted, "provenance": account.record(limits),
     }  # fmt: skip
+    settings["state"] = "labelled rows" if "self_selected_only" in limits else "all rows"
     settings["verdict"] = [
         *(limit_text(*limit) for limit in limits.items() if limit[0] == "self_selected_only"),
         *verdict_of(frame, extra, settings),

@@ -1,0 +1,31 @@
+"""The command ``skill``: how questions are answered with conjury, for assistants and people."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, did_you_mean, listed
+
+from ...automation import record
+from ...printing import console
+
+
+def skill(
+    task: Annotated[
+        str | None, typer.Argument(help="systems, judges or conjoints; by default all.", show_default=False)
+    ] = None,
+) -> None:
+    """Print the procedure for assistants and people: stop checks, sentences, the next command."""
+    from conjury.analysis.frames.kinds import procedures
+    from conjury.analysis.report.procedure_text import procedure_records, procedure_text
+
+    if task is not None and task not in procedures():
+        raise InputError(
+            f"There is no procedure {task!r}{did_you_mean(task, procedures())}; there are "
+            f"{listed(procedures())}."
+        )
+    names = [task] if task else []
+    record(procedures=procedure_records(names))
+    console.print(procedure_text(names), markup=False, highlight=False, soft_wrap=True, end="")
