@@ -38,6 +38,7 @@ ROOMS = {
         "humans perturb",
         "requests parsing",
         "readers",
+        "preparation",
         "design",
         "study",
         "ledger",
@@ -91,6 +92,7 @@ NEEDS = {  # wings that import another one
     ("analysis.trial", "analysis.instrument"),
     ("inference.humans", "inference.panel"),
     ("inference.panel", "inference.humans"),
+    ("inference.panel", "inference.vignettes"),
 }
 NAMES = 15  # of a folder, wings aside
 MANY = ("analysis/figures",)  # one module per kind of figure

@@ -65,6 +65,7 @@ PANELS = {  # of the help, in its order: module and function of each command
         "read": "commands.starting.read_command:read",
         "import": "import_command:import_",
         "export": "commands.people.export:export",
+        "prepare": "commands.starting.prepare_command:prepare",
         "convert": "commands.starting.convert:convert",
         "view": "commands.view:view",
     },

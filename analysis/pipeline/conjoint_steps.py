@@ -27,7 +27,6 @@ from ..frames.notes import EXCLUSION, Note, excluding, noted_warnings
 from ..frames.participation import sample_sizes
 from ..frames.vocabulary import HUMAN
 from ..results import AnalysisStep, Result, stack
-from .bounds_steps import bounds_steps
 from .correction_steps import check_sources, title_of
 from .runner import (
     BOOTSTRAPPED,
@@ -43,6 +42,7 @@ from .runner import (
     traits_of,
     unused_name,
 )
+from .steps.bounds_steps import bounds_steps
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study

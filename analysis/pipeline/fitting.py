@@ -19,7 +19,7 @@ from conjury.inference.tables.schema import PAIR_KIND
 
 from ..benchmark.data.label_answers import LabelAnswers
 from ..frames.analysis_wings import PUBLISHED
-from ..frames.participation import people_flow
+from ..frames.participation import participants_table, people_flow
 from ..results import AnalysisStep, Result, steps_of
 from .conjoint_steps import answers, groups, plan_conjoint
 from .item_steps import LABEL_DRAWS, RATING_DRAWS, plan_labels, plan_ratings, with_gold
@@ -37,9 +37,10 @@ from .manifest import (
 from .recovery import effect_recovery, label_recovery, rating_recovery
 from .results_folder import FORMAT, ResultsFolder
 from .runner import FitOptions, FittedResults, JudgeGroup, NamedResult, StudySteps, fit
+from .steps.task_question_steps import further_plan
 
 Tables = dict[str, pd.DataFrame]
-FLOW = "people_flow"
+FLOW, PARTICIPANTS = "people_flow", "participants"
 OF_INSTRUMENTS = ("option_order", "option_labels", "scale_direction", "parser", "occasion", PAIR_KIND)
 
 
@@ -71,10 +72,15 @@ def work_of(
     excluded = loaded.excluded
     people = data if excluded is None or excluded.empty else pd.concat([data, excluded], ignore_index=True)
     flow = people_flow(people, loaded.respondents)
-    if flow is None:
-        return work
-    step = AnalysisStep(FLOW, "People from recruited to analysed", partial(Result, flow, FLOW))
-    return replace(work, plan=replace(work.plan, steps=(*work.plan.steps, step)))
+    steps = []
+    if flow is not None:
+        steps.append(AnalysisStep(FLOW, "People from recruited to analysed", partial(Result, flow, FLOW)))
+    section = None if loaded.study is None else loaded.study.panel
+    if loaded.respondents is not None and section is not None:
+        described = participants_table(loaded.respondents, section)
+        if described is not None:
+            steps.append(AnalysisStep(PARTICIPANTS, "Participants", partial(Result, described, PARTICIPANTS)))
+    return replace(work, plan=replace(work.plan, steps=(*work.plan.steps, *steps)))
 
 
 def _work_of(
@@ -85,8 +91,10 @@ def _work_of(
         split = list(groups(loaded.variants))
         options = options.with_draws(study.bootstrap.draws)
         plan = plan_conjoint(study, split, options)
+        further = further_plan(study, split, loaded.variants[""], options)
         instrument_data = loaded.variants[""] if loaded.asked is None else loaded.asked
-        plan = replace(plan, steps=(*plan.steps, *_steps_of_facets(study, instrument_data, options)))
+        facets = _steps_of_facets(study, instrument_data, options)
+        plan = StudySteps((*plan.steps, *further.steps, *facets), (*plan.notes, *further.notes))
         follow = partial(_tables_of_choices, loaded)
         return PlannedFit(loaded, plan, options.draws or 0, follow, describe_study(study), split)
     assert isinstance(study, ItemStudy)

@@ -138,8 +138,12 @@ class LoadedStudy:
         study = self.study
         if outcome is None or not isinstance(study, Study) or outcome == study.outcome:
             return self
+        further = [] if study.panel is None else [question.id for question in study.panel.task_questions]
+        if outcome in further and all(outcome in choices for choices in self.variants.values()):
+            return replace(self, study=with_outcome(study, outcome))
         if outcome != PROBABILITY:
-            raise InputError(f"--outcome {outcome}: write {study.outcome} or {PROBABILITY}.")
+            columns = [study.outcome, *further, PROBABILITY]
+            raise InputError(f"--outcome {outcome}: write {' or '.join(columns)}.")
         if all(choices[PROBABILITY].isna().all() for choices in self.variants.values()):
             raise InputError(
                 f"--outcome {PROBABILITY}: {' and '.join(map(str, self.paths))} contain no probability; "

@@ -21,13 +21,21 @@ from ..simulation.ratings import read_items, simulate_ratings
 from ..simulation.ratings.rating_truth_table import FILE as RATING_TRUTH
 from ..study.asking import Choice, Label, LineLabels, Ratings
 from ..study.models import LINE, ItemStudy, Study
-from ..study.panel_section import Question
+from ..study.panel_section import SEVERAL, Question
 from ..tables.columns import as_text, stream
 from ..tables.files import read_table
 from ..tables.schema import POSITIONS
 from .pages.reading_answers import line_field
-from .pages.steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
-from .panel_answers import CHOICE
+from .pages.steps import (
+    AttentionStep,
+    ComprehensionStep,
+    EndStep,
+    QuestionsStep,
+    Step,
+    TaskStep,
+    TextStep,
+)
+from .panel_answers import CHOICE, task_questions_of
 from .plan import PanelPlan, panel_name_of
 from .visits import Refused, Timing, Visits
 
@@ -38,9 +46,14 @@ BETWEEN = 90.0  # seconds between arrivals, on average and at most
 SPREAD = 6 * 3600.0  # seconds within which as many people arrive as are wanted
 # Probabilities per person, page, form or answer, so that each path of a visit occurs.
 LEAVES, RETURNS, DECLINES, SCREENED, FAILS, TWICE, SWITCHES = 0.05, 0.4, 0.02, 0.05, 0.04, 0.02, 0.05
+ERRS, WITHDRAWS, SAME = 0.1, 0.01, 0.8  # errs about instructions; answers a further question as the first
+MOST_ARRIVALS = 200  # people who arrive for each place, at most
 AWAY = (600.0, 7200.0)  # seconds until somebody returns
 SCREENS = {"phone": (390, 844, 0.55), "computer": (1440, 900, 0.4), "tablet": (820, 1180, 0.05)}
-SECONDS: dict[type[Step], float] = {TextStep: 25, QuestionsStep: 15, AttentionStep: 6, TaskStep: 9}
+SECONDS: dict[type[Step], float] = {
+    **{TextStep: 25, ComprehensionStep: 20},
+    **{QuestionsStep: 15, AttentionStep: 6, TaskStep: 9},
+}
 PER_FIELD = 3.0  # seconds for each further answer of a page
 
 
@@ -92,7 +105,7 @@ def _fill(visits: Visits, clock: DemoClock, answers: Answers, seed: int, leave: 
     rng, arrived, unfilled = stream(seed, "demo"), 0, visits.unfilled() - leave
     between = min(BETWEEN, SPREAD / len(visits.plan.slots))
     arrival = clock.seconds
-    while unfilled > 0:
+    while unfilled > 0 and arrived <= MOST_ARRIVALS * len(visits.plan.slots):  # quotas may leave places empty
         if not events or events[0][0] > arrival:
             clock.seconds, arrival = arrival, arrival + float(rng.exponential(between))
             arrived += 1
@@ -114,7 +127,11 @@ def _arrive(visits: Visits, number: int, seed: int) -> _Person:
     kind = kinds[int(rng.choice(len(kinds), p=[share for _, _, share in SCREENS.values()]))]
     width, height, _ = SCREENS[kind]
     touch = "no" if kind == "computer" else "yes"
+    smallest = section.smallest_screen
+    if smallest is not None and kind == "computer":  # which is large enough, so that somebody takes part
+        width, height = max(width, smallest.width), max(height, smallest.height)
     device = {"device": kind, "width": str(width), "height": str(height), "touch": touch}
+    device |= {"screen_width": str(width), "screen_height": str(height)}
     named = {name: f"demo-{name.lower()}-{number:05d}" for name in section.recruiting.parameters}
     language = section.languages[int(rng.integers(len(section.languages)))]
     pages = 2 + len(visits.plan.slots[0].tasks)
@@ -160,7 +177,18 @@ def _answer(visits: Visits, person: _Person, answers: Answers) -> None:
 def _fields(visits: Visits, person: _Person, step: Step, answers: Answers) -> Mapping[str, str]:
     rng, study = person.rng, visits.plan.study
     if isinstance(step, TextStep):
+        if step.withdrawal:
+            return {"withdraw": "yes" if rng.random() < WITHDRAWS else "no"}
         return {"consent": "no" if rng.random() < DECLINES else "yes"} if step.kind == "consent" else {}
+    if isinstance(step, ComprehensionStep):
+        wrong_options = {
+            question.id: [o.id for o in question.options if o.id != question.right]
+            for question in step.questions
+        }
+        return {
+            question.id: wrong_options[question.id][0] if rng.random() < ERRS else question.right
+            for question in step.questions
+        }
     if isinstance(step, QuestionsStep):
         return {question.id: _to_question(question, rng) for question in step.questions}
     if isinstance(step, AttentionStep):
@@ -172,10 +200,26 @@ def _fields(visits: Visits, person: _Person, step: Step, answers: Answers) -> Ma
         assert slot is not None
         person.slot = slot.number
     answer = answers.get((person.slot, step.index))
-    return answer if answer is not None else random_fields(study, len(step.shown[0].lines), rng)
+    if answer is None:
+        return random_fields(study, len(step.shown[0].lines), rng)
+    return {**answer, **_further(study, answer, rng)}
+
+
+def _further(study: Study | ItemStudy, answer: Mapping[str, str], rng: np.random.Generator) -> dict[str, str]:
+    """Answers to further questions about a task: of a pair mostly as the first, of an item at random."""
+    fields = {}
+    for question in task_questions_of(study):
+        options = [option.id for option in question.options] or list(POSITIONS)
+        same = CHOICE in answer and rng.random() < SAME
+        fields[question.id] = answer[CHOICE] if same else options[int(rng.integers(len(options)))]
+    return fields
 
 
 def _to_question(question: Question, rng: np.random.Generator) -> str:
+    if question.form == "several":
+        names = [option.id for option in question.options if option.id not in question.screen_out]
+        names = names or [option.id for option in question.options]
+        return SEVERAL.join(rng.permutation(names)[: 1 + int(rng.random() < LEAVES)])
     if question.form == "options":
         screened = question.screen_out if rng.random() < SCREENED else ()
         options = [
@@ -277,7 +321,8 @@ def random_fields(study: Study | ItemStudy, lines: int, rng: np.random.Generator
     """One answer at random, for practice and where nothing is known of people."""
     response = study.response
     if isinstance(response, Choice):
-        return {CHOICE: POSITIONS[int(rng.integers(len(POSITIONS)))]}
+        choice = {CHOICE: POSITIONS[int(rng.integers(len(POSITIONS)))]}
+        return {**choice, **_further(study, choice, rng)}
     if isinstance(response, Ratings):
         return {
             scale.id: str(int(rng.integers(scale.minimum, scale.maximum + 1))) for scale in response.scales
@@ -285,4 +330,5 @@ def random_fields(study: Study | ItemStudy, lines: int, rng: np.random.Generator
     assert isinstance(response, Label | LineLabels)
     labels = [label.id for label in response.labels]
     fields = ["label"] if isinstance(response, Label) else [line_field(n) for n in range(1, lines + 1)]
-    return {name: labels[int(rng.integers(len(labels)))] for name in fields}
+    answer = {name: labels[int(rng.integers(len(labels)))] for name in fields}
+    return {**answer, **_further(study, answer, rng)}

@@ -7,8 +7,10 @@ file: no request can name any other.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ IMAGES = {
     ".webp": "image/webp",
     ".gif": "image/gif",
 }
+VIGNETTES = "..vignettes"
 CLIPS = {".mp4": "video/mp4", ".webm": "video/webm"}
 
 
@@ -42,6 +45,7 @@ class SubjectDisplay:
     kind: str = ""  # image or video
     alt: str = ""
     lines: tuple[str, ...] = ()  # where every line takes a label
+    rows: tuple[tuple[tuple[str, str], ...], ...] = ()  # of a layout: kind and text of each part of a row
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,11 @@ class ShownItems:
     def of(self, name: str) -> SubjectDisplay:
         """What is shown of one profile or item."""
         return self.shown[name]
+
+
+def title_of(study: Study | ItemStudy) -> str:
+    """Title that people see: that of the panel, else the question; never that of reports."""
+    return (study.panel and study.panel.title) or study.question
 
 
 def shown_profiles(
@@ -87,6 +96,7 @@ def shown_posts(study: Study | None, posts: pd.DataFrame, media: Mapping[Any, st
         names = [name for name in field_names if name in names]
     files: dict[str, tuple[Path, str]] = {}
     displays = {}
+    layout = None if study is None else _layout_of(study, tuple(names))
     for row in posts.to_dict("records"):
         number = int(row["profile_id"])
         fields = _fields(row, names)
@@ -96,8 +106,18 @@ def shown_posts(study: Study | None, posts: pd.DataFrame, media: Mapping[Any, st
                 (), name, kind, "; ".join(f"{key}: {value}" for key, value in fields)
             )
         else:
-            displays[str(number)] = SubjectDisplay(fields)
+            displays[str(number)] = SubjectDisplay(fields, rows=layout(dict(fields)) if layout else ())
     return ShownItems(displays, files)
+
+
+def _layout_of(study: Study, names: tuple[str, ...]) -> Callable[[Mapping[str, str]], Any] | None:
+    """How a layout shows the texts of a record; None without one, or without the part that draws them."""
+    if study.vignette is None or find_spec(VIGNETTES, __package__) is None:
+        return None
+    from .post_display import layout_of, layout_rows
+
+    layout = layout_of(study, names)
+    return None if layout is None else partial(layout_rows, layout)
 
 
 def _practice_posts(study: Study, numbers: Sequence[int], seed: int) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..collecting.run_tables import choices_from_judgments
 from ..design.profiles import factor
 from ..study.asking import Choice, Label, LineLabels, Ratings
 from ..study.models import ItemStudy, Study
+from ..study.panel_section import TaskQuestion
 from ..tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
 from .pages.reading_answers import line_field
 from .plan import panel_name_of
@@ -22,9 +24,10 @@ CHOICE = "choice"
 MS = 1000.0
 PERSONAL = ("seconds", "focus_lost", "focus_lost_seconds")  # measurements of an answer in all tables
 FINISHED, ACTIVE, LEFT, FAILED = "finished", "active", "left", "failed_checks"
+WITHDRAWN = "withdrawn"
 STATES = (
     *(FINISHED, ACTIVE, LEFT),
-    *("timed_out", FAILED, "screened_out", "full", "declined"),
+    *("timed_out", FAILED, "failed_comprehension", "screened_out", "full", "declined", WITHDRAWN),
 )
 
 
@@ -87,8 +90,14 @@ def _raw(study: Study | ItemStudy, fields: dict[str, str]) -> str:
     if isinstance(response, Label):
         return fields["label"]
     if isinstance(response, LineLabels):
-        return json.dumps([fields[name] for name in sorted(fields)])
+        return json.dumps(list(_line_labels(fields)))
     return json.dumps({name: int(value) for name, value in fields.items()})
+
+
+def _line_labels(fields: dict[str, str]) -> list[str]:
+    """Labels of all lines, in their order."""
+    numbers = range(1, len(fields) + 1)
+    return [fields[line_field(number)] for number in numbers if line_field(number) in fields]
 
 
 def judgments_of(study: Study | ItemStudy, answered: pd.DataFrame) -> pd.DataFrame:
@@ -114,16 +123,26 @@ def judgments_of(study: Study | ItemStudy, answered: pd.DataFrame) -> pd.DataFra
 
 
 def _by_dimension(study: Study | ItemStudy, fields: dict[str, str]) -> dict[str, str | int]:
-    """Values of one answer by dimension."""
+    """Values of one answer by dimension, those of further questions last."""
     response = study.response
+    further: dict[str, str | int] = {
+        question.id: fields[question.id] for question in task_questions_of(study)
+    }
     if isinstance(response, Choice):
-        return {CHOICE: response.options[POSITIONS.index(fields[CHOICE])]}
+        names = (CHOICE, *further)
+        return {name: response.options[POSITIONS.index(fields[name])] for name in names}
     if isinstance(response, Label):
-        return {response.id: fields["label"]}
+        return {response.id: fields["label"], **further}
     if isinstance(response, LineLabels):
-        return {f"line_{at}": fields[line_field(at)] for at in range(1, len(fields) + 1)}
+        labels = _line_labels(fields)
+        return {f"line_{at}": label for at, label in enumerate(labels, start=1)} | further
     assert isinstance(response, Ratings)
     return {scale.id: int(fields[scale.id]) for scale in response.scales}
+
+
+def task_questions_of(study: Study | ItemStudy) -> Sequence[TaskQuestion]:
+    """Further questions that people are asked about each task."""
+    return () if study.panel is None else study.panel.task_questions
 
 
 def choices_of(
@@ -133,11 +152,30 @@ def choices_of(
     assert isinstance(study.response, Choice)
     if SAMPLING in tasks and tasks[SAMPLING].isna().all():
         tasks = tasks.drop(columns=SAMPLING)
-    answers = judgments.assign(probability=np.nan)
+    dimension = judgments["dimension"]
+    answers = judgments[dimension.eq(CHOICE).to_numpy(dtype=bool)].assign(probability=np.nan)
     choices = choices_from_judgments(answers, tasks, profiles, study.response.options)
     keys = ["judge_id", "task_id"]
     measured = answers[[*keys, "task", *PERSONAL, "panel"]].rename(columns={"task_id": "pair_id"})
-    return choices.merge(measured, on=["judge_id", "pair_id"], how="left", sort=False)
+    choices = choices.merge(measured, on=["judge_id", "pair_id"], how="left", sort=False)
+    for question in task_questions_of(study):
+        further = judgments[dimension.eq(question.id).to_numpy(dtype=bool)]
+        choices = with_further_answer(choices, further, question.id, study.response.options)
+    return choices
+
+
+def with_further_answer(
+    choices: pd.DataFrame, judgments: pd.DataFrame, name: str, options: Sequence[str]
+) -> pd.DataFrame:
+    """Add a column after ``chosen``: whether each profile is the answer to a further question, 1 or 0."""
+    keys = ["judge_id", "pair_id"]
+    answers = judgments.rename(columns={"task_id": "pair_id", "value": name})[[*keys, name]]
+    merged = choices.merge(answers, on=keys, how="left", sort=False)[name]
+    position = merged.map(dict(zip(options, POSITIONS, strict=True)))
+    chosen = (position == choices["position"].astype("string")).astype("Int8").mask(position.isna())
+    columns = list(choices)
+    place = columns.index("chosen") + 1
+    return choices.assign(**{name: chosen.array})[[*columns[:place], name, *columns[place:]]]
 
 
 def state_column(values: pd.Series[Any]) -> Any:

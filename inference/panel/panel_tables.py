@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..design.profiles import factor
 from ..study.models import Study
-from ..study.panel_section import AFTER_ANSWERS, RESPONDENT_COLUMNS
+from ..study.panel_section import AFTER_ANSWERS, RESPONDENT_COLUMNS, SEVERAL, Question, columns_of_question
 from ..tables.columns import as_text
 from ..tables.files import write_table
 from ..tables.schema import JUDGE_KINDS, validate
@@ -117,6 +117,7 @@ def _respondents(
         "touch": people["touch"].astype("boolean"),
         "attention_passed": people["checks_passed"].astype("Int64"),
         "attention_failed": people["checks_failed"].astype("Int64"),
+        "comprehension_attempts": people["number"].map(_attempts(participations)).astype("Int64"),
         "consistent": people["judge_id"].map(_consistency(choices, judgments)).astype(float),
         "straight": people["number"].map(straight_lines(tasks)["share"]).astype(float),
         "origin": text_column(origin, len(people)),
@@ -136,15 +137,33 @@ def _answers_to_questions(
     columns: dict[str, pd.Series[Any]] = {}
     for question in plan.section.questions:
         texts = pd.Series([merged.get(int(n), {}).get(question.id) for n in numbers], dtype="string")
-        if question.form == "options":
-            columns[question.id] = texts.astype(
-                pd.CategoricalDtype([option.id for option in question.options])
-            )
-        else:
-            columns[question.id] = (
-                pd.to_numeric(texts).astype("Int64") if question.form == "number" else texts
-            )
+        columns |= typed_answers(question, texts)
     return columns
+
+
+def typed_answers(question: Question, texts: pd.Series[str]) -> dict[str, pd.Series[Any]]:
+    """Answers to a background question as columns; of several options, whether each was chosen."""
+    if question.form == "options":
+        levels = pd.CategoricalDtype([option.id for option in question.options])
+        return {question.id: texts.astype(levels)}
+    if question.form == "number":
+        return {question.id: pd.to_numeric(texts).astype("Int64")}
+    if question.form == "text":
+        return {question.id: texts}
+    chosen = [None if pd.isna(text) else {*str(text).split(SEVERAL)} for text in texts]
+    options = zip(columns_of_question(question), question.options, strict=True)
+    return {
+        column: pd.Series(
+            [None if names is None else option.id in names for names in chosen], texts.index, dtype="boolean"
+        )
+        for column, option in options
+    }
+
+
+def _attempts(participations: Participations) -> pd.Series[int]:
+    """How often each visit answered the questions about the instructions."""
+    rows = participations.answers[participations.answers["kind"] == "comprehension"]
+    return rows.groupby("visit").size()
 
 
 def _consistency(choices: pd.DataFrame | None, judgments: pd.DataFrame) -> pd.Series[Any]:

@@ -142,6 +142,8 @@ class PanelPlan:
         section, digest = self.section, hashlib.sha256()
         pages = (section.consent is not None, section.instructions is not None)
         digest.update(repr((self.study.response, *pages, section.attention, section.questions)).encode())
+        further = filter(None, (section.comprehension, *section.task_questions))
+        digest.update("".join(map(repr, further)).encode())
         for slot in self.slots:
             digest.update(repr((slot.number, slot.name, slot.tasks, slot.practice)).encode())
         every = (task for slot in self.slots for task in (*slot.tasks, slot.practice) if task is not None)
@@ -371,7 +373,7 @@ def _draw_assignment(
             f"Study {study.name} does not say how many people take part; write `people` in its section "
             "`panel`, or use --people."
         )
-    each = len(items) if section.items is None else section.items
+    each = section.items or len(items)
     if each > len(items):
         raise InputError(f"panel.items is {each:,}, but there are {len(items):,} items; ask for fewer.")
     draws = balanced_items(len(items), people, each, stream(seed, "assignment"))

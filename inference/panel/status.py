@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +18,14 @@ from .panel_tables import PanelTables, ratings_agree, repeats_agree, straight_li
 from .participations import Participations, participations_of
 from .plan import PanelPlan
 from .storage.database_state import DatabaseState
+from .storage.quotas import quota_keys
 
 
 @dataclass(frozen=True)
 class QuotaFigure:
     """People of one quota: those who finished or take part now, and the limit."""
 
-    question: str
-    option: str
+    answers: Mapping[str, str]  # the option of each question
     people: int
     limit: int
 
@@ -42,11 +41,13 @@ class PanelFigures:
     finished: int
     active: int
     left: int
-    # visits by how they ended: `finished`, `screened_out`, `full`, `declined`, `failed_checks`, `timed_out`
-    # (the slot was given to another)
+    # visits by how they ended: `finished`, `screened_out`, `full`, `declined`, `failed_checks`,
+    # `failed_comprehension`, `withdrawn`, `timed_out` (the slot was given to another)
     ended: Mapping[str, int]
     # median time of those who finished, from the start to the end
     median_minutes: float | None
+    # pay of one hour at the median time, in the currency of the pay; None without either
+    hourly: float | None
     # checks_answered, checks_failed: Attention checks, over all people.
     checks_answered: int
     checks_failed: int
@@ -71,6 +72,7 @@ def figures_of(plan: PanelPlan, stored: DatabaseState, now: float) -> PanelFigur
     finished = participations.people[(states == FINISHED).to_numpy(bool)]
     minutes = (finished["last"].astype(float) - finished["started"].astype(float)) / 60
     minutes = minutes[minutes >= 0]
+    median = float(minutes.median()) if len(minutes) else None
     pay, tables = plan.section.pay, tables_of(plan, stored, now)
     failed = int(participations.people["checks_failed"].sum())
     counts = states.value_counts()
@@ -81,7 +83,8 @@ def figures_of(plan: PanelPlan, stored: DatabaseState, now: float) -> PanelFigur
         active=int(counts.get(ACTIVE, 0)),
         left=int(counts.get(LEFT, 0)),
         ended={str(name): int(n) for name, n in counts.items() if name not in (ACTIVE, LEFT)},
-        median_minutes=float(minutes.median()) if len(minutes) else None,
+        median_minutes=median,
+        hourly=None if pay is None or not median else 60 * float(pay.amount) / median,
         checks_answered=failed + int(participations.people["checks_passed"].sum()),
         checks_failed=failed,
         quotas=tuple(_quotas(plan, stored, participations)),
@@ -95,10 +98,16 @@ def figures_of(plan: PanelPlan, stored: DatabaseState, now: float) -> PanelFigur
 
 def _quotas(plan: PanelPlan, stored: DatabaseState, participations: Participations) -> list[QuotaFigure]:
     taking_part = participations.people["state"].isin([FINISHED, ACTIVE])
-    counted = stored.quotas[stored.quotas["visit"].map(taking_part).fillna(False).to_numpy(bool)]
-    people = Counter(zip(counted["question"], counted["option"], strict=True))
+    rows = stored.quotas[stored.quotas["visit"].map(taking_part).fillna(False).to_numpy(bool)]
+    people: dict[int, dict[str, str]] = {}
+    for visit, question, option in zip(rows["visit"], rows["question"], rows["option"], strict=True):
+        people.setdefault(int(visit), {})[str(question)] = str(option)
     return [
-        QuotaFigure(quota.question, quota.option, people[quota.question, quota.option], quota.people)
+        QuotaFigure(
+            quota.combination,
+            sum(quota_keys(plan.section, quota).items() <= answers.items() for answers in people.values()),
+            quota.people,
+        )
         for quota in plan.section.quotas
     ]
 

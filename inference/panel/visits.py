@@ -15,10 +15,10 @@ from typing import Any
 
 from ..errors import InputError
 from .clock import PanelClock
-from .pages.browsers import Timing, device_of, measured
+from .pages.browsers import Timing, device_of, is_large_enough, measured
 from .pages.participation_course import Course
 from .pages.reading_answers import Reason, read_answers
-from .pages.steps import AttentionStep, EndStep, Step, TaskStep, TextStep
+from .pages.steps import AttentionStep, ComprehensionStep, EndStep, Step, TaskStep, TextStep
 from .panel_tables import PanelTables, tables_of
 from .plan import PanelPlan, Slot
 from .status import PanelFigures, figures_of
@@ -27,7 +27,7 @@ from .storage import visiting as rows
 from .storage.database_state import read_stored
 from .storage.database_tables import LONGEST
 from .storage.forgetting import forget_person
-from .storage.opening import FILE, Database, open_database, open_existing
+from .storage.opening import FILE, Database, checkpoint, open_database, open_existing
 from .storage.visiting import VisitRow
 
 SIMULATED = "simulated"
@@ -185,8 +185,9 @@ class Visits:
         parameters : mapping
             Parameters of the address; those that the study does not name are dropped.
         device : mapping
-            ``device`` (``phone``, ``tablet``, ``computer``), ``width``, ``height`` (CSS pixels) and ``touch``
-            (``yes``, ``no``); all optional, others are dropped.
+            ``device`` (``phone``, ``tablet``, ``computer``), ``width``, ``height`` of the window,
+            ``screen_width``, ``screen_height`` (CSS pixels) and ``touch`` (``yes``, ``no``); all optional,
+            others are dropped.
         language : str
             Language of the pages, one of the section's ``languages``; the first of them for any other.
         visit : str, optional
@@ -197,7 +198,8 @@ class Visits:
         -------
         str or EndStep
             Id of the visit; or the end, with number 0 of 0: ``full`` where no slot is left, ``no_person``
-            where the study requires the parameter of the person and it is absent.
+            where the study requires the parameter of the person and it is absent, ``small_screen`` where the
+            screen is smaller than the study's smallest, or its size is unknown; nothing is stored.
         """
         recruiting = self.plan.section.recruiting
         values = {name: parameters.get(name, "").strip()[:LONGEST] for name in recruiting.parameters}
@@ -210,11 +212,13 @@ class Visits:
                 visit_id = rows.visit_of_person(connection, person)
             if visit_id is not None:
                 return visit_id
+        smallest = self.plan.section.smallest_screen
+        if smallest is not None and not is_large_enough(device, smallest.width, smallest.height):
+            return self._course.pages.turned_away("small_screen")
         try:
             return self._begin(visit or secrets.token_urlsafe(16), named, device, self._language(language))
         except _NoSlot:
-            full = self.plan.section.full
-            return EndStep(0, 0, "full", full.code, full.redirect)
+            return self._course.pages.turned_away("full")
 
     def step(self, visit: str) -> Step:
         """Return the page that a person is on.
@@ -257,7 +261,10 @@ class Visits:
             rows.add_answer(connection, stored_answers, **_page_fields(step), **measured(timing), **at)
             moved = self._course.next_row(connection, row, step, stored_answers, now)
             rows.save_visit(connection, moved, now)
-            return self._course.step_of(moved)
+            following = self._course.step_of(moved)
+        if moved.ended == rows.WITHDRAWN:
+            checkpoint(self._database)  # what was deleted is no longer in the log either
+        return following
 
     def slot(self, visit: str) -> Slot | None:
         """Return the slot that a visit was given last; None where it has none yet.
@@ -314,9 +321,9 @@ class Visits:
             origin = rows.read_fact(connection, "origin")
         return tables_of(self.plan, read_stored(self._database), self._now(), origin or None)
 
-    def forget(self, identifier: str) -> int:
-        """Erase the identifiers of one person; the answers stay. Returns the number of people erased."""
-        return forget_person(self._database, identifier)
+    def forget(self, identifier: str, answers: bool = False) -> int:
+        """Erase the identifiers of one person, and ``answers`` too; return the number of people erased."""
+        return forget_person(self._database, identifier, answers)
 
     def close(self) -> None:
         """Close the database."""
@@ -361,6 +368,8 @@ def _page_fields(step: Step) -> dict[str, Any]:
         return {"kind": kind, "name": step.task.name, "task": step.index or None}
     if isinstance(step, AttentionStep):
         return {"kind": "attention", "name": step.check.id, "task": None}
+    if isinstance(step, ComprehensionStep):
+        return {"kind": "comprehension", "name": None, "task": None}
     kind = step.kind if isinstance(step, TextStep) else "questions"
     return {"kind": kind, "name": None, "task": None}
 

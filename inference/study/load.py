@@ -15,8 +15,9 @@ from ..tables.files import STUDIES
 from .asking import DATE, KEY_VARIABLE, with_answer
 from .checks_conjoint import conjoint_problems
 from .checks_items import collecting_problems, item_problems
+from .checks_panel import panel_problems
 from .models import NOUNS, ItemStudy, Study
-from .panel_section import ADDRESS, LANGUAGE, PARAMETER, panel_problems
+from .panel_section import ADDRESS, LANGUAGE, PARAMETER
 from .study_yaml import IDENTIFIER, Location, MarkedYaml, Problem, read_marked_yaml
 
 
@@ -119,7 +120,7 @@ def contradictions(study: Study | ItemStudy) -> Iterator[Iterator[Problem]]:
     yield collecting_problems(study)
     yield conjoint_problems(study) if isinstance(study, Study) else item_problems(study)
     if study.panel is not None:
-        yield panel_problems(study.panel, study.folder)
+        yield panel_problems(study, study.panel)
 
 
 def complete_study(study: Study | ItemStudy) -> Study | ItemStudy:

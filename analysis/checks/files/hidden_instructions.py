@@ -13,12 +13,13 @@ import pandas as pd
 import yaml
 
 from conjury.inference.errors import counted
+from conjury.inference.preparation.similar_texts import folded
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import ROOT
 
 from ...frames.notes import Note
-from ..item_texts import excerpt, folded, texts_of
+from ..item_texts import excerpt, texts_of
 from ..registry import Check, Question, Verdict, check
 
 HIDDEN_INSTRUCTIONS = Question(

@@ -7,12 +7,13 @@ import unicodedata
 import pandas as pd
 
 from conjury.inference.errors import counted
+from conjury.inference.preparation.similar_texts import squeezed
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
 from ...frames.notes import Note, join_notes
 from ...frames.rounding import percentage
-from ..item_texts import bases, conditions, join_texts, squeezed, texts_of
+from ..item_texts import bases, conditions, join_texts, texts_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest
 

@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import counted
+from conjury.inference.preparation.similar_texts import words_of
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ...frames.notes import Note
 from ...frames.rounding import percentage
-from ..item_texts import join_texts, texts_of, words_of
+from ..item_texts import join_texts, texts_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
 

@@ -10,11 +10,12 @@ import pandas as pd
 from scipy.special import gammaln
 
 from conjury.inference.errors import counted
+from conjury.inference.preparation.similar_texts import FEWEST_WORDS, folded, near_duplicates, words_of
 from conjury.inference.tables.columns import as_text
 
 from ...frames.notes import Note
 from ...frames.rounding import percentage
-from ..item_texts import FEWEST_WORDS, excerpt, folded, near_duplicates, words_of
+from ..item_texts import excerpt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p
 from .answers_by_task import answers_of_models, answers_of_people

@@ -32,6 +32,8 @@ ENDS = {
     "full": "not admitted, no place left",
     "declined": "declined",
     "failed_checks": "ended by attention checks",
+    "failed_comprehension": "ended by questions about the instructions",
+    "withdrawn": "withdrawn, answers deleted",
     "timed_out": "too late, place reassigned",
 }
 
@@ -224,18 +226,25 @@ def forget(
     ],
     out: RunFolderPath = None,
     database: Database = None,
+    answers: Annotated[
+        bool, typer.Option("--answers", help="Delete the person's answers too; the place is given out again.")
+    ] = False,
 ) -> None:
-    """Erase the identifiers of one person in a panel, or in all panels below runs/; answers are kept."""
+    """Erase the identifiers of one person in a panel, or in all panels below runs/."""
     require_installed(("sqlalchemy", *SERVER), NEEDED)
     from conjury.inference.panel.storage.forgetting import forget_everywhere, panels_in
 
     panels = [] if database is not None else panels_in(out)
     record(erased={})
-    for place, erased in forget_everywhere(identifier, panels, database):
+    for place, erased in forget_everywhere(identifier, panels, database, answers):
         record(erased={str(place): erased})
         if erased:
-            console.print(f"{place}: the identifiers of {counted(erased, 'person', 'people')} are erased.")
-    console.print("The answers are unchanged and contain no identifiers.")
+            what = "identifiers and answers" if answers else "identifiers"
+            console.print(f"{place}: the {what} of {counted(erased, 'person', 'people')} are erased.")
+    if answers:
+        console.print("Tables that were exported before still contain the answers; export them again.")
+    else:
+        console.print("The answers are unchanged and contain no identifiers.")
 
 
 def _load_study(study: str) -> Any:
@@ -280,7 +289,10 @@ def _print_figures(figures: PanelFigures) -> None:
     if figures.checks_answered:
         facts["attention checks failed"] = f"{figures.checks_failed:,} of {figures.checks_answered:,}"
     for quota in figures.quotas:
-        facts[f"quota {quota.question} = {quota.option}"] = f"{quota.people:,} of {quota.limit:,}"
+        named = ", ".join(f"{question} = {option}" for question, option in quota.answers.items())
+        facts[f"quota {named}"] = f"{quota.people:,} of {quota.limit:,}"
     if figures.cost is not None:
         facts["cost of those who finished"] = f"{money(figures.cost)} {figures.currency}"
+    if figures.hourly is not None:
+        facts["pay per hour at the median time"] = f"{money(figures.hourly)} {figures.currency}"
     print_facts(facts)

@@ -30,6 +30,8 @@ function describeDevice(form) {
   form.elements.device.value = coarse ? (small ? "phone" : "tablet") : "computer";
   form.elements.width.value = Math.round(innerWidth);
   form.elements.height.value = Math.round(innerHeight);
+  form.elements.screen_width.value = Math.round(screen.width);
+  form.elements.screen_height.value = Math.round(screen.height);
   form.elements.touch.value = navigator.maxTouchPoints > 0 ? "yes" : "no";
 }
 
@@ -51,7 +53,8 @@ function runStep(form) {
   });
   explainMissing(form);
   chooseByCard(form);
-  answerByKeys(form, () => clock.begun() && !sending);
+  const atHand = openAtHand();
+  answerByKeys(form, () => clock.begun() && !sending && !atHand?.open);
 
   form.addEventListener("submit", event => {
     event.preventDefault();
@@ -194,6 +197,23 @@ function choose(radio) {
   radio.checked = true;
   radio.focus();
   radio.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+// The policy or the instructions in a dialog: by its button or the key ?, closed by Escape or its button.
+function openAtHand() {
+  const dialog = document.getElementById("at-hand"), button = document.getElementById("open-at-hand");
+  if (!dialog || !button) return null;
+  button.hidden = false;
+  button.addEventListener("click", () => dialog.showModal());
+  document.getElementById("close-at-hand").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", event => { if (event.target === dialog) dialog.close(); });
+  document.addEventListener("keydown", event => {
+    if (event.key !== "?" || dialog.open || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (store(localStorage, KEYS) === "off" || event.target.closest("textarea, select, input:not([type=radio])")) return;
+    event.preventDefault();
+    dialog.showModal();
+  });
+  return dialog;
 }
 
 // One key answers; it can be turned off, for those whose software sends keys.

@@ -17,8 +17,17 @@ from ...humans.exclusion_rules import counts
 from ...study.asking import Choice, Ratings
 from ...study.panel_section import FIELDED_COLUMNS, PanelSection
 from ...tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
-from ..panel_answers import FAILED, FINISHED, LEFT, STATES
-from ..panel_tables import ratings_agree, repeats_agree
+from ..panel_answers import (
+    CHOICE,
+    FAILED,
+    FINISHED,
+    LEFT,
+    STATES,
+    WITHDRAWN,
+    task_questions_of,
+    with_further_answer,
+)
+from ..panel_tables import ratings_agree, repeats_agree, typed_answers
 from ..plan import PanelPlan, PlannedTask, Slot, panel_name_of
 from .task_html import AnswerField, answers_of, options_of, plan_name
 
@@ -47,6 +56,8 @@ class Visit:
     duration: float | None = None
     finished: bool = True
     failed_checks: bool = False  # as many as end a participation
+    comprehension_attempts: int | None = None
+    withdrawn: bool = False
     excluded: tuple[str, ...] = ()
 
 
@@ -81,6 +92,7 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool
             f"{source}: nobody answered the tasks to the end; export the answers once people have finished."
         )
     judgments = _judgments(plan, rows)
+    withdrawn = sum(visit.withdrawn for visit in people)
     choices = None
     if plan.design is not None:
         choices = _choices(plan, judgments, people, judges, coded)
@@ -98,7 +110,8 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool
             "Responses that are previews, tests or spam (left out)": len(visits) - len(real),
             "Further answers of people to a slot that they had finished (left out)": len(real) - len(people),
             f"People who failed too many attention checks {table_note}": failed,
-            f"People who did not finish {table_note}": len(people) - len(finished) - failed,
+            "People who withdrew (their answers are left out)": withdrawn,
+            f"People who did not finish {table_note}": len(people) - len(finished) - failed - withdrawn,
             "Slots with more than one person who finished": several,
             "Slots that nobody finished": len(plan.slots) - len({visit.slot for visit in finished}),
         }
@@ -107,7 +120,10 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool
 
 
 def _checked(section: PanelSection, visit: Visit, coded: bool) -> Visit:
-    """The visit, which is not finished where too many attention checks were failed."""
+    """The visit, which is not finished where the person withdrew or failed too many attention checks."""
+    if visit.withdrawn:
+        emptied: dict[str, Any] = {"answers": {}, "questions": {}, "checks": {}, "seconds": {}}
+        return replace(visit, finished=False, comprehension_attempts=None, **emptied)
     limit = section.fail_limit
     if limit is None or _checks(section, visit, coded)[1] < limit:
         return visit
@@ -235,11 +251,16 @@ def _choices(
     tasks = design.panel.tasks.drop_duplicates(["task_id", "position"])
     if tasks[SAMPLING].isna().all():
         tasks = tasks.drop(columns=SAMPLING)
-    answers = judgments.assign(probability=np.nan, origin=pd.array([None] * len(judgments), dtype="string"))
+    dimension = judgments["dimension"]
+    main = judgments[dimension.eq(CHOICE).to_numpy(dtype=bool)]
+    answers = main.assign(probability=np.nan, origin=pd.array([None] * len(main), dtype="string"))
     choices = choices_from_judgments(answers, tasks, design.profiles, response.options)
     keys = ["judge_id", "task_id", "sample"]
-    measured = judgments[[*keys, "task", "seconds", "panel"]].rename(columns={"task_id": "pair_id"})
+    measured = main[[*keys, "task", "seconds", "panel"]].rename(columns={"task_id": "pair_id"})
     choices = choices.merge(measured, on=["judge_id", "pair_id", "sample"], how="left", sort=False)
+    for question in task_questions_of(plan.study):
+        further = judgments[dimension.eq(question.id).to_numpy(dtype=bool)]
+        choices = with_further_answer(choices, further, question.id, response.options)
     if plan.section.attention:
         failed: Counter[str] = Counter()
         for visit, judge in zip(people, judges, strict=True):
@@ -265,7 +286,7 @@ def _respondents(
             "judge_kind": HUMAN,
             "panel": panel_name_of(plan.study),
             "slot": slots[visit.slot].name,
-            "state": FAILED if visit.failed_checks else FINISHED if visit.finished else LEFT,
+            "state": _state(visit),
             "started": visit.started,
             "finished": visit.ended if visit.finished else None,
             "seconds": visit.duration if visit.finished else None,
@@ -273,20 +294,24 @@ def _respondents(
             "task_seconds": sum(visit.seconds.values()),
             "attention_passed": passed,
             "attention_failed": failed,
+            "comprehension_attempts": visit.comprehension_attempts,
             "consistent": np.nan,
             "excluded": "; ".join(visit.excluded) or None,
         }
         rows.append(row | _background(plan.section, visit, source, coded))
-    questions = [question.id for question in plan.section.questions]
-    frame = pd.DataFrame(rows)[[*FIELDED_COLUMNS, *questions]].convert_dtypes()
+    stored = pd.DataFrame(rows)
+    frame = stored[list(FIELDED_COLUMNS)].convert_dtypes()
+    frame["comprehension_attempts"] = frame["comprehension_attempts"].astype("Int64")
     for question in plan.section.questions:
-        if question.form == "options":
-            levels = pd.CategoricalDtype([option.id for option in question.options])
-            frame[question.id] = frame[question.id].astype("string").astype(levels)
-        elif question.form == "number":
-            frame[question.id] = pd.to_numeric(frame[question.id].astype("string")).astype("Int64")
+        frame = frame.assign(**typed_answers(question, stored[question.id].astype("string")))
     kinds = pd.CategoricalDtype(list(JUDGE_KINDS))
     return frame.astype({"judge_kind": kinds, "state": pd.CategoricalDtype(list(STATES))})
+
+
+def _state(visit: Visit) -> str:
+    if visit.withdrawn:
+        return WITHDRAWN
+    return FAILED if visit.failed_checks else FINISHED if visit.finished else LEFT
 
 
 def _background(section: PanelSection, visit: Visit, source: str, coded: bool) -> dict[str, str | None]:
@@ -303,7 +328,8 @@ def _background(section: PanelSection, visit: Visit, source: str, coded: bool) -
                 -(10**18) if low is None else low,
                 10**18 if high is None else high,
             )
-            value = answer.read(text, coded)
+            read = answer.read_several if question.form == "several" else answer.read
+            value = read(text, coded)
             if value is None:
                 raise _invalid_answer(visit, (-1, question.id), answer, text, source)
             text = value

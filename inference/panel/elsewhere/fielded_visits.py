@@ -14,11 +14,20 @@ from ...humans.label_studio import read_works
 from ...humans.qualtrics import SKIPPED, TIMES, exclusion_marks, read_responses
 from ...humans.rating_columns import Layout
 from ...humans.text_tables import read_times, require_column
+from ...study.panel_section import PanelSection, columns_of_question
 from ...tables.reading.cell_rules import number_of
 from ..plan import PanelPlan
 from .fielded_answers import HUMAN, FieldedTables, Visit, tables_of
-from .task_html import FOLDER, PLAN, answers_of
-from .task_segments import SLOT, TIMING, column_of_attention, column_of_question, segments
+from .qualtrics_survey import WITHDRAWAL
+from .task_html import FOLDER, PLAN, AnswerField, AnswerOption, answers_of, catalogue_of
+from .task_segments import (
+    SLOT,
+    TIMING,
+    column_of_attention,
+    column_of_comprehension,
+    column_of_question,
+    segments,
+)
 
 UNFINISHED = "unfinished"
 TASK, ANSWERS = "task", "answers."
@@ -118,12 +127,31 @@ def _qualtrics_visits(path: Path, plan: PanelPlan) -> Iterator[Visit]:
             checks=_cells_by_name(
                 row_cells, {check.id: column_of_attention(check.id) for check in section.attention}
             ),
+            comprehension_attempts=_attempts(section, row_cells),
+            withdrawn=_is_withdrawn(plan, row_cells.get(WITHDRAWAL)),
             started=_valid_time(at["started"]),
             ended=_valid_time(at["ended"]),
             duration=None if pd.isna(at["duration"]) else float(at["duration"]),
             finished=UNFINISHED not in reasons,
             excluded=tuple(reasons),
         )
+
+
+def _attempts(section: PanelSection, row_cells: Mapping[str, str]) -> int | None:
+    """How often the questions about the instructions were answered."""
+    if section.comprehension is None:
+        return None
+    first, attempts = section.comprehension.questions[0].id, range(1, section.comprehension.attempts + 1)
+    return sum(column_of_comprehension(first, attempt) in row_cells for attempt in attempts)
+
+
+def _is_withdrawn(plan: PanelPlan, text: str | None) -> bool:
+    words = catalogue_of(plan)
+    options = (
+        AnswerOption("no", words("debriefing.submit")),
+        AnswerOption("yes", words("debriefing.withdraw")),
+    )
+    return text is not None and AnswerField(WITHDRAWAL, "", options).read(text, coded=True) == "yes"
 
 
 def _answer_columns(plan: PanelPlan) -> dict[tuple[int, str], str]:
@@ -157,7 +185,7 @@ def _jspsych_visits(path: Path, plan: PanelPlan) -> Iterator[Visit]:
         last = rows[-1]
         slot = rows[0].get(SLOT, "")
         started, ended = _time(rows[0].get("started")), _time(last.get("time"))
-        question_ids = {question.id for question in plan.section.questions}
+        question_ids = {name for question in plan.section.questions for name in columns_of_question(question)}
         questions = {
             name.removeprefix(ANSWERS): cell
             for row in rows
@@ -172,6 +200,12 @@ def _jspsych_visits(path: Path, plan: PanelPlan) -> Iterator[Visit]:
         }
         if not tasks and not questions:
             continue
+        for question in plan.section.questions:
+            if question.form == "several":
+                boxes = dict(zip(columns_of_question(question), question.options, strict=True))
+                names = [option.id for column, option in boxes.items() if questions.pop(column, None)]
+                if names:
+                    questions[question.id] = ",".join(names)
         last_asked = {question.id for question in plan.section.last_questions if question.required}
         finished = len(tasks) == counts.get(slot, 0) and last_asked <= set(questions)
         yield Visit(
@@ -192,6 +226,7 @@ def _jspsych_visits(path: Path, plan: PanelPlan) -> Iterator[Visit]:
             },
             questions=questions,
             checks=checks,
+            comprehension_attempts=sum(row.get("part") == "comprehension" for row in rows) or None,
             started=started,
             ended=ended,
             duration=(ended - started).total_seconds() if started and ended and started <= ended else None,

@@ -12,14 +12,15 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from ...study.asking import Choice, LineLabels
-from ...study.panel_section import Ending, Question
+from ...study.panel_section import AttentionCheck, Ending, FactualQuestion, Question
 from ...tables.files import ROOT
-from ..displayed_fields import SubjectDisplay
+from ..displayed_fields import SubjectDisplay, title_of
 from ..plan import PanelPlan, PlannedTask
 from .task_html import (
     AnswerField,
     ProgramFiles,
     answers_of,
+    at_hand_of,
     catalogue_of,
     markdown_html,
     media_of,
@@ -47,8 +48,17 @@ WORDS = {  # by the name in the script, the key in the catalogue
     "failed": "picture_failed",
     "code": "ends.code",
     "redirect": "ends.redirect",
+    "comprehension": "comprehension.title",
+    "again": "comprehension.again",
+    "debriefing": "debriefing.title",
+    "submit": "debriefing.submit",
+    "withdraw": "debriefing.withdraw",
+    "close": "task.close",
 }
-ENDS = ("finished", "declined", "screened_out", "full", "failed_checks", "no_person")
+ENDS = (
+    *("finished", "declined", "screened_out", "full", "failed_checks", "no_person"),
+    *("failed_comprehension", "withdrawn", "small_screen"),
+)
 
 
 def jspsych_experiment(plan: PanelPlan) -> ProgramFiles:
@@ -85,7 +95,7 @@ def jspsych_experiment(plan: PanelPlan) -> ProgramFiles:
         "table": "choices" if isinstance(study.response, Choice) else "judgments",
     }
     texts = {
-        "index.html": _fill_template("index.html", language | {"title": study.title}),
+        "index.html": _fill_template("index.html", language | {"title": title_of(study)}),
         "experiment.js": _template("experiment.js"),
         "experiment.css": _template("experiment.css"),
         "study.json": json.dumps(_content(plan) | language, ensure_ascii=False, separators=(",", ":")) + "\n",
@@ -100,12 +110,12 @@ def jspsych_experiment(plan: PanelPlan) -> ProgramFiles:
 
 def _content(plan: PanelPlan) -> dict[str, Any]:
     study, section, words = plan.study, plan.section, catalogue_of(plan)
-    endings = {"finished": section.completion, "screened_out": section.screened_out, "full": section.full}
     ends = {
         name: {"title": words(f"ends.{name}.title"), "text": words(f"ends.{name}.text")}
-        | _ending(endings.get(name, Ending()))
+        | _ending(section.ending(name))
         for name in ENDS
     }
+    at_hand_title, at_hand = at_hand_of(plan)
     return {
         "name": study.name,
         "plan": plan_name(plan),
@@ -118,16 +128,17 @@ def _content(plan: PanelPlan) -> dict[str, Any]:
         "required": section.recruiting.required,
         "first_questions": [_question(question) for question in section.first_questions],
         "last_questions": [_question(question) for question in section.last_questions],
-        "attention": [
-            {
-                "id": check.id,
-                "after": check.after,
-                "text": check.text,
-                "right": check.right,
-                "options": [{"value": option.id, "label": option.label} for option in check.options],
-            }
-            for check in section.attention
-        ],
+        "attention": [{"after": check.after} | _check(check) for check in section.attention],
+        "comprehension": None
+        if section.comprehension is None
+        else {
+            "attempts": section.comprehension.attempts,
+            "questions": [_check(question) for question in section.comprehension.questions],
+        },
+        "at_hand": {"title": at_hand_title, "html": at_hand} if at_hand else None,
+        "debriefing": markdown_html(study, section.debriefing),
+        "withdrawal": section.withdrawal,
+        "smallest": None if section.smallest_screen is None else section.smallest_screen.model_dump(),
         "fail_limit": section.fail_limit,
         "ends": ends,
         "answers": [_answer(answer) for answer in answers_of(study)],
@@ -145,6 +156,11 @@ def _content(plan: PanelPlan) -> dict[str, Any]:
 
 def _ending(ending: Ending) -> dict[str, Any]:
     return {"code": ending.code, "redirect": ending.redirect}
+
+
+def _check(check: AttentionCheck | FactualQuestion) -> dict[str, Any]:
+    options = [{"value": option.id, "label": option.label} for option in check.options]
+    return {"id": check.id, "text": check.text, "right": check.right, "options": options}
 
 
 def _question(question: Question) -> dict[str, Any]:

@@ -60,7 +60,8 @@ def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> Progr
     notes = [
         "Give each annotator the tasks of one slot: filter the tasks by the column slot, and label all that "
         "are shown.",
-        "Practice tasks, attention checks, questions about people and quotas are not part of the project.",
+        "Practice tasks, attention checks, questions about people and the instructions, the policy, the "
+        "debriefing and quotas are not part of the project.",
     ]
     texts = {CONFIG: _config(plan), TASKS: tasks + "\n"}
     return ProgramFiles(texts, media, tuple(notes))

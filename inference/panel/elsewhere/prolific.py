@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from ...errors import InputError
 from ...study.panel_section import PanelSection
+from ..displayed_fields import title_of
 from ..plan import PanelPlan
 from .task_html import ProgramFiles
 
@@ -127,7 +128,7 @@ def address_with(url: str, parameters: dict[str, str]) -> str:
 
 
 def _settings(plan: PanelPlan, offer: Offer) -> dict[str, Any]:
-    title = plan.study.title
+    title = title_of(plan.study)
     return {
         "name": title if len(title) <= MOST_CHARACTERS else title[: MOST_CHARACTERS - 1] + "…",
         "internal_name": plan.study.name,

@@ -10,18 +10,18 @@ The form of the file is that of public files which Qualtrics has exported: ``Sur
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...study.asking import Choice
-from ...study.panel_section import Ending, Question
+from ...study.panel_section import AttentionCheck, Comprehension, Ending, Question
+from ..displayed_fields import title_of
 from ..plan import PanelPlan, Slot
+from .survey_flow import SurveyFlow, ending_options
 from .survey_questions import (
     Json,
-    SurveyQuestions,
     fields_across,
     loop_field,
     piped_text,
@@ -44,12 +44,13 @@ from .task_segments import (
     SLOT,
     TaskSegment,
     column_of_attention,
+    column_of_comprehension,
     item_field,
     segments,
     value_field,
 )
 
-CONSENT = "consent"
+CONSENT, WITHDRAWAL = "consent", "withdrawal"
 
 
 def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> ProgramFiles:
@@ -90,6 +91,13 @@ def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> ProgramFi
 def _notes(plan: PanelPlan) -> Iterator[str]:
     section = plan.section
     yield "Slots are given out evenly; the slot of a person who leaves is not given out again."
+    if section.smallest_screen is not None:
+        yield "The smallest screen is not in the file; add a meta info question and a branch in Qualtrics."
+    if section.withdrawal:
+        yield (
+            f"Qualtrics keeps the answers of people who withdraw (question {WITHDRAWAL}); delete these "
+            "responses there. They are left out when answers are imported."
+        )
     if section.quotas:
         yield "Quotas are not in the file; add them in Qualtrics (Survey, Tools, Quotas)."
     if section.fail_limit is not None and section.fail_limit > 1:
@@ -100,18 +108,19 @@ def _notes(plan: PanelPlan) -> Iterator[str]:
 
 
 @dataclass
-class _Survey(SurveyQuestions):
-    """A survey as it grows: its blocks and flow."""
-
-    blocks: list[Json] = field(default_factory=list)
-    flows: int = 1
+class _Survey(SurveyFlow):
+    """A survey as it grows."""
 
     def content(self) -> Json:
         """Return the whole file."""
         flow = list(self._flow())
         root: Json = {"Type": "Root", "FlowID": "FL_1", "Flow": flow}
         root["Properties"] = {"Count": self.flows, "RemovedFieldsets": []}
-        trash = {"Type": "Trash", "Description": "Trash / Unused Questions", "ID": self._id("BL", "trash")}
+        trash = {
+            "Type": "Trash",
+            "Description": "Trash / Unused Questions",
+            "ID": self.element_id("BL", "trash"),
+        }
         blocks = [*self.blocks, trash | {"BlockElements": []}]
         elements = [
             self._element("BL", "Survey Blocks", {str(place): block for place, block in enumerate(blocks)}),
@@ -123,7 +132,7 @@ class _Survey(SurveyQuestions):
             self._element("STAT", "Survey Statistics", {"MobileCompatible": True, "ID": "Survey Statistics"}),
             self._element("QC", "Survey Question Count", None)
             | {"SecondaryAttribute": str(len(self.questions))},
-            self._element("RS", self._id("RS", "responses"), None)
+            self._element("RS", self.element_id("RS", "responses"), None)
             | {"SecondaryAttribute": "Default Response Set"},
         ]
         for question in self.questions:
@@ -134,17 +143,17 @@ class _Survey(SurveyQuestions):
     def _entry(self) -> Json:
         never = "0000-00-00 00:00:00"
         return {
-            "SurveyID": self._id("SV", "survey"),
-            "SurveyName": self.plan.study.title,
+            "SurveyID": self.element_id("SV", "survey"),
+            "SurveyName": title_of(self.plan.study),
             "SurveyDescription": None,
-            "SurveyOwnerID": self._id("UR", "owner"),
+            "SurveyOwnerID": self.element_id("UR", "owner"),
             "SurveyBrandID": "",
             "DivisionID": None,
             "SurveyLanguage": self._language(),
-            "SurveyActiveResponseSet": self._id("RS", "responses"),
+            "SurveyActiveResponseSet": self.element_id("RS", "responses"),
             "SurveyStatus": "Inactive",
             **dict.fromkeys(("SurveyStartDate", "SurveyExpirationDate", "SurveyCreationDate"), never),
-            "CreatorID": self._id("UR", "owner"),
+            "CreatorID": self.element_id("UR", "owner"),
             **dict.fromkeys(("LastModified", "LastAccessed", "LastActivated"), never),
             "Deleted": None,
         }
@@ -163,14 +172,14 @@ class _Survey(SurveyQuestions):
             "ValidationMessage": "",
             "PreviousButton": " ← ",
             "NextButton": " → ",
-            "SurveyTitle": self.plan.study.title,
+            "SurveyTitle": title_of(self.plan.study),
             "SkinLibrary": "Qualtrics",
             "SkinType": "MQ",
             "Skin": "v4qualtrics1",
             "NewScoring": 1,
             "AvailableLanguages": {self._language(): []},
         }
-        return options | _ending(self.plan.section.completion)
+        return options | ending_options(self.plan.section.completion)
 
     def _language(self) -> str:
         return self.plan.section.languages[0].upper()
@@ -187,14 +196,16 @@ class _Survey(SurveyQuestions):
                 AnswerOption("no", words("consent.decline")),
             )
             question = self.choice(CONSENT, text, options)
-            yield self._block(words("consent.title"), [question])
-            yield self._end_if(question, 2, "Selected", Ending())
+            yield self.block(words("consent.title"), [question])
+            yield self.end_if(question, 2, "Selected", Ending())
         if section.instructions is not None:
             text = markdown_html(plan.study, section.instructions).replace("$", "&#36;")
-            yield self._block(words("instructions.title"), [self.text("instructions", text)])
+            yield self.block(words("instructions.title"), [self.text("instructions", text)])
+            if section.comprehension is not None:
+                yield from self._comprehension(section.comprehension, text, 1)
         yield from self._questions(section.first_questions, words("questions.title"))
         yield {
-            **self._flow_of("BlockRandomizer"),
+            **self.flow_of("BlockRandomizer"),
             "SubSet": 1,
             "EvenPresentation": True,
             "Flow": [self._data(self._data_of(slot)) for slot in plan.slots],
@@ -203,16 +214,17 @@ class _Survey(SurveyQuestions):
         if practice is not None:
             columns = [values_of(plan.shown.of(name), field_names(plan), self) for name in practice.subjects]
             note = f"<p><em>{plain_text(words('task.practice_note'))}</em></p>"
-            yield self._block(words("task.practice"), self.task("practice_", note, columns, False))
+            yield self.block(words("task.practice"), self.task("practice_", note, columns, False))
+        for check in section.attention:
+            if check.after == 0:
+                yield from self._attention(check)
         for segment in segments(plan):
             yield from self._tasks(segment)
         yield from self._questions(section.last_questions, words("questions.title"))
+        if section.debriefing is not None:
+            yield from self._debriefing(section.debriefing)
         if section.completion.code is not None:
-            yield self._code("completion_code", section.completion.code)
-
-    def _flow_of(self, kind: str) -> Json:
-        self.flows += 1
-        return {"Type": kind, "FlowID": f"FL_{self.flows}"}
+            yield self.code("completion_code", section.completion.code)
 
     def _data(self, values: Mapping[str, str], received: Sequence[str] = ()) -> Json:
         """Embedded data: values that are set, and parameters that are received with the address."""
@@ -222,7 +234,7 @@ class _Survey(SurveyQuestions):
             for name, value in values.items()
         ]
         further = {"VariableType": "String", "DataVisibility": [], "AnalyzeText": False}
-        return {**self._flow_of("EmbeddedData"), "EmbeddedData": [row | further for row in rows]}
+        return {**self.flow_of("EmbeddedData"), "EmbeddedData": [row | further for row in rows]}
 
     def _constants(self) -> dict[str, str]:
         """Labels of fields, by which the columns of profiles can be read without the study."""
@@ -259,7 +271,7 @@ class _Survey(SurveyQuestions):
         }
         columns = [[loop_field(side * width + place + 1) for place in range(width)] for side in range(sides)]
         questions = self.task("", "", columns, True, segment)
-        block = self._block(f"Tasks {segment.first + 1} to {segment.after}", questions)
+        block = self.block(f"Tasks {segment.first + 1} to {segment.after}", questions)
         self.blocks[-1]["Options"] |= {
             "Looping": "Static",
             "LoopingOptions": {"Static": rows, "Randomization": "None"},
@@ -267,86 +279,71 @@ class _Survey(SurveyQuestions):
         if segment.optional:
             logic: Json = {"LogicType": "EmbeddedField", "LeftOperand": item_field(segment.first)}
             logic |= {"Operator": "NotEmpty", "_HiddenExpression": False}
-            yield self._branch(logic, [block])
+            yield self.branch([logic], [block])
         else:
             yield block
         for check in segment.checks:
-            check_question = self.choice(
-                column_of_attention(check.id), f"<p>{plain_text(check.text)}</p>", options_of(check.options)
+            yield from self._attention(check)
+
+    def _attention(self, check: AttentionCheck) -> Iterator[Json]:
+        """An attention check; where one failure ends a participation, the end."""
+        question = self.choice(
+            column_of_attention(check.id), f"<p>{plain_text(check.text)}</p>", options_of(check.options)
+        )
+        yield self.block(f"Attention check {check.id}", [question])
+        if self.plan.section.fail_limit == 1:
+            right = [option.id for option in check.options].index(check.right) + 1
+            yield self.end_if(question, right, "NotSelected", self.plan.section.failed)
+
+    def _comprehension(self, comprehension: Comprehension, instructions: str, attempt: int) -> Iterator[Json]:
+        """Questions about the instructions; after wrong answers the instructions again, then the end."""
+        words, section = catalogue_of(self.plan), self.plan.section
+        questions, wrong = [], []
+        for question in comprehension.questions:
+            tag = column_of_comprehension(question.id, attempt)
+            questions.append(
+                self.choice(tag, f"<p>{plain_text(question.text)}</p>", options_of(question.options))
             )
-            yield self._block(f"Attention check {check.id}", [check_question])
-            if self.plan.section.fail_limit == 1:
-                right = [option.id for option in check.options].index(check.right) + 1
-                yield self._end_if(check_question, right, "NotSelected", Ending())
+            right = [option.id for option in question.options].index(question.right) + 1
+            wrong.append(self.selected(questions[-1], right, "NotSelected"))
+        yield self.block(words("comprehension.title"), questions)
+        if attempt == comprehension.attempts:
+            yield self.branch(wrong, self.end(section.failed))
+            return
+        note = f"<p><em>{plain_text(words('comprehension.again'))}</em></p>"
+        repeated = self.text(f"instructions_{attempt + 1}", note + instructions)
+        block = self.block(words("instructions.title"), [repeated])
+        yield self.branch(wrong, [block, *self._comprehension(comprehension, instructions, attempt + 1)])
+
+    def _debriefing(self, file: str) -> Iterator[Json]:
+        """The debriefing, and where people can withdraw, a question that ends the survey."""
+        words, section = catalogue_of(self.plan), self.plan.section
+        text = markdown_html(self.plan.study, file).replace("$", "&#36;")
+        if not section.withdrawal:
+            yield self.block(words("debriefing.title"), [self.text("debriefing", text)])
+            return
+        options = (
+            AnswerOption("no", words("debriefing.submit")),
+            AnswerOption("yes", words("debriefing.withdraw")),
+        )
+        question = self.choice(WITHDRAWAL, text, options)
+        yield self.block(words("debriefing.title"), [question])
+        yield self.end_if(question, 2, "Selected", section.withdrawn)
 
     def _questions(self, questions: Sequence[Question], title: str) -> Iterator[Json]:
         """A block of background questions, then the ends of those who are screened out."""
         if not questions:
             return
         entries = [self.question(question) for question in questions]
-        yield self._block(title, entries)
+        yield self.block(title, entries)
         for question, entry in zip(questions, entries, strict=True):
             ids = [option.id for option in question.options]
             for name in question.screen_out:
-                yield self._end_if(entry, ids.index(name) + 1, "Selected", self.plan.section.screened_out)
-
-    def _end_if(self, question: Json, choice: int, operator: str, ending: Ending) -> Json:
-        """Branch that ends the survey by the answer to a question."""
-        name = question["QuestionID"]
-        place = f"q://{name}/SelectableChoice/{choice}"
-        logic = {"LogicType": "Question", "QuestionID": name, "QuestionIsInLoop": "no"}
-        logic |= {"ChoiceLocator": place, "Operator": operator, "QuestionIDFromLocator": name}
-        logic |= {"LeftOperand": place}
-        flow: list[Json] = []
-        if ending.code is not None and ending.redirect is None:
-            words = catalogue_of(self.plan)
-            text = f"<p>{plain_text(words('ends.code'))}: <strong>{plain_text(ending.code)}</strong></p>"
-            flow.append(self._block(words("ends.code"), [self.text(f"code_{len(self.questions)}", text)]))
-        options = {"Advanced": "true"} | _ending(ending)
-        flow.append({**self._flow_of("EndSurvey"), "EndingType": "Advanced", "Options": options})
-        return self._branch(logic, flow)
-
-    def _code(self, tag: str, code: str) -> Json:
-        """A block that shows a code."""
-        title = catalogue_of(self.plan)("ends.code")
-        text = f"<p>{plain_text(title)}: <strong>{plain_text(code)}</strong></p>"
-        return self._block(title, [self.text(tag, text)])
-
-    def _branch(self, logic: Json, flow: list[Json]) -> Json:
-        expression = logic | {"Type": "Expression", "Description": "Branch"}
-        return {
-            **self._flow_of("Branch"),
-            "Description": "New Branch",
-            "BranchLogic": {"0": {"0": expression, "Type": "If"}, "Type": "BooleanExpression"},
-            "Flow": flow,
-        }
-
-    def _block(self, description: str, questions: Sequence[Json]) -> Json:
-        name = self._id("BL", str(len(self.blocks)))
-        elements = [{"Type": "Question", "QuestionID": question["QuestionID"]} for question in questions]
-        self.blocks.append(
-            {
-                "Type": "Standard" if self.blocks else "Default",
-                "SubType": "",
-                "Description": description,
-                "ID": name,
-                "BlockElements": elements,
-                "Options": {
-                    "BlockLocking": "false",
-                    "RandomizeQuestions": "false",
-                    "BlockVisibility": "Expanded",
-                },
-            }
-        )
-        return {**self._flow_of("Standard"), "ID": name, "Autofill": []}
-
-    def _id(self, kind: str, name: str) -> str:
-        digest = hashlib.sha256(f"{self.plan.study.name} {kind} {name}".encode()).hexdigest()
-        return f"{kind}_{digest[:15]}"
+                yield self.end_if(entry, ids.index(name) + 1, "Selected", self.plan.section.screened_out)
 
     def _element(self, kind: str, name: str, payload: Any) -> Json:
         return {
-            "SurveyID": self._id("SV", "survey"),
+            "SurveyID": self.element_id("SV", "survey"),
             "Element": kind,
             "PrimaryAttribute": name,
             "SecondaryAttribute": None,
@@ -364,12 +361,6 @@ _SCORING: Json = {
     "DefaultScoringCategory": None,
     "AutoScoringCategory": None,
 }
-
-
-def _ending(ending: Ending) -> Json:
-    if ending.redirect is None:
-        return {"SurveyTermination": "DefaultMessage"}
-    return {"SurveyTermination": "Redirect", "EOSRedirectURL": ending.redirect}
 
 
 __all__ = ["qualtrics_survey"]

@@ -15,6 +15,7 @@ from .task_html import (
     AnswerField,
     AnswerOption,
     answers_of,
+    at_hand_of,
     codes_of,
     escaped,
     field_names,
@@ -50,9 +51,14 @@ class SurveyQuestions:
             return f"{before}{id}" if segment is None else segment.tag(id)
 
         table = table_of(columns, self.labels(), [option.label for option in answers[0].options])
+        table = self.at_hand() + table
         if isinstance(study.response, Choice):
             text = f"{note}<p>{plain_text(study.question)}</p>{table}"
             questions = [self.answer(answers[0], name(answers[0].id), text, required)]
+            questions += [
+                self.answer(answer, name(answer.id), f"<p>{plain_text(answer.label)}</p>", required)
+                for answer in answers[1:]
+            ]
         elif len(answers) == 1:
             text = f"{note}{table}<p>{plain_text(study.question)}</p>"
             questions = [self.answer(answers[0], name(answers[0].id), text, required)]
@@ -63,6 +69,13 @@ class SurveyQuestions:
                 for answer in answers
             ]
         return questions if segment is None else [*questions, self._timing(name(TIMING))]
+
+    def at_hand(self) -> str:
+        """The policy or the instructions, which people can open above each task."""
+        title, text = at_hand_of(self.plan)
+        if not text:
+            return ""
+        return f"<details><summary>{plain_text(title)}</summary>{text.replace('$', '&#36;')}</details>"
 
     def labels(self) -> list[str]:
         """Labels of the fields of a profile or item, empty where a field needs none."""
@@ -123,6 +136,8 @@ class SurveyQuestions:
         tag, text = column_of_question(question.id), f"<p>{plain_text(question.label)}</p>"
         if question.form == "options":
             return self.choice(tag, text, options_of(question.options), question.required)
+        if question.form == "several":
+            return self.choice(tag, text, options_of(question.options), question.required, "MAVR")
         low, high = question.minimum, question.maximum
         bounds = (-(10**9) if low is None else low, 10**9 if high is None else high)
         return self._entry_field(tag, text, bounds if question.form == "number" else None, question.required)

@@ -11,11 +11,13 @@ from pathlib import Path
 from ...errors import InputError, require_installed
 from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scale
 from ...study.models import ItemStudy, Study
+from ...study.panel_section import SEVERAL
 from ...tables.html_page import markdown_reader
 from ...tables.limits import read_text
 from ...tables.reading.cell_rules import number_of
 from ...tables.schema import POSITIONS
 from ..displayed_fields import SubjectDisplay
+from ..panel_answers import task_questions_of
 from ..plan import PanelPlan, PlannedTask
 from ..web.languages import Catalogue, load_catalogues
 
@@ -58,7 +60,24 @@ class AnswerField:
             [option.value for option in self.options],
             [option.label for option in self.options],
         )
-        for names in (codes_of(self.options) if coded else values, labels):
+        return self._option_of(text, codes_of(self.options) if coded else values, labels, values)
+
+    def read_several(self, text: str, coded: bool = False) -> str | None:
+        """Find several options in a list with commas, in their order; None where a part is none of them."""
+        chosen, parts = [], html.unescape(text).split(",")
+        while parts:  # a label may contain commas itself
+            lengths = range(len(parts), 0, -1)
+            values = ((length, self.read(",".join(parts[:length]), coded)) for length in lengths)
+            length, value = next(((n, value) for n, value in values if value is not None), (0, None))
+            if value is None:
+                return None
+            chosen.append(value)
+            parts = parts[length:]
+        return SEVERAL.join(option.value for option in self.options if option.value in chosen)
+
+    @staticmethod
+    def _option_of(text: str, codes: list[str], labels: list[str], values: list[str]) -> str | None:
+        for names in (codes, labels):
             for name, value in zip(names, values, strict=True):
                 if " ".join(name.split()) == " ".join(text.split()):
                     return value
@@ -93,21 +112,38 @@ def answers_of(study: Study | ItemStudy, display: SubjectDisplay | None = None) 
     response = study.response
     if isinstance(response, Choice):
         pairs = zip(POSITIONS, response.options, strict=True)
-        return (
-            AnswerField(CHOICE, study.question, tuple(AnswerOption(value, label) for value, label in pairs)),
-        )
+        positions = tuple(AnswerOption(value, label) for value, label in pairs)
+        return (AnswerField(CHOICE, study.question, positions), *_further_answers(study, positions))
     if isinstance(response, Ratings):
         return tuple(_scale_answer(scale) for scale in response.scales)
     if isinstance(response, Label | LineLabels):
         options = options_of(response.labels)
         if isinstance(response, Label):
-            return (AnswerField(response.id, study.question, options),)
+            return (AnswerField(response.id, study.question, options), *_further_answers(study))
         lines = () if display is None else display.lines
-        return tuple(
+        labels = tuple(
             AnswerField(f"line_{number}", str(number), options, text=line)
             for number, line in enumerate(lines, start=1)
         )
+        return (*labels, *_further_answers(study))
     raise InputError(f"Study {study.name} asks for text; people give choices, ratings or labels.")
+
+
+def _further_answers(
+    study: Study | ItemStudy, positions: tuple[AnswerOption, ...] = ()
+) -> tuple[AnswerField, ...]:
+    """Answers to further questions about a task; of a pair, ``positions`` are the options."""
+    return tuple(
+        AnswerField(question.id, question.text, options_of(question.options) or positions)
+        for question in task_questions_of(study)
+    )
+
+
+def at_hand_of(plan: PanelPlan) -> tuple[str, str]:
+    """Title and HTML of what people can open during tasks: the policy, else the instructions."""
+    kind = "policy" if plan.section.policy is not None else "instructions"
+    text = markdown_html(plan.study, getattr(plan.section, kind))
+    return catalogue_of(plan)(f"{kind}.title"), text
 
 
 def options_of(levels: Sequence[LabelLevel]) -> tuple[AnswerOption, ...]:

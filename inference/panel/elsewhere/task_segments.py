@@ -43,6 +43,11 @@ def segments(plan: PanelPlan) -> list[TaskSegment]:
     return blocks
 
 
+def column_of_comprehension(question: str, attempt: int) -> str:
+    """Column of the answer to a question about the instructions; attempts count from 1."""
+    return f"comprehension_{question}_{attempt}"
+
+
 def item_field(task: int) -> str:
     """Embedded data with the id of the item of a task, counted from 0."""
     return f"item_{task + 1}"

@@ -66,6 +66,12 @@ def device_of(device: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def is_large_enough(device: Mapping[str, str], width: int, height: int) -> bool:
+    """Whether a screen has at least so many pixels; False where its size is unknown."""
+    sides = [_pixels(device.get(name)) or 0 for name in ("screen_width", "screen_height")]
+    return sides[0] >= width and sides[1] >= height
+
+
 def _pixels(text: str | None) -> int | None:
     number = int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 7 else 0
     return number if 0 < number <= WIDEST else None

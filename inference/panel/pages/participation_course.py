@@ -8,12 +8,13 @@ from typing import cast
 
 from sqlalchemy import Connection
 
+from ...study.panel_section import SEVERAL
 from ..plan import PanelPlan
 from ..storage import visiting as rows
 from ..storage.opening import Database
-from ..storage.quotas import join_quotas, make_room
+from ..storage.quotas import join_quotas, make_room, quota_answers, quota_keys
 from ..storage.visiting import VisitRow
-from .steps import AttentionStep, Ended, QuestionsStep, Step, StepPages, TextStep
+from .steps import AttentionStep, ComprehensionStep, Ended, QuestionsStep, Step, StepPages, TextStep
 
 
 class Course:
@@ -45,10 +46,19 @@ class Course:
             moved = replace(moved, checks_passed=row.checks_passed + passed, checks_failed=failed)
             if limit is not None and failed >= limit:
                 return _ended(connection, moved, "failed_checks")
+        if isinstance(step, ComprehensionStep):
+            passed = all(answers[question.id] == question.right for question in step.questions)
+            if not passed and step.last:
+                return _ended(connection, moved, "failed_comprehension")
+            moved = replace(moved, page=step.after) if passed else moved
         if isinstance(step, TextStep) and answers.get("consent") == "no":
             return _ended(connection, moved, "declined")
+        if isinstance(step, TextStep) and answers.get("withdraw") == "yes":
+            rows.delete_answers(connection, row.number)
+            return _ended(connection, replace(moved, checks_passed=0, checks_failed=0), "withdrawn")
         if isinstance(step, QuestionsStep) and any(
-            answers.get(question.id) in question.screen_out for question in step.questions
+            {*answers.get(question.id, "").split(SEVERAL)} & {*question.screen_out}
+            for question in step.questions
         ):
             return _ended(connection, moved, "screened_out")
         if row.slot is None and row.page == self.pages.before:
@@ -71,11 +81,13 @@ class Course:
         """Give a slot to a visit, unless one of its quotas is full or none is free."""
         self._database.alone(connection)
         section = self.plan.section
-        quotas = [quota for quota in section.quotas if answers.get(quota.question) == quota.option]
-        if not make_room(connection, quotas, now):
+        of_person = quota_answers(section, answers)
+        quotas = [
+            quota for quota in section.quotas if quota_keys(section, quota).items() <= of_person.items()
+        ]
+        if not make_room(connection, section, quotas, now):
             return None
-        options = [q.id for q in section.first_questions if q.form == "options" and q.id in answers]
-        join_quotas(connection, visit, {name: answers[name] for name in options})
+        join_quotas(connection, visit, of_person)
         return self.take_slot(connection, visit, now)
 
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 from ...study.asking import Choice, Label, LineLabels, Ratings
 from ...study.models import ItemStudy, Study
-from ...study.panel_section import Question
+from ...study.panel_section import SEVERAL, Question
 from ...tables.schema import POSITIONS
-from .steps import AttentionStep, QuestionsStep, Step, TaskStep, TextStep
+from .steps import AttentionStep, ComprehensionStep, QuestionsStep, Step, TaskStep, TextStep
 
 Reason = Literal["missing", "not_an_option", "not_a_number", "out_of_range", "too_long"]
 LONGEST = 2_000  # characters of a text
@@ -48,10 +48,15 @@ def _fields(study: Study | ItemStudy, step: Step) -> Iterator[tuple[str, bool, C
     if isinstance(step, TextStep):
         if step.kind == "consent":
             yield "consent", True, _option_check("yes", "no")
+        elif step.withdrawal:
+            yield "withdraw", True, _option_check("yes", "no")
     elif isinstance(step, TaskStep):
         yield from _fields_of_task(study, step)
     elif isinstance(step, AttentionStep):
         yield "answer", True, _option_check(*(option.id for option in step.check.options))
+    elif isinstance(step, ComprehensionStep):
+        for factual in step.questions:
+            yield factual.id, True, _option_check(*(option.id for option in factual.options))
     elif isinstance(step, QuestionsStep):
         for question in step.questions:
             yield question.id, question.required, _question_check(question)
@@ -69,11 +74,16 @@ def _fields_of_task(study: Study | ItemStudy, step: TaskStep) -> Iterator[tuple[
     elif isinstance(response, LineLabels):
         for number in range(1, len(step.shown[0].lines) + 1):
             yield line_field(number), True, _option_check(*(label.id for label in response.labels))
+    for question in () if study.panel is None else study.panel.task_questions:
+        answers = [option.id for option in question.options] or POSITIONS
+        yield question.id, True, _option_check(*answers)
 
 
 def _question_check(question: Question) -> Check:
     if question.form == "options":
         return _option_check(*(option.id for option in question.options))
+    if question.form == "several":
+        return _several_check(*(option.id for option in question.options))
     if question.form == "number":
         return _number_check(question.minimum, question.maximum)
     return lambda value: "too_long" if len(value) > LONGEST else None
@@ -81,6 +91,10 @@ def _question_check(question: Question) -> Check:
 
 def _option_check(*options: str) -> Check:
     return lambda value: None if value in options else "not_an_option"
+
+
+def _several_check(*options: str) -> Check:
+    return lambda value: None if {*value.split(SEVERAL)} <= {*options} else "not_an_option"
 
 
 def _number_check(minimum: int | None, maximum: int | None) -> Check:

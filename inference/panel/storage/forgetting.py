@@ -1,4 +1,4 @@
-"""Erase the identifiers of one person, in any panel and without its study."""
+"""Erase the identifiers of one person, or their answers too, in any panel and without its study."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from ...errors import InputError, counted
 from .database_tables import LONGEST
 from .opening import FILE, Database, checkpoint, open_existing
-from .visiting import delete_identifiers
+from .visiting import delete_identifiers, people_of, withdraw_visit
 
 RUNS = Path("runs")
 
@@ -28,9 +28,9 @@ def panels_in(run: Path | None) -> list[Path]:
 
 
 def forget_everywhere(
-    identifier: str, panels: Sequence[Path], url: str | None = None
+    identifier: str, panels: Sequence[Path], url: str | None = None, answers: bool = False
 ) -> Iterator[tuple[str, int]]:
-    """Erase the identifiers of a person in each database; yield its place and the number of people."""
+    """Erase the identifiers (and ``answers``) of a person in each database; yield its place and how many."""
     places: list[tuple[str | None, Path | None]] = (
         [(url, None)] if url is not None else [(None, file) for file in panels]
     )
@@ -39,7 +39,7 @@ def forget_everywhere(
         opened = [stack.enter_context(closing(open_existing(*place))) for place in places]
         for database in opened:
             try:
-                erased.append((database.place, forget_person(database, identifier)))
+                erased.append((database.place, forget_person(database, identifier, answers)))
             except LogNotEmptied as error:
                 failures.append(error)
     if failures:
@@ -53,13 +53,18 @@ def forget_everywhere(
     yield from erased
 
 
-def forget_person(database: Database, identifier: str) -> int:
+def forget_person(database: Database, identifier: str, answers: bool = False) -> int:
     """Erase the identifiers of one person from a database and its log; return how many people that were."""
+    name = identifier.strip()[:LONGEST]
     with database.write() as connection:
-        erased = delete_identifiers(connection, identifier.strip()[:LONGEST])
+        people = people_of(connection, name) if answers else []
+        for visit in people:
+            withdraw_visit(connection, visit)
+        erased = len(people) or delete_identifiers(connection, name)
     if not checkpoint(database):  # also where nobody was erased, so that doing it again completes it
+        what = "identifiers and answers" if answers else "identifiers"
         raise LogNotEmptied(
-            f"The identifiers of {counted(erased, 'person', 'people')} are erased from the tables of "
+            f"The {what} of {counted(erased, 'person', 'people')} are erased from the tables of "
             f"{database.place}, but its log may still contain them, since another program reads it; "
             "end that program (an export, a backup), and erase them again."
         )

@@ -10,7 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
 
-from .database_tables import answers, facts, identifiers, slots, visits
+from .database_tables import answers, facts, identifiers, quotas, slots, visits
+
+WITHDRAWN = "withdrawn"
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,33 @@ def release_slot(connection: Connection, visit: int) -> None:
 
 def delete_identifiers(connection: Connection, value: str) -> int:
     """Delete all identifiers of the people that a value names; return how many people that are."""
-    query = select(identifiers.c.visit).where(identifiers.c.value == value, identifiers.c.person)
-    people = list(connection.execute(query).scalars())
+    people = people_of(connection, value)
     if people:
         connection.execute(delete(identifiers).where(identifiers.c.visit.in_(people)))
     return len(people)
+
+
+def people_of(connection: Connection, value: str) -> list[int]:
+    """Visits of the people that an identifier names."""
+    query = select(identifiers.c.visit).where(identifiers.c.value == value, identifiers.c.person)
+    return list(connection.execute(query).scalars())
+
+
+def delete_answers(connection: Connection, visit: int) -> None:
+    """Delete all that a person answered, their device and their identifiers; only the visit is left."""
+    for table in (answers, quotas, identifiers):
+        connection.execute(delete(table).where(table.c.visit == visit))
+    emptied = dict.fromkeys(("device", "width", "height", "touch"))
+    connection.execute(update(visits).where(visits.c.number == visit).values(**emptied))
+
+
+def withdraw_visit(connection: Connection, visit: int) -> None:
+    """Delete a visit's answers, and let its slot be given out again."""
+    delete_answers(connection, visit)
+    freed = {"visit": None, "until": None, "done": False}
+    connection.execute(update(slots).where(slots.c.visit == visit).values(**freed))
+    ended = {"ended": WITHDRAWN, "checks_passed": 0, "checks_failed": 0}
+    connection.execute(update(visits).where(visits.c.number == visit).values(**ended))
 
 
 def read_fact(connection: Connection, name: str) -> str | None:

@@ -20,9 +20,11 @@ MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)$")  # a date with a time
 
 
 def pair_layout(displays: Collection[SubjectDisplay]) -> str:
-    """How all pairs of a study are shown: as pictures, as rows of a table, or as texts side by side."""
+    """How all pairs of a study are shown: as pictures, posts, rows of a table, or texts side by side."""
     if any(display.media_name is not None for display in displays):
         return "pictures"
+    if any(display.rows for display in displays):
+        return "posts"
     names = {tuple(name for name, _ in display.fields) for display in displays}
     values = [value for display in displays for _, value in display.fields]
     short = all(len(value) <= LONG and "\n" not in value for value in values)

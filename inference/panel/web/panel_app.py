@@ -20,6 +20,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from ...study.panel_section import SEVERAL
+from ..displayed_fields import title_of
 from ..pages.steps import EndStep
 from ..visits import Refused, Timing, UnknownVisit, Visits
 from .languages import Catalogue, choose_language, load_catalogues
@@ -44,7 +46,7 @@ from .visit_pages import PageContext, RefusedForm, render, render_step
 COOKIE_AGE = 30 * 24 * 60 * 60  # seconds
 ANSWER, PARAMETER = "a.", "p."  # what begins the names of answers and of parameters in forms
 LONGEST_PARAMETER = 256
-DEVICE = ("device", "width", "height", "touch")
+DEVICE = ("device", "width", "height", "touch", "screen_width", "screen_height")
 KEPT = "private, max-age=86400, immutable"
 MESSAGES = {403: "refused", 404: "not_found", 413: "too_large", 415: "refused", 429: "too_many"}
 
@@ -180,7 +182,7 @@ class VisitPages:
             render(
                 "welcome.html.j2",
                 self._page(request, text),
-                title=self.visits.plan.study.title,
+                title=title_of(self.visits.plan.study),
                 parameters=parameters,
                 links=links,
                 minutes=section.minutes,
@@ -203,7 +205,7 @@ class VisitPages:
         arrived = await run_in_threadpool(self.visits.arrive, parameters, device, language, visit)
         if isinstance(arrived, EndStep):
             page = self._page(request, self.catalogues.get(language) or self._language(request))
-            return HTMLResponse(render_step(self.visits.plan.study, arrived, page))
+            return HTMLResponse(render_step(self.visits.plan.study, arrived, page, screen=device))
         language = await run_in_threadpool(self.visits.language, arrived)
         request.session.clear()
         request.session.update({"id": new_session(), "visit": arrived, "language": language})
@@ -327,11 +329,11 @@ def text_of(form: FormData, name: str) -> str:
 
 def answers_in(form: FormData, before: str) -> dict[str, str]:
     """Fields of a form whose names begin with ``before``, without it and without characters of no text."""
-    return {
-        name[len(before) :]: value.replace("\x00", "")
-        for name, value in form.items()
-        if name.startswith(before) and isinstance(value, str)
-    }
+    values: dict[str, list[str]] = {}
+    for name, value in form.multi_items():
+        if name.startswith(before) and isinstance(value, str):
+            values.setdefault(name[len(before) :], []).append(value.replace("\x00", ""))
+    return {name: SEVERAL.join(texts) for name, texts in values.items()}
 
 
 def _kind_of_device(agent: str) -> str:

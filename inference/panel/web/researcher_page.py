@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from ...study.panel_section import Question
 from ..status import PanelFigures
 from ..visits import Visits
 from .languages import Catalogue, choose_language, load_catalogues
@@ -113,8 +114,8 @@ class Researcher:
         labels = {question.id: question for question in self.visits.plan.section.questions}
         quotas = [
             (
-                labels[quota.question].label,
-                next(level.label for level in labels[quota.question].options if level.id == quota.option),
+                "; ".join(labels[name].label for name in quota.answers),
+                "; ".join(_option_label(labels[name], option) for name, option in quota.answers.items()),
                 _bar(f"{quota.people:,} / {quota.limit:,}", quota.people, quota.limit),
             )
             for quota in figures.quotas
@@ -138,6 +139,10 @@ class Researcher:
         )
 
 
+def _option_label(question: Question, option: str) -> str:
+    return next(level.label for level in question.options if level.id == option)
+
+
 def tiles(figures: PanelFigures, text: Catalogue) -> list[tuple[str, str]]:
     """Single figures in words."""
     entries = [
@@ -154,6 +159,8 @@ def tiles(figures: PanelFigures, text: Catalogue) -> list[tuple[str, str]]:
         entries.append((text("researcher.checks"), text("researcher.checks_of", **checks)))
     if figures.cost is not None:
         entries.append((text("researcher.cost"), f"{figures.cost:,.2f} {figures.currency or ''}".strip()))
+    if figures.hourly is not None:
+        entries.append((text("researcher.hourly"), f"{figures.hourly:,.2f} {figures.currency or ''}".strip()))
     return entries
 
 

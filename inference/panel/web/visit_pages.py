@@ -15,7 +15,15 @@ from ...study.panel_section import Question
 from ...tables.html_page import markdown_reader
 from ...tables.schema import POSITIONS
 from ..pages.reading_answers import LONGEST, line_field
-from ..pages.steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
+from ..pages.steps import (
+    AttentionStep,
+    ComprehensionStep,
+    EndStep,
+    QuestionsStep,
+    Step,
+    TaskStep,
+    TextStep,
+)
 from .languages import Catalogue
 from .page_templates import templates
 
@@ -41,7 +49,7 @@ class FormField:
 
     name: str
     label: str
-    form: str  # scale, options, menu, number, text
+    form: str  # scale, options, several, menu, number, text
     options: tuple[FormOption, ...] = ()
     help: str = ""
     required: bool = True
@@ -75,12 +83,19 @@ class PageContext:
 
 
 def render_step(
-    study: Study | ItemStudy, step: Step, page: PageContext, answered: RefusedForm | None = None
+    study: Study | ItemStudy,
+    step: Step,
+    page: PageContext,
+    answered: RefusedForm | None = None,
+    *,
+    screen: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the page of one step of a visit."""
+    """Return the page of one step of a visit; ``screen`` is what the browser states of its device."""
     answered = answered or RefusedForm()
     if isinstance(step, EndStep):
-        return render("end.html.j2", page, step=step, title=page.text(f"ends.{step.ended}.title"))
+        smallest = None if study.panel is None else study.panel.smallest_screen
+        values = {"step": step, "smallest": smallest, "screen": screen or {}}
+        return render("end.html.j2", page, title=page.text(f"ends.{step.ended}.title"), **values)
     common = {"step": step, "study": study, "answered": answered}
     if isinstance(step, TextStep):
         html = markdown(step.markdown)
@@ -89,6 +104,13 @@ def render_step(
     if isinstance(step, TaskStep):
         template, values = task_page(study, step, page.text)
         return render(template, page, **values, **common)
+    if isinstance(step, ComprehensionStep):
+        factual = [
+            FormField(question.id, question.text, "options", options_of(question.options))
+            for question in step.questions
+        ]
+        title = page.text("comprehension.title")
+        return render("questions.html.j2", page, title=title, fields=factual, **common)
     if isinstance(step, AttentionStep):
         check = FormField("answer", step.check.text, "options", options_of(step.check.options))
         title = page.text("attention.title")
@@ -101,15 +123,20 @@ def render_step(
 def task_page(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> tuple[str, dict[str, Any]]:
     """Return the template of a task, and what it shows besides step, study and answers."""
     title = text("task.practice")
+    at_hand = None if step.at_hand is None else markdown(step.at_hand.markdown)
     if not step.practice:
         title = text("task.title", index=step.index, tasks=step.tasks)
     if isinstance(study.response, Choice):
         noun = study.collect.noun or NOUNS[study.kind]
-        return "pair.html.j2", {"title": title, "noun": noun, "positions": POSITIONS}
+        names = [f"{noun} {position}" for position in POSITIONS]
+        further = further_fields(study, names, [position.lower() for position in POSITIONS])
+        pair = {"noun": noun, "positions": POSITIONS, "further": further}
+        return "pair.html.j2", {"title": title, "at_hand": at_hand, **pair}
     fields = task_fields(study, step, text)
     display = step.shown[0]
     return "item.html.j2", {
         "title": title,
+        "at_hand": at_hand,
         "one": display,
         "fields": fields,
         "named": len(display.fields) > 1,
@@ -121,13 +148,28 @@ def task_fields(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> li
     response = study.response
     if isinstance(response, Ratings):
         return [scale_field(scale, text) for scale in response.scales]
+    further = further_fields(study)
     if isinstance(response, Label):
-        return [FormField("label", text("task.label"), "options", options_of(response.labels))]
+        label = study.question if further else text("task.label")
+        return [FormField("label", label, "options", options_of(response.labels)), *further]
     assert isinstance(response, LineLabels)
     options = options_of(response.labels)
-    return [
+    lines = [
         FormField(line_field(number), line, "options", options, help=text("task.line", number=number))
         for number, line in enumerate(step.shown[0].lines, start=1)
+    ]
+    return [*lines, *further]
+
+
+def further_fields(
+    study: Study | ItemStudy, names: Sequence[str] = (), keys: Sequence[str] = ()
+) -> list[FormField]:
+    """Fields of further questions about a task; of a pair, ``names`` and ``keys`` are those of positions."""
+    pair = tuple(map(FormOption, POSITIONS, names, keys)) if names else ()
+    questions = () if study.panel is None else study.panel.task_questions
+    return [
+        FormField(question.id, question.text, "options", options_of(question.options) or pair)
+        for question in questions
     ]
 
 
@@ -161,6 +203,10 @@ def question_field(question: Question, text: Catalogue) -> FormField:
     if form == "options":
         shape = "menu" if len(options) > MENU else "options"
         return FormField(question.id, question.label, shape, options, help_text, question.required)
+    if form == "several":
+        help_text = f"{text('questions.several')} {help_text}".strip()
+        boxes = tuple(FormOption(option.value, option.label) for option in options)
+        return FormField(question.id, question.label, form, boxes, help_text, question.required)
     limits = (question.minimum, question.maximum)
     if form == "number" and None not in limits:
         limits_text = text("task.number", minimum=question.minimum, maximum=question.maximum)

@@ -18,7 +18,16 @@ from conjury.inference.errors import InputError
 # Checks, descriptions of data, comparisons with print and tables beside results.
 DESCRIPTIONS = {
     *("answers", "battery", "battery_checks", "both_answers", "cards", "checks", "cj_table", "coverage"),
-    *("diagnosis", "distributions", "people_flow", "registration", "rating_lines", "readings", "recovery"),
+    *(
+        "diagnosis",
+        "distributions",
+        "participants",
+        "people_flow",
+        "registration",
+        "rating_lines",
+        "readings",
+        "recovery",
+    ),
     *("engines", "errors", "estimates_by_engine", "prompts"),
     *("published", "published_checks", "published_correlations", "published_means", "published_scores"),
     *("published_numbers", "standard_errors"),

@@ -155,7 +155,7 @@ def test_the_experiment_names_exact_versions_and_loads_nothing_from_other_sites(
     package = json.loads((written.folder / "package.json").read_text())
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in package["dependencies"].values())
     page = (written.folder / "index.html").read_text()
-    assert "Which &lt;hotel&gt;?" in page
+    assert "Which of the two do you choose?" in page
     assert "//" not in page.replace("<!DOCTYPE", "")
     for source in re.findall(r'(?:src|href)="(node_modules/[^"]+)"', page):
         assert any(source.startswith(f"node_modules/{name}/") for name in package["dependencies"])
@@ -164,7 +164,7 @@ def test_the_experiment_names_exact_versions_and_loads_nothing_from_other_sites(
 def test_a_title_with_braces_or_html_is_text_in_every_file(tmp_path: Path) -> None:
     path = write_study(tmp_path / "hotel", "hotel")
     content = yaml.safe_load(path.read_text())
-    content["title"] = "{slots} </title><script>alert(1)</script>"
+    content["title"] = content["question"] = "{slots} </title><script>alert(1)</script>"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     written = export_study(path, "jspsych", out=tmp_path / "run")
     assert "<script>alert" not in (written.folder / "index.html").read_text()

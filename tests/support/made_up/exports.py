@@ -131,7 +131,10 @@ class Qualtrics:
             self.turn += 1
             return self._element(chosen)
         elif kind == "Branch":
-            if self._holds(element["BranchLogic"]["0"]["0"]):
+            logic = element["BranchLogic"]["0"]
+            conditions = [condition for place, condition in logic.items() if place.isdigit()]
+            assert all(one.get("Conjuction") == "Or" for one in conditions[1:])
+            if any(map(self._holds, conditions)):
                 return all(self._element(one) for one in element["Flow"])
         elif kind == "EndSurvey":
             return False

@@ -26,6 +26,7 @@ from starlette.testclient import TestClient
 from conjury.inference.panel.demo import random_fields
 from conjury.inference.panel.pages.steps import (
     AttentionStep,
+    ComprehensionStep,
     EndStep,
     QuestionsStep,
     Step,
@@ -113,11 +114,15 @@ def plan_of(
 def answer(step: Step, seed: int = 1, **given: str) -> dict[str, str]:
     """Valid fields of a page: ``given`` where it has such fields, else what goes on, or chance."""
     if isinstance(step, TextStep):
+        if step.withdrawal:
+            return {"withdraw": given.get("withdraw", "no")}
         return {"consent": given.get("consent", "yes")} if step.kind == "consent" else {}
+    if isinstance(step, ComprehensionStep):
+        return {question.id: given.get(question.id, question.right) for question in step.questions}
     if isinstance(step, AttentionStep):
         return {"answer": given.get("answer", step.check.right)}
     if isinstance(step, QuestionsStep):
-        usual = {"options": "yes", "number": "30", "text": "fine"}
+        usual = {"options": "yes", "several": "yes", "number": "30", "text": "fine"}
         return {question.id: given.get(question.id, usual[question.form]) for question in step.questions}
     assert isinstance(step, TaskStep)
     return {"choice": "AB"[int(stream(seed, step.task.name).random() < 0.5)]}

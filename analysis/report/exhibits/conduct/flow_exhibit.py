@@ -1,4 +1,4 @@
-"""The exhibit of people from recruited to analysed."""
+"""Exhibits of people: from recruited to analysed, and who they are."""
 
 from __future__ import annotations
 
@@ -35,6 +35,22 @@ def flow(result: Result, names: ColumnNames) -> list[GT]:
             "Step": frame["step"].astype(str).map(WORDS),
             "Reason": frame["reason"].fillna("").astype(str).map(capitalised),
             "People": frame["n"].map(whole),
+        }
+    )
+    return [styled_table(table, n_left=2)]
+
+
+@tables_of("participants")
+def participants(result: Result, names: ColumnNames) -> list[GT]:
+    """Who finished: answers to background questions with numbers and percentages, time and pay."""
+    frame = result.frame
+    variable = frame["variable"].astype(str)
+    table = pd.DataFrame(
+        {
+            "Variable": variable.where(variable != variable.shift(), ""),
+            "Answer": frame["level"].astype(str).map(capitalised),
+            "N": ["" if pd.isna(n) else whole(n) for n in frame["n"]],
+            "%": ["" if pd.isna(share) else f"{100 * share:.1f}" for share in frame["share"]],
         }
     )
     return [styled_table(table, n_left=2)]

@@ -57,6 +57,12 @@ function answerHtml(answer) {
 }
 
 function questionHtml(question) {
+  if (question.form === "several") {
+    const box = (option) =>
+      `<label><input type="checkbox" name="${escaped(`${question.id}_${option.value}`)}" value="yes"> ` +
+      `${escaped(option.label)}</label> `;
+    return `<fieldset><legend>${escaped(question.label)}</legend>${question.options.map(box).join("")}</fieldset>`;
+  }
   if (question.form === "options") {
     return optionsHtml(question.id, question.label, question.options, question.required);
   }
@@ -125,6 +131,11 @@ async function run(parameters, hosted) {
     show(endHtml(study, "no_person"));
     return;
   }
+  const smallest = study.smallest;
+  if (smallest !== null && (screen.width < smallest.width || screen.height < smallest.height)) {
+    show(endHtml(study, "small_screen"));
+    return;
+  }
   const slot = await chosenSlot(study, parameters, hosted);
   if (slot === null || slot === undefined) {
     show(endHtml(study, "full"));
@@ -140,7 +151,7 @@ async function run(parameters, hosted) {
     message_progress_bar: "",
     on_trial_start: () => (focusLost = 0),
     on_data_update: (data) => {
-      if (hosted) {
+      if (hosted && ended !== "withdrawn") {
         jatos.appendResultData(`${JSON.stringify(data)}\n`);
       }
     },
@@ -166,13 +177,16 @@ async function run(parameters, hosted) {
     if (hosted && ended !== "finished" && parameters.get("slot") === null) {
       await returnSlot(slot);
     }
+    if (hosted && ended === "withdrawn") {
+      await jatos.submitResultData(""); // in place of all answers that were sent
+    }
     if (hosted && end.redirect) {
       await jatos.endStudyAndRedirect(end.redirect);
       return;
     }
     if (hosted) {
       await jatos.endStudyAjax();
-    } else if (ended !== "declined") {
+    } else if (ended !== "declined" && ended !== "withdrawn") {
       jsPsych.data.get().localSave("json", `${study.name}_${slot.name}_${visit}.json`);
     }
     show(endHtml(study, ended));
@@ -210,7 +224,25 @@ async function run(parameters, hosted) {
     };
   }
 
+  const atHand =
+    study.at_hand === null
+      ? ""
+      : `<details class="at-hand"><summary>${escaped(study.at_hand.title)}</summary>${study.at_hand.html}</details>`;
+
+  // A pair with further questions is a form, since one button cannot answer several.
+  function pairForm(task, data, note) {
+    const labels = study.answers[0].options;
+    const cards = task.subjects.map(
+      (name, place) =>
+        `<div class="card"><h2>${escaped(labels[place].label)}</h2>${shownHtml(study.shown[name])}</div>`
+    );
+    return form(`${note}${atHand}<div class="pair">${cards.join("")}</div>${study.answers.map(answerHtml).join("")}`, data);
+  }
+
   function pair(task, data, note) {
+    if (study.answers.length > 1) {
+      return pairForm(task, data, note);
+    }
     const labels = study.answers[0].options;
     const cards = task.subjects.map(
       (name, place) =>
@@ -219,7 +251,7 @@ async function run(parameters, hosted) {
     let press;
     return {
       type: jsPsychHtmlButtonResponse,
-      stimulus: `${note}<p>${escaped(study.question)}</p><div class="pair">${cards.join("")}</div>`,
+      stimulus: `${note}${atHand}<p>${escaped(study.question)}</p><div class="pair">${cards.join("")}</div>`,
       choices: labels.map((option) => escaped(option.label)),
       data,
       on_load: () => {
@@ -245,7 +277,7 @@ async function run(parameters, hosted) {
     const single = answers.length === 1 && answers[0].label === study.question;
     const question = single ? "" : `<p>${escaped(study.question)}</p>`;
     const card = `<div class="card">${shownHtml(shown)}</div>`;
-    return form(`${note}${card}${question}${answers.map(answerHtml).join("")}`, data);
+    return form(`${note}${atHand}${card}${question}${answers.map(answerHtml).join("")}`, data);
   }
 
   function trial(task, number) {
@@ -270,10 +302,42 @@ async function run(parameters, hosted) {
   function questions(asked) {
     const html = `<h1>${escaped(words.questions)}</h1>${asked.map(questionHtml).join("")}`;
     return form(html, { part: "questions" }, (given) => {
-      if (asked.some((question) => question.screen_out.includes(given[question.id]))) {
+      const chosen = (question, option) =>
+        question.form === "several" ? given[`${question.id}_${option}`] : given[question.id] === option;
+      if (asked.some((question) => question.screen_out.some((option) => chosen(question, option)))) {
         stop("screened_out");
       }
     });
+  }
+
+  // Questions about the instructions, with the instructions before each attempt.
+  function instructions() {
+    const data = { part: "instructions" };
+    const page = text(words.instructions, study.instructions, [words.continue], data);
+    if (study.comprehension === null) {
+      return page;
+    }
+    let attempt = 0;
+    let right = false;
+    const asked = study.comprehension.questions;
+    const again = `<p class="note">${escaped(words.again)}</p>`;
+    const repeated = {
+      ...page,
+      stimulus: () => (attempt > 0 ? again : "") + page.stimulus,
+    };
+    const html = asked.map((one) => optionsHtml(one.id, one.text, one.options, true)).join("");
+    const questionsPage = form(
+      `<h1>${escaped(words.comprehension)}</h1>${html}`,
+      { part: "comprehension" },
+      (given) => {
+        attempt += 1;
+        right = asked.every((one) => given[one.id] === one.right);
+        if (!right && attempt >= study.comprehension.attempts) {
+          stop("failed_comprehension");
+        }
+      }
+    );
+    return { timeline: [repeated, questionsPage], loop_function: () => !right };
   }
 
   const all = slot.practice ? [slot.practice, ...slot.tasks] : slot.tasks;
@@ -296,8 +360,7 @@ async function run(parameters, hosted) {
     data: { part: "preload" },
   });
   if (study.instructions) {
-    const data = { part: "instructions" };
-    timeline.push(text(words.instructions, study.instructions, [words.continue], data));
+    timeline.push(instructions());
   }
   if (study.first_questions.length > 0) {
     timeline.push(questions(study.first_questions));
@@ -305,6 +368,7 @@ async function run(parameters, hosted) {
   if (slot.practice) {
     timeline.push(trial(slot.practice, 0));
   }
+  study.attention.filter((check) => check.after === 0).forEach((check) => timeline.push(attention(check)));
   slot.tasks.forEach((task, place) => {
     timeline.push(trial(task, place + 1));
     const last = place + 1 === slot.tasks.length;
@@ -314,6 +378,13 @@ async function run(parameters, hosted) {
   });
   if (study.last_questions.length > 0) {
     timeline.push(questions(study.last_questions));
+  }
+  if (study.debriefing) {
+    const choices = study.withdrawal ? [words.submit, words.withdraw] : [words.continue];
+    const data = { part: "debriefing" };
+    timeline.push(
+      text(words.debriefing, study.debriefing, choices, data, (given) => given === 1 && stop("withdrawn"))
+    );
   }
   await jsPsych.run(timeline);
 }

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import KEYS
 
-from .. import conjoint
-from ..frames.notes import Note, excluding
-from ..frames.passport import is_coverage_note
-from ..results import AnalysisStep, Result, stack
-from .runner import FitOptions, JudgeGroup, arguments_of, name_groups, unused_name
+from ... import conjoint
+from ...frames.notes import Note, excluding
+from ...frames.passport import is_coverage_note
+from ...results import AnalysisStep, Result, stack
+from ..runner import FitOptions, JudgeGroup, arguments_of, name_groups, unused_name
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
