@@ -117,7 +117,8 @@ def prediction_powered(
         Whether each model counts twice, with a weight each: by its ratings, and by a monotone map of them to
         people's values (isotonic regression), cross-fitted on the folds by which the weights are chosen. It
         makes intervals shorter where a model's scale is bent, most for shares and quantiles; a straight one
-        costs a degree of freedom. Columns of weights are then ``weight_MODEL`` and ``weight_MODEL,
+        costs a degree of freedom. A share that fewer than ten of people's answers count towards, or against,
+        has no map. Columns of weights are then ``weight_MODEL`` and ``weight_MODEL,
         calibrated``.
     tuning, folds, seed
         As in `conjury.analysis.correction.PredictThenDebias`, whose "scalar" is for all levels of a stratum
