@@ -24,19 +24,19 @@ CEILINGS = {
     "analysis/figures": 114,
     "analysis/frames": 23,
     "analysis/instrument": 39,
-    "analysis/numerics": 41,
+    "analysis/numerics": 42,
     "analysis/pipeline": 43,
-    "analysis/raters": 221,
+    "analysis/raters": 234,
     "analysis/report": 122,
     "analysis/trial": 40,
-    "cli": 90,
+    "cli": 95,
     "inference": 2,
     "inference/backends": 56,
     "inference/collecting": 58,
     "inference/design": 26,
     "inference/humans": 42,
     "inference/ledger": 26,
-    "inference/panel": 97,
+    "inference/panel": 98,
     "inference/parsing": 43,
     "inference/perturb": 15,
     "inference/preparation": 7,
@@ -46,9 +46,9 @@ CEILINGS = {
     "inference/study": 35,
     "inference/tables": 55,
     "inference/vignettes": 44,
-    "tests": 963,
+    "tests": 970,
 }
-MODULES = 537
+MODULES = 544
 
 
 def lines_of(root: Path) -> Counter[str]:

@@ -68,6 +68,7 @@ PANELS = {  # of the help, in its order: module and function of each command
         "prepare": "commands.starting.prepare_command:prepare",
         "convert": "commands.starting.convert:convert",
         "view": "commands.view:view",
+        "label": "commands.judges.label_command:label",
     },
     "Analyse": {
         "fit": "commands.fit:fit",

@@ -89,6 +89,16 @@ def sampling_weights(probabilities: pd.Series[Any]) -> Floats | None:
     return 1.0 / probability if np.ptp(probability) > SAME else None
 
 
+def represented_rows(probabilities: pd.Series[Any] | None, labelled: np.ndarray) -> Floats | None:
+    """How many rows each of n rows stands for if it is labelled, (n,); None where all count alike."""
+    weights = sampling_weights(probabilities[labelled]) if probabilities is not None else None
+    if weights is None:
+        return None
+    represented = np.ones(len(labelled))
+    represented[labelled] = weights
+    return represented
+
+
 def weight_columns(weights: np.ndarray, models: Sequence[str]) -> dict[str, np.ndarray]:
     """Columns of the weights (m, J) of each model: ``weight``, or ``weight_MODEL`` of several."""
     names = ["weight"] if len(models) == 1 else [f"weight_{name}" for name in models]

@@ -63,7 +63,11 @@ class Viewing:
     ] = MOST
     label: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Label blind under this name; resumes earlier labelling."),
+        typer.Option(
+            metavar="NAME",
+            help="Label blind under this name: tasks of a run or, with a table in place of RUN, the rows "
+            "that `conjury label` draws. Resumes earlier labelling.",
+        ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order in which tasks are labelled.")] = 1
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")] = 0
@@ -79,6 +83,9 @@ def view(runs: Runs, viewing: Viewing) -> None:
         raise InputError("--html writes a file, but labelling requires served pages; omit --html or --label.")
     if viewing.html is None:
         require_installed(SERVER, NEEDED)
+    if viewing.label is not None and len(runs) == 1 and _is_table(Path(runs[0])):
+        _label_rows(Path(runs[0]), viewing.label, viewing.port)
+        return
     from conjury.inference.panel.view.filters import Collection, Query, read_filters
     from conjury.inference.panel.view.run_sources import open_sources
     from conjury.inference.panel.view.viewed_answers import gather
@@ -119,6 +126,26 @@ def view(runs: Runs, viewing: Viewing) -> None:
         )
     finally:
         sources.close()
+
+
+def _is_table(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() not in (".yaml", ".yml")
+
+
+def _label_rows(path: Path, name: str, port: int) -> None:
+    """Serve the rows of a table that `conjury label` draws."""
+    from conjury.inference.panel.view.row_labelling import serve_rows
+
+    from ..reading_options import TableOptions
+    from .judges.label_command import LabelColumns, LabelSession, open_labelling, report_labels
+    from .judges.queued_rows import QueuedRows
+
+    queue, close = open_labelling(path, LabelColumns(), TableOptions(), LabelSession(annotator=name))
+    try:
+        serve_rows(QueuedRows(queue, name), port, console.print)
+    finally:
+        close()
+    report_labels(queue, path)
 
 
 def _run_of(folder: Path, roots: Sequence[Path]) -> int | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from conjury.analysis.raters import agreement as agreement
     from conjury.analysis.raters import alt_test as alt_test
     from conjury.analysis.raters.automation import automate as automate
+    from conjury.analysis.raters.labelling import label as label
     from conjury.analysis.raters.systems import MapRequest as MapRequest
     from conjury.analysis.raters.systems import combine_judges as combine_judges
     from conjury.analysis.raters.systems import compare_systems as compare_systems
@@ -42,6 +43,7 @@ MODULES = {
     "analysis.instrument.pairs": ("compare_pairs",),
     "analysis.raters": ("agreement", "alt_test"),
     "analysis.raters.automation": ("automate",),
+    "analysis.raters.labelling": ("label",),
     "analysis.raters.systems": ("MapRequest", "combine_judges", "compare_systems"),
     "analysis.raters.validation": ("compare_runs", "judge"),
     "inference.collecting": ("collect",),

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import InputError
+from .limits import EXPORT_BYTES, read_content
 
 _held: set[int] = set()
 _written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
@@ -120,6 +121,31 @@ def atomic_write(path: str | Path, *, durable: bool = True, private: bool = Fals
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Add a line to a file, all of it or nothing, and return when it is on disk."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = open_itself(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    before = os.fstat(descriptor).st_size
+    try:
+        if os.write(descriptor, line) < len(line):
+            os.ftruncate(descriptor, before)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def complete_lines(path: Path) -> list[str]:
+    """The lines of a file to which lines are added; one that was cut off when a process ended is removed."""
+    if not path.is_file():
+        return []
+    content = read_content(path, EXPORT_BYTES)
+    complete = content[: content.rfind(b"\n") + 1]
+    if len(complete) < len(content):
+        os.truncate(path, len(complete))
+    return complete.decode("utf-8", "replace").splitlines()
 
 
 def write_text(path: str | Path, text: str, *, durable: bool = True) -> None:

@@ -83,7 +83,7 @@ def fit_strengths(verdicts: PairedVerdicts, ties: str) -> StrengthFit:
     if has_order:
         design = np.column_stack([design, order])
     has_ties = ties == MODELLED and bool((y == HALF).any())
-    theta, scores, information = _newton(design, y, has_ties)
+    theta, scores, information = _newton(design, y, verdicts.weights[has_part], has_ties)
     if theta is None or np.abs(theta).max() > LARGEST:
         raise InputError(
             "Strengths have no finite estimate: verdicts follow the order in which answers were shown, or a "
@@ -106,20 +106,24 @@ def fit_strengths(verdicts: PairedVerdicts, ties: str) -> StrengthFit:
     )
 
 
-def _newton(design: Floats, y: Floats, has_ties: bool) -> tuple[Floats | None, Floats, Floats]:
+def _newton(
+    design: Floats, y: Floats, weight: Floats, has_ties: bool
+) -> tuple[Floats | None, Floats, Floats]:
     """Estimates (None without convergence), scores of rows, (n, p), and the information, (p, p)."""
     n, columns = design.shape
     theta = np.zeros(columns + has_ties)
     scores, information = np.zeros((n, len(theta))), np.eye(len(theta))
     for _ in range(STEPS):
-        loglik, scores, information = _likelihood(design, y, theta, has_ties)
+        loglik, scores, information = _likelihood(design, y, weight, theta, has_ties)
         if not np.isfinite(information).all() or np.linalg.cond(information) > 1 / CLOSE:
             return None, scores, information
         step = np.linalg.solve(information, scores.sum(axis=0))
         if np.abs(step).max() < CLOSE:
             return theta, scores, information
         size = 1.0
-        while size > CLOSE and _likelihood(design, y, theta + size * step, has_ties)[0] < loglik - CLOSE:
+        while (
+            size > CLOSE and _likelihood(design, y, weight, theta + size * step, has_ties)[0] < loglik - CLOSE
+        ):
             size /= 2
         theta = theta + size * step
         if np.abs(theta).max() > 2 * LARGEST:
@@ -127,14 +131,17 @@ def _newton(design: Floats, y: Floats, has_ties: bool) -> tuple[Floats | None, F
     return None, scores, information
 
 
-def _likelihood(design: Floats, y: Floats, theta: Floats, has_ties: bool) -> tuple[float, Floats, Floats]:
-    """Log likelihood, scores of rows and observed information."""
+def _likelihood(
+    design: Floats, y: Floats, weight: Floats, theta: Floats, has_ties: bool
+) -> tuple[float, Floats, Floats]:
+    """Weighted log likelihood, scores of rows and observed information."""
     if not has_ties:
         p = expit(design @ theta)
         loglik = float(
-            (y * np.log(np.maximum(p, 1e-300)) + (1 - y) * np.log(np.maximum(1 - p, 1e-300))).sum()
+            weight @ (y * np.log(np.maximum(p, 1e-300)) + (1 - y) * np.log(np.maximum(1 - p, 1e-300)))
         )
-        return loglik, design * (y - p)[:, None], (design * (p * (1 - p))[:, None]).T @ design
+        of_eta = weight * p * (1 - p)
+        return loglik, design * (weight * (y - p))[:, None], (design * of_eta[:, None]).T @ design
     # Davidson (1970): wins, losses and ties are as exp(eta / 2), exp(-eta / 2) and nu.
     eta, nu = design @ theta[:-1], float(np.exp(theta[-1]))
     total = 2 * np.cosh(eta / 2) + nu
@@ -144,14 +151,14 @@ def _likelihood(design: Floats, y: Floats, theta: Floats, has_ties: bool) -> tup
     chance = np.where(is_tie, tie, np.where(y > HALF, win, lose))
     mean = (win - lose) / 2  # derivative of the log of the total in eta
     direct = np.where(is_tie, 0.0, np.where(y > HALF, 0.5, -0.5))
-    scores = np.column_stack([design * (direct - mean)[:, None], is_tie - tie])
-    of_eta = (win + lose) / 4 - mean**2
-    cross, of_nu = -mean * tie, tie * (1 - tie)
+    scores = weight[:, None] * np.column_stack([design * (direct - mean)[:, None], is_tie - tie])
+    of_eta = weight * ((win + lose) / 4 - mean**2)
+    cross, of_nu = -weight * mean * tie, weight * tie * (1 - tie)
     information = np.empty((len(theta), len(theta)))
     information[:-1, :-1] = (design * of_eta[:, None]).T @ design
     information[:-1, -1] = information[-1, :-1] = design.T @ cross
     information[-1, -1] = of_nu.sum()
-    return float(np.log(np.maximum(chance, 1e-300)).sum()), scores, information
+    return float(weight @ np.log(np.maximum(chance, 1e-300))), scores, information
 
 
 def refuse_unranked(systems: Sequence[str], low: np.ndarray, high: np.ndarray, points: Floats) -> None:

@@ -14,7 +14,9 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.reading import TableReading, read_answers
 from conjury.inference.tables.reading.compared_answers import ComparedAnswers, quoted
 from conjury.inference.tables.reading.reading_rules import ReadingRules
+from conjury.inference.tables.schema import SAMPLING
 
+from ...correction.sources import represented_rows
 from ...numerics.significance import Discordance, mid_p
 from ...numerics.types import Codes, Floats
 from ...raters.validation.tables.item_columns import notes_on_copies
@@ -45,13 +47,23 @@ class PairedVerdicts:
     people: Floats  # (n,): mean points that people give `low`; NaN without people
     pair: Codes  # (n,): the same two answers to one prompt, in either order
     cluster: Codes  # (n,): the prompt
+    # (n,): how many pairs each stands for if people compared it; None where all count alike
+    represented: Floats | None = None
+    is_weighted: bool = False  # whether verdicts count by what they represent
 
     def rows(self, mask: np.ndarray) -> PairedVerdicts:
         """The verdicts where ``mask`` is true."""
         arrays = {name: getattr(self, name)[mask] for name in ("low", "high", "points", "order", "people")}
-        return replace(
-            self, **arrays, lengths=self.lengths[:, mask], pair=self.pair[mask], cluster=self.cluster[mask]
-        )
+        arrays |= {"pair": self.pair[mask], "cluster": self.cluster[mask]}
+        represented = None if self.represented is None else self.represented[mask]
+        return replace(self, **arrays, lengths=self.lengths[:, mask], represented=represented)
+
+    @property
+    def weights(self) -> Floats:
+        """How much each verdict counts, (n,)."""
+        if self.represented is None or not self.is_weighted:
+            return np.ones(len(self.points))
+        return self.represented
 
     @property
     def is_first_of_pair(self) -> np.ndarray:
@@ -103,6 +115,7 @@ def read_verdicts(
         people=np.where(is_swapped, 1 - people, people),
         pair=rows["pair"].to_numpy(dtype=np.int64),
         cluster=pd.factorize(rows["id"])[0].astype(np.int64),
+        represented=_represented(rows, notes),
     )
     _refuse_doubt(verdicts, rows, meaning, reading.source, notes)
     return verdicts, notes
@@ -123,6 +136,7 @@ def _rows_of(
     table["round"] = as_text(frame[columns.round]).to_numpy() if columns.round else pd.NA
     lengths = length_cells(frame, columns.lengths, source, notes)
     table["length_a"], table["length_b"] = lengths
+    table["chance"] = frame[SAMPLING].to_numpy() if SAMPLING in frame else np.nan
     table["by_person"] = False
     if columns.judge_names is not None:
         raters = as_text(frame[columns.judge_names]).str.strip().str.casefold()
@@ -317,9 +331,20 @@ def _with_people(
                 f"{counted(int(unmatched.sum()), 'pair')} of people that the judge did not compare: excluded."
             )
     people = mean.reindex(judged["pair"]).to_numpy(dtype=float)
+    has_people = np.isfinite(by_people)
+    chance = rows["chance"][has_people].groupby(rows["pair"].to_numpy()[has_people]).first()
+    judged["chance"] = chance.reindex(judged["pair"]).to_numpy()
     people = np.where((judged["a"] > judged["b"]).to_numpy(), 1 - people, people)
     judged["pair"] = pd.factorize(judged["pair"])[0]
     return judged.assign(people=people), notes
+
+
+def _represented(rows: pd.DataFrame, notes: list[str]) -> Floats | None:
+    """How many pairs each pair that people compared stands for, by the probabilities of the table."""
+    represented = represented_rows(rows["chance"], rows["people"].notna().to_numpy())
+    if represented is not None:
+        notes.append(f"People's verdicts are weighted by '{SAMPLING}', and compared with those on all pairs.")
+    return represented
 
 
 def _refuse_doubt(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,10 +35,10 @@ def win_rate(verdicts: PairedVerdicts, ties: str) -> InfluenceEstimates:
         return InfluenceEstimates(np.array([rate]), influence[:, None], np.isfinite(points))
     if ties != HALVES:
         points = np.where(points == HALF, np.nan, points)
-    return _mean_of_orders(points, verdicts.order)
+    return _mean_of_orders(points, verdicts.order, verdicts.weights)
 
 
-def _mean_of_orders(values: Floats, order: Floats) -> InfluenceEstimates:
+def _mean_of_orders(values: Floats, order: Floats, weight: Floats) -> InfluenceEstimates:
     """Mean of values, (n,), or the mean of the means of both orders where the order of each is known."""
     part = np.isfinite(values)
     groups = [part & (order > 0), part & (order < 0)]
@@ -46,8 +46,8 @@ def _mean_of_orders(values: Floats, order: Floats) -> InfluenceEstimates:
         groups = [part]
     influence, estimate = np.zeros(len(values)), 0.0
     for mask in groups:
-        mean = float(values[mask].mean()) if mask.any() else np.nan
-        influence[mask] = (values[mask] - mean) / (mask.sum() * len(groups))
+        mean = float(np.average(values[mask], weights=weight[mask])) if mask.any() else np.nan
+        influence[mask] = weight[mask] * (values[mask] - mean) / (weight[mask].sum() * len(groups))
         estimate += mean / len(groups)
     return InfluenceEstimates(np.array([estimate]), influence[:, None], part)
 
@@ -75,7 +75,7 @@ def rate_at_peoples_length(
         return None
     beyond = (sign * (verdicts.points - verdicts.people))[rows]
     slope, of_slope = slope_of(beyond, (sign * gap)[rows], np.ones((int(rows.sum()), 1)))
-    mean = _mean_of_orders(np.where(rate.used, gap, np.nan), verdicts.order)
+    mean = _mean_of_orders(np.where(rate.used, gap, np.nan), verdicts.order, np.ones(len(gap)))
     influence = rate.influence[:, 0] - slope * mean.influence[:, 0]
     influence[rows] -= mean.estimate[0] * of_slope / rows.sum()
     part = rate.used | rows
@@ -98,34 +98,33 @@ def labelled_rows(verdicts: PairedVerdicts) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SplitVerdicts:
-    """Verdicts on pairs with people's labels, above those without."""
+    """Verdicts on pairs with people's labels, above those without, or above all where labels are weighted."""
 
     labelled: PairedVerdicts
-    unlabelled: PairedVerdicts
+    compared: PairedVerdicts
+    is_complete: bool  # whether people compared all pairs that the judge did
 
     @classmethod
     def of(cls, verdicts: PairedVerdicts) -> SplitVerdicts:
         """Split the verdicts."""
-        flags = labelled_rows(verdicts)
-        return cls(verdicts.rows(flags), verdicts.rows(~flags & np.isfinite(verdicts.points)))
+        flags, judged = labelled_rows(verdicts), np.isfinite(verdicts.points)
+        remainder = ~flags & judged
+        compared = remainder if verdicts.represented is None else judged
+        labelled = replace(verdicts.rows(flags), is_weighted=True)
+        return cls(labelled, verdicts.rows(compared), not remainder.any())
 
     @property
     def corrects(self) -> bool:
         """Whether people correct the judge: on enough prompts, and with pairs that only the judge has."""
-        return n_clusters(self.labelled.cluster) >= FEWEST and n_clusters(self.unlabelled.cluster) >= FEWEST
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether people compared all pairs that the judge did."""
-        return len(self.unlabelled.points) == 0
+        return n_clusters(self.labelled.cluster) >= FEWEST and n_clusters(self.compared.cluster) >= FEWEST
 
     def estimates(self, of: Any) -> EstimateRows:
         """What a function of verdicts estimates from people, and from the judge on both kinds of pairs."""
-        cluster = np.concatenate([self.labelled.cluster, self.unlabelled.cluster])
+        cluster = np.concatenate([self.labelled.cluster, self.compared.cluster])
         return EstimateRows(
             of(self.labelled.by_people),
             [of(self.labelled)],
-            [of(self.unlabelled)],
+            [of(self.compared)],
             {"prompt": RowClusters.numbered(cluster)},
         )
 

@@ -12,8 +12,10 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.correction_methods import PredictThenDebias
+from ...correction.sources import represented_rows
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import n_clusters
@@ -24,7 +26,7 @@ from ..validation.tables.item_columns import item_of
 from ..validation.tables.judge_versions import refuse_versions
 from ..validation.validation_rows import JUDGES, TestRows
 from ..validation.verdicts.judge_sentences import interval, number
-from .label_gate import gate_systems, gate_table, represented_by, sampled_weights
+from .label_gate import gate_systems, gate_table, represented_by
 from .several_judges import FEWEST_PROMPTS, add_judges
 from .system_estimates import CalibratedRows, correct_contrast, judge_alone, people_alone
 from .system_rows import mix_weights, positive_class, system_rows
@@ -116,7 +118,7 @@ def combine_judges(
     for name, scores in zip(judges, data.judged, strict=True):
         if not np.isfinite(scores).any():
             raise InputError(f"{source}: column '{name}' of a judge has no score; name another with --judge.")
-    sampled = sampled_weights(frame, labelled)
+    sampled = represented_rows(frame.get(SAMPLING), labelled)
     place = positive_class(data, source)
     gates = gate_systems(data, labelled, sampled is not None, place is None)
     rows = system_rows(data, judges, represented_by(data, gates, sampled), mix_weights(data, {}), source)

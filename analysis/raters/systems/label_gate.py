@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import counted, listed
-from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.selection import SELECTED
-from ...correction.sources import sampling_weights
 from ...figures.labels import p_text
 from ...frames.kinds import limit_reason
 from ...numerics.intervals.bounded import Flags
@@ -95,18 +93,6 @@ def _limited(gate: LabelGate, data: CodedRows, account: LabelAccount, inside: Fl
         return gate
     reason = "; ".join(filter(None, [gate.reason, *reasons]))
     return replace(gate, state=CAUTION if gate.state == OK else gate.state, reason=reason)
-
-
-def sampled_weights(table: pd.DataFrame, labelled: Flags) -> Floats | None:
-    """How many answers each labelled one stands for, (R,), by the probabilities of the table."""
-    if SAMPLING not in table:
-        return None
-    weights = sampling_weights(table[SAMPLING][labelled])
-    if weights is None:
-        return None
-    represented = np.ones(len(table))
-    represented[labelled] = weights
-    return represented
 
 
 def represented_by(data: CodedRows, gates: Sequence[LabelGate], sampled: Floats | None) -> Floats | None:

@@ -13,9 +13,11 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+from conjury.inference.tables.schema import SAMPLING
 from conjury.inference.tables.writing import write_text
 
 from ...correction.correction_methods import PredictThenDebias
+from ...correction.sources import represented_rows
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import n_clusters
@@ -38,7 +40,6 @@ from .label_gate import (
     gate_table,
     limits_of,
     represented_by,
-    sampled_weights,
     with_borrowed,
 )
 from .levels_by_map import STALE, fit_calibration_map, levels_by_map, map_table
@@ -205,7 +206,7 @@ def compare_systems(
         raise InputError(f"{source}: no column is called as prompts are; name that of the prompts with --id.")
     options = CodingOptions(judges, people, (system, *segments), prompt, positive, reading.rules)
     refuse_columns(table, options, source)
-    _refuse_systems(table[system], system, source)
+    refuse_systems(table[system], system, source)
     refuse_versions(table, source)
     notes += [*reading.account.notes(), *item_of(table, prompt, (*judges, *people), source)[1]]
     account = read_provenance(table, people, labelled, source)
@@ -213,7 +214,7 @@ def compare_systems(
     notes += more
     chosen = account.rows(SAMPLED, "chosen")
     table = without_labels(table, people, chosen)
-    data = _in_order(code_table(table, options, source), table[system])
+    data = systems_in_order(code_table(table, options, source))
     label_rows = np.asarray(np.isfinite(data.rated).any(axis=0))
     if not label_rows.any() and not has_map and not chosen.any():
         raise InputError(
@@ -224,11 +225,15 @@ def compare_systems(
             raise InputError(
                 f"{source}: column '{name}' of the judge has no score; name another with --judge."
             )
-    sampled = sampled_weights(table, label_rows)
+    sampled = represented_rows(table.get(SAMPLING), label_rows)
     place = positive_class(data, source)
     positive_name = data.classes[place] if place is not None else None
     if place is not None and margin >= 1:
         raise InputError(f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1.")
+    if sampled is not None:
+        notes.append(
+            f"Labels are weighted by '{SAMPLING}', the probabilities with which their answers were drawn."
+        )
     gates = gate_systems(data, label_rows, sampled is not None, place is None, account)
     represented = represented_by(data, gates, sampled)
     rows = system_rows(data, judges, represented, mix_weights(data, mix or {}), source)
@@ -263,7 +268,7 @@ def compare_systems(
     return Validation(frame, KIND, tuple(dict.fromkeys(notes)), settings, extra)
 
 
-def _refuse_systems(column: pd.Series[Any], system: str, source: str) -> None:
+def refuse_systems(column: pd.Series[Any], system: str, source: str) -> None:
     """Refuse rows without a system, one system, and a column that cannot be one of systems."""
     if column.isna().any():
         row = int(column.isna().to_numpy().argmax()) + 1
@@ -278,7 +283,7 @@ def _refuse_systems(column: pd.Series[Any], system: str, source: str) -> None:
         )
 
 
-def _in_order(data: CodedRows, column: pd.Series[Any]) -> CodedRows:
+def systems_in_order(data: CodedRows) -> CodedRows:
     """Systems in the order in which they appear, so that differences are the later minus the earlier."""
     systems = data.groups[0]
     order = list(dict.fromkeys(systems.code.tolist()))

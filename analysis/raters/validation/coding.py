@@ -57,6 +57,8 @@ class CodedRows:
     positive: str | None
     people_names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    # (n,): how many rows each stands for if it is labelled, where its probability is known
+    represented: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -73,7 +75,8 @@ class CodedRows:
         groups = tuple(replace(group, code=group.code[mask]) for group in self.groups)
         parts = {name: getattr(self, name)[:, mask] for name in ("judges", "people", "judged", "rated")}
         cluster = np.unique(self.cluster[mask], return_inverse=True)[1].astype(np.int64)
-        return replace(self, **parts, cluster=cluster, groups=groups)
+        represented = None if self.represented is None else self.represented[mask]
+        return replace(self, **parts, cluster=cluster, groups=groups, represented=represented)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from .error_rates import tested_classes
 from .rating_agreement import corrected_mean, people_mean
 from .validation_rows import CORRECTED, TestRows
 from .weighted.answer_strata import FEW_LABELS, Strata
+from .weighted.weighted_estimates import drawn_rate
 from .weighted.weighted_mean import stratified_mean
 
 Row: TypeAlias = "pd.Series[Any]"
@@ -33,14 +34,14 @@ def add_corrected(rows: TestRows, coded: CodedRows, strata: Strata, seed: int, n
         if coded.scale != "nominal":
             _add_mean(rows, coded, strata, seed, notes)
         else:
-            _add_rates(rows, coded.rows(judged), strata, notes)
+            _add_rates(rows, coded.rows(judged), strata, seed, notes)
     except InputError as error:
         notes.append(f"No corrected rates: {error}")
 
 
 def _add_mean(rows: TestRows, coded: CodedRows, strata: Strata, seed: int, notes: list[str]) -> None:
     mean = corrected_mean(coded, rows.alpha, seed)
-    if strata.selected:
+    if strata.selected and coded.represented is None:
         mean.pop("corrected")
         if strata.sparse:
             notes.append(strata.lacking("Means"))
@@ -50,7 +51,7 @@ def _add_mean(rows: TestRows, coded: CodedRows, strata: Strata, seed: int, notes
         rows.add(CORRECTED, f"{name}_mean", estimate, p=np.nan)
 
 
-def _add_rates(rows: TestRows, coded: CodedRows, strata: Strata, notes: list[str]) -> None:
+def _add_rates(rows: TestRows, coded: CodedRows, strata: Strata, seed: int, notes: list[str]) -> None:
     """Rates of the labels that people give: all of a row count equally, and rows of an item are a cluster."""
     answer = np.asarray(coded.judges[0])
     table = _table(coded, _pooled(answer, coded, strata))
@@ -62,7 +63,7 @@ def _add_rates(rows: TestRows, coded: CodedRows, strata: Strata, notes: list[str
     n = {"all": (coded.n, n_clusters(coded.cluster))}
     n["people"] = int(labelled.sum()), n_clusters(coded.cluster[labelled])
     label_counts = table["judged"][labelled].value_counts().reindex(table["judged"].unique(), fill_value=0)
-    sparse = bool(
+    sparse = coded.represented is None and bool(
         (
             label_counts < np.minimum(FEW_LABELS, table["judged"].value_counts().reindex(label_counts.index))
         ).any()
@@ -83,7 +84,9 @@ def _add_rates(rows: TestRows, coded: CodedRows, strata: Strata, notes: list[str
         )
         rows.add(CORRECTED, "people_only_rate", _bounded(human, n["people"]), label=name)
         if not sparse:
-            rows.add(CORRECTED, "corrected_rate", _bounded(mle, n["all"]), label=name)
+            is_drawn = coded.represented is not None
+            rate = drawn_rate(coded, place, rows.alpha, seed) if is_drawn else _bounded(mle, n["all"])
+            rows.add(CORRECTED, "corrected_rate", rate, label=name)
         if not sparse and not strata.selected:
             rate = _all_rows(human, rogan_gladen, float(labelled.mean()), n["all"])
             if rate.lower > 0 or rate.upper < 1:  # of a judge who hardly distinguishes they say nothing

@@ -13,7 +13,9 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+from conjury.inference.tables.schema import SAMPLING
 
+from ...correction.sources import represented_rows
 from ...frames.kinds import limit_text
 from ...frames.notes import excluding
 from ...frames.passport import coverage_notes, name_classes_by_rarity, situation_of
@@ -232,6 +234,8 @@ def judge(
     table, more = without_others_labels(table, options.human, account, source)
     table, chosen = without_chosen(table, options.human, account)
     data = code_table(table, options, source)
+    if SAMPLING in table:
+        data = replace(data, represented=represented_rows(table[SAMPLING], _rated(data)))
     limits = limits_of_judge(account, chosen, equals_all_labels(data.judged, data.rated))
     notes += [*notes_on_versions(table), *more, *(limit_text(*limit) for limit in limits.items())]
     refuse_no_overlap(data, judge, source)

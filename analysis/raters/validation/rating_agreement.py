@@ -137,19 +137,23 @@ def corrected_mean(coded: CodedRows, alpha: float, seed: int) -> dict[str, Bound
 
     people = people_mean(coded)
     judged = np.isfinite(coded.judged[0])
-    labelled, remainder = judged & np.isfinite(people), judged & ~np.isfinite(people)
+    labelled = judged & np.isfinite(people)
+    # Labels that are weighted are compared with all rows, else with those that have none.
+    represented = coded.represented
+    remainder = judged if represented is not None else judged & ~labelled
     order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(remainder)])
     n = int(labelled.sum())
     clusters = RowClusters.numbered(coded.cluster[order])
 
-    def mean(values: Floats) -> object:
-        return weighted_mean(values[:, None], np.ones(len(values)))
+    def mean(values: Floats, weight: Floats) -> object:
+        return weighted_mean(values[:, None], weight)
 
-    judge = coded.judged[0]
+    judge, ones = coded.judged[0], np.ones(coded.n)
+    weight = ones if represented is None else represented
     sources = Sources(
-        mean(people[labelled]),  # type: ignore[arg-type]
-        [mean(judge[labelled])],  # type: ignore[list-item]
-        [mean(judge[remainder])],  # type: ignore[list-item]
+        mean(people[labelled], weight[labelled]),  # type: ignore[arg-type]
+        [mean(judge[labelled], weight[labelled])],  # type: ignore[list-item]
+        [mean(judge[remainder], ones[remainder])],  # type: ignore[list-item]
         {"item": clusters},
     )
     correction = correct(sources, PredictThenDebias(seed=seed))
@@ -162,7 +166,7 @@ def corrected_mean(coded: CodedRows, alpha: float, seed: int) -> dict[str, Bound
         estimate, error, lower, upper, df = (
             float(table[column].iloc[0]) for column in ("estimate", "std_error", "lower", "upper", "df")
         )
-        rows = order[:n] if name == "people_only" else order
+        rows = order[:n] if name == "people_only" else np.flatnonzero(judged)
         of = len(rows), n_clusters(coded.cluster[rows])
         result[name] = BoundedEstimate(estimate, error, lower, upper, *of, df=df)
     naive = mean_of(judge[judged], coded.cluster[judged], alpha)

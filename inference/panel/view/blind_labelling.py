@@ -6,9 +6,7 @@ those that a panel of people has, and are written anew from the journal after ea
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -26,9 +24,9 @@ from ...study.asking import Choice, FreeText
 from ...study.models import AnyStudy, ItemStudy, Study
 from ...tables.columns import stream
 from ...tables.files import write_table
-from ...tables.limits import EXPORT_BYTES, parse_json, read_content
+from ...tables.limits import parse_json
 from ...tables.schema import validate
-from ...tables.writing import Lock, LockHeld, open_itself
+from ...tables.writing import Lock, LockHeld, append_line, complete_lines
 from ..panel_answers import FINISHED, answered_tasks, choices_of, judgments_of, responses_of
 from ..plan import labelling_study
 from .run_sources import LABELS
@@ -220,7 +218,7 @@ class Labelling:
                 return False
             of = active_labels(self.events)[task].number if kind == "undo" else None
             event = Event(step, kind, task, time.time(), self.seed, fields or {}, times or {}, of)
-            append(self.folder / JOURNAL, event.line())
+            append_line(self.folder / JOURNAL, event.line())
             self.events.append(event)
             if kind != "skip":
                 self._write_tables()
@@ -270,30 +268,10 @@ def label_tables(
     return tables
 
 
-def append(path: Path, line: bytes) -> None:
-    """Add a line to a file, all of it or nothing, and return when it is on disk."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = open_itself(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    before = os.fstat(descriptor).st_size
-    try:
-        if os.write(descriptor, line) < len(line):
-            os.ftruncate(descriptor, before)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def read_journal(path: Path) -> list[Event]:
     """Read the events of a journal; a last line that was cut off when a process ended is dropped."""
-    if not path.is_file():
-        return []
-    content = read_content(path, EXPORT_BYTES)
-    complete_lines = content[: content.rfind(b"\n") + 1]
-    if len(complete_lines) < len(content):
-        os.truncate(path, len(complete_lines))
     events: list[Event] = []
-    for number, line in enumerate(complete_lines.decode("utf-8", "replace").splitlines(), start=1):
+    for number, line in enumerate(complete_lines(path), start=1):
         try:
             event = Event(**_mapping(parse_json(line)))
         except (ValueError, TypeError) as error:

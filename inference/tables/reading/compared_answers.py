@@ -301,6 +301,8 @@ def _scale_of(
     texts: Sequence[DistinctTexts], options: ReadingRules, source: str, entries: list[AccountEntry]
 ) -> str:
     """The scale that is stated, else the one that the cells have."""
+    if options.scale in (None, "interval") and not any(options.order_of(column.name) for column in texts):
+        _refuse_scores_with_labels(texts, source)
     if options.scale is not None:
         return options.scale
     orders = [column.order for column in texts if column.order]
@@ -327,6 +329,30 @@ def _scale_of(
         entries.append(AccountEntry("types", sentence, option="--scale"))
         return "ordinal"
     return "nominal"
+
+
+def _refuse_scores_with_labels(texts: Sequence[DistinctTexts], source: str) -> None:
+    """Refuse columns of measurements next to columns of labels: how they compare is not in the table."""
+    kinds: dict[bool, list[DistinctTexts]] = {True: [], False: []}
+    for column in texts:
+        values = [number_of(text) for text in column.texts]
+        numbers = [value for value in values if value is not None]
+        if not values or (numbers and len(numbers) < len(values)):
+            continue
+        is_score = len(numbers) > FEW_NUMBERS or any(not value.is_integer() for value in numbers)
+        if is_score or not numbers:
+            kinds[is_score].append(column)
+    if not kinds[True] or not kinds[False] or any(column.order for column in kinds[False]):
+        return
+    labels = sorted({text for column in kinds[False] for text in column.texts})
+    examples = " ".join(
+        f"--relabel {as_argument(f'{label}={place}')}" for place, label in enumerate(labels[:3])
+    )
+    raise InputError(
+        f"{source}: column '{kinds[True][0].name}' contains numbers, and '{kinds[False][0].name}' labels "
+        f"such as {quoted(labels[0])}; state the number that each label means, such as {examples}, or name "
+        "a column with the same labels."
+    )
 
 
 def _refuse_few_words(column: DistinctTexts, source: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from conjury.inference.errors import listed
+from conjury.inference.tables.schema import SAMPLING
 
 from ....correction.selection import SELECTED, selection_p
 from ....figures.labels import p_text
@@ -28,27 +29,41 @@ class Strata:
     judged: Floats
     labelled: Floats
     p: float  # of labels being as frequent in every stratum; 1 where all judged rows have one
+    # (n,): how many rows a labelled one stands for, where labels were drawn with known probabilities
+    represented: Floats | None = None
 
     @property
     def selected(self) -> bool:
-        """Whether people labelled some answers of the judge more often than others."""
-        return self.p < SELECTED
+        """Whether people labelled some rows more often than others: as stated, or by the judge's answer."""
+        return self.represented is not None or self.p < SELECTED
 
     @property
     def sparse(self) -> tuple[str, ...]:
         """Strata with too few labels."""
-        is_sparse = self.labelled < np.minimum(FEW_LABELS, self.judged)
+        fewest = FEW_LABELS if self.represented is None else 1
+        is_sparse = self.labelled < np.minimum(fewest, self.judged)
         return tuple(name for name, lacks in zip(self.names, is_sparse, strict=True) if lacks)
 
     @property
     def weight(self) -> Floats:
         """How many judged rows a labelled row stands for, (n,), with mean 1; 0 without an answer."""
+        if self.represented is not None:
+            return np.where(self.code >= 0, self.represented, 0.0)
         share = np.divide(self.judged, self.labelled, out=np.zeros(len(self.judged)), where=self.labelled > 0)
         share *= self.labelled.sum() / max(float(self.judged[self.labelled > 0].sum()), 1.0)
         return np.asarray(np.append(share, 0.0)[self.code])
 
     def note(self) -> str:
         """Which answers have labels how often, and what follows."""
+        alone = (
+            "The replacement test, people among themselves and the table of counts are about labelled rows "
+            "alone."
+        )
+        if self.represented is not None:
+            text = f"Labels were drawn with known probabilities: estimates are weighted by '{SAMPLING}'"
+            if self.sparse:
+                return f"{text} where they can be: no row with {listed(self.sparse)} has a label."
+            return f"{text}, and hold for all judged rows. {alone}"
         rates = self.labelled / self.judged
         low, high = int(rates.argmin()), int(rates.argmax())
         shares = " and ".join(f"{rates[at]:.1%} of the rows with {self.names[at]}" for at in (low, high))
@@ -61,14 +76,14 @@ class Strata:
             )
         return (
             f"{text} Estimates are weighted by the judge's answer, so that they hold for all judged rows if "
-            "labels are random among rows with the same answer. The replacement test, people among "
-            "themselves and the table of counts are about labelled rows alone."
+            f"labels are random among rows with the same answer. {alone}"
         )
 
     def lacking(self, what: str) -> str:
         """Why something has no estimate."""
+        count = f"fewer than {FEW_LABELS} rows" if self.represented is None else "no rows"
         return (
-            f"{what} have no estimate over all judged rows: fewer than {FEW_LABELS} rows with "
+            f"{what} have no estimate over all judged rows: {count} with "
             f"{listed(self.sparse)} have a label; label more of them, drawn at random."
         )
 
@@ -88,7 +103,7 @@ def strata_of(coded: CodedRows) -> Strata:
     counts = [np.bincount(inside[rows], minlength=len(names)) for rows in (..., labelled[judged])]
     flags = np.eye(len(names))[inside]
     p = selection_p(flags, labelled[judged], RowClusters.numbered(coded.cluster[judged]))
-    return Strata(code, names, counts[0].astype(float), counts[1].astype(float), p)
+    return Strata(code, names, counts[0].astype(float), counts[1].astype(float), p, coded.represented)
 
 
 def _fifths(values: Floats) -> tuple[Codes, tuple[str, ...]]:

@@ -33,6 +33,12 @@ def add_weighted(rows: TestRows, coded: CodedRows, gold: GoldCoding, seed: int, 
     _add_subgroups(rows, coded, gold, seed, notes)
 
 
+def drawn_rate(coded: CodedRows, place: int, alpha: float, seed: int) -> BoundedEstimate:
+    """The rate of a class among people over all judged rows, by labels drawn with known probabilities."""
+    tables = tables_of(coded, strata_of(coded), _everyone(coded), alpha, seed)
+    return tables.bounded(partial(_rate, place=place, axis=1), tables.of_class(place))
+
+
 def _everyone(coded: CodedRows) -> Floats:
     """Share of the labels of each row in each class, shape (n, q)."""
     counts = counts_of(coded.people, coded.q)

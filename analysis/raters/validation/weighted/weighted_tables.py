@@ -85,7 +85,7 @@ def tables_of(coded: CodedRows, strata: Strata, labels: Floats, alpha: float, se
     q, answer = coded.q, coded.judges[0]
     judged, labelled = strata.code >= 0, (strata.code >= 0) & labels.any(axis=1)
     counts, rows = np.zeros((q, q)), np.bincount(answer[judged], minlength=q).astype(float)
-    np.add.at(counts, answer[labelled], labels[labelled])
+    np.add.at(counts, answer[labelled], labels[labelled] * _row_weights(strata, answer, labelled)[:, None])
     many = counts.sum(axis=1)
     rows[many == 0] = 0.0
     share = rows / rows.sum()
@@ -105,6 +105,17 @@ def tables_of(coded: CodedRows, strata: Strata, labels: Floats, alpha: float, se
         alpha=alpha,
         seed=seed,
     )
+
+
+def _row_weights(strata: Strata, answer: Codes, labelled: np.ndarray) -> Floats:
+    """Weights of labelled rows, which sum to what those with the same answer of the judge are worth."""
+    # That is the number of rows of equal weight with the same variance (Kish 1965).
+    if strata.represented is None:
+        return np.ones(int(labelled.sum()))
+    weight, code = strata.represented[labelled], answer[labelled]
+    total, squares = (np.bincount(code, values, int(code.max()) + 1) for values in (weight, weight**2))
+    scale = np.divide(total, squares, out=np.zeros(len(total)), where=squares > 0)
+    return np.asarray(weight * scale[code])
 
 
 def _inflation(coded: CodedRows, labels: Floats, labelled: np.ndarray, share: Floats) -> float:

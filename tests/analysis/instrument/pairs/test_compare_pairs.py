@@ -282,3 +282,25 @@ def test_rows_that_are_copies_are_refused_without_a_column_of_prompts() -> None:
 def test_positions_stated_are_positions() -> None:
     result = compare_pairs(LETTERS, verdicts="positions")
     assert_allclose(_numbers(result, *MEASURES), _numbers(compare_pairs(PAIRS), *MEASURES))
+
+
+def test_peoples_pairs_are_weighted_by_their_probabilities() -> None:
+    rng = np.random.default_rng(7)
+    n = 3000
+    wins = rng.random(n) < 0.6
+    verdict = np.where(rng.random(n) < 0.75, wins, rng.random(n) < 0.5)
+    chance = np.where(verdict, 0.02, 0.2) * np.where(wins == verdict, 0.5, 1.0)
+    chosen = rng.random(n) < chance
+    table = pd.DataFrame({"prompt": range(n), "winner": np.where(verdict, "a", "b")})
+    table["human"] = np.where(chosen, np.where(wins, "a", "b"), None)
+    table["sampling_probability"] = np.where(chosen, chance, np.nan)
+    result = compare_pairs(table, "winner", "human", id="prompt")
+    rows = result.frame.set_index("name")
+    assert any("weighted by 'sampling_probability'" in note for note in result.notes)
+    assert rows.loc["win_rate", "lower"] < wins.mean() < rows.loc["win_rate", "upper"]
+    weighted = np.average(wins[chosen], weights=1 / chance[chosen])
+    assert rows.loc["people_win_rate", "estimate"] == pytest.approx(weighted)
+    assert rows.loc["judge_win_rate", "estimate"] == pytest.approx(verdict.mean())
+    ranked = compare_pairs(table, "winner", "human", id="prompt", rank=True).frame.set_index("name")
+    strength = ranked.loc[ranked.index.str.startswith("strength_difference"), "estimate"].iloc[0]
+    assert strength == pytest.approx(np.log(0.6 / 0.4), abs=0.45)

@@ -533,3 +533,15 @@ def test_the_page_has_a_table_of_each_part_with_its_numbers(monkeypatch: pytest.
     assert parts == [table.title for table in tables(result)]
     assert tables(result)[1].head == ("", "estimate", "95% interval", "p", "n")
     assert "<td>80.0%</td>" in re.sub(r"<td[^>]*>", "<td>", text)
+
+
+@pytest.mark.parametrize("rules", [{}, {"scale": "interval"}])
+@pytest.mark.parametrize("labels", [["pass", "fail"], [True, False], ["good", "fair", "poor"]])
+def test_scores_next_to_labels_are_asked_about_with_a_remedy_that_works(rules, labels) -> None:
+    score = np.random.default_rng(1).random(60).round(3)
+    table = pd.DataFrame({"score": score, "person": [labels[n % len(labels)] for n in range(60)]})
+    with pytest.raises(InputError, match="'score' contains numbers, and 'person' labels such as") as error:
+        judge(table, "score", "person", **rules)
+    remedy = dict(re.findall(r"--relabel '(\w+)=(\d)'", str(error.value)))
+    assert set(remedy) == set(map(str, labels))
+    assert judge(table, "score", "person", relabel=remedy, **rules).settings["scale"] == "interval"
