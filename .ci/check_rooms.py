@@ -80,6 +80,7 @@ WINGS = {
         "cli.commands.papers.preregister",
         "cli.commands.papers.tables",
     ),
+    "analysis.report.replication": ("cli.commands.papers.replicate",),
     "analysis.trial": ("cli.commands.trial",),
     "inference.backends.cluster": (),
     "inference.humans": ("cli.import_command", "cli.import_options"),
@@ -89,6 +90,7 @@ WINGS = {
 }
 NEEDS = {  # wings that import another one
     ("analysis.conjoint.engines.bayes", "analysis.raters.models"),
+    ("analysis.report.replication", "analysis.report.paper"),
     ("analysis.trial", "analysis.instrument"),
     ("inference.humans", "inference.panel"),
     ("inference.panel", "inference.humans"),

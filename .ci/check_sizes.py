@@ -27,9 +27,9 @@ CEILINGS = {
     "analysis/numerics": 42,
     "analysis/pipeline": 43,
     "analysis/raters": 234,
-    "analysis/report": 122,
+    "analysis/report": 139,
     "analysis/trial": 40,
-    "cli": 95,
+    "cli": 98,
     "inference": 2,
     "inference/backends": 56,
     "inference/collecting": 58,
@@ -48,7 +48,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 970,
 }
-MODULES = 544
+MODULES = 547
 
 
 def lines_of(root: Path) -> Counter[str]:

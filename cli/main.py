@@ -88,6 +88,7 @@ PANELS = {  # of the help, in its order: module and function of each command
     "Write": {
         "report": "commands.papers.report:report",
         "tables": "commands.papers.tables:tables",
+        "replicate": "commands.papers.replicate:replicate",
         "methods": "commands.papers.methods:methods",
         "checklist": "commands.papers.checklist:checklist",
         "metadata": "commands.papers.metadata:metadata",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 DIGITS = 3
 NO_BREAK = "\N{NO-BREAK SPACE}"
+BOLD = ("\ue000", "\ue001")  # around bold text of a cell, in any format
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 SECOND = "bootstrap: "  # begins the names of columns of a second kind of inference
@@ -96,6 +97,11 @@ def stars(p: float | None) -> str:
 def star_rule(lead: str = "") -> str:
     """The sentence that explains stars, after what they are about; empty where tables have none."""
     return f"{lead} {STAR_RULE}".strip() if _STARRED.get() else ""
+
+
+def bold(text: str) -> str:
+    """Mark the text of a cell as bold; each format has its own markup for it."""
+    return f"{BOLD[0]}{text}{BOLD[1]}"
 
 
 def whole(value: float | None) -> str:

@@ -34,6 +34,7 @@ EXAMPLES = ROOT / "data" / "examples"
 TEMPLATES = ROOT / "data" / "templates"
 RECORDED = ROOT / "data" / "recorded"
 PUBLISHED = ROOT / "data" / "published"
+REPLICATIONS = ROOT / "data" / "replications"  # layouts of the tables and figures of papers
 QUARTO = ROOT / "quarto"
 R_PACKAGE = ROOT / "R"
 R_SOURCES = (  # what Python calls: the estimators of the R package, and scripts that it ships

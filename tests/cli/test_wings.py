@@ -26,6 +26,7 @@ NEIGHBOURS = {  # files of tests of what is next to a wing
     "analysis.instrument": ("analysis/checks/test_joint_differences.py",),
     "analysis.raters.models": ("analysis/raters/test_agreement_properties.py",),
     "analysis.report.paper": ("analysis/report/test_contrasts.py",),
+    "analysis.report.replication": ("analysis/report/test_contrasts.py",),
     "analysis.trial": ("analysis/numerics/test_performance.py",),
     "inference.backends.cluster": ("inference/backends/test_masking.py",),
     "inference.humans": ("inference/readers/test_judged_files.py",),

@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError, MissingDependency, require_inst
 from conjury.inference.tables.html_page import page as html_page
 from conjury.inference.tables.writing import atomic_write, write_text
 
+from ..table_format import BOLD
 from .paper_tables import PaperTable
 
 NEEDS_PANDOC = (
@@ -33,6 +34,8 @@ LATEX_LETTERS |= {
     "\N{MULTIPLICATION SIGN}": r"$\times$",
     "\N{EN DASH}": "--",
     "\N{HORIZONTAL ELLIPSIS}": r"\ldots{}",
+    BOLD[0]: r"\textbf{",
+    BOLD[1]: "}",
 }
 LATEX_ACTING = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%",
@@ -148,7 +151,7 @@ def _pipes(cells: Any) -> str:
 def _cell(text: str) -> str:
     """Text in a cell of Markdown: what would act is escaped."""
     escaped = re.sub(r"([\\`*_{}\[\]<>|#$~^])", r"\\\1", " ".join(text.split(" ")))
-    return escaped.replace("&", "&amp;")
+    return escaped.replace("&", "&amp;").replace(BOLD[0], "**").replace(BOLD[1], "**")
 
 
 def grid_of(markup: str) -> TextTable:
@@ -185,6 +188,8 @@ def _headings(rows: list[Any], n: int) -> list[list[str]]:
 
 
 def _text(cell: Any) -> str:
+    for strong in cell.find_all("strong"):
+        strong.replace_with(f"{BOLD[0]}{strong.get_text()}{BOLD[1]}")
     return " ".join(cell.get_text(" ").replace("\N{NO-BREAK SPACE}", "\N{WORD JOINER}").split()).replace(
         "\N{WORD JOINER}", "\N{NO-BREAK SPACE}"
     )
@@ -208,12 +213,17 @@ def _plain_html(grid: TextTable) -> str:
         if len(cells) == 1 < len(sides):
             return f'<tr><td colspan="{len(sides)}"><strong>{html.escape(cells[0])}</strong></td></tr>'
         aligned = zip(cells, sides, strict=True)
-        marked = [f'<{tag} style="text-align: {side}">{html.escape(cell)}</{tag}>' for cell, side in aligned]
+        marked = [f'<{tag} style="text-align: {side}">{_strong(cell)}</{tag}>' for cell, side in aligned]
         return f"<tr>{''.join(marked)}</tr>"
 
     heads = "".join(row(cells, "th") for cells in grid.heads)
     body = "".join(row(cells, "td") for cells in grid.rows)
     return f"<table><thead>{heads}</thead><tbody>{body}</tbody></table>"
+
+
+def _strong(cell: str) -> str:
+    """Text of a cell in HTML."""
+    return html.escape(cell).replace(BOLD[0], "<strong>").replace(BOLD[1], "</strong>")
 
 
 def convert(text: str, source: str, to: str, path: str | Path, what: str, bibliography: str = "") -> Path:

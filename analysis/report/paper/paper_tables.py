@@ -26,7 +26,7 @@ from ..exhibits.exhibit_registry import EVERY_STUDY
 from ..method_sentences import unmarked
 from ..report_data import ReportData
 from ..results_report import GENERAL
-from ..table_format import capitalised, starred
+from ..table_format import BOLD, capitalised, starred
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -63,7 +63,8 @@ class PaperTable:
     @cached_property
     def html(self) -> str:
         """The table as a part of a page."""
-        return str(self.gt.with_id("gt-" + re.sub(r"[^a-z0-9-]+", "-", self.name.lower())).as_raw_html())
+        markup = str(self.gt.with_id("gt-" + re.sub(r"[^a-z0-9-]+", "-", self.name.lower())).as_raw_html())
+        return markup.replace(BOLD[0], "<strong>").replace(BOLD[1], "</strong>")
 
 
 class _SingleResult(ReportData):

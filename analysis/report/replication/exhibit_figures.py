@@ -1,0 +1,123 @@
+"""Figures of a paper, drawn from published numbers or ours by the figure of their kind of result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...figures import draw
+from ...figures.figure_registry import FigureStyle
+from ...figures.forest import forest
+from ...figures.labels import LabelKey
+from ...figures.theme import styled, theme_named
+from ...results import Result
+from ..report_data import ReportData
+from .exhibit_layouts import Drawing, ExhibitLayout
+from .joined_numbers import select_rows
+from .replicated_tables import OURS, PUBLISHED, SOURCES, NumberGrid
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LIMITS = ("lower", "upper")
+
+
+@dataclass(frozen=True)
+class ExhibitFigure:
+    """A figure of an exhibit: the name of its file, whose numbers it shows, and how it is drawn."""
+
+    name: str
+    source: str
+    draw: Callable[[], Figure]
+
+
+def exhibit_figures(
+    layout: ExhibitLayout,
+    grid: NumberGrid | None,
+    report: ReportData | None,
+    labels: Mapping[LabelKey, str],
+) -> Iterator[ExhibitFigure]:
+    """Figures of published numbers and of ours, as far as there are any."""
+    drawing = layout.figure
+    if drawing is None:
+        return
+    if drawing.result is not None:
+        if report is not None and report.has(drawing.result):
+            yield ExhibitFigure(layout.name, OURS, partial(_draw_result, drawing, report, labels))
+        return
+    if grid is None:
+        return
+    for source in (OURS, PUBLISHED):
+        if drawing.kind is None:
+            frame = grid_frame(grid, SOURCES[source])
+            function = partial(_draw_grid, layout, frame)
+        else:
+            frame = _of_layout(grid.numbers.frame(layout.where, SOURCES[source]), layout)
+            function = partial(_draw_numbers, drawing, frame, labels)
+        if len(frame):
+            name = layout.name if source == OURS else f"{layout.name}_published"
+            yield ExhibitFigure(name, source, function)
+
+
+def grid_frame(grid: NumberGrid, source: str) -> pd.DataFrame:
+    """The numbers of an exhibit by panel, row and series, as its rows and columns name them."""
+    rows = []
+    scale = 100 if grid.layout.percent else 1
+    for row in grid.rows:
+        for column in grid.columns:
+            names = {"panel": column.span or row.group, "row": row.label, "series": column.label}
+            values = {
+                name: getattr(grid.cell(row, column, name), source) * scale
+                for name in (grid.quantities[0], *LIMITS)
+            }
+            rows.append({**names, "estimate": values[grid.quantities[0]], **{k: values[k] for k in LIMITS}})
+    frame = pd.DataFrame(rows)
+    return frame[frame["estimate"].notna()].reset_index(drop=True)
+
+
+def _draw_grid(layout: ExhibitLayout, frame: pd.DataFrame) -> Figure:
+    """Dots of the numbers: a panel for each heading, a row for each row of the table, series by column."""
+    style = FigureStyle(theme_named("light"), {}, None)
+    plot = forest(
+        frame,
+        panel=frame["panel"],
+        row=frame["row"],
+        series=frame["series"],
+        xlabel=layout.caption.rstrip("."),
+        what=layout.caption.rstrip("."),
+    )
+    with styled(style.look):
+        figure = plot.draw(style)
+        figure.set_label(plot.describe())
+        return figure
+
+
+def _of_layout(frame: pd.DataFrame, layout: ExhibitLayout) -> pd.DataFrame:
+    """The numbers that the rows and columns of an exhibit list, in their order."""
+    columns = layout.columns if isinstance(layout.columns, dict) else {}
+    for key, values in reversed({**columns, **layout.rows}.items()):
+        if isinstance(values, dict) and key in frame:
+            order = {value: place for place, value in enumerate(values)}
+            frame = frame[frame[key].isin(list(order))]
+            frame = frame.iloc[frame[key].map(order).argsort(kind="stable")]
+    return frame.reset_index(drop=True)
+
+
+def _draw_result(drawing: Drawing, report: ReportData, labels: Mapping[LabelKey, str]) -> Figure:
+    record = next(entry for entry in report.results if entry.name == drawing.result)
+    result = report.read(record)
+    frame = select_rows(result.frame, drawing.where).reset_index(drop=True)
+    part = Result(frame, result.kind, result.notes, result.settings, result.extra)
+    return draw(part, labels=labels, part=drawing.part, **drawing.options)
+
+
+def _draw_numbers(drawing: Drawing, frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> Figure:
+    frame = frame.rename(columns=drawing.rename).assign(**drawing.set)
+    frame = frame.assign(**{name: np.nan for name in LIMITS if name not in frame})
+    options: dict[str, Any] = dict(drawing.options)
+    return draw(Result(frame, str(drawing.kind)), labels=labels, **options)

@@ -1,0 +1,174 @@
+"""The command ``conjury replicate``: every table and figure of a paper, with published numbers and ours."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conjury.inference.errors import InputError, counted, listed
+
+from ...automation import record
+from ...options import StudyName, grouped, typed_options
+from ...printing import console, warn
+
+FORMATS = ("html", "latex", "word", "markdown")
+
+
+@dataclass(frozen=True)
+class NumbersOfOurs:
+    """Where our numbers come from: a results folder, answers, or a simulation."""
+
+    results: Annotated[Path | None, typer.Option(help="Results folder that `conjury fit` wrote.")] = None
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", help="Answers, which `conjury fit` analyses first; repeat to stack several."),
+    ] = None
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Answers simulated at the size of the paper.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class OptionsOfFit:
+    """Options that `conjury fit` gets with --data."""
+
+    rename: Annotated[list[str] | None, typer.Option(help="As in `conjury fit`.")] = None
+    variant: Annotated[list[str] | None, typer.Option(help="As in `conjury fit`.")] = None
+    judge: Annotated[str | None, typer.Option(help="As in `conjury fit`.")] = None
+    prompt: Annotated[str | None, typer.Option(help="As in `conjury fit`.")] = None
+    items: Annotated[Path | None, typer.Option("--items", help="As in `conjury fit`.")] = None
+    gold: Annotated[Path | None, typer.Option("--gold", help="As in `conjury fit`.")] = None
+    reading: Annotated[list[Path] | None, typer.Option("--reading", help="As in `conjury fit`.")] = None
+    draws: Annotated[int | None, typer.Option(help="Bootstrap draws, with --data or --simulate.")] = None
+    seed: Annotated[int, typer.Option(min=0, help="Seed of simulation and bootstrap.")] = 1
+
+
+@dataclass(frozen=True)
+class FilesOfExhibits:
+    """Which tables and figures are written, and as what."""
+
+    out: Annotated[Path | None, typer.Option("--out", help="Folder; by default replication/STUDY.")] = None
+    only: Annotated[
+        list[str] | None, typer.Option(help='Only this table or figure, as "Table 3"; can be repeated.')
+    ] = None
+    published: Annotated[
+        Path | None,
+        typer.Option(help="Folder with published numbers as CSV, in place of those that ship."),
+    ] = None
+    layout: Annotated[
+        Path | None, typer.Option(help="Layout of tables and figures in YAML, in place of the study's.")
+    ] = None
+    to: Annotated[
+        list[str] | None,
+        typer.Option(help="html, latex, word or markdown; can be repeated. [default: all]"),
+    ] = None
+
+
+@grouped
+def replicate(
+    context: typer.Context,
+    study: StudyName,
+    ours: NumbersOfOurs,
+    fitting: OptionsOfFit,
+    files: FilesOfExhibits,
+) -> None:
+    """Write every table and figure of a study's paper: published numbers, ours, and their difference."""
+    from conjury.analysis.report.replication import replicate as lay_out
+    from conjury.analysis.report.replication.exhibit_layouts import read_layout
+    from conjury.inference.study import load_any_study
+
+    unknown = next((name for name in files.to or () if name not in FORMATS), None)
+    if unknown is not None:
+        raise InputError(f"--to {unknown}: there is no such format; use one of: {', '.join(FORMATS)}.")
+    name = load_any_study(study).name
+    paper = read_layout(files.layout if files.layout is not None else name)
+    paper.select(files.only or [])
+    out = files.out if files.out is not None else Path("replication") / name
+    results = _results(context, study, out, ours, fitting, paper.simulate, paper.fit)
+    replication = lay_out(
+        study, results=results, published=files.published, layout=files.layout, only=files.only or ()
+    )
+    notes = replication.write(out, files.to or FORMATS)
+    _print_parity(replication.parity, replication.has_results)
+    record(
+        out=str(out),
+        exhibits=len(replication.exhibits),
+        notes=notes,
+        files=[out / name for name in ("index.html", "numbers.csv", "parity.csv")],
+    )
+    record(parity=replication.parity.set_index("exhibit").to_dict("index"))
+    for note in notes:
+        warn(note)
+    exhibits = counted(len(replication.exhibits), "table or figure", "tables and figures")
+    console.print(f"{exhibits} of {replication.layout.paper} in {out / 'index.html'}.")
+
+
+def _results(
+    context: typer.Context,
+    study: str,
+    out: Path,
+    ours: NumbersOfOurs,
+    fitting: OptionsOfFit,
+    simulation: list[str],
+    fit_options: list[str],
+) -> Path | None:
+    """The results folder with our numbers, which is made where answers are given or simulated."""
+    typed = typed_options(ours)
+    if len(typed) > 1:
+        raise InputError(f"{' and '.join(typed.values())} are given; choose one of them.")
+    options = typed_options(fitting)
+    if options and not (ours.data or ours.simulate):
+        raise InputError(f"{next(iter(options.values()))} applies to --data; give both, or omit it.")
+    if not (ours.data or ours.simulate):
+        return ours.results
+    data = list(ours.data or ())
+    if ours.simulate:
+        refused = [option for name, option in options.items() if name not in ("draws", "seed")]
+        if refused:
+            raise InputError(f"{refused[0]} applies to --data, and these answers are simulated; omit it.")
+        data = [out / "answers" / "simulated.parquet"]
+        data[0].parent.mkdir(parents=True, exist_ok=True)
+        _run(context, ["simulate", study, *simulation, "--seed", str(fitting.seed), "--out", str(data[0])])
+    command = ["fit", study, *_repeated("--data", data), "--out", str(out / "results"), "--figures", "none"]
+    for name in ("rename", "variant", "reading"):
+        command += _repeated(f"--{name}", getattr(fitting, name) or ())
+    for name in ("judge", "prompt", "items", "gold"):
+        value = getattr(fitting, name)
+        command += [] if value is None else [f"--{name}", str(value)]
+    draws = ["--draws", str(fitting.draws)] if fitting.draws is not None else fit_options
+    _run(context, [*command, *draws, "--seed", str(fitting.seed)])
+    return out / "results"
+
+
+def _repeated(option: str, values: object) -> list[str]:
+    return [text for value in values for text in (option, str(value))]  # type: ignore[attr-defined]
+
+
+def _run(context: typer.Context, command: list[str]) -> None:
+    """Run another command as a user types it."""
+    console.print(f"$ {shlex.join(['conjury', *command])}")
+    code = context.find_root().command.main(command, prog_name="conjury", standalone_mode=False)
+    if code:
+        raise typer.Exit(code)
+
+
+def _print_parity(parity: object, has_results: bool) -> None:
+    """Print how many numbers of each exhibit agree, or were published."""
+    import pandas as pd
+
+    assert isinstance(parity, pd.DataFrame)
+    for row in parity.to_dict("records"):
+        if not has_results:
+            console.print(f"  {row['exhibit']}: {counted(row['published'], 'published number')}")
+            continue
+        counts = [
+            f"{row[name]:,} {name}"
+            for name in ("equal", "within rounding", "different", "not compared")
+            if row[name]
+        ]
+        explained = f" ({row['explained']:,} with a reason)" if row["explained"] else ""
+        console.print(f"  {row['exhibit']}: {listed(counts)}{explained}")

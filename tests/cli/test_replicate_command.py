@@ -1,0 +1,50 @@
+"""``conjury replicate``: tables and figures of a paper, from published numbers and from answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+Run = Callable[..., str]
+
+
+def test_a_published_table_is_written_in_every_format(tmp_path: Path, done: Run) -> None:
+    options = "replicate harm_or_humor --only table_6 --to html --to latex"
+    assert "Table 6: 42 published numbers" in done(*options.split(), cwd=tmp_path)
+    out = tmp_path / "replication" / "harm_or_humor"
+    assert "GPT-5 Pro" in (out / "index.html").read_text(encoding="utf-8")
+    assert r"\textbf{80.2}" in (out / "tables" / "table_6.tex").read_text(encoding="utf-8")
+    assert pd.read_csv(out / "numbers.csv")["printed"].notna().sum() == 42
+
+
+@pytest.mark.long
+def test_answers_are_fitted_and_laid_out_as_in_the_paper(tmp_path: Path, done: Run) -> None:
+    options = "simulate moderation --judge human --judge gpt4o --pairs 300 --respondents 40 --out few.parquet"
+    done(*options.split(), cwd=tmp_path)
+    options = "replicate moderation --data few.parquet --draws 20 --out paper --to markdown --only figure_2a"
+    printed = done(*options.split(), "--only", "figure_3", cwd=tmp_path)
+    assert "$ conjury fit moderation --data few.parquet" in printed
+    table = (tmp_path / "paper/tables/figure_2a.md").read_text(encoding="utf-8")
+    assert "| Level | Policy only | Context matters | Same rule for all | People |" in table
+    assert "percentile bootstrap for models and normal for people" in table
+    assert "GPT-4o, Policy only: 600 profiles in 300 clusters (pair)" in table
+    drawn = {path.name for path in (tmp_path / "paper/figures").glob("*.pdf")}
+    assert drawn == {"figure_2a.pdf", "figure_3.pdf"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("oogiri --only Figure99", "no such table or figure"),
+        ("oogiri --only table_3 --to excel", "no such format"),
+        ("oogiri --draws 5", "--draws applies to --data"),
+        ("oogiri --simulate --results results", "choose one of them"),
+        ("oogiri --published nowhere", "there is no such folder"),
+        ("oogiri --results nowhere", "manifest.json"),
+    ],
+)
+def test_what_cannot_be_laid_out_is_refused(options: str, message: str, refused: Run) -> None:
+    assert message in refused(f"replicate {options}")
