@@ -74,7 +74,7 @@ def compare_engines(
         )
     for row in rows:
         if row["engine"] in tables:
-            row |= largest_differences(tables[first], tables[str(row["engine"])])
+            row |= largest_differences(tables[first], tables[str(row["engine"])], analysis.by)
     summary = pd.DataFrame(rows, columns=list(_SUMMARY)).astype(_SUMMARY)
     settings = {
         "analysis": analysis.name,
@@ -91,7 +91,7 @@ def compare_engines(
         "reference_engine": first,
         "n_rows": len(analysis.select(group.choices)),
     }
-    return Result(_side_by_side(tables), "engines", (), settings, {"summary": summary})
+    return Result(_side_by_side(tables, analysis.by), "engines", (), settings, {"summary": summary})
 
 
 _SUMMARY = {
@@ -104,9 +104,9 @@ _SUMMARY = {
 }
 
 
-def largest_differences(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, float]:
+def largest_differences(ours: pd.DataFrame, theirs: pd.DataFrame, by: Sequence[str] = ()) -> dict[str, float]:
     """Largest absolute difference of estimates, and largest relative difference of standard errors."""
-    theirs = _numbers_in_order_of(ours, theirs)
+    theirs = _numbers_in_order_of(ours, theirs, by)
     estimates = np.abs(ours["estimate"].to_numpy(float) - theirs["estimate"].to_numpy(float))
     errors = np.abs(ours["std_error"].to_numpy(float) / theirs["std_error"].to_numpy(float) - 1)
     return {
@@ -115,26 +115,26 @@ def largest_differences(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, f
     }
 
 
-def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+def _side_by_side(tables: dict[str, pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:
     first, *further_engines = tables
-    wide_table = tables[first][[*_keys(tables[first]), *NUMBERS]].rename(
+    wide_table = tables[first][[*_keys(tables[first], by), *NUMBERS]].rename(
         columns={column: f"{column}_{first}" for column in NUMBERS}
     )
     for name in further_engines:
-        theirs = _numbers_in_order_of(tables[first], tables[name])
+        theirs = _numbers_in_order_of(tables[first], tables[name], by)
         wide_table = wide_table.assign(
             **{f"{column}_{name}": theirs[column].to_numpy() for column in NUMBERS}
         )
     return wide_table
 
 
-def _keys(table: pd.DataFrame) -> list[str]:
-    """Feature and level, and the contrast where the table contains differences."""
-    return [name for name in ("by", "feature", "level") if name in table]
+def _keys(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
+    """Feature and level, columns of subgroups, and the contrast where the table contains differences."""
+    return [name for name in dict.fromkeys((*by, "by", "feature", "level")) if name in table]
 
 
-def _numbers_in_order_of(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+def _numbers_in_order_of(ours: pd.DataFrame, theirs: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Numbers of the second table in the row order of the first, missing where it lacks a row."""
-    keys = _keys(ours)
+    keys = _keys(ours, by)
     index = pd.MultiIndex.from_frame(ours[keys].astype("string"))
     return theirs.astype(dict.fromkeys(keys, "string")).set_index(keys)[NUMBERS].reindex(index)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from conjury.analysis.pipeline.loading import LoadedStudy
     from conjury.inference.study.models import Study
+    from conjury.inference.study.study_fields import Analysis
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class ChoiceSelection:
     judge: Annotated[str | None, typer.Option(help="Judge; by default the first.")] = None
     prompt: Annotated[str | None, typer.Option(help="Prompt; by default the first.")] = None
     rename: Renames = None
+    weights: Annotated[
+        str | None, typer.Option("--weights", help="Column of survey weights, in place of the study's.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,13 @@ class Comparing:
         str, typer.Option(help="Engines, separated by commas; the first is the reference.")
     ] = "native,survey,cregg,statsmodels,linearmodels"
     analysis: Annotated[str | None, typer.Option(help="Analysis; by default the first.")] = None
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            help="Column of subgroups of respondents, in place of the study's; the first by it is compared.",
+        ),
+    ] = None
     alpha: Alpha = 0.05
 
 
@@ -59,17 +70,18 @@ def compare(
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.runner import FittedResults
+    from conjury.inference.readers.prepare import with_respondents
     from conjury.inference.study import load_study
 
-    loaded_study = load_study(study)
+    loaded_study = with_respondents(
+        load_study(study), choices.weights, [comparing.by] if comparing.by else ()
+    )
     folder = ResultsFolder(choices.results)
     loaded, source = load_choices_of(loaded_study, choices, reading)
     group = next(groups(loaded.variants), None)
     if group is None:
         raise InputError("The choices contain only repeated tasks, so no estimates can be compared.")
-    analysis = (
-        loaded_study.analyses[0] if comparing.analysis is None else loaded_study.analysis(comparing.analysis)
-    )
+    analysis = _analysis_of(loaded_study, comparing)
     engines = [name.strip() for name in comparing.engines.split(",") if name.strip()]
     console.print(
         f"{analysis.title}: {group.judge} {group.prompt}, {len(group.choices):,} rows of "
@@ -88,6 +100,18 @@ def compare(
         f"Comparison in {choices.results / 'tables'}; render it with `conjury report estimators --results "
         f"{choices.results}`."
     )
+
+
+def _analysis_of(study: Study, comparing: Comparing) -> Analysis:
+    """The analysis that is named, else the first, of --by the first by that column."""
+    if comparing.analysis is not None:
+        return study.analysis(comparing.analysis)
+    analyses = [part for part in study.analyses if comparing.by is None or part.by == [comparing.by]]
+    if not analyses:
+        raise InputError(
+            f"--by {comparing.by}: no analysis of study {study.name} takes subgroups; omit it, or add one."
+        )
+    return analyses[0]
 
 
 def load_choices_of(

@@ -69,11 +69,12 @@ def diagnose(
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.wings.checks_in_folder import tables_of
+    from conjury.inference.readers.prepare import with_respondents
     from conjury.inference.study import load_study
 
     check_alpha(checking.alpha)
     formats = figure_formats(checking.figures)
-    loaded_study = load_study(study)
+    loaded_study = with_respondents(load_study(study), choices.weights, ())
     folder = ResultsFolder(choices.results)
     if choices.data is None and not folder.manifest:
         raise InputError(

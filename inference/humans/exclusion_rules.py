@@ -192,10 +192,18 @@ def to_values(
         columns = rows["column"].astype(str).tolist()
         is_one = len(set(columns)) == 1
         name = columns[0] if is_one else str(dimension)
-        levels = rules.levels.get(name) or rules.order_of(str(dimension))
+        levels = (
+            rules.levels.get(name) or _shared_order(rules.levels, columns) or rules.order_of(str(dimension))
+        )
+        by_value = _shared_order(rules.value_labels, columns)
         answers = read_answers(
             {name: cells},
-            replace(rules, levels={name: levels} if levels else {}, relabel=relabel),
+            replace(
+                rules,
+                levels={name: levels} if levels else {},
+                value_labels={name: by_value} if by_value else {},
+                relabel=relabel,
+            ),
             source=source,
             rows=rows["row"].to_numpy(dtype=np.int64) - 1,
             cell_columns=None if is_one else columns,
@@ -204,9 +212,13 @@ def to_values(
         labels = [name for name in answers.classes if number_of(name) is None]
         if labels or (answers.classes and levels):
             values.iloc[place] = np.array([*answers.classes, None], dtype=object)[answers.codes[0]]
-            orders.append(tuple(levels))
+            orders.append(tuple(levels or (answers.classes if answers.scale == "ordinal" else ())))
             sentence = f"{dimension} contains labels ({listed(answers.classes)})"
-            remedy = "." if levels else ", not numbers; `conjury import --anchors` turns words into numbers."
+            remedy = ", not numbers; `conjury import --anchors` turns words into numbers."
+            if orders[-1]:
+                remedy = "."
+            elif by_value and set(answers.classes) <= set(by_value):
+                remedy = ", in the order of their values; --scale ordinal keeps that order."
             entries.append(AccountEntry("types", sentence + remedy))
         elif answers.classes:
             numbers = [number_of(name) for name in answers.classes]
@@ -219,6 +231,12 @@ def to_values(
             pd.Categorical(converted, categories=list(orders[0]), ordered=True), index=long.index
         )
     return converted, entries
+
+
+def _shared_order(orders: Mapping[str, Sequence[str]], columns: Sequence[str]) -> tuple[str, ...]:
+    """The order that all columns of a dimension have; empty where they differ, or one has none."""
+    by_column = {tuple(orders.get(name, ())) for name in set(columns)}
+    return by_column.pop() if len(by_column) == 1 else ()
 
 
 def failed_checks(table: pd.DataFrame, checks: Sequence[GoldQuestion], source: str) -> pd.Series[Any]:

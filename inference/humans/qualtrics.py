@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError
+from ..readers.programs.record_shapes import response_column
 from ..tables.limits import parse_json
 from ..tables.reading.account import ReadingAccount
 from ..tables.reading.cell_rules import key_of
@@ -20,6 +21,7 @@ from .rating_columns import Layout
 from .text_tables import read_export_table, read_times, require_column, to_numbers
 from .wide import WideExport, to_judgments
 
+RESPONSE_ID = "ResponseId"
 ID_TEXTS = ("response id", "responseid")
 SKIPPED = "-99"  # what Qualtrics writes on request for questions that were seen and not answered
 TIMES = {"started": "StartDate", "ended": "EndDate", "duration": "Duration (in seconds)"}
@@ -62,6 +64,9 @@ def read_responses(
     key = judge or id
     export = read_export_table(path, rules, check=lambda names: _check_header(names, key, str(path)))
     source, raw = export.source, export.table
+    as_named = response_column(map(str, raw)) if id == RESPONSE_ID and id not in raw else None
+    if as_named not in (None, judge):
+        raw = raw.rename(columns={str(as_named): id})
     require_column(raw, key, source, "--id" if judge is None else "--judge")
     first = str(raw[id if id in raw else key].iloc[0]).casefold()
     table = raw.iloc[int(first in ID_TEXTS) :].reset_index(drop=True)

@@ -291,3 +291,26 @@ def test_python_gives_the_numbers_of_the_command_from_a_file_or_a_table(tmp_path
     assert "How the file was read" in effects.to_html()
     with pytest.raises(InputError, match=r"there is no column 'weigth' \(did you mean|'weigth'"):
         package.conjoint(data, weights="weigth")
+
+
+@pytest.mark.long
+def test_engines_are_compared_with_weights_and_in_subgroups(tmp_path: Path, conjury: Run) -> None:
+    frame = survey()
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    drafted = conjury("conjoint survey.csv --draft-study s.yaml", cwd=tmp_path)
+    assert drafted.code == 0, drafted.err
+    command = "compare s.yaml --data s_choices.parquet --engines native,statsmodels --weights w --by party"
+    ended = conjury(f"{command} --json", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    differences = pd.DataFrame(json.loads(ended.out)["differences"])
+    assert set(differences["party"]) == {"Dem", "Rep"}
+    gaps = differences["estimate_native"] - differences["estimate_statsmodels"]
+    assert gaps.abs().max() < 1e-9
+    plain = conjury("compare s.yaml --data s_choices.parquet --engines native --json", cwd=tmp_path)
+    assert len(json.loads(plain.out)["differences"]) < len(differences)
+    ended = conjury("diagnose s.yaml --data s_choices.parquet --weights w", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    for name in ("compare", "diagnose"):
+        ended = conjury(f"{name} s.yaml --data s_choices.parquet --weights wt", cwd=tmp_path)
+        assert ended.code == 2
+        assert "column 'wt', the weights of the study, is missing" in " ".join(ended.err.split())

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -112,3 +114,59 @@ def test_the_command_reads_workbooks_and_standard_input_selects_rows_and_allows_
     assert set(tones.loc[tones["dimension"] == "tone", "value"]) == {"kind"}
     Path("t.json").write_text(json.dumps(TABLE.to_dict("records")))
     ran(f"import t.json --format json {columns} --out t.parquet")
+
+
+@pytest.mark.parametrize("name", ["ResponseID", "responseId", "_recordId", "response_id"])
+def test_ids_of_responses_have_several_names(ran: Callable[..., str], name: str) -> None:
+    rows = "".join(f"2026-01-0{n + 1} 10:00:00,1,R_{n},{1 + n % 5},{1 + 2 * n % 5}\n" for n in range(5))
+    Path("old.csv").write_text(f"StartDate,Finished,{name},Q1_wit,Q2_wit\n{rows}")
+    command = "import old.csv --ratings 'Q{item}_{dimension}' --out judgments.parquet"
+    assert f"Next: conjury {command}" in ran("read old.csv")
+    ran(command)
+    judgments = read_table("judgments.parquet", "judgments")
+    assert set(judgments["judge_id"]) == {f"R_{n}" for n in range(5)}
+    assert set(judgments["dimension"]) == {"wit"}
+    assert len(judgments) == 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "measure"), [("t.dta", None), ("t.sav", "nominal"), ("t.sav", "ordinal")])
+def test_labels_of_values_keep_the_order_of_the_values(
+    ran: Callable[..., str],
+    conjury: Callable[..., Any],
+    name: str,
+    measure: str | None,
+    tmp_path: Path,
+) -> None:
+    draw = np.random.default_rng(1)
+    first = draw.integers(1, 5, 60)
+    second = np.clip(first + draw.integers(-1, 2, 60), 1, 4)
+    frame = pd.DataFrame({"item": [f"t{n}" for n in range(60)], "r_ann": first * 1.0, "r_bob": second * 1.0})
+    labels = dict(enumerate(("never", "rarely", "often", "always"), 1))
+    of_columns = {"r_ann": labels, "r_bob": labels}
+    if measure is None:
+        pyreadstat.write_dta(frame, name, variable_value_labels=of_columns)
+    else:
+        measures = dict.fromkeys(of_columns, measure)
+        pyreadstat.write_sav(frame, name, variable_value_labels=of_columns, variable_measure=measures)
+    columns = "--format csv --ratings 'tone=r_{judge}' --item item --people"
+    printed = " ".join(ran(f"import {name} {columns} --out j.parquet").split())
+    assert "tone contains labels (never, rarely, often, always)" in printed
+    assert ("--scale ordinal keeps that order" in printed) == (measure != "ordinal")
+    ran(f"import {name} {columns} --scale ordinal --out k.parquet")
+    dtype = pd.read_parquet("k.parquet")["value"].dtype
+    assert dtype.ordered
+    assert dtype.categories.tolist() == list(labels.values())
+    weighted = quadratic_kappa(first, second)
+    for command in ("agreement k.parquet", f"agreement {name} --raters r_ann,r_bob --scale ordinal"):
+        ended = conjury(f"{command} --coefficient cohen --draws 0 --results r --json", cwd=tmp_path)
+        out = json.loads(ended.out)
+        (row,) = [row for rows in out["estimates"].values() for row in rows if row["weights"] == "quadratic"]
+        assert row["estimate"] == pytest.approx(weighted)
+        shutil.rmtree("r")
+
+
+def quadratic_kappa(first: np.ndarray, second: np.ndarray) -> float:
+    """Cohen's kappa with quadratic weights, from its definition."""
+    expected = ((first[:, None] - second[None, :]) ** 2).mean()
+    return float(1 - ((first - second) ** 2).mean() / expected)

@@ -98,7 +98,8 @@ def read_doccano(path: Source, layout: Layout | None = None, rules: Rules | None
     after_file: dict[str, None] = {}
     for file, _ in _files(path, "*"):
         records, source = read_records(file, rules.reading)
-        stem = Path(source).name.partition(".")[0]
+        member = file.member if isinstance(file, FileContent) else ""
+        stem = Path(member or source).name.partition(".")[0]
         for number, record in enumerate(records, 1):
             where = f"{source}: record {number}"
             item = (

@@ -13,6 +13,7 @@ from ...tables.columns import as_text
 from ...tables.frames import any_frame
 from ...tables.reading import ReadingRules
 from ...tables.reading.account import AccountEntry
+from ..programs.record_shapes import response_column
 
 LEVEL = re.compile(r"\w+-\d+-\d+-\d+")
 RESPONSE = "ResponseId"
@@ -58,9 +59,9 @@ def has_drawn_levels(frame: pd.DataFrame) -> bool:
 
 def _respondents_of(table: pd.DataFrame) -> str:
     """The column of ids of responses: by its name, which changed over the years, else by its cells."""
-    for name in table:
-        if str(name).casefold() == RESPONSE.casefold():
-            return str(name)
+    as_named = response_column(map(str, table))
+    if as_named is not None:
+        return as_named
     for name in table:
         cells = as_text(table[name]).dropna()
         if len(cells) and cells.is_unique and bool(cells.str.fullmatch(ID_CELL).all()):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Record = Mapping[str, Any]
+RESPONSE_NAMES = ("responseid", "recordid")  # of the column of ids in Qualtrics, without underscores
 MARK = ":::"  # between schema and label in the tables of Potato
 
 
@@ -100,7 +101,14 @@ def is_mturk(record: Record) -> bool:
 
 def is_qualtrics(record: Record) -> bool:
     """A response of Qualtrics."""
-    return "ResponseId" in record and bool({"DistributionChannel", "RecordedDate", "Finished"} & set(record))
+    recorded = {"DistributionChannel", "RecordedDate", "Finished"} & set(record)
+    return bool(recorded) and response_column(record) is not None
+
+
+def response_column(names: Iterable[str]) -> str | None:
+    """The column of ids of responses in exports of Qualtrics, by the names that it had over the years."""
+    by_key = {str(name).casefold().replace("_", ""): str(name) for name in names}
+    return next((by_key[key] for key in RESPONSE_NAMES if key in by_key), None)
 
 
 def is_prolific(record: Record) -> bool:

@@ -457,6 +457,10 @@ def _order_of(
     if declared:
         return {key_of(name): name for name in declared}
     values = {key: number_of(text) for key, text in labels.items()}
+    for column in texts:
+        by_value = {key_of(name): name for name in options.value_labels.get(column.name, ())}
+        if labels and labels.keys() <= by_value.keys():
+            return by_value if scale == "ordinal" else {key: labels[key] for key in by_value if key in labels}
     if labels and None not in values.values():
         return {key: labels[key] for key in sorted(labels, key=lambda key: values[key] or 0.0)}
     if scale == "ordinal":

@@ -8,11 +8,12 @@ import sys
 import zipfile
 import zlib
 from codecs import BOM_UTF8
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError, did_you_mean, listed
+from ...errors import InputError, counted, did_you_mean, listed
 from ..limits import EXPORT_BYTES, TABLE_BYTES, check_text_size, read_content, require_file
 
 STANDARD_INPUT = "-"
@@ -42,7 +43,8 @@ FILE_KINDS = (
 )
 FORMATS = tuple(container.name for container in FILE_KINDS)
 TEXT_FORMATS = ("csv",)  # in which everything is text, and NA is written for nothing
-PARQUET = b"PAR1"
+PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
+PROSE = (".txt", ".dat")  # files that may be tables, and beside others are notes
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")  # whose lines may be of any length
 _OLD_STATA = bytes(range(0x69, 0x74))  # versions before 13, in their first byte
 _STATA_ORDERS = (b"\x01\x01\x00", b"\x02\x01\x00")  # order of bytes, in the next three
@@ -69,6 +71,7 @@ class FileContent:
     source: str
     form: str
     is_expected: bool  # whether the ending of its name says so, too
+    member: str = ""  # of an archive, whose only table it is
 
     def __str__(self) -> str:
         """What errors call it."""
@@ -88,13 +91,14 @@ def open_content(path: str | Path | FileContent, form: str | None = None) -> Fil
         raise InputError(f"--format '{form}' is unknown{did_you_mean(form, FORMATS)}; use {listed(FORMATS)}.")
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)
     data = _standard_input() if str(path) == STANDARD_INPUT else _content_of_file(Path(path))
-    data = _unpack(data, source)
+    data, member = _unpack(data, source)
     if not data or data.isspace():
         raise InputError(f"{source}: the file is empty; write or copy it again.")
-    name = source.lower().removesuffix(".gz")
+    name = (member or source).lower().removesuffix(".gz")
     sniffed = form or kind_of(data, source, name)
     endings = next(container.endings for container in FILE_KINDS if container.name == sniffed)
-    return FileContent(data, source, sniffed, source == "standard input" or name.endswith(endings))
+    is_expected = source == "standard input" or name.endswith(endings)
+    return FileContent(data, source, sniffed, is_expected, member)
 
 
 def kind_of(data: bytes, source: str, name: str = "") -> str:
@@ -107,10 +111,8 @@ def kind_of(data: bytes, source: str, name: str = "") -> str:
         return "spss"
     if data.startswith(b"<stata_dta>") or (data[0] in _OLD_STATA and data[1:4] in _STATA_ORDERS):
         return "stata"
-    if data.startswith(b"PK\x03\x04"):
-        return _kind_of_archive(data, source)
-    if data.startswith(b"\xd0\xcf\x11\xe0"):
-        return "excel"  # before 2007
+    if data.startswith((ZIP, b"\xd0\xcf\x11\xe0")):  # an archive of tables was unpacked before
+        return "excel"
     start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
     head = data[start : start + HEAD].lstrip()
     _refuse_documents(data[:512], head[:64].lower(), source)
@@ -134,31 +136,54 @@ def _refuse_documents(start: bytes, head: bytes, source: str) -> None:
         raise InputError(f"{source}: this is {words}, and no table; export the data as CSV or .xlsx.")
 
 
-def _kind_of_archive(data: bytes, source: str) -> str:
+def _unpack(data: bytes, source: str) -> tuple[bytes, str]:
+    """The content of a gzip file, or of the one table in an archive, and the name of that table."""
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                return _limited(file.read(TABLE_BYTES + 1), source), ""
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(
+                f"{source}: the gzip file is damaged ({error}); write or copy it again."
+            ) from None
+    if not data.startswith(ZIP):
+        return data, ""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
-    except zipfile.BadZipFile:
-        raise InputError(f"{source}: the file is damaged; write or copy it again.") from None
-    if any(part in names for part in _WORKBOOK_PARTS):
-        return "excel"
+            if any(part in names for part in _WORKBOOK_PARTS):
+                return data, ""
+            name = _only_table(names, source)
+            with archive.open(name) as file:
+                return _unpack(_limited(file.read(TABLE_BYTES + 1), source), source)[0], name
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InputError(
+            f"{source}: the file is damaged, or packed unusually ({error}); unpack it and name a file."
+        ) from None
+
+
+def _only_table(names: Sequence[str], source: str) -> str:
+    """The one table among the files of an archive; those that operating systems add are none."""
+    files = [
+        name
+        for name in names
+        if not name.endswith("/") and not any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+    ]
+    endings = tuple(ending for kind in FILE_KINDS for ending in kind.endings if ending not in PROSE)
+    tables = [name for name in files if name.lower().removesuffix(".gz").endswith(endings)]
+    tables = tables or [name for name in files if name.lower().endswith(PROSE)]
+    if len(tables) == 1:
+        return tables[0]
+    what = f"{len(tables):,} tables" if tables else f"{counted(len(files), 'file')} and no table"
     raise InputError(
-        f"{source}: this is an archive of {len(names):,} files ({listed(names, 3)}); unpack it and name one."
+        f"{source}: this is an archive of {what} ({listed(tables or files, 8)}); unpack it and name one."
     )
 
 
-def _unpack(data: bytes, source: str) -> bytes:
-    """The content of a gzip file, whatever its name says."""
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            unpacked = file.read(TABLE_BYTES + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{source}: the gzip file is damaged ({error}); write or copy it again.") from None
-    if len(unpacked) > TABLE_BYTES:
+def _limited(data: bytes, source: str) -> bytes:
+    if len(data) > TABLE_BYTES:
         raise InputError(f"{source}: the file is too large once unpacked; split it, or write it as Parquet.")
-    return unpacked
+    return data
 
 
 def _content_of_file(path: Path) -> bytes:

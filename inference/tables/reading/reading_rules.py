@@ -75,6 +75,9 @@ class ReadingRules:
         ``nominal``, ``ordinal`` or ``interval``.
     where, exclude : mapping of str to str
         Rows that are used, and rows that are not, by column and cell.
+    value_labels : mapping of str to sequence of str
+        Labels that a file of SPSS or Stata has for its values, in the order of the values, by column, where
+        the file does not call them ordinal. Readers fill it in; no scale follows from it.
     id, weights, judge_kind : str, optional
         Columns of the item of each row, of its weight, and of what the judge is.
     strict : bool
@@ -103,6 +106,7 @@ class ReadingRules:
     scale: str | None = None
     where: Mapping[str, str] = field(default_factory=dict)
     exclude: Mapping[str, str] = field(default_factory=dict)
+    value_labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     id: str | None = None
     weights: str | None = None
     judge_kind: str | None = None
@@ -131,7 +135,7 @@ class ReadingRules:
         """These rules with what another set states besides; where both state something, these decide."""
         merged: dict[str, Any] = {
             name: {**getattr(base, name), **getattr(self, name)}
-            for name in ("levels", "relabel", "where", "exclude")
+            for name in ("levels", "relabel", "where", "exclude", "value_labels")
         }
         labels_of = {key_of(label) for labels in self.levels.values() for label in labels}
         missing = [text for text in base.missing if key_of(text) not in labels_of]

@@ -51,6 +51,7 @@ READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, l
     "jsonl": read_json_lines,
 }
 MARKS = MarkTable([mark for mark in SPELLINGS_OF_NOTHING if mark])
+LABELLED = ("spss", "stata")  # formats whose values have labels
 PROBED = 50  # cells by which most columns of text are told from numbers
 
 
@@ -159,6 +160,8 @@ def read(
     frame, headers = without_headers(frame)
     excluded += headers
     refuse_totals(frame, label)
+    if form in LABELLED:
+        options = replace(options, value_labels={**_value_labels(frame), **options.value_labels})
     if not typed:
         options = replace(options, levels={**_ordered_labels(frame), **options.levels})
         frame = frame.astype("string") if form in TEXT_FORMATS else frame.apply(as_text)
@@ -175,6 +178,15 @@ def _ordered_labels(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
         if isinstance(column.dtype, pd.CategoricalDtype)
         and column.cat.ordered
         and not any(is_code(str(label)) for label in column.cat.categories)
+    }
+
+
+def _value_labels(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Labels of values of SPSS and Stata in the order of the values, of columns that declare no order."""
+    return {
+        str(name): tuple(map(str, column.cat.categories))
+        for name, column in frame.items()
+        if isinstance(column.dtype, pd.CategoricalDtype) and not column.cat.ordered
     }
 
 
@@ -197,6 +209,9 @@ def _read_content(
 ) -> tuple[pd.DataFrame, ReadingAccount]:
     with reading(content.source):
         frame, entries = READERS[content.form](content.data, options, content.source)
+    if content.member:
+        sentence = f"The archive has one table, '{content.member}', which was read."
+        entries = [AccountEntry("source", sentence), *entries]
     if not content.is_expected and options.form is None:
         sentence = f"The file is {content.words}, whatever its name says, and was read as that."
         entries = [AccountEntry("source", sentence, option="--format"), *entries]
