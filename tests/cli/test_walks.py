@@ -23,7 +23,7 @@ CEILINGS = {
     "fit": (101, 24),
     "collect": (79, 25),
     "agreement": (79, 21),
-    "judge": (74, 20),
+    "judge": (79, 20),
 }
 
 

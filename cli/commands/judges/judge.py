@@ -114,7 +114,6 @@ def judge(
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: the file or an option cannot
     be used.
     """
-    from conjury.analysis.raters.systems import combine_judges
     from conjury.analysis.raters.validation.judging import judge as compute
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
     from conjury.inference.readers.judged import read_judged
@@ -126,6 +125,8 @@ def judge(
     title = f"{file.name}{program}: {counted(len(judged_file.frame), 'row')}"
     judges, people = split_names([columns.judge] if columns.judge else None), split_names(columns.human)
     if len(judges) > 1 and columns.judge not in judged_file.frame:
+        from conjury.analysis.raters.systems import combine_judges
+
         _refuse_single(columns, asked)
         people = people or columns_of(judged_file, judges[0], ()).human
         people = tuple(name for name in people if name not in judges)
