@@ -28,6 +28,7 @@ from .automation import (
     mask_keys,
     refusal,
 )
+from .encodings import accept_all_letters
 from .printing import one_line
 from .wishes import HELP, OPEN, QUIET, wish
 
@@ -178,6 +179,7 @@ def main() -> None:
     # A defect of conjury has an exit code of its own: 1 means that a limit is not met, and gates read it so.
     gc.set_threshold(200_000)  # looking for cycles every few hundred objects costs a tenth of the start
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its default keeps 60 MB more
+    accept_all_letters()
     begin()
     try:
         app()
