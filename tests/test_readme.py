@@ -31,7 +31,7 @@ def test_commands_and_options_exist(step: Step, monkeypatch: pytest.MonkeyPatch)
     for kind in (TyperCommand, TyperGroup):
         monkeypatch.setattr(kind, "format_help", lambda *_: None)
     tokens = list(shlex.shlex(step.text, posix=True, punctuation_chars=True))
-    words = list(takewhile(lambda token: token not in ("|", ">", ";", "&&"), tokens))
+    words = list(takewhile(lambda token: token not in ("|", "<", ">", ";", "&&"), tokens))
     if words[0] in OTHER_PROGRAMS:
         return
     assert words[0] == "conjury"

@@ -78,7 +78,7 @@ def draw_shares(n: int, n_units: int) -> Floats:
     # that the mean stays unbiased; with equal probabilities it is that of a simple random sample. Once all
     # units are drawn, the last draw is exact.
     if n >= n_units:
-        return np.eye(n)[-1]
+        return np.asarray(np.eye(n)[-1])
     n_remaining = n_units - np.arange(n, dtype=float)
     share = 1 / (n_remaining * (n_remaining - 1))
     return np.asarray(share / share.sum())
@@ -90,7 +90,7 @@ def label_weights(probabilities: Sequence[float], n_units: int) -> Floats:
     # the mean of these estimates by `draw_shares` has these weights. With equal probabilities they are N / n.
     share = draw_shares(len(probabilities), n_units)
     later = 1 - np.cumsum(share)
-    return np.maximum(share / np.asarray(probabilities, dtype=float) + later, 1.0)
+    return np.asarray(np.maximum(share / np.asarray(probabilities, dtype=float) + later, 1.0))
 
 
 @dataclass(frozen=True)
@@ -152,14 +152,13 @@ class _UnitSums:
         """What is known of a draw before its label."""
         free = ~labelled_units
         chance = probability[free]
-        values = {}
+        values: dict[str, tuple[float, float, float, float, float]] = {}
         for place, name in enumerate(self.names):
-            part = (
-                self.predicted[place][free].sum(),
-                self.predicted[place][unit],
-                (self.low[place][free] / chance).min(),
-                (self.high[place][free] / chance).max(),
-                np.sqrt((self.variance[place][free] / chance).sum()),
+            values[name] = (
+                float(self.predicted[place][free].sum()),
+                float(self.predicted[place][unit]),
+                float((self.low[place][free] / chance).min()),
+                float((self.high[place][free] / chance).max()),
+                float(np.sqrt((self.variance[place][free] / chance).sum())),
             )
-            values[name] = tuple(map(float, part))
         return UnitDraw(tuple(self.rows[unit].tolist()), float(probability[unit]), values)

@@ -86,7 +86,7 @@ class LabelPopulation:
     @property
     def share(self) -> Floats:
         """The largest contribution of each row to a quantity, (R,)."""
-        return np.abs(np.stack(list(self.contrasts.values()))).max(axis=0)
+        return np.asarray(np.abs(np.stack(list(self.contrasts.values()))).max(axis=0))
 
     def number(self, label: str) -> float:
         """A label as a number; InputError for one that it cannot be."""

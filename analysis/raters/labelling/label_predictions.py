@@ -61,4 +61,4 @@ def _spreads(population: LabelPopulation, residual: Floats, labelled: Flags) -> 
         prior = prior * (0.5 + 2 * population.rows.score.std(axis=0) / span)
     trust = n / (n + FEWEST)
     variance = variance * (trust + (1 - trust) * prior)
-    return np.maximum(np.sqrt(variance), LEAST * span)
+    return np.asarray(np.maximum(np.sqrt(variance), LEAST * span))

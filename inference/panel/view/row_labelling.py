@@ -150,10 +150,16 @@ def make_row_app(rows: RowsToLabel, *, secret: bytes, port: int = 0, token: str 
         Mount("/view", KeptFiles(directory=STATIC)),
     ]
     too_large: ASGIApp = PlainTextResponse(HEADINGS[413], status_code=413)
-    session = {"secret_key": secret.hex(), "session_cookie": COOKIE.format(port=port)}
+    cookie = COOKIE.format(port=port)
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False),
-        Middleware(SessionMiddleware, **session, max_age=None, same_site="strict"),
+        Middleware(
+            SessionMiddleware,
+            secret_key=secret.hex(),
+            session_cookie=cookie,
+            max_age=None,
+            same_site="strict",
+        ),
         *([] if token is None else [Middleware(Admission, token=token, refuse=pages.not_admitted())]),
         Middleware(BodyLimit, most=ServerLimits().body, refuse=too_large),
     ]

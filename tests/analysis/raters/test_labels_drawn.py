@@ -269,3 +269,19 @@ def test_a_weighted_mean_of_ratings_is_that_of_all_rows() -> None:
     assert frame.loc["bias", "estimate"] == pytest.approx(
         np.average((score - rated)[drawn], weights=1 / chance[drawn])
     )
+
+
+@pytest.mark.shared
+@pytest.mark.long
+def test_a_good_judge_saves_half_of_the_labels_of_published_ratings(shared: Path) -> None:
+    frame = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet")
+    frame = frame[frame["dataset"] == "cebab_stars"].astype({"value": float})
+    people = frame[frame["judge_kind"] == "human"].groupby("item_id")["value"].mean()
+    model = frame[frame["judge_id"] == "gemini_flash"].groupby("item_id")["value"].first()
+    table = pd.DataFrame({"judge": model, "people": people}).dropna().reset_index(drop=True)
+    rated, counts = table.pop("people").to_numpy(), []
+    for scores in (table, table.assign(judge=3.0)):  # the second is random labelling
+        queue = label(scores, "judge", limits=(1, 5), until="level < 0.2", scale="interval")
+        counts.append(int(labelled(queue, rated, 700).frame["n_labels"].max()))
+        assert queue.frame["lower"].iloc[-1] < rated.mean() < queue.frame["upper"].iloc[-1]
+    assert counts[0] <= 0.6 * counts[1]
