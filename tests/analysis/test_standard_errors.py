@@ -617,6 +617,8 @@ REFERENCES = {  # tests of standard errors that stand elsewhere, against other p
     "raters.agreement": "raters/test_agreement_references.py::test_coefficients_are_those_of_gwets_example",
     "raters.alt_test": "raters/test_alt_test.py::test_clusters_of_items_widen_errors_as_a_sandwich_does",
     "raters.prediction_powered": "correction/test_items.py::test_means_with_weight_one_are_those_of_ppi_py",
+    "raters.combine_judges": "raters/test_several_judges.py::"
+    "test_levels_are_those_of_calibrated_judgments_of_several_models",
     "raters.compare_systems": "raters/test_systems.py::"
     "test_levels_and_differences_are_those_of_means_corrected_by_a_model",
     "raters.sequential": "raters/test_sequential.py::"

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import conjury
+from conjury.analysis.raters import prediction_powered
 from conjury.inference.errors import InputError
 
 JUDGES = ("gpt", "mini", "claude")
@@ -94,6 +95,21 @@ def test_shares_of_a_class_and_few_labels_are_reported_too() -> None:
     few = conjury.combine_judges(answers(100, 5), JUDGES, "ann", id="prompt")
     assert "effective_judges" not in set(few.frame["name"])
     assert any("fewer than 10 items have a label" in sentence for sentence in few.verdict)
+
+
+def test_levels_are_those_of_calibrated_judgments_of_several_models() -> None:
+    table = answers().query("system == 'old'").assign(item_id=lambda t: [f"p{k:04}" for k in t["prompt"]])
+    rows = conjury.combine_judges(table, JUDGES[1:], "ann", id="item_id").frame.set_index("name")
+    sides = [("ann", "human", table["ann"]), *((name, "model", table[name]) for name in JUDGES[1:])]
+    parts = [
+        pd.DataFrame({"judge_id": name, "judge_kind": kind, "item_id": table["item_id"], "value": values})
+        for name, kind, values in sides
+    ]
+    judgments = pd.concat(parts).dropna(subset="value")
+    reference = prediction_powered(judgments, model=list(JUDGES[1:]), calibration=True).frame
+    corrected = reference.set_index("source").loc["corrected"]
+    for name in ("estimate", "std_error", "lower", "upper"):
+        assert rows.loc["corrected_mean", name] == pytest.approx(corrected[name], rel=1e-6), name
 
 
 def test_one_judge_is_no_several() -> None:
