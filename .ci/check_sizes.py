@@ -19,7 +19,7 @@ CEILINGS = {
     "analysis/audit": 81,
     "analysis/benchmark": 56,
     "analysis/checks": 91,
-    "analysis/conjoint": 173,
+    "analysis/conjoint": 174,
     "analysis/correction": 33,
     "analysis/figures": 114,
     "analysis/frames": 23,

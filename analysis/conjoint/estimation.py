@@ -27,6 +27,8 @@ def estimate_as(
     request: EstimateRequest, data: Data, correct: Correct | None, options: Mapping[str, Any]
 ) -> Estimates:
     """Estimate what a request asks for, corrected as ``correct`` and its options say."""
+    if request.engine == "bayes" and correct is None:
+        return estimate(request, data, options)
     method = correction_of(correct, options, ALL_METHODS)
     if method is None:
         return estimate(request, data)
@@ -39,8 +41,8 @@ def estimate_as(
     return estimate_prediction_powered(request, data, method)
 
 
-def estimate(request: EstimateRequest, data: Data) -> Estimates:
-    """Estimate what a request asks for, uncorrected."""
+def estimate(request: EstimateRequest, data: Data, sampling: Mapping[str, Any] | None = None) -> Estimates:
+    """Estimate what a request asks for, uncorrected; ``sampling`` are options of the engine bayes."""
     if request.engine == "cregg":
         from .engines.cregg import estimate_with_cregg
 
@@ -50,7 +52,7 @@ def estimate(request: EstimateRequest, data: Data) -> Estimates:
             warn_of_few_clusters(plan_of(request, frame))
         return estimates
     if request.engine == "bayes":
-        estimates = WINGS.find("bayes")(request, frame_of(request, data, full=True))
+        estimates = WINGS.find("bayes")(request, frame_of(request, data, full=True), sampling or {})
         assert isinstance(estimates, Estimates)
         return estimates
     if is_stored(data):

@@ -64,7 +64,7 @@ def amce(
         vcov="survey" with one cluster column, by the engines native and survey.
     engine : {"native", "survey", "cregg", "statsmodels", "linearmodels", "bayes"}
         "bayes" samples the posterior of a hierarchical logit of forced choices in pairs (column
-        ``pair_id``) with the defaults of `conjury.analysis.conjoint.choice_model`; ``id`` names the
+        ``pair_id``), as `conjury.analysis.conjoint.choice_model` does; ``id`` names the
         raters whose part-worths differ, or the pairs where one judge made all choices. Estimates are
         posterior means, errors posterior standard deviations, intervals equal-tailed; there are no z
         and p.
@@ -93,7 +93,9 @@ def amce(
         its ``tau`` may be given alone: a number, "reliability", "by_level" or a result of `reliability`.
         ``["ppi", "reliability"]`` is ``PredictThenDebias(reliability=True)``.
     **options
-        Of a method that is named by a string: ``human, model, tuning, folds, seed``.
+        Of a method that is named by a string: ``human, model, tuning, folds, seed``. With engine="bayes"
+        of sampling, as in `conjury.analysis.conjoint.choice_model`: ``draws, tune, chains, seed, sampler,
+        progress, priors, correlated, target_accept``.
 
     Returns
     -------

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ....numerics.intervals import draw_limits
 from ....numerics.types import Floats
@@ -79,13 +79,28 @@ class SampledModel:
     sampling: SamplerOptions
 
 
-def estimate_with_bayes(request: EstimateRequest, data: pd.DataFrame) -> Estimates:
-    """Sample the model with its default priors and seed, and report what the request asks for."""
+def estimate_with_bayes(
+    request: EstimateRequest, data: pd.DataFrame, sampling: Mapping[str, Any]
+) -> Estimates:
+    """Sample the model, with defaults where ``sampling`` has no option, and report what is asked for."""
     check_request(request)
-    sample = fit(request, data, request.clusters[0] if request.clusters else None)
+    raters = request.clusters[0] if request.clusters else None
+    sample = fit(request, data, raters, sampler_options(sampling))
     estimates, values = estimates_of(sample, request)
     _warn_of_draws(sample, values)
     return estimates
+
+
+def sampler_options(options: Mapping[str, Any]) -> SamplerOptions:
+    """Read options of sampling by name; InputError for one that there is not."""
+    names = [part.name for part in fields(SamplerOptions) if part.name != "keep_raters"]
+    for name in options:
+        if name not in names:
+            raise InputError(
+                f"There is no option {name!r}{did_you_mean(name, names)}; with engine='bayes' there are "
+                f"{listed(names)}."
+            )
+    return SamplerOptions(**options)
 
 
 def check_request(request: EstimateRequest) -> None:

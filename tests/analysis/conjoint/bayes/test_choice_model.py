@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,11 @@ from scipy.special import expit
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import amce, choice_model, mm
+from conjury.analysis.conjoint.engines.bayes import engine
 from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceFit
 from conjury.analysis.conjoint.engines.bayes.engine import (
     ChoiceProbability,
+    SamplerOptions,
     _is_identified,
     averages,
     thin_draws,
@@ -282,6 +285,22 @@ def test_choices_without_pairs_and_studies_of_several_judges_are_refused() -> No
         bayes(SMALL.drop(columns="pair_id"))
     with pytest.raises(InputError, match="one judge at a time"):
         FitOptions(engine="bayes")
+
+
+def test_options_of_sampling_reach_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    reached: list[SamplerOptions] = []
+
+    def stop(request: Any, data: Any, raters: Any, sampling: SamplerOptions) -> None:
+        reached.append(sampling)
+        raise InputError("stopped before sampling")
+
+    monkeypatch.setattr(engine, "fit", stop)
+    for verb in (amce, mm):
+        with pytest.raises(InputError, match="stopped"):
+            bayes(SMALL, verb, draws=20, tune=30, chains=1, seed=5, target_accept=0.8)
+    assert reached == [SamplerOptions(draws=20, tune=30, chains=1, seed=5, target_accept=0.8)] * 2
+    with pytest.raises(InputError, match="There is no option 'tunes'"):
+        bayes(SMALL, tunes=30)
 
 
 def bayes(table, verb=amce, formula="chosen ~ tone", id="judge_id", **options):
