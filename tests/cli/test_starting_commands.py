@@ -13,13 +13,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from typer.testing import CliRunner
 from wheel import ROOT, build_wheel
 
 from conjury.cli.commands.starting import study_templates as starting
 from conjury.cli.commands.starting.study_templates import find_template, templates, write_template
+from conjury.cli.main import app
 from conjury.inference.errors import InputError
 from conjury.inference.study.study_schema import SCHEMA_FILE, schema_text
-from conjury.inference.tables.files import TEMPLATES
+from conjury.inference.tables.files import STUDIES, TEMPLATES
 
 NAMES = ["minimal", "hiring", "product", "moderation", "ratings", "labels", "preference"]
 SCREEN = (40, 130)  # lines, and characters of a line
@@ -292,3 +294,23 @@ def test_of_very_many_problems_the_first_are_printed_and_the_others_counted(here
     assert "280 other problems; --json lists all of them." in ended.err
     assert "300 problems in flats/study.yaml" in ended.err
     assert len(json.loads(here("validate flats/study.yaml --json").out)["problems"]) == 300
+
+
+LIKE = ["init", "--like", "moderation", "mine"]
+
+
+@pytest.mark.long
+def test_a_study_that_ships_is_copied_whole_with_its_differences_from_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = CliRunner().invoke(app, LIKE)
+    assert ended.exit_code == 0, ended.output
+    shipped = {path.relative_to(STUDIES / "moderation") for path in (STUDIES / "moderation").rglob("*")}
+    copied = {path.relative_to("mine") for path in Path("mine").rglob("*")}
+    assert copied - shipped == {Path("AS_IN_THE_PAPER.md"), Path("study.schema.json")}
+    assert "- Temperature: the paper sends none" in Path("mine/AS_IN_THE_PAPER.md").read_text(
+        encoding="utf-8"
+    )
+    assert CliRunner().invoke(app, ["validate", "mine/study.yaml"]).exit_code == 0
+    assert CliRunner().invoke(app, LIKE).exit_code != 0

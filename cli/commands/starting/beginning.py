@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
+from conjury.inference.errors import InputError
+
 from ...automation import record
 from ...printing import console, finding_sentences
-from .study_templates import StudyTemplate, find_template, templates, write_template
+from .study_templates import StudyTemplate, copy_study, find_template, templates, write_template
 
 Name = Annotated[
     str | None,
@@ -27,8 +29,20 @@ Folder = Annotated[
 DEMO, DEMO_FOLDER = "hiring", Path("conjury-demo")
 
 
-def init(template: Name = None, folder: Folder = None) -> None:
+def init(
+    template: Name = None,
+    folder: Folder = None,
+    like: Annotated[
+        str | None,
+        typer.Option(help="Copy a study that ships: `conjury init --like moderation [FOLDER]`."),
+    ] = None,
+) -> None:
     """Write a working study to edit, with a README."""
+    if like is not None:
+        if template is not None and folder is not None:
+            raise InputError(f"{template} and {folder} are given with --like {like}; give one folder.")
+        _init_like(like, Path(template or like))
+        return
     if template is None:
         record(templates={entry.name: entry.about for entry in templates().values()})
         for entry in templates().values():
@@ -45,6 +59,20 @@ def init(template: Name = None, folder: Folder = None) -> None:
     if folder.resolve() != Path.cwd():
         console.print(f"  cd {shlex.quote(str(folder))}")
     for command in study_template.commands:
+        console.print(f"  {_command_line(command)}")
+
+
+def _init_like(study: str, folder: Path) -> None:
+    """Copy a study that ships, with the settings in which it differs from its paper."""
+    files = copy_study(study, folder)
+    console.print(f"{', '.join(files)} in {folder}: the study {study}, to edit.")
+    commands = [["validate", "study.yaml"], ["simulate", "study.yaml", "--out", "answers.parquet"]]
+    record(folder=folder, files=[folder / file for file in files])
+    record(next=[_command_line(command) for command in commands])
+    console.print("Next:")
+    if folder.resolve() != Path.cwd():
+        console.print(f"  cd {shlex.quote(str(folder))}")
+    for command in commands:
         console.print(f"  {_command_line(command)}")
 
 

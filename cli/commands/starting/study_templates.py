@@ -10,6 +10,7 @@ from pathlib import Path
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 README, SHARED = "README.md", "shared"
+AS_IN_PAPER = "AS_IN_THE_PAPER.md"  # settings in which a study that ships differs from its paper
 REAL = "runs/real"  # run of the edited study, which does not go into that of the template
 COLLECT = ("collect", "study.yaml", "--judge", "mini")
 CONTENTS = {  # what files of a template are, where they have them
@@ -80,11 +81,60 @@ def find_template(name: str) -> StudyTemplate:
 
 def write_template(template: StudyTemplate, folder: Path) -> list[str]:
     """Write a template into a folder that is new or empty, whole or not at all; return its files."""
+    _refuse_used(folder)
+    return _write_files(_files(template), folder)
+
+
+def _refuse_used(folder: Path) -> None:
+    """Refuse a file, and a folder that has files."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; give a new or empty folder.")
     if folder.is_dir() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty, and its files are not overwritten; give another folder.")
-    files = _files(template)
+
+
+def copy_study(name: str, folder: Path) -> list[str]:
+    """Copy a study that ships into a folder that is new or empty; return its files."""
+    from conjury.inference.study import list_studies
+    from conjury.inference.study.study_schema import SCHEMA_FILE, schema_text
+    from conjury.inference.tables.files import STUDIES
+
+    _refuse_used(folder)
+    if name not in list_studies():
+        names = list_studies()
+        raise InputError(
+            f"--like {name}: no such study ships{did_you_mean(name, names)}; use {listed(names)}."
+        )
+    source = STUDIES / name
+    files = {
+        path.relative_to(source).as_posix(): path.read_bytes()
+        for path in sorted(source.rglob("*"))
+        if path.is_file()
+    }
+    files[SCHEMA_FILE] = schema_text().encode()
+    files |= _differences_from_paper(name)
+    return _write_files(files, folder)
+
+
+def _differences_from_paper(name: str) -> dict[str, bytes]:
+    """A page with the settings of the paper beside those of the study, one line each, where there are any."""
+    import yaml
+
+    from conjury.inference.tables.files import REPLICATIONS
+
+    path = REPLICATIONS / f"{name}.yaml"
+    if not path.is_file():
+        return {}
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    lines = "\n".join(f"- {sentence}" for sentence in content.get("settings") or [])
+    text = (
+        f"# As in the paper\n\n{content['paper']}. Settings in which this study differs from it:\n\n{lines}\n"
+    )
+    return {AS_IN_PAPER: text.encode()}
+
+
+def _write_files(files: Mapping[str, bytes], folder: Path) -> list[str]:
+    """Write files into a new or empty folder, whole or not at all."""
     new = not folder.exists()
     try:
         for name, content in files.items():
