@@ -6,7 +6,9 @@ import importlib
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
+import yaml
 from public_names import public_functions
 
 import conjury
@@ -40,6 +42,20 @@ def test_parameters_have_one_name_in_all_public_functions() -> None:
         if parameter in OTHERS
     }
     assert found == set()
+
+
+def test_numbers_and_truth_values_have_one_default_in_public_functions_but_those_that_are_named() -> None:
+    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    usual, of_some, functions = yaml.safe_load(text).values()
+    found = {
+        (short, parameter.name): parameter.default
+        for name, function in public_functions()
+        for short in {".".join(name.split(".")[-2:])} & set(functions)
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name in usual and isinstance(parameter.default, int | float)
+    }
+    assert found == {(name, key): of_some.get(key, {}).get(name, usual[key]) for name, key in found}
+    assert len(found) > 150
 
 
 def test_what_is_asked_for_most_is_at_the_top() -> None:

@@ -123,7 +123,8 @@ MOST_SIGNS = 5_000  # this and the two below bound the time that a hostile answe
 MOST_FAILURES = 100
 LONGEST_BROKEN = 10_000
 _OPEN = r"\{(?=\s{0,9}[\"}])|\[(?=\s{0,9}[\"{[])"
-_SIGNS = re.compile(rf"""```[\w+-]*|[“„«\u2039「`]|(?<!\w)["'](?=\S)|{_OPEN}""")
+_STRAIGHT = str.maketrans(dict.fromkeys("“”„«»\u2039\u203a「」『』", '"'))  # statements know these alone
+_SIGNS = re.compile(rf"""```[\w+-]*|[“„«\u2039「『`]|(?<!\w)["'](?=\S)|{_OPEN}""")
 _CLOSERS = {
     opening: re.compile(rf"{closing}|{_OPEN}")
     for opening, closing in {
@@ -132,6 +133,7 @@ _CLOSERS = {
         "«": "»",
         "\u2039": "\u203a",
         "「": "」",
+        "『": "』",
         "`": "`",
         '"': r'(?<!\s)"(?!\w)',
         "'": r"(?<!\s)'(?!\w)|\n",
@@ -257,7 +259,7 @@ class _Scanner:
             elif not mark.startswith("```"):
                 end = self.end_of_quotation(start, mark)
                 passage = text[start:end]
-                pieces.append(passage if self.keep(passage) else GAP)
+                pieces.append(passage.translate(_STRAIGHT) if self.keep(passage) else GAP)
                 position = end
         return UnquotedAnswer(values, "".join([*pieces, text[position:]]))
 

@@ -155,11 +155,11 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
                 rf"(?:it|this|that|(?:this|the|that)\s{_JUDGED})(?:\s(?:about|of|from|by"
                 rf"|for)\s[^.,;:!?\n]{{1,40}})?\s(?:is|seems|looks|was|reads as|counts as"
                 rf"|qualifies as)\s"
-                rf"(?:(?:{_DEGREE})\s){{0,2}}(?P<name>{names.pattern})(?=\s?[.!;\n(]|\Z|,?\s(?:because"
-                rf"|since|as|for)\b)"
+                rf"(?:(?:{_DEGREE})\s){{0,2}}[\"'`]{{0,2}}(?P<name>{names.pattern})"
+                rf"(?=[\"'`]{{0,2}}(?:\s?[.!;\n(]|\Z|,?\s(?:because|since|as|for)\b))"
                 rf"|(?:i|we)(?:'d| would|'ll| will)? (?:label|classify|rate|mark|flag|categori[sz]e"
                 rf"|class|consider|call|judge)\s(?:it|this|that|(?:the|this)\s\w{{1,20}})\s"
-                rf"(?:(?:as|to be)\s)?(?:a\s|an\s)?(?P<called>{names.pattern}){_END}"
+                rf"(?:(?:as|to be)\s)?(?:a\s|an\s)?[\"'`]{{0,2}}(?P<called>{names.pattern}){_END}"
             ),
             _SENTENCE_WORDS,
         ),

@@ -233,7 +233,8 @@ def _agreed_verdict(candidates: Sequence[str | None], notes: Sequence[str]) -> P
 
 
 def _is_word(passage: str, names: ValueNames) -> bool:
-    inside = passage.strip("\"'`“”«»„\u2039\u203a「」")
-    if len(inside) > 60 or _STRUCTURE.search(inside):
+    inside = passage.strip("\"'`“”«»„\u2039\u203a「」『』")
+    is_name = names.bare(inside) is not None
+    if _STRUCTURE.search(inside) or (len(inside) > 60 and not is_name):
         return False
-    return " " not in inside or (names.bare(inside) is not None and not re.match(headings(), fold(inside)))
+    return " " not in inside or (is_name and not re.match(headings(), fold(inside)))

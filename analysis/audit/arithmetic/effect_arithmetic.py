@@ -33,9 +33,9 @@ class LinearBound:
 class IntervalReading:
     """How numbers belong together: confidence level, degrees of freedom and sides of the p value."""
 
-    level: float = 0.95
-    df: float = inf
-    sides: int = 2
+    level: float
+    df: float  # infinite for the normal distribution
+    sides: int
 
     def quantile(self) -> tuple[Fraction, Fraction]:
         """Bounds of the quantile by which the standard error is multiplied."""

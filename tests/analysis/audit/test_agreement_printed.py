@@ -70,6 +70,23 @@ def test_agreement_of_two_raters_is_never_inconsistent():
         assert verdict("agreement", numbers, labels=labels) == "consistent"
 
 
+@pytest.mark.parametrize(
+    ("percent", "kappa", "settings", "largest"),
+    [("80.0", "0.50", {"labels": 2}, 1), ("62.5", "0.31", {"labels": 3, "raters": 3}, Fraction(3, 4))],
+)
+def test_the_chance_of_agreement_is_the_share_of_coefficients_that_would_fit(
+    percent, kappa, settings, largest
+):
+    lower, upper = (Fraction(percent) / 100 + sign * Fraction(1, 2000) for sign in (-1, 1))
+    fitting = 0
+    for k in range(-100, 101):
+        low, high = Fraction(2 * k - 1, 200), Fraction(2 * k + 1, 200)
+        least_implied = (lower - high) / (1 - high) if high < 1 else -1000
+        fitting += least_implied <= largest and (upper - low) / (1 - low) >= Fraction(1, settings["labels"])
+    [found] = findings("agreement", {"percent_agreement": percent, "fleiss_kappa": kappa}, **settings)
+    assert found.chance == pytest.approx(fitting / 201)
+
+
 def test_the_harm_paper_states_no_agreement_of_pairs():
     [found] = findings("agreement", {"percent_agreement": "92.1", "fleiss_kappa": "0.87"}, labels=2, raters=7)
     assert found.verdict == "conditional"

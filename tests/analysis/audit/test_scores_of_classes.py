@@ -374,6 +374,8 @@ def test_scores_over_folds_are_shares_or_untested() -> None:
     [
         ("recall", {}, "'recall' of 3 classes is of one of them"),
         ("f1:d", {}, "'f1:d' has no label"),
+        ("recall:d", {}, "'recall:d' has no label"),
+        ("precision:a", {"classes": {"x": ["a", "b"], "y": ["c"]}}, "'precision:a' has no label"),
         ("accuracy", {"answered": 50}, "answered is 50, and there are 45 items"),
         ("accuracy", {"missing": "many"}, "missing is 'many'"),
         ("accuracy", {"folds": 90}, "folds is 90"),

@@ -83,6 +83,7 @@ def test_a_column_of_empty_and_missing_cells_is_no_facet() -> None:
 
 def test_one_occasion_and_no_anchor_are_refused() -> None:
     data = ratings(np.random.default_rng(1), 0, 0)
+    assert drift(data).settings["first"] == "june"
     with pytest.raises(InputError, match="has one occasion"):
         drift(data[data["occasion"] == "june"])
     with pytest.raises(InputError, match="no object was decided both in june and in july"):

@@ -55,6 +55,12 @@ def test_units_are_clusters_of_items_where_they_are_named():
     joined = table.merge(items, on="item_id")
     again = sequential(means, joined, cluster="topic", looks=[100, 200], draws=50).frame
     assert again["upper"].tolist() == path["upper"].tolist()
+    lost = joined.assign(topic=joined["topic"].mask(joined.index < 12))  # of two topics
+    found, rest = (
+        sequential(means, part, cluster="topic", looks=[100, 198], draws=50).frame
+        for part in (lost, joined.iloc[12:])
+    )
+    assert found["estimate"].tolist() == rest["estimate"].tolist()
     with pytest.raises(InputError, match="There is no column 'topic' of items"):
         sequential(means, table, cluster="topic")
 

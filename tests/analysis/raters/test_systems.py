@@ -272,6 +272,23 @@ def test_a_system_without_labels_borrows_those_of_others_where_the_judge_errs_al
     assert any("not checked" in sentence for sentence in result.verdict)
 
 
+def test_a_borrowed_level_is_a_mean_of_the_others_map_with_the_error_of_leaving_prompts_out() -> None:
+    table = answers(30, 14, seed=3)
+    new = table["system"] == "new"
+    table["ann"] = table["ann"].mask(new)
+
+    def level(part: pd.DataFrame) -> float:
+        few = part.dropna(subset="ann")
+        fitted = IsotonicRegression(out_of_bounds="clip").fit(few["score"], few["ann"])
+        return float(fitted.predict(part.loc[part["system"] == "new", "score"]).mean())
+
+    without = np.array([level(table[table["prompt"] != name]) for name in table["prompt"].unique()])
+    row = conjury.compare_systems(table, "score", "ann", id="prompt").frame.set_index("name")
+    borrowed = row.loc["borrowed_mean[new]"]
+    assert borrowed["estimate"] == pytest.approx(level(table))
+    assert borrowed["std_error"] == pytest.approx(np.sqrt(29 / 30 * ((without - without.mean()) ** 2).sum()))
+
+
 @pytest.mark.parametrize(
     ("favour", "margin", "verdict"), [(0.0, 0.3, "PASS"), (1.0, 0.3, "FAIL"), (0.0, 0.12, "INCONCLUSIVE")]
 )

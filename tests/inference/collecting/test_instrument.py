@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +266,10 @@ def test_scales_run_in_both_directions_and_labels_in_both_orders(tmp_path):
         "fine offensive hateful",
     ]
     assert [request.arrangement["option_order"] for request in requests[:2]] == ["given", "swapped"]
+    usual, swapped = requests_of(labelled, settings={"seed": 3})[:2]
+    name = f"3:{usual.subject_id}:{usual.prompt_id}:1"  # as without an instrument
+    assert usual.body["seed"] == zlib.crc32(name.encode()) >> 1
+    assert swapped.body["seed"] == zlib.crc32(f"{name}:swapped".encode()) >> 1
 
 
 def test_items_have_anchors_and_ordinary_judgments_are_those_of_the_first_occasion(server, tmp_path):

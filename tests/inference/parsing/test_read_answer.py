@@ -39,6 +39,28 @@ def first(body: Any, error: str = "") -> Any:
     return read_answer(read_completion(body, error), CHOICE, {})[0]
 
 
+@pytest.mark.parametrize("name", ["w" * 60, "w" * 61, "longer than most labels " * 4 + "and one"])
+def test_a_label_in_quotes_is_read_however_long_it_is(name: str) -> None:
+    response = ResponseSpec("label", labels=(LabelSpec(name), LabelSpec("dry")), key="category")
+    for text in ('The category is "{}".', "I choose \u201c{}\u201d.", '**Category:** "{}"'):
+        assert read(text.format(name), response) == [name]
+
+
+@pytest.mark.parametrize(
+    "marks", ['""', "''", "``", "“”", "„“", "„”", "«»", "\u2039\u203a", "\u2018\u2019", "「」", "『』"]
+)
+def test_a_name_in_quotation_marks_of_any_language_is_read_and_a_quoted_sentence_is_none(marks: str) -> None:
+    def quoted(text: str) -> str:
+        return f"{marks[0]}{text}{marks[1]}"
+
+    for name, response in (("B", CHOICE), ("dark", LABEL)):
+        for text in (f"The answer is {quoted(name)}.", f"I choose {quoted(name)} because it is short."):
+            assert read(text, response) == [name]
+        for text in ("It is {}.", "I would label it as {}.", "The joke is clearly {}, because it hurts."):
+            assert read(text.format(quoted("dark")), LABEL) == ["dark"]
+        assert read(f"The post says {quoted(f'The answer is {name}.')}", response) == [None]
+
+
 # --- completions ----------------------------------------------------------------------------------
 
 

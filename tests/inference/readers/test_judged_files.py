@@ -110,6 +110,19 @@ def test_tables_and_json_lines_are_read_as_they_are(tmp_path: Path) -> None:
         assert found["label"].isna().tolist() == [False, True]
 
 
+@pytest.mark.parametrize("column", ["excluded", "status", "note"])
+def test_judgments_that_are_excluded_or_refused_are_no_answers(tmp_path: Path, column: str) -> None:
+    rows = [("gpt", "model", "i1", "yes"), ("ann", "human", "i1", "no"), ("gpt", "model", "i2", "no")]
+    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    table[column] = {"excluded": [None, None, "preview"], "status": ["ok", "ok", "refused"]}.get(
+        column, "short"
+    )
+    table.to_csv(tmp_path / "judgments.csv", index=False)
+    found = read_judged(tmp_path / "judgments.csv")
+    assert (found.judge, found.human) == ("gpt", "ann")
+    assert found.frame["gpt"].fillna("none").tolist() == ["yes", "no" if column == "note" else "none"]
+
+
 def test_logs_of_inspect_have_a_row_per_sample(tmp_path: Path) -> None:
     inspect_ai = pytest.importorskip("inspect_ai")
     from inspect_ai.dataset import Sample

@@ -290,6 +290,15 @@ def test_a_choice_beside_a_rating_is_asked_about_and_is_no_attribute() -> None:
     assert all(name in str(e.value) for name in COLUMNS)
     stated = read_conjoint(frame, id="x1", outcome="x5", attributes=(*COLUMNS, "x4"))
     assert stated.attributes == (*COLUMNS, "x4")
+    low, high = frame["x5"].min(), frame["x5"].max()
+    assert f"Outcome 'x5' is a rating from {low:g} to {high:g}." in stated.account.notes()
+
+
+def test_of_two_columns_called_as_respondents_are_the_one_with_fewer_values_is_taken() -> None:
+    frame = PLAIN.rename(columns={"person": "respondent"}).assign(resp=range(len(PLAIN)))
+    table = read_conjoint(frame, attributes=tuple(COLUMNS))
+    assert table.frame["judge_id"].nunique() == PEOPLE
+    assert "Column 'respondent' is taken as the respondent." in table.account.notes()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from conjury import compare_pairs
 from conjury.analysis.instrument import order_effects, preferences_beyond_quality
@@ -83,6 +84,10 @@ def test_position_and_length_are_those_of_the_functions_of_the_instrument() -> N
     result = compare_pairs(PAIRS)
     expected = [positions.loc["first_share", NUMBERS], positions.loc["net_first", NUMBERS]]
     assert_allclose(_numbers(result, "first_share", "net_first"), np.array(expected, dtype=float), rtol=1e-12)
+    row = result.frame.set_index("name").loc["first_share"]
+    share, error, df = row[["estimate", "std_error", "df"]].astype(float)
+    t = (share - 0.5) / np.sqrt(0.25 * error**2 / (share * (1 - share)))  # with the spread of one half
+    assert row["p"] == pytest.approx(2 * stats.t.sf(abs(t), df))
     same = positions.loc["same_profile", ["estimate", "upper", "lower"]].to_numpy(dtype=float)
     assert_allclose(_numbers(result, "order_flips")[0], 1 - same, rtol=1e-12)
     assert_allclose(
@@ -109,6 +114,7 @@ def test_win_rates_by_hand() -> None:
 def test_all_shapes_of_one_file_give_the_same_numbers(shape: str, tmp_path: Path) -> None:
     few = PAIRS.assign(human=PAIRS["human"].where(np.arange(len(PAIRS)) % 3 == 0))
     expected = _numbers(compare_pairs(few), *MEASURES)
+    assert np.isfinite(expected).all()
     long = _long(few.fillna({"human": "tie"})).assign(
         human=lambda table: table["human"].where(np.repeat(few["human"].notna(), 2).to_numpy())
     )

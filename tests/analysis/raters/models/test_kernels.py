@@ -136,6 +136,11 @@ def test_the_density_of_ordinal_ratings_has_the_slopes_that_it_states(
     for way in rng.normal(size=(3, density.size)):
         slope = (density(at + h * way)[0] - density(at - h * way)[0]) / (2 * h)
         assert gradient @ way == pytest.approx(slope, rel=1e-5, abs=1e-5)
+    for share in range(density.blocks["shares"].end):  # next to nothing, and nearly all
+        for value in (-45.0, 45.0):
+            far = at.copy()
+            far[share] = value
+            assert np.isfinite(density(far)[0])
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,13 @@ def test_rows_of_one_item_are_a_cluster() -> None:
     assert any("60 items" in note for note in clustered.notes)
 
 
+def test_rows_are_said_to_be_clustered_where_an_item_has_two_and_not_where_each_has_one() -> None:
+    data = table(40)
+    for items, said in ((range(40), []), ([0, *range(39)], ["40 rows are about 39 items; intervals ar"])):
+        notes = judge(data.assign(item=items), "judge", "p0", id="item").notes
+        assert [note[:40] for note in notes if "clustered by item" in note] == said
+
+
 def test_a_subgroup_is_compared_with_the_others_and_adjusted() -> None:
     data = table(400, seed=5)
     bad = data["by"] == "x"

@@ -168,6 +168,19 @@ def test_items_are_paired_by_id_and_repeats_in_their_order() -> None:
     assert "1 row of B without a match: excluded." in found.notes
 
 
+def test_labels_that_one_of_two_tables_lacks_are_those_of_the_other() -> None:
+    first, second = runs()
+    whole = compare_runs(first, second, "verdict", "label", id="id").frame
+    n = np.arange(len(first))
+    parts = (
+        one.assign(label=first["label"].where((n % 3 != k) | (n > 150)))
+        for k, one in enumerate((first, second))
+    )
+    found = compare_runs(*parts, "verdict", "label", id="id")
+    assert found.frame["estimate"].tolist() == pytest.approx(whole["estimate"].tolist(), nan_ok=True)
+    assert any("'label' is that of" in note and "has none" in note for note in found.notes)
+
+
 def test_clusters_widen_intervals() -> None:
     first, second = runs(100)
     repeated = {"id": range(400), "text": [*range(100)] * 4}

@@ -45,6 +45,7 @@ TEXTS = ["a", "b", "a", "b", "a", "b", "a", "a"]
         "Ne sait pas",
         "No sabe",
         "K.A.",
+        "2024-01-05",
     ],
 )
 def test_a_text_that_may_be_no_answer_is_asked_about(code: str) -> None:

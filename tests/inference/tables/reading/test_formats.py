@@ -183,6 +183,18 @@ def test_a_comma_that_may_separate_thousands_is_never_decided_in_silence(tmp_pat
     assert "Commas in numbers such as '1,250' separate thousands in 'share'." in reading.account.lines()
     path.write_text("id;share\n1;1,250\n2;1,002,125\n", encoding="utf-8")
     assert read(path).frame["share"].tolist() == [1250, 1002125]
+    path.write_text("id;share\n1;1,250\n2;a lot\n", encoding="utf-8")
+    assert read(path).frame["share"].tolist() == ["1,250", "a lot"]  # half of the cells are texts
+
+
+@pytest.mark.parametrize(("top", "is_kept"), [("high", True), ("n/a", False)])
+def test_levels_of_a_file_are_stated_ones_unless_one_may_mean_no_answer(
+    tmp_path: Path, top: str, is_kept: bool
+) -> None:
+    levels = ("low", "middle", top)
+    grade = pd.Categorical(["low", top, "middle"], levels, ordered=True)
+    pd.DataFrame({"grade": grade, "name": pd.Categorical(list("abc"))}).to_parquet(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet", typed=False).rules.levels == ({"grade": levels} if is_kept else {})
 
 
 def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(tmp_path: Path) -> None:
