@@ -98,7 +98,14 @@ def effects(
     if "reference" in frame:
         return plot_by_reference(frame, style, bounds, share_x)
     groups = [name for name in settings.get("by") or () if name in frame]
-    if groups and group is None:
+    who = series_labels(frame, None, style.series_label)
+    if groups and group is None and feature is None and who.nunique() > 1:
+        if "by" in frame and len(groups) == 1:  # of several judges or prompts: the first attribute by group
+            feature = str(frame.loc[frame["estimate"].notna(), "feature"].iloc[0])
+            return interaction(frame, style, feature, groups[0], panels, None, interval, bounds)
+        joined = zip(who, series_in_words(frame, groups, words), strict=True)
+        frame, group = frame.assign(**{SERIES: [", ".join(filter(None, names)) for names in joined]}), SERIES
+    elif groups and group is None:
         frame, group = frame.assign(**{SERIES: series_in_words(frame, groups, words)}), SERIES
     label, series_names = None, set(frame[group].astype(str)) if group == SERIES else set()
     if len(series_names) == 1 and (MINUS in (only := series_names.pop()) or result.kind == "interaction"):
