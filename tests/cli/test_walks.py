@@ -22,8 +22,8 @@ CEILINGS = {
     "amce": (23, 13),
     "fit": (101, 24),
     "collect": (79, 25),
-    "agreement": (79, 21),
-    "judge": (79, 20),
+    "agreement": (81, 21),
+    "judge": (80, 20),
 }
 
 
