@@ -272,7 +272,8 @@ def draw_figures(
     from conjury.analysis.report import Report
 
     formats = FORMATS if formats is None else formats
-    return save_figures(folder, Report(folder).figures(part), quiet, formats) if formats else []
+    report = Report(folder)
+    return save_figures(folder, report.figures(part), quiet, formats, report.keep_drawing) if formats else []
 
 
 def save_figures(
@@ -280,8 +281,9 @@ def save_figures(
     drawings: Iterable[tuple[str, Callable[[], Figure]]],
     quiet: bool = False,
     formats: tuple[str, ...] | None = None,
+    keep: Callable[[str, Figure], None] | None = None,
 ) -> list[str]:
-    """Draw and save figures by name; return why any could not be drawn."""
+    """Draw and save figures by name, ``keep`` those that reports show; return why any could not be drawn."""
     from conjury.analysis.figures.theme import save
 
     notes: list[str] = []
@@ -291,7 +293,9 @@ def save_figures(
         for name, draw in named:
             step(f"Figure: {name}")
             try:
-                save(draw(), folder / "figures" / name, formats=formats)
+                save(figure := draw(), folder / "figures" / name, formats=formats)
+                if keep is not None:
+                    keep(name, figure)
             except ConjuryError as error:
                 reason = str(error).replace(str(folder.resolve()), "the results")
                 notes.append(f"Figure {name} was not drawn: {reason}")

@@ -29,6 +29,7 @@ _LONG = re.compile(r"\d+\.\d{3,}")
 _OPENING = re.compile(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
 _TEXT = re.compile(r'<text style="([^"]*)"([^>]*)>([^<]*)</text>')
 _FAMILIES = re.compile(r"font-family: ([^;]*)")
+_NO_ALT = 'aria-label=""'
 
 
 def inline_figure(figure: Figure, name: str, alt: str) -> str:
@@ -47,11 +48,16 @@ def inline_figure(figure: Figure, name: str, alt: str) -> str:
     text = _ID.sub(lambda match: f' id="{name}-{match[1]}"' if match[1] in references else "", text)
     text = _USED.sub(lambda match: match[0].replace("#", f"#{name}-"), text)
     text = _INDENT.sub("\n", _INVISIBLE.sub("", text))
-    opening = f'<svg role="img" aria-label="{_escape_tokens(escape(alt))}" style="{STROKES}"'
-    # A function, since an alternative text may contain backslashes.
+    opening = f'<svg role="img" {_NO_ALT} style="{STROKES}"'
     text = _OPENING.sub(lambda match: f'{opening} viewBox="{match[1]}">', text, count=1)
     numbers = {color: position for position, color in enumerate(colors_of(LIGHT))}
-    return re.sub("|".join(numbers), lambda match: f"var(--figure-{numbers[match[0]]})", text)
+    text = re.sub("|".join(numbers), lambda match: f"var(--figure-{numbers[match[0]]})", text)
+    return with_alt(text, alt)
+
+
+def with_alt(drawing: str, alt: str) -> str:
+    """A drawing of `inline_figure` without an alternative text, with one."""
+    return drawing.replace(_NO_ALT, f'aria-label="{_escape_tokens(escape(alt))}"', 1)
 
 
 def _round_places(match: re.Match[str]) -> str:

@@ -10,33 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..figures import save
-from ..figures.inline import inline_figure
-from ..figures.page_blocks import PIXELS_PER_INCH
-
 if TYPE_CHECKING:
     from great_tables import GT
-    from matplotlib.figure import Figure
 
 ACTING = frozenset("&<>{}[]\"'`\\@$#*_|~^")
 MOST_LINES = 42  # lines of a table that is shown without a click
 COLUMN, COLUMN_HEIGHT = 6.6, 8.2  # inches of a printed page that a figure may take, beside its caption
-
-
-def picture(name: str, figure: Figure, alt: str) -> str:
-    """The Markdown of a figure: a drawing in the colours of the page for screens, a file for paper."""
-    # Figures keep their own size, so that their type has one size on a page; on paper those that are larger
-    # than a page are made smaller.
-    width, height = (float(edge) for edge in figure.get_size_inches())
-    on_paper = width * min(1.0, COLUMN / width, COLUMN_HEIGHT / height)
-    (file,) = save(figure, figure_folder() / slug(name), formats=("svg",))
-    svg = inline_figure(figure, f"drawing-{slug(name)}", alt)
-    on_screen = f'<div class="drawing" style="width: {width * PIXELS_PER_INCH:.0f}px">\n{svg}\n</div>'
-    image = f'![]({file.as_posix()}){{width="{on_paper:.2f}in" fig-alt="{in_attribute(alt)}"}}'
-    return (
-        f'\n::: {{.content-visible when-format="html"}}\n{raw_block(on_screen)}\n:::\n\n'
-        f'::: {{.content-visible unless-format="html"}}\n{image}\n:::\n'
-    )
 
 
 def figure_folder() -> Path:

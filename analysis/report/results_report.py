@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,13 @@ from ..frames.kinds import Claims, claims_of, kind_of
 from ..frames.sentences import together
 from ..pipeline.manifest import FIT, RecordedResult, notes_of
 from ..results import Result
-from .blocks import captioned, picture, slug, table_blocks, table_references
+from .blocks import captioned, slug, table_blocks, table_references
 from .exhibits import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid
 from .exhibits.conjoint_exhibits import outcome_of
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
 from .exhibits.people_exhibit import drawing
 from .method_sentences import code, note_list, plain
+from .page_drawings import DrawingFile, PageDrawing, picture, put_on_page
 from .report_data import CORRECTIONS, ReportData
 from .table_format import any_table, starred, whole
 from .versions_section import versions_blocks
@@ -166,7 +167,20 @@ class Report(ReportData):
                     if record.kind == "people" and not figures:  # in the folder, though not on the page
                         figures = [drawing(record, self)]
                     for figure in figures:
-                        yield _joined(record.name, figure.key), partial(self._drawn, figure)
+                        name = _joined(record.name, figure.key)
+                        self._figures[name] = figure
+                        yield name, partial(self._drawn, figure)
+
+    def keep_drawing(self, name: str, figure: Figure) -> None:
+        """Keep the drawing of one of the `figures`, so that reports do not draw it again."""
+        self._file_of(name, self._figures[name]).write(PageDrawing.of(figure, slug(name)))
+
+    @cached_property
+    def _figures(self) -> dict[str, Drawn]:
+        return {}
+
+    def _file_of(self, name: str, figure: Drawn) -> DrawingFile:
+        return DrawingFile(self.path / "figures" / f"{name}.svg", figure, self.labels)
 
     def _drawn(self, figure: Drawn) -> Figure:
         return draw(figure.result, labels=self.labels, part=figure.part, **figure.options)
@@ -251,11 +265,19 @@ class Report(ReportData):
             label = _joined(name, figure.key)
             try:
                 text = figure.alt or alt(figure.result, self.labels, figure.part, **figure.options)
-                drawing = picture(label, self._drawn(figure), text)
-                blocks[label] = captioned(f"fig-{slug(label)}", drawing, figure.caption)
+                markdown = picture(*self._drawing(label, figure), text)
+                blocks[label] = captioned(f"fig-{slug(label)}", markdown, figure.caption)
             except InputError as error:
                 reasons.append(self._reason(error))
         return blocks, reasons
+
+    def _drawing(self, label: str, figure: Drawn) -> tuple[PageDrawing, Path]:
+        """The drawing of a figure and its file for paper: those of the results, where they have it."""
+        results = self._file_of(label, figure)
+        drawing = results.read()
+        if drawing is not None:
+            return drawing, results.copied(label)
+        return put_on_page(self._drawn(figure), label)
 
 
 def _general(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:

@@ -31,7 +31,8 @@ def undrawn() -> Iterator[None]:
     """Figures are not drawn but described."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(printing, "draw", lambda *_, **__: None)
-        patch.setattr(printing, "picture", lambda _, figure, alt: f"[{alt}]")
+        patch.setattr(printing, "put_on_page", lambda figure, label: (None, label))
+        patch.setattr(printing, "picture", lambda drawing, file, alt: f"[{alt}]")
         yield
 
 

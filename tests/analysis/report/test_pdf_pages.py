@@ -19,8 +19,9 @@ from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.runner import NamedResult, tables_of
 from conjury.analysis.raters import Result
-from conjury.analysis.report.blocks import captioned, picture, table_blocks
+from conjury.analysis.report.blocks import captioned, table_blocks
 from conjury.analysis.report.exhibits.labels.cards_exhibit import cards_markdown
+from conjury.analysis.report.page_drawings import picture, put_on_page
 from conjury.analysis.report.render import assemble, execute, read_source, set_parameter
 from conjury.analysis.report.table_format import NO_BREAK, estimates_table, interval, number, styled_table
 from conjury.inference.tables import write_table
@@ -148,7 +149,9 @@ def strain() -> str:
         with styled(LIGHT):
             figure = new_figure(width, height)
             figure.subplots().plot([0, 1])
-        parts.append(captioned(f"fig-{name}", picture(f"strain-{name}", figure, "A line."), LONG_CAPTION))
+        parts.append(
+            captioned(f"fig-{name}", picture(*put_on_page(figure, f"strain-{name}"), "A line."), LONG_CAPTION)
+        )
     parts.append("## Cards {#sec-cards}\n\n" + cards())
     return "\n\n".join(parts)
 

@@ -18,8 +18,8 @@ from made_up.results import COMPARED, LEVEL_WITH_MARKUP, write_manifest
 from typer.testing import CliRunner
 
 from conjury.analysis.figures.theme import DARK, LIGHT, THEMES, colors_of, new_figure, styled
-from conjury.analysis.report.blocks import picture
 from conjury.analysis.report.markup import read_bibliography, to_html
+from conjury.analysis.report.page_drawings import picture, put_on_page
 from conjury.analysis.report.render import read_text, render, reports
 from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
@@ -318,7 +318,7 @@ def test_pandoc_keeps_drawings_and_their_names_when_it_embeds_files_as_quarto_ha
     with styled(LIGHT):
         figure = new_figure(4, 2)
         figure.add_subplot().plot([0, 1], "o-", label="A & <b>")
-    drawn = picture("one", figure, "A line.")
+    drawn = picture(*put_on_page(figure, "one"), "A line.")
     options = ["--embed-resources", "--standalone", "--metadata=title:x"]
     page = pypandoc.convert_text(drawn, "html", "markdown", extra_args=options)
     before, after = (re.findall(r"<svg role.*?</svg>", text, re.DOTALL) for text in (drawn, page))
