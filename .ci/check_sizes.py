@@ -27,7 +27,7 @@ CEILINGS = {
     "analysis/numerics": 42,
     "analysis/pipeline": 43,
     "analysis/raters": 234,
-    "analysis/report": 139,
+    "analysis/report": 140,
     "analysis/trial": 40,
     "cli": 98,
     "inference": 2,
@@ -48,7 +48,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 976,
 }
-MODULES = 547
+MODULES = 548
 
 
 def lines_of(root: Path) -> Counter[str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .exhibits import Drawn
 
 ENDING = ".drawing.json"
+MOST_INCHES = 1000.0  # of a figure
 ELEMENTS = {"svg", "g", "defs", "use", "path", "rect", "text", "tspan", "image", "clipPath"}
 REFERENCE = re.compile(r"#[\w.-]+|data:image/png;base64,[A-Za-z0-9+/=\s]*")
 FUNCTION = re.compile(r"([\w-]*)\s*\(")
@@ -87,11 +88,11 @@ class DrawingFile:
             return None
         if not isinstance(content, dict) or content.pop("digest", None) != self._digest():
             return None
-        sizes = [content.get(name) for name in ("width", "height")]
-        svg = content.get("svg")
-        if not all(isinstance(size, float) and 0 < size < 1000 for size in sizes):
+        width, height, svg = (content.get(name) for name in ("width", "height", "svg"))
+        is_complete = isinstance(width, float) and isinstance(height, float) and isinstance(svg, str)
+        if not is_complete or not (0 < width < MOST_INCHES and 0 < height < MOST_INCHES):
             return None
-        return PageDrawing(*sizes, svg) if isinstance(svg, str) and has_shapes_only(svg) else None
+        return PageDrawing(width, height, svg) if has_shapes_only(svg) else None
 
     def copied(self, label: str) -> Path:
         """A copy of the figure for paper, where documents have theirs."""
