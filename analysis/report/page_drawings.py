@@ -89,10 +89,10 @@ class DrawingFile:
         if not isinstance(content, dict) or content.pop("digest", None) != self._digest():
             return None
         width, height, svg = (content.get(name) for name in ("width", "height", "svg"))
-        is_complete = isinstance(width, float) and isinstance(height, float) and isinstance(svg, str)
-        if not is_complete or not (0 < width < MOST_INCHES and 0 < height < MOST_INCHES):
+        if not isinstance(width, float) or not isinstance(height, float) or not isinstance(svg, str):
             return None
-        return PageDrawing(width, height, svg) if has_shapes_only(svg) else None
+        is_possible = 0 < width < MOST_INCHES and 0 < height < MOST_INCHES and has_shapes_only(svg)
+        return PageDrawing(width, height, svg) if is_possible else None
 
     def copied(self, label: str) -> Path:
         """A copy of the figure for paper, where documents have theirs."""
