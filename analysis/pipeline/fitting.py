@@ -19,7 +19,7 @@ from conjury.inference.tables.schema import PAIR_KIND
 
 from ..benchmark.data.label_answers import LabelAnswers
 from ..frames.analysis_wings import PUBLISHED
-from ..frames.participation import participants_table, people_flow
+from ..frames.participation import people_flow
 from ..results import AnalysisStep, Result, steps_of
 from .conjoint_steps import answers, groups, plan_conjoint
 from .item_steps import LABEL_DRAWS, RATING_DRAWS, plan_labels, plan_ratings, with_gold
@@ -34,6 +34,7 @@ from .manifest import (
     entries_of,
     results_of,
 )
+from .participants import participants_table
 from .recovery import effect_recovery, label_recovery, rating_recovery
 from .results_folder import FORMAT, ResultsFolder
 from .runner import FitOptions, FittedResults, JudgeGroup, NamedResult, StudySteps, fit

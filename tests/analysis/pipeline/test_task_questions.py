@@ -9,9 +9,9 @@ import pytest
 import statsmodels.formula.api as smf
 from made_up.panels import YES_NO, write_towns
 
-from conjury.analysis.frames.participation import participants_table
 from conjury.analysis.pipeline.fitting import work_of
 from conjury.analysis.pipeline.loading import read_choices_of
+from conjury.analysis.pipeline.participants import participants_table
 from conjury.analysis.pipeline.runner import FitOptions
 from conjury.inference.errors import InputError
 from conjury.inference.panel.demo import fill
