@@ -34,10 +34,10 @@ from .manifest import (
     entries_of,
     results_of,
 )
-from .participants import participants_table
 from .recovery import effect_recovery, label_recovery, rating_recovery
 from .results_folder import FORMAT, ResultsFolder
 from .runner import FitOptions, FittedResults, JudgeGroup, NamedResult, StudySteps, fit
+from .steps.participants import participants_table
 from .steps.task_question_steps import further_plan
 
 Tables = dict[str, pd.DataFrame]

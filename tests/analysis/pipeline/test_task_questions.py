@@ -11,8 +11,8 @@ from made_up.panels import YES_NO, write_towns
 
 from conjury.analysis.pipeline.fitting import work_of
 from conjury.analysis.pipeline.loading import read_choices_of
-from conjury.analysis.pipeline.participants import participants_table
 from conjury.analysis.pipeline.runner import FitOptions
+from conjury.analysis.pipeline.steps.participants import participants_table
 from conjury.inference.errors import InputError
 from conjury.inference.panel.demo import fill
 from conjury.inference.panel.plan import make_plan

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.study.panel_section import PanelSection, Question, columns_of_question
 from conjury.inference.tables.columns import as_text
 
-from ..frames.participation import COMPLETE
+from ...frames.participation import COMPLETE
 
 NO_ANSWER_TO = "No answer"
 PARTICIPANTS = ["variable", "level", "n", "share"]
