@@ -55,6 +55,7 @@ def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger
             base_url=ask.base_url,
             key_variable=ask.key_variable,
             concurrency=running.concurrency,
+            timeout=running.request_timeout,
             named=job.named,
             api=ask.api,
         )

@@ -74,6 +74,8 @@ class Running:
         Folder in which ``conjury render`` keeps pictures.
     concurrency : int
         Maximum number of concurrent requests.
+    request_timeout : float
+        Seconds after which a request without an answer counts as failed and is repeated.
     max_cost : float, optional
         Limit on costs in the currency of the price table; the run stops before it is exceeded.
     prices : Path, optional
@@ -116,6 +118,9 @@ class Running:
     links: bool = False
     pictures: Path = _option(Path("stimuli"), "Where `conjury render` keeps pictures.")
     concurrency: int = _option(64, "Maximum number of concurrent requests.", least=1, most=REQUESTS)
+    request_timeout: float = _option(
+        300.0, "Seconds after which a request without an answer is repeated.", least=1, most=86_400
+    )
     max_cost: float | None = _option(
         None,
         "Stop before the costs exceed this amount; they may exceed it by one request (by those in "

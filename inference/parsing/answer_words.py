@@ -226,7 +226,7 @@ class _Spelling:
             self.place += 1
         else:
             letters = sign[1:-1] if sign.startswith("[") and len(sign) > 2 else sign
-            spelled = {letter for letter in letters if len(sign) != 2 and letter.isalpha()}
+            spelled = {letter for letter in letters if len(sign) != 2 and letter.isalnum()}
             part = _Fragments(through=spelled) if spelled else _Fragments({""}, {""}, set())
         if self._sign() in ("?", "*") or self._sign().startswith("{0"):
             part.through.add("")

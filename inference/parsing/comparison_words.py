@@ -11,7 +11,7 @@ from .answer_words import UNSPACED, answer_words, is_unspaced, spelled_words
 _WORD = re.compile(r"[^\W\d_\ue000\ue001]+")  # the two signs stand for options
 _UNSPACED = re.compile(rf"(?![\ue000\ue001]){UNSPACED}")
 _SIGNS = re.compile("[<>]")
-_FREE = re.compile(r"([a-z]+(?: [a-z]+)*) \[\^")  # what stands before any words that a pattern admits
+_FREE = re.compile(r"([a-z]+(?: [a-z]+)*) (?:\[\^|\\w)")  # what stands before any words that a pattern admits
 _SLOTS = (
     "better",
     "worse",
@@ -91,7 +91,11 @@ def _all_triggers() -> frozenset[str]:
 @cache
 def _patterns_of(language: str) -> list[str]:
     slots = {slot: value for slot, value in answer_words()[language].items() if slot not in ("joined", "say")}
-    return [fold(part) for value in slots.values() for part in ([value] if isinstance(value, str) else value)]
+    return [
+        fold(re.sub(r"\{[a-z]+\}|[WL]", " ", part))
+        for value in slots.values()
+        for part in ([value] if isinstance(value, str) else value)
+    ]
 
 
 @cache
@@ -105,5 +109,5 @@ def _vocabulary(language: str) -> frozenset[str]:
     """All words of the templates of a language; their letters, where words are joined."""
     words: set[str] = set(_ARTICLES)
     for pattern in _patterns_of(language):
-        words |= spelled_words(re.sub(r"\{[a-z]+\}|[WL]|\b[wl]\b", " ", pattern))
+        words |= spelled_words(pattern)
     return frozenset("".join(words)) if language in _joined() else frozenset(words)

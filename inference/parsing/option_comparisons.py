@@ -38,6 +38,8 @@ _SENTENCE = re.compile(r"[^.!?;\n\u3002\uff1f\u061f\ufffc]+[.!?;\u3002\u061f]*")
 _QUESTION = re.compile(r"[?\u061f]\s*\Z")
 _PIECE = re.compile(r"[,:()\u3001\u060c]|\s-{1,2}\s|\s--\s?")
 _COMMAS = re.compile(r"\s?[,\u3001\u060c]\s?")
+# "No" that denies the verb behind it, unlike one behind which a comma or an option stands.
+_DENIAL = re.compile(r"(?<!\w)(?:no|nao|nie)(?=\s(?!(?:la|el|a|o|the|wait)\s)[^\W\d_\ue000\ue001])")
 _EDGES = " \t*_`\"'[]#>|~.!;\u3002"
 _ARTICLES = frozenset("aeiouy\u0430\u0432\u0438\u043e\u0441\u043a\u0443\u044f")
 _VERBS = (
@@ -143,8 +145,9 @@ def _skeleton(
         if mention.bare is not None and not _is_name(text, letters, *mention.bare):
             continue
         sign = (FIRST, SECOND)[options.index(names.value(mention.name))]
-        pieces += [text[end : mention.start], sign]
-        length += mention.start - end + 1
+        start = mention.start + (text[mention.start] == "(" and text[mention.end - 1] != ")")
+        pieces += [text[end:start], sign]
+        length += start - end + 1
         end = mention.end
         places[0].append(length)
         places[1].append(end)
@@ -168,9 +171,9 @@ def _is_name(text: str, letters: str, start: int, end: int) -> bool:
 def _after_article() -> re.Pattern[str]:
     """Pattern of a word in small letters behind an article, which is none that follows a name."""
     words = {word for slot in words_of(*_VERBS) for word in re.findall(r"(?:^|[|(:])([^\W\d_]+)", slot)}
-    return re.compile(
-        rf"\s(?!(?:{'|'.join(sorted({*words, 'and', 'or', 'has', 'would', 'should', 'i'}))})\b)[a-z]"
-    )
+    words |= {"and", "or", "has", "would", "should", "i", "does", "did", "can", "could", "will", "makes"}
+    words |= {"gives", "offers"}
+    return re.compile(rf"\s(?!(?:{'|'.join(sorted(words))})\b)[a-z]")
 
 
 def _winners(clause: str, sense: int) -> tuple[list[int], bool]:
@@ -198,6 +201,7 @@ def _winners(clause: str, sense: int) -> tuple[list[int], bool]:
 
 def _winners_of_clauses(sentence: str, grammar: _Grammar, sense: int) -> tuple[list[int], bool]:
     names_two = FIRST in sentence and SECOND in sentence
+    sentence = _DENIAL.sub("\ue007", sentence)  # which no template has
     winners: list[int] = []
     unclear = False
     sentence_winner = _winner(_COMMAS.sub(" ", sentence).strip(_EDGES), sense)

@@ -107,6 +107,18 @@ _BLANK_BYTES = re.compile(r"<0x(?:20|0A|0D|09)>")
 _SYMBOLS = re.compile(
     r"[\u2190-\u21ff\u2705\u2713\u2714\u2717\u2718\u274c\u2b06-\u2bff\ufe0f\u20e3\U0001f300-\U0001f64f\U0001f680-\U0001faff]+"
 )
+_ENCLOSED = {
+    0x1F150 + row + place: 65 + place for row in (0, 0x20) for place in range(26)
+}  # letters in discs
+_YES = frozenset(  # as the whole of an answer
+    {"yep", "yeah", "yup", "ja", "oui", "sim", "tak", "ya", "evet", "да", "так", "はい", "是", "是的"}
+    | set(map(fold, ("예", "네", "نعم", "हाँ", "có")))
+)
+_NO = frozenset(
+    {"nope", "nah", "nein", "non", "nao", "nee", "nej", "hayir", "tidak", "нет", "ні", "いいえ", "否"}
+    | set(map(fold, ("不是", "아니오", "아니요", "لا", "नहीं", "không", "いいえ", "hayır")))
+)
+_GRADED = re.compile(r"(?<![\w+-])\w[+\u00b1-]\s*\Z")  # "4-", "A+"
 _COPULA = re.compile(fold(r"\s?(?:です|である|だ|입니다|이다|이에요|है)$"))
 _BULLET = re.compile(r"^(?:[-•]\s+)+")
 
@@ -152,10 +164,13 @@ class ValueNames:
         if text.rstrip().endswith((":", "\uff1a")) and len(text.split()) < 2 and len(text.strip()) > 2:
             return None  # a heading without what it heads
         if not text.isascii():
+            text = text.translate(_ENCLOSED)
             text = _SYMBOLS.sub("", text).lstrip(_BLANKS)
+        if _GRADED.search(text):
+            return None
         name = plain(_BULLET.sub("", text.strip(ORNAMENT))).strip(ORNAMENT)
         for _ in range(1 if "{" in text else 2):  # "final answer: response B" has two nouns before the name
-            value = self.values.get(name) or self.values.get(_COPULA.sub("", name))
+            value = self.values.get(name) or self.values.get(_COPULA.sub("", name)) or self._abroad(name)
             title = self._title.match(name)
             if value is not None or title is None:
                 return value
@@ -187,6 +202,12 @@ class ValueNames:
                 bare = match.span("bare") if match["bare"] else None
                 return NameMention(*match.span(), match["name"] or match["bare"], bare)
         return None
+
+    def _abroad(self, name: str) -> str | None:
+        """Find yes or no by a word of another language, or a familiar one, that is the whole of an answer."""
+        if "yes" not in self.values or "no" not in self.values:
+            return None
+        return self.values.get("yes" if name in _YES else "no" if name in _NO else "")
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
     def word(self, token: str) -> str | None:

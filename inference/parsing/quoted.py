@@ -143,7 +143,9 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BLOCKQUOTE = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,30})>")
 _ANSWER_TAG = re.compile(
-    r"answer|choice|verdict|label|rating|score|output|result|final|response", re.IGNORECASE
+    r"answer|choice|verdict|label|rating|score|output|result|final|response|decision|winner|judge?ment|preference"
+    r"|category|json",
+    re.IGNORECASE,
 )
 
 

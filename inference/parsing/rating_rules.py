@@ -80,6 +80,12 @@ _LARGER = (
         for joint in " -"
     }
     | {f"{unit} and a half": digit + 0.5 for digit, unit in enumerate(_ONES, 1)}
+    | {
+        f"{sign} {digit}": factor * number
+        for sign, factor in (("minus", -1.0), ("plus", 1.0), ("negative", -1.0))
+        for number, unit in enumerate(_ONES, 1)
+        for digit in (unit, str(number))
+    }
     | {"a hundred": 100.0, "one hundred": 100.0}
 )
 WORDS = (
@@ -122,6 +128,7 @@ _PARTS = re.compile(
 _HALF = re.compile(r"(\d)\s?\u00bd")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[,' \u202f\u2019]\d{3})+(?:\.\d+)?")
 _POINTED = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+")
+_HALF_STAR = re.compile(r"([\u2605\u2b50\U0001f31f\u2606]\ufe0f?)\s?\u00bd")
 _STAR_LINE = re.compile(
     r"(?:(?<=\A)"
     r"|(?<=[\n:]))\s?\*{0,2}[\u2605\u2b50\U0001f31f](?:\s?[\u2605\u2b50\U0001f31f\u2606\ufe0f])*(?!\u00bd)(?=\s?\*{0,2}[.!]?\s*(?:\n|\Z|\d|because|[-\u2013(]))"
@@ -157,10 +164,18 @@ def rating(value: object, scale: ScaleSpec) -> float | str:
     return value
 
 
+def _without_ornament(number: str, further: str = "") -> str:
+    """Strip what adorns a number, but not the point of ".5"."""
+    bare = number.strip(ORNAMENT + further)
+    return (
+        f".{bare}" if bare[:1].isdigit() and re.search(r"(?<!\d)\.\Z", number[: number.find(bare)]) else bare
+    )
+
+
 def _read_rating(text: str, scale: ScaleSpec) -> float | str:
     if len(text) > 60:
         return "not one number"
-    bare = fold(_HALF.sub(r"\1.5", text)).strip(ORNAMENT + "$")
+    bare = _without_ornament(fold(_HALF.sub(r"\1.5", text)), "$")
     if scale.minimum == 0 and scale.maximum == 100:
         bare = re.sub(r"\s?(?:%|percent|per cent)\Z", "", bare)
     parts = _PARTS.fullmatch(bare)
@@ -182,14 +197,14 @@ def _figure(figure: str, scale: ScaleSpec) -> float | str:
         if scale.maximum >= 1000:
             return float(re.sub(r"[,' \u202f\u2019]", "", figure))
         return f"{figure} may be thousands"
-    if _POINTED.fullmatch(figure) and scale.maximum >= 1000:
+    if (_POINTED.fullmatch(figure) or "," in figure) and scale.maximum >= 1000:
         return f"{figure} may be thousands"
     return float(figure.replace(",", "."))
 
 
 INNER_KEYS = ("score", "rating", "value")
 _SIGN = r"(?:[\s\"'*_`)\]]{0,6}(?:[:=|]|=?->|\u2192|\]|\s-(?![\d.])|\n)[\s:=\"'*_`(\[|$]{0,12}|[\s\"'*_`)\]:]{0,6}(?:LINKS)[\s:\"'*_`(\[]{0,8}(?:(?:therefore|thus|hence|clearly|then)\s)?)"
-_ARTICLES = r"(?:(?:roughly|about|around|approximately|maybe|perhaps|probably|likely|circa|weak|only|now|still|a|an|the|un|une|ein|eine|um|uma|een|una|uno|solid|clear|strong)\s){0,2}"
+_ARTICLES = r"(?:(?:roughly|about|around|approximately|maybe|perhaps|probably|likely|circa|weak|perfect|full|firm|generous|strict|mere|decent|good|high|low|only|now|still|a|an|the|un|une|ein|eine|um|uma|een|una|uno|solid|clear|strong)\s){0,2}"
 _WHAT = (
     r"(?:\s(?:for|of|fur|des|der|de|du|da|do|del|della|per|voor|van|dla|за|für)\s[^:\n.,;?!]{1,40}(?=[:*_]))?"
 )
@@ -202,6 +217,7 @@ _END = (
 _GIVING = (
     r"(?<![\w'])(?:(?:i|we)(?:'d|'ll| would| will|)(?:\s(?:therefore|thus|hereby|also|ultimately"
     r"|personally|overall))?\s(?:rate|give|score|assign|grade|award|say)"
+    r"|\Arated|let me go with|(?:i(?:'d| would| will|'ll)) go (?:with|for)|i(?:'d| would) put (?:it|this) at"
     r"|i(?:'m| am) (?:giving|rating|scoring|assigning)|(?:this|that) one(?: is)?(?=\s(?:a|an"
     r"|gets)\s)|(?:it|this|this one|answer|response|text|post|joke|essay|item|reply|summary|story"
     r"|which|and)\s(?:therefore |thus |clearly |fully )?"
@@ -247,7 +263,8 @@ def lenient(
     # are.
     # Quotations of few words may contain the rating itself; what is longer is quoted from the judged text.
     content = unquoted_content(answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, texts)
-    prose = fold(plain_markup(_HALF.sub(r"\1.5", content.prose)))
+    halved = _HALF_STAR.sub(r"\1 and a half", _HALF.sub(r"\1.5", content.prose)).replace("\u20e3", "")
+    prose = fold(plain_markup(halved))
     findings = []
     for scale in response.scales:
         ratings = _ratings_in_json(content.values, scale, single=len(response.scales) == 1)
@@ -311,9 +328,9 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
     forms = [
         rf"{named}(?:{sign}{_ARTICLES}(?P<named>{number})"
         rf"|{sign}(?P<starred>[\u2605\u2b50\U0001f31f][\u2605\u2b50\U0001f31f\u2606\ufe0f]*)"
-        rf"|[\s*_`\"'|(>]{{1,6}}(?P<beside>{number}){_END}|,?\s(?:sadly,?\s)?(?:gets|earns"
+        rf"|[\s*_`\"'|(>]{{1,6}}(?P<beside>{number})(?!\)\s(?:and|or)\b)(?:{_END}|(?=\s?\|))|,?\s(?:sadly,?\s)?(?:gets|earns"
         rf"|receives|scores|deserves|at|rated|is rated|only"
-        rf"|has)\s{_ARTICLES}(?P<earned>{number}){_END})",
+        rf"|has|a|an)\s{_ARTICLES}(?P<earned>{number}){_END})",
         rf"(?P<before>{_FIGURE}(?:\s?/\s?{scale.maximum:g})?)\s(?:points?\s)?(?:for|on|pour|fur"
         rf"|para|per)\s(?:the\s|its\s|la\s|le\s)?(?:{'|'.join(words)})(?!\w)(?!\s?[:=])",
     ]
@@ -322,9 +339,9 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
         forms = [
             rf"\A{before}[~\u2248=]?\s?{_ARTICLES}(?P<alone>{number}){behind}\Z",
             rf"(?:\A|\n)[*_`(\[\"']{{0,6}}(?P<line>{number})[*_`)\]\"'.!]{{0,4}}[ \t]*(?=\n|\Z)",
-            rf"\A[*_`(\[\"'=\u2248~]{{0,6}}\s?{_ARTICLES}(?P<opening>{number})[*_]{{0,3}}(?:\.(?=\s(?!actually|hmm|or|no\b)[a-z][^\n]{{10,}}[.!?]\s*(?:\n|\Z))(?![^\n]*\n\s*\d)|,(?=\s(?!or|maybe|but|perhaps)[a-z])(?![^.\n]*\bor\s\d)|\s-(?=\s[a-z])|(?=\s\((?!or|maybe|\d)))",
-            rf"(?:[!?;:=\u2026\u3002\uff1a\u2192\n]|\.\s|,\s(?:so|but)|\sso|,\sa"
-            rf"|\.\sa)[\s*_(\[]{{0,4}}(?:(?:so|thus|therefore|overall|fine|ok|final|i say|i'd say"
+            rf"\A[*_`(\[\"'=\u2248~]{{0,6}}\s?{_ARTICLES}(?P<opening>{number})[*_]{{0,3}}(?:\.(?=\s(?!actually|hmm|or|no\b)[a-z][^\n]{{10,}}[.!?]\s*(?:\n|\Z))(?![^\n]*\n\s*\d)|,(?=\s(?!or|maybe|but|perhaps)[a-z])(?![^.\n]*\bor\s\d)|\s-(?=\s[a-z])|(?=\s\((?!or|maybe|\d(?!\s?=)))|\s=(?=\s[a-z][^=\d]*\Z))",
+            rf"(?:[!?;\u2026\u3002\uff1a\u2192\n]|(?<![<>])=|:(?!(?<=\d:)\d)|\.\s|,\s(?:so|but)|\sso|,\sa"
+            rf"|\.\sa)[\s*_(\[]{{0,4}}(?:(?:so|thus|therefore|overall|fine|ok|final|i say|i'd say|it is|rated|i'd go with|let me go with"
             rf"|it's|then|mine|i answer"
             rf"|i'll settle on)[\s,:]{{1,3}}){{0,3}}{_ARTICLES}(?P<closing>{number})[*_`)\]\"'.!]{{0,4}}\s*\Z",
             *forms,
@@ -357,13 +374,13 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
         name, number = next((name, group) for name, group in match.groupdict().items() if group is not None)
         if ":" in prose[match.start() : match.start(name)] and _COUNTED.match(prose, match.end()):
             continue
-        value = _stars(number, scale) if _STARS.match(number) else rating(number.strip(ORNAMENT), scale)
+        value = _stars(number, scale) if _STARS.match(number) else rating(_without_ornament(number), scale)
         before = prose[max(0, match.start() - 80) : match.start()]
         if _REPORTED.search(before) or (before.endswith(("(", " (")) and _RANGE.fullmatch(number)):
             continue
         replaced = corrections.match(prose, match.end())
         if replaced is not None:
-            value = rating(replaced["number"].strip(ORNAMENT), scale)
+            value = rating(_without_ornament(replaced["number"]), scale)
         if match.lastgroup == "closing" and len(_ENDINGS.findall(prose)) > 1:
             continue
         if match.end() == len(prose.rstrip()) and "{" in prose and "}" not in prose:
@@ -380,7 +397,8 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
 
 
 _COUNTED = re.compile(
-    r" (?:of (?:the|its|his|her|their|my|all|these|those)\b|(?!this\b)[a-z]{3,}s\b(?!\s?[:\n]))"
+    r"\s?(?:kg|g|mg|km|m|cm|mm|ml|l|min|h|hrs?|kb|mb|gb)(?!\w)|\u00b0"  # units of what is no rating
+    r"| (?:of (?:the|its|his|her|their|my|all|these|those)\b|(?!this\b)[a-z]{3,}s\b(?!\s?[:\n]))"
 )  # "wit: 3 typos", "overall: 2 of the facts"
 _ENDINGS = re.compile(r":\s*\d{1,4}\W*$", re.MULTILINE)
 _RANGE = re.compile(r"\d+\s?(?:-|to)\s?\d+")

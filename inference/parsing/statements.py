@@ -14,6 +14,8 @@ from functools import lru_cache
 
 from ..tables.columns import fold, fold_beside, plain
 from .answer_words import (
+    UNSPACED,
+    WORD_END,
     AnchoredPattern,
     alternatives,
     answer_words,
@@ -22,6 +24,7 @@ from .answer_words import (
     headings,
     is_unspaced,
     name_places,
+    spelled_words,
     words_before,
     words_of,
 )
@@ -108,6 +111,7 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
     sign = rf"[\s\"'*_`)\]]{{0,6}}(?:[:=|]|=?-?>|\u2192|\s-{{1,2}}\s){_BLANKS}{_ADVERB}"
     begins = [
         rf"(?:{titles}){_BRACKET}(?:{link}|{sign})(?:\\?text\{{)?",
+        rf"\[(?:{titles})\]\s{{1,3}}",
         rf"(?:{titles})[*_:#\"]{{0,4}}[ \t]{{0,3}}(?P<line>\n{{1,2}})[\s*_#>`\"'(\[]{{0,8}}",
         rf"(?:{choosing()})[\s:*_\"'`(\[]{{0,6}}",
         r"\\f?box(?:ed)?(?P<boxed>[\s{]{1,4})(?:\\?(?:text(?:bf|tt|rm|it)?|mathrm|mathbf)\{)?\s?",
@@ -152,11 +156,15 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
             re.compile(
                 rf"(?:(?<=\A)|(?<=[.!?;:\n]\s)|(?<=[.!?;:\n]))(?:(?:overall|so|and|but|yes|no"
                 rf"|therefore|i think|i find|to me|clearly),?\s){{0,2}}"
-                rf"(?:it|this|that|(?:this|the|that)\s{_JUDGED})(?:\s(?:about|of|from|by"
-                rf"|for)\s[^.,;:!?\n]{{1,40}})?\s(?:is|seems|looks|was|reads as|counts as"
+                rf"(?:it|this|that|(?:this|the|that)\s{_JUDGED}|{_JUDGED_ABROAD})(?:\s(?:about|of|from|by"
+                rf"|for)\s[^.,;:!?\n]{{1,40}})?\s(?:is|seems|looks|was|reads as|counts as|ist|est|n'est|es|e|lautet"
                 rf"|qualifies as)\s"
                 rf"(?:(?:{_DEGREE})\s){{0,2}}[\"'`]{{0,2}}(?P<name>{names.pattern})"
-                rf"(?=[\"'`]{{0,2}}(?:\s?[.!;\n(]|\Z|,?\s(?:because|since|as|for)\b))"
+                rf"(?=[\"'`]{{0,2}}(?:\s?[.!;\n(]|\Z|,\s(?:not|rather than)\s|,?\s(?:because|since|as|for)\b))"
+                rf"|(?:(?<=\A)|(?<=[.!?;:\n]\s))(?:it|this|that|(?:this|the|that)\s{_JUDGED})\s(?:"
+                rf"(?:falls|belongs)\s(?:into|under|to|in)\sthe\s(?:category|class|label)(?:\sof)?"
+                rf"|(?:should|must|can) be\s(?:labell?ed|classified|marked|flagged|rated)(?:\sas)?)\s"
+                rf"(?P<marked>{names.pattern}){_END}"
                 rf"|(?:i|we)(?:'d| would|'ll| will)? (?:label|classify|rate|mark|flag|categori[sz]e"
                 rf"|class|consider|call|judge)\s(?:it|this|that|(?:the|this)\s\w{{1,20}})\s"
                 rf"(?:(?:as|to be)\s)?(?:a\s|an\s)?[\"'`]{{0,2}}(?P<called>{names.pattern}){_END}"
@@ -168,6 +176,8 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
 
 _SENTENCE_WORDS = frozenset(
     {
+        *("das", "es", "dies", "dieser", "diese", "dieses", "der", "die", "ce", "le", "esto", "este", "esta"),
+        *("questo", "questa", "isto", "isso", "dit", "deze"),
         "overall",
         "so",
         "and",
@@ -199,11 +209,12 @@ _FINALLY = (
     r"|(?P<order>remove|delete|keep|publish)|choose|pick|select|i pick|i choose|i take|also|somit|daher|donc"
     r"|entonces|portanto|quindi|dus|also)"
 )
-_JUDGED = r"(?:post|comment|text|message|joke|essay|answer|response|reply|item|review|pun|draft|tweet|story|recipe|caption|statement|sentence|one|content|passage|summary|poem)"
+_JUDGED = r"(?:risk|severity|level|likelihood|sentiment|category|topic|post|comment|text|message|joke|essay|answer|response|reply|item|review|pun|draft|tweet|story|recipe|caption|statement|sentence|one|content|passage|summary|poem)"
+_JUDGED_ABROAD = r"(?:das|es|dies(?:er|e|es)?(?:\s\w{1,20})?|(?:der|die)\s(?:text|beitrag|witz|kommentar)|ce(?:\s\w{1,20})?|(?:le|ce)\s(?:texte|message|commentaire)|(?:esto|est[ea]\s\w{1,20})|(?:questo|quest[oa]\s\w{1,20})|(?:isto|isso|est[ea]\s\w{1,20})|(?:dit|deze)(?:\s\w{1,20})?)"
 _DEGREE = r"entirely|completely|clearly|definitely|very|quite|rather|mildly|somewhat|simply|just|obviously|certainly|really|plainly|fairly|totally|therefore|thus|hence|also|probably|likely|to be|best described as|a|an"
 _ASIDE = (
     r"(?:while|unlike|which|who|although|though|however|on the|in|compared|like|as opposed"
-    r"|despite|whose|being|when|if|where|provided|unless|as long|on condition|for|arguably"
+    r"|despite|whose|being|when|if|where|provided|unless|as long|on condition|for(?! (?:\w+ ){0,2}reasons?)|arguably|let|here|first|okay|sure"
     r"|i (?:will|won't|can|can't|cannot|do not|don't|refuse|must|am|need)|we|wahrend|aunque|bien"
     r"|embora|mentre|anders|obwohl|хотя|хоть)\b"
 )
@@ -243,6 +254,15 @@ def _linked() -> str:
 
 
 @lru_cache(maxsize=1)
+def _retracting() -> re.Pattern[str]:
+    """Pattern of sentences that take back what stands before them."""
+    phrases = "|".join(words_of("retracts"))
+    return re.compile(
+        rf"(?:[.!?\n;:,\u2026(\u3002-]|{UNSPACED})[\W]{{0,4}}(?:\w{{1,6}}\W{{1,2}}){{0,3}}(?:{phrases}){WORD_END}"
+    )
+
+
+@lru_cache(maxsize=1)
 def _reported() -> re.Pattern[str]:
     """Pattern of words behind which a statement is reported, denied or conditional."""
     by_language = {
@@ -277,12 +297,35 @@ def plain_prose(prose: str, names: ValueNames) -> str:
     is_placed = short in (["a", "b"], ["1", "2"], ["left", "right"], ["first", "second"])
     if is_placed and any(place in small for place in ("first", "1st", "second", "2nd", "left", "right")):
         prose = _ORDINAL.sub(lambda match: _called(match, options, short), prose)
+    if "latter" in small or "former" in small:
+        prose = _latter(names).sub(_resolved, prose)
     if short == ["1", "2"]:
         numbers = {"one": 0, "i": 0, "two": 1, "ii": 1}
         prose = _NUMBERED.sub(lambda match: f"{match['noun']} {numbers[match['number'].lower()] + 1}", prose)
     if not prose.isascii() and all(len(name) == 1 and name.isascii() for name in names.values):
+        prose = _ACCENTED.sub(GAP, prose)  # another letter than the one without its mark
         prose = _STRAY.sub(lambda letter: letter.group().translate(LOOKALIKES), prose)
     return prose
+
+
+@lru_cache(maxsize=256)
+def _latter(names: ValueNames) -> re.Pattern[str]:
+    """Pattern of two names and what calls one of them the former or the latter."""
+    return re.compile(
+        rf"(?i)(?P<lead>(?<!\w)(?:between|of|read|considered|comparing|compared)\s(?P<first>{names.pattern})\s(?:and|or)\s(?:then\s)?(?P<second>{names.pattern})"
+        rf"[^.!?\n]{{0,40}}?)\bthe\s(?P<place>former|latter)(?:\sone)?(?!\w)"
+    )
+
+
+def _resolved(match: re.Match[str]) -> str:
+    return match["lead"] + match["first" if match["place"].lower() == "former" else "second"]
+
+
+def has_accent(text: str, names: ValueNames) -> bool:
+    """Whether a text is a letter with an accent where values are letters without: another letter."""
+    if text.isascii() or not all(len(name) == 1 and name.isascii() for name in names.values):
+        return False
+    return _ACCENTED.search(text.strip(ORNAMENT)) is not None
 
 
 def _called(match: re.Match[str], options: Sequence[str], short: Sequence[str]) -> str:
@@ -291,9 +334,13 @@ def _called(match: re.Match[str], options: Sequence[str], short: Sequence[str]) 
     place = ("1st", "2nd", "first", "second", "left", "right").index(word)
     if (word in ("left", "right")) != (short[0] == "left"):
         return match.group()
-    return f"the {match['noun'] or match['what']} {options[place % 2].split()[-1]}"
+    noun = match["noun"] or match["what"]
+    return f"the {'option' if noun.lower() == 'one' else noun} {options[place % 2].split()[-1]}"
 
 
+_ACCENTED = re.compile(
+    r"(?:(?<=[:=(\[*\"'`])|(?<=[:=]\s)|(?<=\A)|(?<=\n))[\u00c0-\u00dc\u0100-\u017d](?=[\s*_\"')\]]{0,4}(?:\Z|\n|[.;!]))"
+)
 _STRAY = re.compile(
     r"(?:(?<=[:=(\[*\"'`])|(?<=[:=]\s)|(?<=\A)"
     r"|(?<=\n))[\u0410\u0412\u0421\u0415\u0391\u0392\u0395](?=[\s*_\"')\]]{0,4}(?:\Z|\n|[.,;!]))"
@@ -327,7 +374,7 @@ def stated_values(
             values, is_corrected = [], True
         values.append(statement.value)
         end = max(end, statement.end)
-    if values and _RETRACTION.search(folded, end):
+    if values and (_RETRACTION.search(folded, end) or _retracting().search(folded, end - 1)):
         return StatedValues(
             [], unclear="a verdict that the answer takes back, and no other that is understood"
         )
@@ -351,7 +398,9 @@ def statements_in(
         heading = None if heading and ":" in prose[line : heading.start("name")] else heading
         reported = _reported().search(prose[max(line, start - 80) : start])
         is_framed = statement["boxed"] or statement["marked"] or statement["tagged"]
-        if not is_framed and _goes_on(prose, statement.end(), names):
+        if is_framed and _ALSO_FRAMED.search(prose, 0, start):
+            continue
+        if _is_conditional(prose, statement.end()) if is_framed else _goes_on(prose, statement.end(), names):
             continue
         if not reported and not (heading and heading.end() <= start):
             yield Statement(start, statement.end(), names.value(statement["name"]))
@@ -359,17 +408,23 @@ def statements_in(
         yield Statement(statement.start(), statement.end(), names.value(statement["name"]))
     for statement in patterns.sentence.finditer(prose, before):
         at_end = not prose[: statement.start()].strip() or not prose[statement.end() :].strip(_ENDING)
-        if (at_end or statement["called"]) and not _goes_on(prose, statement.end(), names):
-            yield Statement(
-                statement.start(), statement.end(), names.value(statement["name"] or statement["called"])
-            )
+        called = statement["called"] or statement["marked"]
+        if (at_end or called) and not _goes_on(prose, statement.end(), names):
+            yield Statement(statement.start(), statement.end(), names.value(statement["name"] or called))
     yield from _at_ends(prose, names, patterns, cut, question)
 
 
+_ALSO_FRAMED = re.compile(rf"(?:\]\]|\}}\$?|>)\s?(?:,|/|{_OR})\s?\Z")  # a verdict in a frame, and another one
 _LIMITS = re.compile(
     rf"[.!?;:\n({GAP}\u3002]|\s-\s|,?\s?(?:\b(?:but|while|whereas|although|though|not|than|over"
     rf"|instead|rather)\b|(?!for\b)(?:{_REASON}))"
 )
+
+
+def _is_conditional(prose: str, end: int) -> bool:
+    """Whether the clause behind a verdict in a frame sets a condition."""
+    limit = _LIMITS.search(prose, end)
+    return _CONDITION.search(prose, end, limit.start() if limit else len(prose)) is not None
 
 
 def _goes_on(prose: str, end: int, names: ValueNames) -> bool:
@@ -419,6 +474,9 @@ def _closing(
     for closing in patterns.closing.finditer(tail):
         if len(tail) < len(text) and closing.start() == 0:
             continue
+        is_cut_off = closing["lead"] == "." and not re.search(r"[.!\u3002*]\W*\Z", closing.group())
+        if is_cut_off and re.search(rf"{names.nouns}\Z", tail[closing.end("lead") : closing.start("name")]):
+            continue  # the beginning of a sentence that does not end
         if closing["order"] and question and closing["order"] not in question:
             continue  # "keep A" where the question asks what to remove
         before = re.split(r"[.!?;\n]", tail[: closing.start("lead")])[-1]
@@ -432,6 +490,8 @@ def _closing(
             and len(re.findall(rf":\s*{names.pattern}\W*$", text, re.MULTILINE)) > 1
         ):
             continue
+        if closing["lead"] in ":\uff1a" and len(closing["name"]) == 1 and _heads_something_else(before):
+            continue
         if closing["lead"] in ":\uff1a" and _reported().search(before + " "):
             continue
         if closing["lead"] in ":\uff1a" and closing["name"].isdigit():
@@ -443,6 +503,20 @@ def _closing(
         return
 
 
+def _heads_something_else(heading: str) -> bool:
+    """Whether a heading of few words has none that a verdict may follow ("blood type: A")."""
+    words = re.findall(r"[^\W\d_]+", heading)
+    return 0 < len(words) <= 3 and _words_of_headings().isdisjoint(words)
+
+
+@lru_cache(maxsize=1)
+def _words_of_headings() -> frozenset[str]:
+    """Words of which the heading of a verdict has at least one."""
+    slots = ("headings", "choose", "better", "best", "open", "is", "things", "say", "after")
+    return frozenset(word for words in words_of(*slots) for word in spelled_words(words)) | _PERSONAL
+
+
+_PERSONAL = frozenset({"mine", "me", "us", "then", "which", "say", "it", "that", "this", "them", "these"})
 _FORCED = re.compile(
     r"\b(?:if|since) (?:i|you|one|we) (?:had|have|must|insist|need)|\bforced\b|\bpressed\b|so\Z"
     r"|\boverall|therefore\b|though\Z"
@@ -451,8 +525,8 @@ _DENYING = re.compile(
     r"\b(?:not|never|no|less|least|worse|worst|weaker|weakest|loser|rejected|against|without"
     r"|except|missing|unlike|options?|labels|choices|between|either|both|or|and|if|example|versus"
     r"|vs"
-    r"|says?|said|claims?|reads|asks?|texts?|posts?|only in)\W*\Z|\b(?:worse|worst|weaker|weakest|less|least"
-    r"|loser|losing|inferior|runner-up|rejected|discarded|eliminated|excluded|disqualified|options|labels)\b"
+    r"|says?|said|claims?|reads|asks?|texts?|posts?|only in|(?:second|2nd|last)(?: (?:place|choice|best))?)\W*\Z|\b(?:worse|worst|weaker|weakest|less|least"
+    r"|loser|losing|inferior|secondary|runner-up|rejected|discarded|eliminated|excluded|disqualified|options|labels)\b"
 )
 
 
@@ -498,7 +572,7 @@ def _heads_others(prose: str, names: ValueNames, value: str) -> bool:
     """Whether the name of another value heads a clause, as in "A: short. B: long.", which is no verdict."""
     heads = re.finditer(
         rf"(?:[.;,\n]\s{{0,4}}"
-        rf"|\s)(?:[\w']{{1,14}}\s)?[*_(]{{0,4}}(?P<head>{names.pattern})[*_)]{{0,4}}\s?[:)]",
+        rf"|\s)(?:[\w']{{1,14}}\s)?[*_(]{{0,4}}(?P<head>{names.pattern})[*_)]{{0,4}}\s?[:()]",
         prose,
     )
     return any(names.value(head["head"]) != value for head in heads)

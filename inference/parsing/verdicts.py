@@ -28,7 +28,7 @@ from .finish_reasons import CUT
 from .option_names import ValueNames, first_token, masses, option_names, share, token_at
 from .quoted import DOUBLED, is_placeholder, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Mass, ResponseSpec, RuleFinding
-from .statements import plain_prose, stated_values, statements_in
+from .statements import has_accent, plain_prose, stated_values, statements_in
 
 
 def whole_answer(
@@ -163,9 +163,13 @@ def find_verdict(
     cut: bool = False,
 ) -> ParsedValue:
     """Find the verdict of an answer; with ``asks``, the question, also in comparisons of two options."""
-    value = None if text.lstrip().startswith("{") else names.bare(text)
+    value = None if text.lstrip().startswith("{") or has_accent(text, names) else names.bare(text)
     if value is not None:
         return ParsedValue(value, "" if value == text.strip() else "without what adorns the name")
+    if _BOXES.match(text):
+        return _ticked(text, names)
+    if "{" in text and "}" not in text and text.count('"') % 2:
+        text = text[: text.rfind('"')]  # what the cut may have shortened
     content = unquoted_content(text, lambda passage: _is_word(passage, names), texts)
     keys = frozenset({plain(key)})
     pairs = list(records_with_key(content.values, keys)) or list(
@@ -191,6 +195,20 @@ def find_verdict(
     if not candidates and not statements.values and statements.unclear:
         return ParsedValue(None, statements.unclear)
     return _agreed_verdict([*candidates, *statements.values], notes)
+
+
+_BOX = r"[ \t]*[-*]?[ \t]*[\[(](?P<{0}>[xX\u2713\u2714 ]?)[\])][ \t]*(?P<{1}>[^\n]{{1,120}})"
+_BOXES = re.compile(rf"\s*{_BOX.format('tick', 'name')}\n{_BOX.format('next_tick', 'next_name')}")
+_EACH_BOX = re.compile(_BOX.format("tick", "name"))
+
+
+def _ticked(text: str, names: ValueNames) -> ParsedValue:
+    """Find the one value of a list whose box is ticked."""
+    ticked = [names.bare(box["name"]) for box in _EACH_BOX.finditer(text) if box["tick"].strip()]
+    is_one = len(ticked) == 1 and ticked[0] is not None
+    return ParsedValue(
+        ticked[0] if is_one else None, "the box that is ticked" if is_one else "not one ticked box"
+    )
 
 
 @lru_cache(maxsize=10_000)

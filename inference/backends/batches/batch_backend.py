@@ -85,6 +85,7 @@ class BatchBackend:
         self._tidy(ledger)
         self._go_on(ledger, room=True)
         sent = 0
+        self._tell_waits(recorder)
         going = _requests_until_stop(requests, recorder.stopping)
         for shard in write_shards(
             *(going, self.folder, self.judge_id, recorder.media, self.limits, recorder.record),
@@ -159,6 +160,7 @@ class BatchBackend:
         # Batches that did not fit the provider's queue are sent again when others have ended, in halves if
         # none of ours is in the way.
         silent = 0
+        self._tell_waits(recorder)
         while True:
             try:
                 ended = [batch.shard for batch in self.poll(ledger) if batch.state == "ended"]
@@ -174,6 +176,12 @@ class BatchBackend:
                 progress(live)
             if not live or not _sleep(interval, recorder.stopping):
                 return
+
+    def _tell_waits(self, recorder: Recorder) -> None:
+        """Let the exchanges with a provider tell how long it holds them back."""
+        exchanges = getattr(self.service, "exchanges", None)
+        if exchanges is not None:
+            exchanges.note = recorder.note_wait
 
     def _progress(self, batch_id: str) -> BatchProgress:
         try:

@@ -25,6 +25,7 @@ from .service import (
 )
 
 Content = Callable[[], Iterable[bytes]]
+NOTE = 1.0  # seconds between notes of a wait
 
 
 class Exchanges:
@@ -35,6 +36,7 @@ class Exchanges:
 
     def __init__(self, endpoint: Endpoint, model: str, headers: Mapping[str, str], waits: Waits) -> None:
         self.endpoint, self.model, self.waits = endpoint, model, waits
+        self.note: Callable[[float], object] = float  # told of seconds until the next attempt
         timeout = http.Timeout(waits.timeout, connect=min(waits.timeout, CONNECT))
         self.client = http.Client(headers=dict(headers), timeout=timeout, trust_env=not endpoint.direct)
 
@@ -57,8 +59,16 @@ class Exchanges:
                 return problem
             if not isinstance(problem, ProviderUnreachable) or attempt == attempts - 1:
                 raise problem
-            time.sleep(min(max(wait, self.waits.pause * 2**attempt), PATIENT))
+            self._pause(min(max(wait, self.waits.pause * 2**attempt), PATIENT))
         raise AssertionError
+
+    def _pause(self, seconds: float) -> None:
+        """Wait, and tell each second how long it still takes until the next attempt."""
+        end = time.monotonic() + seconds
+        while (remainder := end - time.monotonic()) > 0:
+            self.note(remainder)
+            time.sleep(min(remainder, NOTE))
+        self.note(0.0)
 
     def read(self, method: str, url: str, what: str, **options: Any) -> dict[str, Any]:
         """Return the JSON object that a request is answered with."""

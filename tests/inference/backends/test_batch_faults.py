@@ -419,3 +419,18 @@ def test_requests_of_a_batch_that_is_out_of_sight_wait_for_it_or_for_retry(tmp_p
     assert ledger.ask_again(request.key for request in make_requests(4)) == 4
     collect(backend, ledger)
     assert submit(backend, ledger, 4) == 4
+
+
+def test_a_wait_before_the_next_attempt_is_told_until_it_is_over():
+    def busy(request: Any) -> Any:
+        return http.Response(429, headers={"retry-after": "0.05"}, json=ANTHROPIC_429)
+
+    provider = AnthropicBatches(Endpoint("http://x", "K", ""), "m", Waits(pause=0.01, max_retries=1))
+    exchanges = provider.exchanges
+    exchanges.client = http.Client(transport=http.MockTransport(busy))
+    notes: list[float] = []
+    exchanges.note = notes.append
+    with pytest.raises(InputError):
+        exchanges.ask("GET", "http://x/batches", "the batch")
+    assert 0.03 < notes[0] <= 0.05
+    assert notes[-1] == 0.0

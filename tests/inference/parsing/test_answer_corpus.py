@@ -49,8 +49,80 @@ def test_none_of_the_first_half_is_read_wrongly_and_97_of_100_readable_answers_a
 @pytest.mark.long
 def test_of_the_second_half_whose_author_had_not_seen_the_rules_few_are_read_wrongly():
     found = counts(read_corpus("second_half.csv"))
-    assert found["wrong"] <= 2
-    assert found["read"] >= 0.81 * found["readable"]
+    assert found["wrong"] == 0
+    assert found["read"] >= 0.84 * found["readable"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("part", "most_wrong", "share"), [("third", 0, 0.95), ("unseen", 1, 0.85)])
+def test_of_further_shapes_few_are_read_wrongly(part, most_wrong, share):
+    found = counts(read_corpus(f"{part}_part.csv"))
+    assert found["wrong"] <= most_wrong
+    assert found["read"] >= share * found["readable"]
+
+
+RETRACTED = (
+    "A is better than B. Just kidding.",
+    "A is better. Or is it?",
+    "Final answer: A. Ignore that.",
+    "Ich wähle A. Nur Spaß.",
+    "Je choisis A. Je plaisante.",
+    "我选择A。开玩笑的。",
+)
+OTHER_THINGS = ("Blood type: A", "Vitamin: B", "Paper size: A", "Å", "Answer: Å", "A-")
+IN_PARTS = (
+    "[[A]] or [[B]]",
+    "[[A]] if the reader is a child, [[B]] otherwise",
+    "A (50%), B (50%)",
+    '{"choice": "A',
+    "Let me compare the two texts. Text A",
+    "First place: none. Second place: A",
+)
+DENIED = (
+    "No elijo A.",
+    "No gana A.",
+    "Não escolho A.",
+    "Nie lepsza jest A.",
+    "Non scelgo A.",
+    "Nem melhor A.",
+)
+
+
+@pytest.mark.parametrize("text", [*RETRACTED, *OTHER_THINGS, *IN_PARTS, *DENIED])
+def test_what_is_taken_back_denied_unfinished_or_of_something_else_is_no_verdict(text):
+    assert value(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("First place: A. Second place: B.", "A"),
+        ("( ) A\n(x) B", "B"),
+        ("[RESULT] B", "B"),
+        ("Between A and B, I prefer the latter.", "B"),
+        ("I like B better than A.", "B"),
+        ("Ich finde B überzeugender als A.", "B"),
+        ("No, elijo A.", "A"),
+        ("\U0001f171", "B"),
+    ],
+)
+def test_ticked_boxes_places_and_further_comparisons_are_read(text, read):
+    assert value(text) == read
+
+
+def test_units_ratios_and_half_stars_are_no_ratings():
+    for text in (
+        "Score: 7 kg",
+        "Rating: 5°",
+        "2:1",
+        "3 <= x <= 5",
+        "Users rated it 2.",
+        "Critics rated this 3.",
+    ):
+        assert value(text, SCORE) is None
+    signed = ResponseSpec("ratings", scales=(ScaleSpec("score", -3, 3, whole=False),))
+    assert [value(text, signed) for text in ("minus one", "plus 2", ".5")] == [-1.0, 2.0, 0.5]
+    assert value("7 (1 = not at all, 10 = very)", SCORE) == 7
 
 
 def test_few_variants_of_the_shapes_are_read_as_they_are_meant():
