@@ -20,9 +20,9 @@ FOLDERS = tuple(f"{ROOT / name}/" for name in ("analysis", "inference", "cli"))
 # Files and depth that a task may have; they may only fall, except by a line in CONTRIBUTING that says why.
 CEILINGS = {
     "amce": (23, 13),
-    "fit": (106, 24),
+    "fit": (107, 24),
     "collect": (80, 25),
-    "agreement": (83, 21),
+    "agreement": (84, 21),
     "judge": (80, 20),
 }
 
