@@ -25,7 +25,7 @@ CEILINGS = {
     "analysis/frames": 23,
     "analysis/instrument": 39,
     "analysis/numerics": 42,
-    "analysis/pipeline": 43,
+    "analysis/pipeline": 45,
     "analysis/raters": 234,
     "analysis/report": 140,
     "analysis/trial": 40,
@@ -48,7 +48,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 977,
 }
-MODULES = 548
+MODULES = 549
 
 
 def lines_of(root: Path) -> Counter[str]:
