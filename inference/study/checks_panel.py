@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .asking import Choice
+from .asking import Choice, Ratings
 from .models import ItemStudy, Study
 from .panel_section import (
     NOT_COLUMNS,
@@ -135,6 +135,9 @@ def _quota(quota: Quota, section: PanelSection, at: Location) -> Iterator[Proble
 
 def _task_questions(study: Study | ItemStudy, section: PanelSection) -> Iterator[Problem]:
     at = (*BASE, "task_questions")
+    if section.task_questions and isinstance(study.response, Ratings):
+        yield Problem(at, "a question about a rated item is a scale; add it to response.scales.")
+        return
     yield from duplicates([question.id for question in section.task_questions], at, "question")
     columns = set(_answer_columns(study))
     for number, question in enumerate(section.task_questions):

@@ -175,6 +175,13 @@ def test_a_second_question_about_an_item_is_a_dimension(tmp_path) -> None:
     visits.close()
 
 
+def test_a_further_question_about_a_rated_item_is_refused_since_it_is_a_scale(tmp_path) -> None:
+    ratings = {"form": "ratings", "scales": [{"id": "fun", "label": "Fun", "minimum": 1, "maximum": 5}]}
+    kind = {"id": "sort", "label": "Sort", "text": "Of what kind?", "options": YES_NO}
+    with pytest.raises(InputError, match=r"a question about a rated item is a scale"):
+        load_any_study(write_jokes(tmp_path, ratings, {"people": 1, "task_questions": [kind]}, n=2))
+
+
 def test_pages_name_the_policy_and_nothing_internal(tmp_path) -> None:
     study = write_towns(
         tmp_path, {"policy": "consent.md", "task_questions": [BIGGER]}, title="People and models"
