@@ -25,7 +25,7 @@ from ..frames.notes import Note
 from ..raters.rated_study import RatedStudy
 from ..results import AnalysisStep, Result, steps_of
 from .correction_steps import label_steps, means_steps
-from .loading import LoadedStudy, SourceFile, read_judgments_of
+from .loading import LoadedStudy, SourceFile
 from .runner import FitOptions, StudySteps
 
 RATING_DRAWS = 1_000  # of the bootstrap, where no number is given
@@ -71,7 +71,8 @@ def with_gold(
     """Join the judgments of a study of labels with gold labels, and with other readings of the answers."""
     study = loaded.study
     assert isinstance(study, ItemStudy)
-    reading_tables = [read_judgments_of(None, [file]).judgments for file in readings]
+    notes: list[str] = []
+    reading_tables = [load_judgments(file, study=study, notes=notes) for file in readings]
     gold_labels = find_gold(study, loaded, gold)
     data = [source.file for source in loaded.files]
     answered = LabelAnswers(
@@ -94,7 +95,7 @@ def with_gold(
         loaded,
         tables={**loaded.tables, LABELS: gold_labels.labels},
         files=tuple(files),
-        notes=(*loaded.notes, *gold_labels.notes),
+        notes=(*loaded.notes, *dict.fromkeys(notes), *gold_labels.notes),
     )
     return loaded_with_gold, answered
 

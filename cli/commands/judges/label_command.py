@@ -98,7 +98,9 @@ def label(
     reading: TableOptions,
     session: LabelSession,
 ) -> None:
-    """Label the rows that say most about a judge's errors, blind, and stop when the interval is short enough.
+    """Label the rows that say most about a judge's errors.
+
+    Labels are given blind, until the interval is short enough.
 
     Labels are read from the terminal, or one per line from standard input. Whatever ends it, the same command
     goes on; `conjury view FILE --label NAME` goes on in a browser.

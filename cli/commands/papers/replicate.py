@@ -76,7 +76,10 @@ def replicate(
     fitting: OptionsOfFit,
     files: FilesOfExhibits,
 ) -> None:
-    """Write every table and figure of a study's paper: published numbers, ours, and their difference."""
+    """Write every table and figure of the paper of a study.
+
+    Published numbers, ours, and their difference stand side by side.
+    """
     from conjury.analysis.report.replication import replicate as lay_out
     from conjury.analysis.report.replication.exhibit_layouts import read_layout
     from conjury.inference.study import load_any_study

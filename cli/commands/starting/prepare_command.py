@@ -61,7 +61,10 @@ def prepare(
     preparing: PreparingOptions,
     options: FileReadingOptions,
 ) -> None:
-    """Find copies, personal data, missing sources and licences, languages and transcripts of items."""
+    """Check items before they are judged, and flag them.
+
+    Flags are for copies, personal data, missing sources and licences, languages, and transcripts of clips.
+    """
     from conjury.inference.preparation.clip_transcripts import load_transcriber
     from conjury.inference.preparation.prepared_items import PreparationSettings, prepare_items
     from conjury.inference.preparation.text_languages import load_identifier

@@ -17,7 +17,10 @@ def skill(
         str | None, typer.Argument(help="systems, judges or conjoints; by default all.", show_default=False)
     ] = None,
 ) -> None:
-    """Print the procedure for assistants and people: stop checks, sentences, the next command."""
+    """Print the procedure for assistants and for people.
+
+    It has stop checks, sentences, and the next command.
+    """
     from conjury.analysis.frames.kinds import procedures
     from conjury.analysis.report.procedure_text import procedure_records, procedure_text
 

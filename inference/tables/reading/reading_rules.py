@@ -86,7 +86,7 @@ class ReadingRules:
     Raises
     ------
     InputError
-        A scale is unknown, or a text is both missing and a label.
+        A scale is unknown, a text is both missing and a label, or one label is relabelled in two ways.
 
     Examples
     --------
@@ -119,6 +119,14 @@ class ReadingRules:
                 f"The scale '{self.scale}' is unknown{did_you_mean(self.scale, SCALES)}; use "
                 f"{listed(SCALES)}."
             )
+        first: dict[str, str] = {}
+        for text, label in self.relabel.items():
+            earlier = first.setdefault(key_of(text), text)
+            if key_of(self.relabel[earlier]) != key_of(label):
+                raise InputError(
+                    f"'{earlier}' and '{text}' are spellings of one label and are relabelled as "
+                    f"'{self.relabel[earlier]}' and '{label}'; give one label for both, or correct the table."
+                )
         nothing = {key_of(text) for text in self.missing}
         for column, labels in self.levels.items():
             keys = [key_of(label) for label in labels]

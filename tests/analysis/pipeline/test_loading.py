@@ -7,9 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline.loading import FileSelection, read_choices_of
+from conjury.analysis.pipeline.item_steps import with_gold
+from conjury.analysis.pipeline.loading import FileSelection, read_choices_of, read_judgments_of
 from conjury.inference.simulation import simulate
-from conjury.inference.study import Study
+from conjury.inference.study import ItemStudy, Study, load_any_study
 from conjury.inference.tables.columns import companion
 from conjury.inference.tables.writing import atomic_write
 
@@ -70,3 +71,17 @@ def test_a_file_appears_whole_or_stays_as_it_was(tmp_path: Path) -> None:
         fail()
     assert path.read_bytes() == b"one"
     assert [one.name for one in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_other_readings_of_answers_keep_the_capitals_that_their_rule_keeps(tmp_path: Path) -> None:
+    jokes = load_any_study("multiturn")
+    assert isinstance(jokes, ItemStudy)
+    items = pd.read_csv(jokes.file(jokes.items))["item_id"][:4]
+    values = ["Satire", "satire", "dry", "satire"]
+    table = pd.DataFrame({"item_id": items, "judge_id": "qwen3_8b", "judge_kind": "model"})
+    table = table.assign(dimension="joke_type")
+    data, reading = tmp_path / "v2.csv", tmp_path / "v1.csv"
+    table.assign(value=[value.lower() for value in values], rule="label/published@1").to_csv(data)
+    table.assign(value=values, rule="label/published_v1@1").to_csv(reading)
+    _, answered = with_gold(read_judgments_of(jokes, [data]), readings=[reading])
+    assert list(answered.others[0]["value"]) == values

@@ -158,6 +158,12 @@ def test_relabelling_holds_for_both_sides_and_refuses_what_no_cell_has() -> None
         compared(["yes", "0"], ["1", "0"], relabel={"yess": "1"})
 
 
+def test_spellings_of_one_label_are_relabelled_as_one() -> None:
+    assert compared(["Yes", "yes"], ["1", "1"], relabel={"Yes": "1", "yes": "1"}).classes == ("1",)
+    with pytest.raises(InputError, match="'Yes' and 'yes' are spellings of one label"):
+        ReadingRules(relabel={"Yes": "1", "yes": "0"})
+
+
 def test_a_text_cannot_be_missing_and_a_label() -> None:
     with pytest.raises(InputError, match="named as missing and as a level"):
         ReadingRules(missing=["none"], levels={"": ["None", "hate"]})
