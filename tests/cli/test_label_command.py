@@ -174,8 +174,63 @@ def test_ratings_of_two_systems_are_labelled_together(place: Path, conjury: Run,
     assert ended.code == 0, ended.err
     assert "'11' is no rating; give a number from 0 to 10." in ended.out
     assert "The difference b minus a in the mean rating is" in ended.out
+    assert "Each of the 3 holds by itself" in " ".join(ended.out.split())
     next_command = (
         "compare-systems graded.labelled.csv --system system --id prompt --judge score --human label"
     )
     assert f"Next: conjury {next_command}" in ended.out
     assert conjury(next_command, cwd=place).code == 0
+
+
+def in_reverse(cells: pd.Series[Any]) -> Any:
+    return cells.to_numpy()[::-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "options"),
+    [
+        # rows that the judge answered alike, with texts in another order
+        (lambda frame: frame.assign(comment=frame.groupby("verdict")["comment"].transform(in_reverse)), ""),
+        (lambda frame: frame.assign(label=["ok"] * 9 + [None] * (len(frame) - 9)), "--hand-picked"),
+        (lambda frame: frame, "--levels toxic,ok"),
+    ],
+)
+def test_labels_are_refused_to_go_on_with_other_texts_labels_or_classes(
+    typed: Run, place: Path, change: Callable[[pd.DataFrame], pd.DataFrame], options: str
+) -> None:
+    frame = pd.read_csv(place / "comments.csv").drop(columns="id")
+    frame.to_csv(place / "comments.csv", index=False)
+    assert typed("--batch 5", ["ok"] * 5).code == 0
+    change(frame).to_csv(place / "comments.csv", index=False)
+    refusal = typed(f"--batch 5 {options}", ["ok"] * 5)
+    assert refusal.code == 2
+    assert "others than those of the labels in comments.labelled.csv.journal.jsonl; restore" in refusal.err
+
+
+def test_a_table_that_was_not_written_any_more_is_written_when_labelling_goes_on(
+    typed: Run, place: Path
+) -> None:
+    typed("--batch 5", ["ok"] * 5)
+    before = (place / "comments.labelled.csv").read_bytes()
+    typed("--batch 5", ["ok"] * 5)
+    after = (place / "comments.labelled.csv").read_bytes()
+    assert before != after
+    (place / "comments.labelled.csv").write_bytes(before)  # as if it ended after the label, before the table
+    typed("--batch 5", [])
+    assert (place / "comments.labelled.csv").read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--alpha 5", "alpha is 5.0 (did you mean 0.05?); give a number between 0 and 1"),
+        ("--range 1,5", "answers are classes, and --range is of ratings; omit it"),
+    ],
+)
+def test_levels_and_ranges_that_cannot_be_meant_are_refused_before_the_first_label(
+    typed: Run, place: Path, options: str, sentence: str
+) -> None:
+    refusal = typed(options, ["ok"] * 20)
+    assert refusal.code == 2
+    assert sentence in refusal.err
+    assert not (place / "comments.labelled.csv.journal.jsonl").exists()

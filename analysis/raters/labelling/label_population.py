@@ -75,7 +75,6 @@ class LabelPopulation:
     uncertainty: Floats  # (R,): from 0.5, where the judge is sure, to 1.5
     table_label: Floats  # (R,): labels that the table has, as numbers; NaN without one
     is_sampled: bool  # whether the table states the probabilities of these labels
-    fingerprint: str
     notes: tuple[str, ...]
 
     @property
@@ -133,6 +132,10 @@ def population_of(reading: TableReading, plan: LabelPlan) -> LabelPopulation:
     data = code_table(table, options, source)
     data = systems_in_order(data) if plan.system is not None else _in_one_system(data)
     place = positive_class(data, source)
+    if place is not None and plan.limits is not None:
+        raise InputError(
+            f"{source}: answers are classes, and --range is of ratings; omit it, or give --scale interval."
+        )
     least, greatest = (0.0, 1.0) if place is not None else _limits(data, plan, source)
     rows = system_rows(data, plan.judge, None, mix_weights(data, {}), source)
     if place is None and np.isfinite(rows.label).any():
@@ -155,7 +158,6 @@ def population_of(reading: TableReading, plan: LabelPlan) -> LabelPopulation:
         uncertainty=_uncertainty(table, plan.certainty, source),
         table_label=rows.label,
         is_sampled=_is_sampled(table, people),
-        fingerprint=_fingerprint(reading.frame, plan),
         notes=(*reading.account.notes(), *notes, *data.notes),
     )
 
@@ -256,12 +258,19 @@ def _uncertainty(table: pd.DataFrame, certainty: str | None, source: str) -> Flo
     return np.asarray(1.5 - rank)
 
 
-def _fingerprint(frame: pd.DataFrame, plan: LabelPlan) -> str:
-    """Changes where a column changes on which draws depend."""
-    names = [*plan.judge, *plan.strata, *(name for name in (plan.system, plan.id, plan.certainty) if name)]
-    columns = frame[[name for name in dict.fromkeys(names) if name in frame]]
-    content = columns.astype("string").fillna("").to_csv(index=False).encode()
-    return hashlib.sha256(content).hexdigest()
+def fingerprint_of(
+    reading: TableReading, plan: LabelPlan, population: LabelPopulation, columns: Sequence[str]
+) -> str:
+    """Changes where labels would be of other rows, or draws and estimates of another population."""
+    parts = (plan.system, plan.id, plan.certainty)
+    # Without columns to show, people may see any.
+    columns = columns or [str(name) for name in reading.frame if name != plan.human]
+    names = [*plan.judge, *plan.strata, *(name for name in parts if name), *columns]
+    frame = reading.frame[[name for name in dict.fromkeys(names) if name in reading.frame]]
+    texts = frame.astype("string").fillna("").to_csv(index=False)
+    bounds = [population.least, population.greatest, population.positive, *population.classes]
+    content = json.dumps([texts, population.table_label.tolist(), bounds])
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def refuse_unchosen(population: LabelPopulation, human: str, source: str, is_declared: bool) -> None:

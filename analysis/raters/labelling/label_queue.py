@@ -25,7 +25,7 @@ from ..validation.tables.label_provenance import BLIND, BY, SAMPLED
 from .batch_draws import BATCH, LabelBatch, draw_batch, label_weights
 from .label_estimates import BoundedLabels, label_estimates
 from .label_journal import LabelJournal
-from .label_population import LabelPlan, LabelPopulation, population_of, refuse_unchosen
+from .label_population import LabelPlan, LabelPopulation, fingerprint_of, population_of, refuse_unchosen
 from .label_predictions import predict_labels
 from .queue_sentences import claim_of, sentences_of
 from .stopping_rules import StoppingRule, read_rules, rule_met
@@ -390,7 +390,6 @@ def label(
     >>> int(result.frame["n_labels"].max()), bool(result.frame["half_width"].iloc[-1] < 0.08)
     (80, True)
     """
-    check_alpha(alpha)
     reading = read_columns(table, rules_of(rules), source)
     plan = LabelPlan(
         names_of(judge),
@@ -426,22 +425,24 @@ def open_queue(
     is_declared: bool = False,
 ) -> LabelQueue:
     """Begin to label a table, or go on where its journal ends."""
+    check_alpha(plan.alpha)
     journal = LabelJournal.open(None if out is None else journal_of(out))
     if journal.plan is None:
         _refuse_overwriting(out)
         queue = LabelQueue(reading, plan, journal, until=until, batch=batch, out=out)
         refuse_unchosen(queue.population, plan.human, reading.source, is_declared)
         _refuse_shown(reading, plan, show)
-        journal.begin(plan, queue.population.fingerprint, is_declared, show)
+        journal.begin(plan, fingerprint_of(reading, plan, queue.population, show), is_declared, show)
         return queue
     _refuse_changes(journal.plan, plan, out)
     queue = LabelQueue(reading, plan, journal, until=until, batch=batch, out=out)
-    if queue.population.fingerprint != journal.fingerprint:
+    if fingerprint_of(reading, plan, queue.population, journal.shown_columns) != journal.fingerprint:
         raise InputError(
-            f"{reading.source}: its rows, or columns on which draws depend, are others than those of the "
-            f"labels in {journal.path}; restore the file, or begin anew with another --out."
+            f"{reading.source}: its rows, texts, labels, or the classes of answers are others than those of "
+            f"the labels in {journal.path}; restore the file and the options with which it was read, or "
+            "begin anew with another --out."
         )
-    if out is not None and not out.exists() and queue.journal.labels:
+    if not queue.frame.empty:  # the last process may have ended between a label and the table
         queue.write()
     return queue
 

@@ -46,6 +46,8 @@ def claim_of(population: LabelPopulation, labels: Mapping[int, GivenLabel]) -> s
         f"The intervals are about what people would say of the {len(population.unit):,} rows of the table, "
         "and hold however often they were looked at."
     )
+    if len(population.contrasts) > 1:
+        text += f" Each of the {len(population.contrasts)} holds by itself, and all together less often."
     n_earlier = int(np.isfinite(population.table_label).sum())
     if n_earlier and not population.is_sampled:
         text += (
