@@ -135,3 +135,9 @@ def test_targets_of_an_evaluation_are_not_taken_for_labels_of_people(place: Path
         graded = pd.read_csv(place / f"{name}.csv").assign(target=["c ", "i"] * 10)
         graded.to_csv(place / f"{name}.csv", index=False)
     assert "people: 'target'" in conjury("compare-runs a.csv b.csv --judge grade", cwd=place).out
+
+
+def test_several_judges_read_how_labels_came_about(place: Path, conjury: Run) -> None:
+    ended = conjury("judge comments.csv --judge verdict,ben --human ann --labelled by=model", cwd=place)
+    assert ended.code == 2
+    assert "labels of 'ann' were written by a model, so they are no people's" in ended.err

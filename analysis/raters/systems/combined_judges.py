@@ -24,9 +24,15 @@ from ..validation.coding import CodingOptions, Groups, code_table, names_of
 from ..validation.judging import Validation
 from ..validation.tables.item_columns import item_of
 from ..validation.tables.judge_versions import refuse_versions
+from ..validation.tables.label_provenance import (
+    SAMPLED,
+    read_provenance,
+    without_labels,
+    without_others_labels,
+)
 from ..validation.validation_rows import JUDGES, TestRows
 from ..validation.verdicts.judge_sentences import interval, number
-from .label_gate import gate_systems, gate_table, represented_by
+from .label_gate import gate_systems, gate_table, limits_of, represented_by
 from .several_judges import FEWEST_PROMPTS, add_judges
 from .system_estimates import CalibratedRows, correct_contrast, judge_alone, people_alone
 from .system_rows import mix_weights, positive_class, system_rows
@@ -43,6 +49,7 @@ def combine_judges(
     *,
     positive: str | None = None,
     calibration: bool = True,
+    labelled: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     seed: int = 1,
     source: str = "table",
@@ -62,6 +69,8 @@ def combine_judges(
         The class whose share is estimated; by default the second of two.
     calibration : bool
         Whether monotone maps of the scores to people's scale are used beside the scores.
+    labelled : mapping of str to str, optional
+        How labels came about, as in `conjury.compare_systems`.
     alpha : float
         One minus the confidence level.
     seed : int
@@ -109,24 +118,28 @@ def combine_judges(
     frame, source = reading.frame, reading.source
     item, notes = item_of(frame, reading.rules.id, (*judges, *people), source)
     options = CodingOptions(judges, people, (), item, positive, reading.rules)
-    data = code_table(frame, options, source)
     refuse_versions(frame, source)
+    account = read_provenance(frame, people, labelled, source)
+    frame, more = without_others_labels(frame, people, account, source)
+    chosen = account.rows(SAMPLED, "chosen")
+    frame = without_labels(frame, people, chosen)
+    data = code_table(frame, options, source)
     data = replace(data, groups=(Groups("system", np.zeros(data.n, dtype=np.int64), ("all answers",)),))
-    labelled = np.asarray(np.isfinite(data.rated).any(axis=0))
-    if not labelled.any():
+    label_rows = np.asarray(np.isfinite(data.rated).any(axis=0))
+    if not label_rows.any() and not chosen.any():
         raise InputError(f"{source}: {listed(map(repr, people))} contain no labels; add labels of some rows.")
     for name, scores in zip(judges, data.judged, strict=True):
         if not np.isfinite(scores).any():
             raise InputError(f"{source}: column '{name}' of a judge has no score; name another with --judge.")
-    sampled = represented_rows(frame.get(SAMPLING), labelled)
+    sampled = represented_rows(frame.get(SAMPLING), label_rows)
     place = positive_class(data, source)
-    gates = gate_systems(data, labelled, sampled is not None, place is None)
+    gates = gate_systems(data, label_rows, sampled is not None, place is None, account)
     rows = system_rows(data, judges, represented_by(data, gates, sampled), mix_weights(data, {}), source)
     calibrated = CalibratedRows.of(rows, PredictThenDebias(seed=seed), calibration)
     results = TestRows(alpha)
     weights = _add_levels(results, calibrated, gates[0].has_level, alpha)
     table_of_judges = add_judges(results, calibrated, [ALL] if gates[0].has_level else [], seed)
-    notes += [*reading.account.notes(), *data.notes]
+    notes += [*more, *reading.account.notes(), *data.notes]
     notes += [f"{gate.state}: {gate.reason}." for gate in gates if gate.reason]
     notes += unequal_clusters(rows.prompt[rows.labelled], "Labelled answers: ")
     settings: dict[str, Any] = {
@@ -134,7 +147,7 @@ def combine_judges(
         "classes": list(data.classes), "positive": data.classes[place] if place is not None else None,
         "measure": rows.measure, "alpha": alpha, "seed": seed, "calibration": calibration, "n_rows": data.n,
         "n_labelled": int(rows.labelled.sum()), "clusters": n_clusters(rows.prompt),
-        "weighted": rows.represented is not None,
+        "weighted": rows.represented is not None, "provenance": account.record(limits_of(data, account)),
     }  # fmt: skip
     extra = {"judges": table_of_judges, "weights": weights, "labels": gate_table(gates)}
     estimates = results.frame()

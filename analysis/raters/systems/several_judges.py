@@ -88,7 +88,9 @@ def add_judges(
     bound = _Bounds(errors, group, table.alpha)
     everything = np.ones(len(group), dtype=bool)
     correlations = errors.correlations(everything)
-    effective = bound.of(lambda inside: effective_judges(errors.correlations(inside)), 1.0, float(len(names)))
+    # Judges who err in opposite directions are worth more than as many independent ones.
+    most = float(len(names)) if not effective_judges(correlations) > len(names) else np.inf
+    effective = bound.of(lambda inside: effective_judges(errors.correlations(inside)), 1.0, most)
     table.add(JUDGES, "effective_judges", effective, p=np.nan, **keys)
     for j, k in combinations(range(len(names)), 2):
         result = bound.of(lambda inside, j=j, k=k: float(errors.correlations(inside)[j, k]), -1.0, 1.0)

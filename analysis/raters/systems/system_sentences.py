@@ -259,10 +259,11 @@ def sentences_on_judges(frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame]) 
     span = f"{number(alike.min(), 'error_correlation')} to {number(alike.max(), 'error_correlation')}"
     correlation = span if len(alike) > 1 else span.partition(" ")[0]
     count = rows[rows["measure"] == "effective_judges"].iloc[0]
+    limits = interval(count, "effective_judges")
     yield (
         f"The errors of the {len(judges)} judges have a correlation of {correlation}: their mean errs as "
-        f"that of {number(count['estimate'], 'effective_judges')} independent judges "
-        f"({interval(count, 'effective_judges')})."
+        f"that of {number(count['estimate'], 'effective_judges')} independent judges"
+        f"{f' ({limits})' if limits else ''}."
     )
     for gain in rows.loc[rows["measure"] == "gain_over_best", "estimate"].to_numpy(dtype=float):
         best = judges.loc[judges["best"], "judge"].iloc[0]

@@ -131,7 +131,12 @@ def judge(
         people = people or columns_of(judged_file, judges[0], ()).human
         people = tuple(name for name in people if name not in judges)
         together = combine_judges(
-            judged_file.reading, judges, people, positive=columns.positive, alpha=asked.alpha
+            judged_file.reading,
+            judges,
+            people,
+            positive=columns.positive,
+            labelled=labels_statement(columns.labelled),
+            alpha=asked.alpha,
         )
         named = f"judges: {', '.join(map(repr, judges))}; people: {', '.join(map(repr, people))}"
         sources = (judged_file.source,)

@@ -115,3 +115,35 @@ def test_levels_are_those_of_calibrated_judgments_of_several_models() -> None:
 def test_one_judge_is_no_several() -> None:
     with pytest.raises(InputError, match="two judges or more"):
         conjury.combine_judges(answers(20, 10), ["gpt"], "ann", id="prompt")
+
+
+def test_labels_of_models_or_that_people_chose_are_not_called_peoples() -> None:
+    table = answers()
+    for labelled in ({"by": "model"}, {"judge_saw": "yes"}):
+        with pytest.raises(InputError, match=r"all 240 labels of|judge saw all labels"):
+            conjury.combine_judges(table, JUDGES, "ann", id="prompt", labelled=labelled)
+    some = table.assign(label_by=np.where(table["prompt"] < 150, "model gpt-5", "person ann"))
+    result = conjury.combine_judges(some, JUDGES, "ann", id="prompt")
+    people = table.assign(ann=table["ann"].mask(table["prompt"] < 150))
+    reference = conjury.combine_judges(people, JUDGES, "ann", id="prompt")
+    assert result.frame["estimate"].tolist() == reference.frame["estimate"].tolist()
+    assert "were written by a model" in str(result.claims())
+    chosen = conjury.combine_judges(table, JUDGES, "ann", id="prompt", labelled={"sampled": "chosen"})
+    assert "its labels are of rows that people chose themselves" in chosen.verdict[0]
+    assert not chosen.frame["name"].str.startswith("corrected").any()
+
+
+def test_judges_who_err_in_opposite_directions_have_an_interval_about_their_number() -> None:
+    rng = np.random.default_rng(5)
+    quality, error = rng.normal(0, 1, (2, 200))
+    table = pd.DataFrame(
+        {"a": quality + error, "b": quality - 0.6 * error + rng.normal(0, 0.4, 200), "ann": quality}
+    )
+    row = conjury.combine_judges(table, ["a", "b"], "ann").frame.set_index("name").loc["effective_judges"]
+    assert 2 < row["lower"] < row["estimate"] < row["upper"]
+
+
+def test_a_number_without_an_interval_has_no_empty_brackets() -> None:
+    table = answers().assign(again=lambda t: t["gpt"])
+    result = conjury.compare_systems(table, ("gpt", "again"), "ann", id="prompt")
+    assert any("as that of 1.00 independent judges." in sentence for sentence in result.verdict)
