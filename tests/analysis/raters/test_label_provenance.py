@@ -144,3 +144,20 @@ def test_statements_that_are_not_understood_are_asked_about(
     with pytest.raises(InputError) as refusal:
         compare(answers(30, 12).assign(**change), labelled=labelled)
     assert part in str(refusal.value)
+
+
+@pytest.mark.parametrize("copied", ["ann", "ben", "eva", "their mean"])
+def test_a_judge_that_copies_one_of_several_people_or_their_mean_is_said(copied: str) -> None:
+    rng = np.random.default_rng(3)
+    quality = rng.normal(3, 1, 60)
+    people = {
+        name: np.clip(np.round(quality + rng.normal(0, 0.8, 60)), 1, 5) for name in ("ann", "ben", "eva")
+    }
+    table = pd.DataFrame(people)
+    table.loc[50:, "ben"] = np.nan
+    honest = table.assign(score=np.clip(np.round(quality + rng.normal(0, 0.8, 60)), 1, 5))
+    assert "as if it had seen" not in str(conjury.judge(honest, "score", list(people)).notes)
+    score = table.mean(axis=1).round(12) if copied == "their mean" else table[copied].fillna(3)
+    notes = conjury.judge(table.assign(score=score), "score", list(people)).notes
+    count = 50 if copied == "ben" else 60
+    assert any(f"in all {count} rows that have one, as if it had seen them" in note for note in notes)

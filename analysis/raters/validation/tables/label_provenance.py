@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 
 from ....frames.kinds import limit_text
+from ....numerics.intervals import SAME
 from ....numerics.intervals.bounded import Flags
 from ....numerics.types import Floats
 
@@ -170,15 +171,22 @@ def limits_of_judge(account: LabelAccount, chosen: str, equal: int) -> dict[str,
 
 
 def equals_all_labels(judged: Floats, rated: Floats) -> int:
-    """How many labels a judge's score equals exactly, where it equals all and they differ; else 0."""
-    label = np.full(judged.shape[-1], np.nan)
-    for values in rated:
-        label = np.where(np.isfinite(label), label, values)
-    compared = np.isfinite(judged[0]) & np.isfinite(label)
+    """How many labels of a person, or means of people, a judge equals, where it equals all; else 0."""
+    # Of several people a judge may have copied one, or their mean.
+    rated_rows = np.isfinite(rated)
+    n_people = rated_rows.sum(axis=0)
+    total = np.where(rated_rows, rated, 0.0).sum(axis=0)
+    mean = np.divide(total, n_people, out=np.full(len(total), np.nan), where=n_people > 0)
+    counts = [_equal(scores, labels) for scores in judged for labels in (*rated, mean)]
+    return max(counts, default=0)
+
+
+def _equal(scores: Floats, labels: Floats) -> int:
+    compared = np.isfinite(scores) & np.isfinite(labels)
     n = int(compared.sum())
-    if n < FEWEST_EQUAL or len(np.unique(label[compared])) < FEWEST_VALUES:
+    if n < FEWEST_EQUAL or len(np.unique(labels[compared])) < FEWEST_VALUES:
         return 0
-    return n if (judged[0][compared] == label[compared]).all() else 0
+    return n if np.allclose(scores[compared], labels[compared], rtol=0, atol=SAME) else 0
 
 
 def _column(column: pd.Series[Any], name: str, source: str) -> np.ndarray:

@@ -39,7 +39,9 @@ def answer_of(
     if not np.isfinite(coefficient["estimate"]):
         return JudgeAnswer("unknown", f"{name} has no value where all labels are equal.")
     if not np.isfinite(coefficient["lower"]):
-        return JudgeAnswer("undecided", f"{name} has no interval with so few items.")
+        value = number(coefficient["estimate"], main)
+        reason = "its items are too few, or vary too little"
+        return JudgeAnswer("undecided", f"{name} is {value} without an interval: {reason}.")
     text = f"{name} is {number(coefficient['estimate'], main)} ({interval(coefficient, main)})"
     if coefficient["upper"] < 0:
         return JudgeAnswer("no", f"{text}, worse than chance.")

@@ -86,3 +86,11 @@ def test_a_judge_is_answered_for_by_its_labels(n: int, misses: float, state: str
     assert result.answer.state == state
     row = result.frame.set_index("name").loc["kappa"]
     assert f"{row['estimate']:.2f}" in result.answer.reason.replace("\N{MINUS SIGN}", "-")
+
+
+def test_many_items_are_not_called_few_where_agreement_does_not_vary() -> None:
+    ratings = np.random.default_rng(3).integers(1, 6, (5, 60)).astype(float)
+    table = pd.DataFrame(ratings.T, columns=list("abcde")).assign(mean=ratings.mean(axis=0))
+    result = judge(table, "mean", list("abcde"))
+    assert result.answer is not None
+    assert "1.00 without an interval: its items are too few, or vary too little" in result.answer.reason
