@@ -57,6 +57,7 @@ class CalibrationMap:
     prompts: int  # labelled
     spread: float  # standard deviation of labels about maps that were fitted to others
     digest: str = ""  # SHA-256 of the file's content
+    label_digest: str = ""  # SHA-256 of the labelled rows, which cannot audit the map; "" where unknown
 
     def values(self, scores: Mapping[str, Floats]) -> Floats:
         """Scores of each judge, (n,), on people's scale; the mean over judges."""
@@ -86,6 +87,7 @@ class CalibrationMap:
             "labels": self.labels,
             "prompts": self.prompts,
             "spread": self.spread,
+            "labels_sha256": self.label_digest,
             "maps": [
                 {
                     "judge": part.judge,
@@ -171,7 +173,7 @@ def _of_record(content: Mapping[str, Any]) -> CalibrationMap:
     )
     return CalibrationMap(
         origin, maps, content["measure"], content["positive"], content["labels"], content["prompts"],
-        content["spread"], content["sha256"],
+        content["spread"], content["sha256"], content["labels_sha256"],
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.tables.files import hash_of
 
 from ...correction.debias import assign_folds, joint_df
 from ...correction.item_corrections import EstimateVariances, clustered_numbers, weighted_mean
@@ -33,7 +34,7 @@ from .label_gate import BEYOND_REFUSED
 from .system_estimates import bounded, support_of
 from .system_rows import SystemRows
 
-COLUMNS = ("file", "date", "days", "state", "version", "prompt", "labels", "prompts", "sha256")
+COLUMNS = ("file", "date", "days", "state", "version", "prompt", "labels", "prompts", "sha256", "same_labels")
 FRESH, STALE = "FRESH", "STALE"
 
 
@@ -64,15 +65,27 @@ def fit_calibration_map(
     fold = np.full(len(rows.system), -1)
     fold[labelled] = assign_folds(prompts.n, min(5, prompts.n), seed)[prompts.code]
     spread = spread_of_residuals(rows, labelled, fold)
-    return CalibrationMap(origin, tuple(maps), rows.measure, positive, int(labelled.sum()), prompts.n, spread)
+    return CalibrationMap(
+        origin, tuple(maps), rows.measure, positive, int(labelled.sum()), prompts.n, spread,
+        label_digest=digest_of_labels(rows),
+    )  # fmt: skip
+
+
+def digest_of_labels(rows: SystemRows) -> str:
+    """SHA-256 of the systems, scores and labels of labelled rows, in their order."""
+    labelled = np.flatnonzero(rows.labelled & rows.answered.all(axis=0))
+    systems = [rows.systems[code] for code in rows.system[labelled].tolist()]
+    return hash_of({"labels": [systems, rows.score[:, labelled].tolist(), rows.label[labelled].tolist()]})
 
 
 def levels_by_map(
     rows: SystemRows, saved: CalibrationMap, margin: float, alpha: float, is_stale: bool
 ) -> list[BorrowedLevel | None]:
     """What a saved map says of each system, and whether people's labels of this table confirm it."""
+    same = digest_of_labels(rows) == saved.label_digest
     levels = [
-        _level(rows, saved, np.asarray(rows.system == k), margin, alpha) for k in range(len(rows.systems))
+        _level(rows, saved, np.asarray(rows.system == k), margin, alpha, same)
+        for k in range(len(rows.systems))
     ]
     failing = [name for name, level in zip(rows.systems, levels, strict=True) if level.audit == FAIL]
     passes = any(level.audit == PASS for level in levels)
@@ -85,18 +98,21 @@ def levels_by_map(
     ]
 
 
-def map_table(path: str | Path, saved: CalibrationMap, today: date, stale_after: int) -> pd.DataFrame:
-    """One row: what the map is bound to, and whether it is stale."""
+def map_table(
+    path: str | Path, saved: CalibrationMap, rows: SystemRows, today: date, stale_after: int
+) -> pd.DataFrame:
+    """One row: what the map is bound to, whether it is stale, and whether the labels are its own."""
     days = (today - saved.origin.day).days
     row = (
         str(path), saved.origin.day.isoformat(), days, STALE if days > stale_after else FRESH,
         saved.origin.version, saved.origin.prompt, saved.labels, saved.prompts, saved.digest,
+        digest_of_labels(rows) == saved.label_digest,
     )  # fmt: skip
     return pd.DataFrame([row], columns=list(COLUMNS))
 
 
 def _level(
-    rows: SystemRows, saved: CalibrationMap, mine: Flags, margin: float, alpha: float
+    rows: SystemRows, saved: CalibrationMap, mine: Flags, margin: float, alpha: float, same: bool
 ) -> BorrowedLevel:
     scores = dict(zip(rows.judges, rows.score, strict=True))
     value, without = saved.values(scores), saved.values_without(scores)
@@ -107,7 +123,7 @@ def _level(
     level = _mean(value, without, scored, rows.weight, rows.prompt, alpha, support_of(rows, 1))
     audited = scored & rows.labelled
     bias, audit = NOTHING, NOT_CHECKED
-    if n_clusters(rows.prompt[audited]) >= 2:
+    if not same and n_clusters(rows.prompt[audited]) >= 2:  # a map's labels cannot audit it
         residuals = np.where(audited, rows.label, 0.0) - value, np.where(audited, rows.label, 0.0) - without
         bias = _mean(*residuals, audited, rows.label_weight, rows.prompt, alpha, UNBOUNDED)
         audit = verdict_on_bias(bias, margin)

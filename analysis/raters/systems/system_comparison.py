@@ -308,7 +308,7 @@ def _borrowed(
         return "labels of other systems", borrow_levels(rows, margin, alpha, seed), {}
     earlier = read_map(maps.use)
     refuse_other_judge(maps.use, earlier, origin, rows.measure, positive, rows.judges)
-    state = map_table(maps.use, earlier, origin.day, maps.stale_after)
+    state = map_table(maps.use, earlier, rows, origin.day, maps.stale_after)
     levels = levels_by_map(rows, earlier, margin, alpha, bool((state["state"] == STALE).all()))
     return f"the map of {earlier.origin.day}", levels, {"map": state}
 

@@ -209,6 +209,8 @@ def _age(saved: Row, audit: pd.DataFrame, margin: str) -> str:
     )
     if saved["state"] == STALE:
         text += " and stale"
+    if saved["same_labels"]:
+        return f"{text}; the labels of these answers are those it was fitted to, and do not check it."
     checked = [
         f"{row['audit']} for {row['system']}" for _, row in audit.iterrows() if row["audit"] != NOT_CHECKED
     ]

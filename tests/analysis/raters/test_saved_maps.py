@@ -101,6 +101,16 @@ def test_the_bias_of_a_map_is_that_of_peoples_labels_minus_what_it_says(october:
     assert row["upper"] - row["lower"] > 2 * 1.96 * residuals.std() / np.sqrt(len(residuals))
 
 
+def test_a_map_is_not_audited_by_the_labels_it_was_fitted_to(october: Path) -> None:
+    table = month(5, 90)
+    stale = compare(table, replace(BOUND, use=october, day=date(2027, 2, 1)), margin=0.5)
+    assert stale.extra["audit"]["audit"].tolist() == ["NOT CHECKED", "NOT CHECKED"]
+    assert any("are those it was fitted to, and do not check it" in sentence for sentence in stale.verdict)
+    other = compare(month(6, 90), replace(BOUND, use=october, day=NOVEMBER), margin=0.5)
+    assert other.extra["audit"]["audit"].tolist() == ["PASS", "PASS"]
+    assert not other.extra["map"]["same_labels"].any()
+
+
 @pytest.mark.parametrize(("labelled", "state"), [(0, "NO LABELS"), (120, "BORROWED")])
 def test_a_stale_map_lends_a_level_only_where_labels_confirm_it(
     october: Path, labelled: int, state: str
