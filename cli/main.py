@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -101,6 +102,7 @@ PANELS = {  # of the help, in its order: module and function of each command
 }
 PLACES = {name: place for commands in PANELS.values() for name, place in commands.items()}
 ADDED = "Added by other packages"
+_MARK = re.compile(r"(?<!\\)\[(?=[a-z#/@])")  # what rich takes for one
 
 
 COMMANDS: Registry[Any] = Registry(
@@ -132,7 +134,18 @@ def _command(name: str) -> Any:
         command = typer.main.get_command(alone)
     command.name = name
     command.rich_help_panel = next((panel for panel, names in PANELS.items() if name in names), ADDED)
+    _quote_brackets(command)
     return add_json_and_log(command, name)
+
+
+def _quote_brackets(command: Any) -> None:
+    """Have square brackets of help texts printed, which rich takes for its marks and removes."""
+    for part in (command, *command.params):
+        text = getattr(part, "help", None)
+        if text:
+            part.help = _MARK.sub(r"\\\g<0>", text)
+    for below in getattr(command, "commands", {}).values():
+        _quote_brackets(below)
 
 
 class Commands(TyperGroup):

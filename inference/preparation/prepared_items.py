@@ -105,9 +105,10 @@ def _check(items: pd.DataFrame, settings: PreparationSettings, clips: bool) -> N
     is_wrong = names.isna() | names.duplicated()
     if is_wrong.any():
         row = int(is_wrong.to_numpy().argmax()) + 1
+        problem = "missing" if names.isna().iloc[row - 1] else f"'{names.iloc[row - 1]}' again"
         raise InputError(
-            f"Column '{settings.item}', row {row}: names of items are unique and not missing; correct it, or "
-            "give another column with --item."
+            f"Column '{settings.item}', row {row:,}: the name of the item is {problem}; correct it, or give "
+            "another column with --item."
         )
     columns_of_options: dict[str, tuple[str | None, ...]] = {
         "--text": settings.texts,

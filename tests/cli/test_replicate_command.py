@@ -48,3 +48,26 @@ def test_answers_are_fitted_and_laid_out_as_in_the_paper(tmp_path: Path, done: R
 )
 def test_what_cannot_be_laid_out_is_refused(options: str, message: str, refused: Run) -> None:
     assert message in refused(f"replicate {options}")
+
+
+HEAD = "table,rater,response_type,dimension,coefficient,value,significant_05"
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "the file is empty"),
+        ([HEAD, "3,GPT-4.1,Overall,Novelty,spearman,0.36,True,9"], "line 2 has 8 cells"),
+        (
+            [HEAD, *(f"3,GPT-4.1,Overall,Novelty,spearman,{r},True" for r in (0.3, 0.9))],
+            "0.3 and 0.9; keep one",
+        ),
+    ],
+)
+def test_published_numbers_that_cannot_be_read_are_refused(
+    rows: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Run
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("oogiri_correlations.csv").write_text("\n".join(rows), encoding="utf-8")
+    assert message in refused("replicate oogiri --published . --only table_3")
+    assert not Path("replication").exists()

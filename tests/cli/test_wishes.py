@@ -67,6 +67,19 @@ def test_every_command_has_the_short_name_of_help(here: Run, line: str) -> None:
     assert re.search(rf"Usage: .* {line.removesuffix(' -h')} ", here(line).out)
 
 
+@pytest.mark.parametrize(
+    ("command", "part"),
+    [("prepare", "[e-mail]"), ("label", "[default: 0.05]"), ("replicate", "[default: all]")],
+)
+def test_square_brackets_of_help_are_printed(
+    here: Run, monkeypatch: pytest.MonkeyPatch, command: str, part: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    text = here(f"{command} -h").out
+    assert part in text
+    assert "\\[" not in text
+
+
 @pytest.mark.parametrize("line", ["--quiet judge {file}", "judge {file} --quiet"])
 def test_a_quiet_command_prints_nothing_and_does_its_work(here: Run, judged: Path, line: str) -> None:
     asked = "--judge verdict --human ann,ben --html page.html"

@@ -12,6 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.files import PUBLISHED
+from conjury.inference.tables.reading import read
 
 from ...figures.labels import LabelKey
 from ...frames.reported_intervals import reported
@@ -137,8 +138,8 @@ def _printed(
     path = published_file(columns.files, folder)
     if path is None:
         return {}, {}
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    texts = _texts(table, columns, source, keys, {}, str(path))
+    table = read(path, typed=False).frame.fillna("")
+    texts = _texts(table, columns, source, keys, {}, str(path), is_unique=True)
     numbers, steps = {}, {}
     for place, (text, scale) in texts.items():
         try:
@@ -199,6 +200,7 @@ def _texts(
     keys: Sequence[str],
     labels: Mapping[LabelKey, str],
     what: str,
+    is_unique: bool = False,
 ) -> dict[Place, tuple[Any, float]]:
     """Values by place, each with the factor that makes it a share."""
     table = select_rows(table.reset_index(drop=True).rename(columns=columns.rename), columns.where)
@@ -233,8 +235,15 @@ def _texts(
         else:
             values = table.get(column, ())
         for place, value, is_percent in zip(places, values, percent, strict=False):
-            if value != "" and not pd.isna(value):
-                result.setdefault((*place, quantity), (value, 0.01 if is_percent else 1.0))
+            if value == "" or pd.isna(value):
+                continue
+            number = (value, 0.01 if is_percent else 1.0)
+            first = result.setdefault((*place, quantity), number)
+            if is_unique and first != number:
+                raise InputError(
+                    f"{what} has two numbers of {', '.join((*place, quantity))}: {first[0]} and {value}; "
+                    "keep one of them."
+                )
     return result
 
 
