@@ -13,9 +13,9 @@ from fakes.studies import change_study, towns, write_study
 
 from conjury.inference.backends.batches.shards import open_atomic
 from conjury.inference.errors import InputError
-from conjury.inference.panel.view.blind_labelling import append
 from conjury.inference.requests.templates import Templates
 from conjury.inference.tables import contained_paths
+from conjury.inference.tables.writing import append_line
 
 SECRET = "quince-SENTINEL-0123456789abcdef"
 
@@ -150,7 +150,7 @@ def test_a_lock_or_a_draft_that_is_a_link_is_not_written_through(
     with pytest.raises(InputError, match="is a link"), open_atomic(tmp_path / "run" / "x.jsonl"):
         pass
     with pytest.raises(InputError, match="is a link"):
-        append(tmp_path / "run" / "labels.jsonl", b"{}")
+        append_line(tmp_path / "run" / "labels.jsonl", b"{}")
     assert precious.read_bytes() == before
 
 

@@ -230,6 +230,8 @@ class PaperLayout(Part):
         Differences between the settings of the paper and of the study that ships, one sentence each.
     absent : dict of str to str
         Tables and figures that are not replicated, with the reason.
+    common : object
+        Definitions to which parts of the file refer by anchors.
 
     Examples
     --------
@@ -246,7 +248,6 @@ class PaperLayout(Part):
     fit: list[Value] = Field(default_factory=list)
     settings: list[Text] = Field(default_factory=list)
     absent: dict[str, str] = Field(default_factory=dict)
-    # definitions that parts of the file refer to by anchors
     common: Any = None
 
     def select(self, names: list[str]) -> list[ExhibitLayout]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ...figures.labels import LabelKey, LevelLabels, words
 from ..table_format import DIGITS, bold, number, styled_table
-from .exhibit_layouts import EVERY, ExhibitLayout, HeadedColumn, combinations
+from .exhibit_layouts import ExhibitLayout, HeadedColumn, combinations
 from .joined_numbers import ALONE, DIFFERENT, SERIES, CellNumber, JoinedNumbers
 
 if TYPE_CHECKING:
@@ -337,6 +337,3 @@ def _rounded(grid: NumberGrid, row: RowPlace, column: HeadedColumn, source: str,
     layout = _of_column(grid.layout, column)
     scale = 100 if layout.percent else 1
     return float(np.round(value * scale, _digits(layout, quantity, CellNumber(), source)))
-
-
-__all__ = ["EVERY", "NumberGrid", "as_published", "lay_grid", "side_by_side_rows"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +59,8 @@ class Replication:
         Its tables and figures, laid out.
     simulated : bool
         Whether our numbers are of simulated answers.
+    has_results : bool
+        Whether there are numbers of ours at all.
 
     Examples
     --------
@@ -70,7 +72,7 @@ class Replication:
     layout: PaperLayout
     exhibits: Sequence[ReplicatedExhibit]
     simulated: bool = False
-    has_results: bool = field(default=False)
+    has_results: bool = False
 
     @cached_property
     def numbers(self) -> pd.DataFrame:

@@ -35,6 +35,8 @@ EXTRAS = {
     "typst": "pip install 'conjury[pdf]' (PDF without Quarto)",
     "fonttools": "pip install 'conjury[pictures]' (vignettes as pictures)",
     "av": "pip install 'conjury[media]' (clips)",
+    "py3langid": "pip install 'conjury[languages]' (languages of items)",
+    "faster-whisper": "pip install 'conjury[transcripts]' (transcripts of clips)",
     "inspect-ai": "pip install 'conjury[inspect]' (logs of Inspect)",
     "vllm": "pip install 'conjury[vllm]' (Linux with a GPU)",
     "ray": "pip install 'conjury[cluster]'",

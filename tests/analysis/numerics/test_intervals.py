@@ -231,6 +231,8 @@ def test_limits_of_correlations_end_at_minus_one_and_one() -> None:
 def test_quantiles_and_resampled_counts_are_computed_in_one_place() -> None:
     elsewhere = {
         "raters/scales.py": "quartiles of ratings",
+        "raters/labelling/label_population.py": "edges of strata",
+        "pipeline/steps/participants.py": "middle half of the minutes that people took",
         "raters/validation/weighted/answer_strata.py": "edges of strata",
         "instrument/specifications.py": "critical value of the largest of several t ratios",
         "checks/design/design_draws.py": "tables of a design drawn anew",

@@ -30,7 +30,7 @@ def changed(folder: Path, *changes: tuple[str, str]) -> Path:
     (folder / "study.yaml").write_text(text, encoding="utf-8")
     for part in ("prompts", "stimuli"):
         shutil.copytree(SOURCE.parent / part, folder / part)
-    for name in ("consent.md", "instructions.md"):
+    for name in ("consent.md", "instructions.md", "policy.md", "debriefing.md"):
         shutil.copy(SOURCE.parent / name, folder / name)
     return folder / "study.yaml"
 
