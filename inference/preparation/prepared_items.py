@@ -73,6 +73,9 @@ def prepare_items(
         sentences.append(sentence)
         texts.append("transcript")
     contents = frame[texts].apply(as_text).fillna("")
+    blank = int(contents.apply(lambda column: column.str.strip()).eq("").all(axis=1).sum())
+    if blank:
+        sentences.append(f"{counted(blank, 'item')} without text.")
     frame, tables["duplicates"] = _with_duplicates(frame, contents, settings)
     sentences += _duplicate_sentences(frame, tables["duplicates"], settings)
     frame, tables["personal"] = _with_personal(frame, contents, settings.mask)

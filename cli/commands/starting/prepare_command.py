@@ -15,6 +15,8 @@ from ...options import grouped
 from ...printing import console
 from ...reading_options import FileReadingOptions
 
+TABLES = ("duplicates", "personal", "sources")  # beside the items, where they have rows
+
 
 @dataclass(frozen=True)
 class PreparingOptions:
@@ -72,8 +74,9 @@ def prepare(
     from conjury.inference.tables.reading import read
 
     check_ending(out)
-    if out.resolve() == items.resolve():
-        raise InputError(f"{out} is the input file; give another file by --out.")
+    beside = {part: out.with_name(f"{out.name.partition('.')[0]}.{part}.csv") for part in TABLES}
+    if items.resolve() in {path.resolve() for path in (out, *beside.values())}:
+        raise InputError(f"{items} is the input file and would be overwritten; give another file by --out.")
     reading = read(items, options.rules())
     settings = PreparationSettings(
         item=preparing.item,
@@ -93,13 +96,14 @@ def prepare(
         load_transcriber(preparing.whisper) if preparing.transcribe else None,
     )
     write_table(prepared.items, out)
-    name = out.name.partition(".")[0]
     files = [out]
-    for part, table in prepared.tables.items():
-        if len(table):
-            files.append(out.with_name(f"{name}.{part}.csv"))
-            write_table(table, files[-1])
+    for part, path in beside.items():
+        path.unlink(missing_ok=True)  # of an earlier run
+        if len(prepared.tables.get(part, ())):
+            files.append(path)
+            write_table(prepared.tables[part], path)
     record(rows=len(prepared.items), sentences=prepared.sentences, tables=prepared.tables, files=files)
     for line in (*reading.account.lines(), *prepared.sentences):
         console.print(line)
-    console.print(f"{counted(len(prepared.items), 'item')} in {out}; " + ", ".join(map(str, files[1:])))
+    further = f"; {', '.join(map(str, files[1:]))}" if files[1:] else "."
+    console.print(f"{counted(len(prepared.items), 'item')} in {out}{further}")

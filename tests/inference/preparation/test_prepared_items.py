@@ -187,7 +187,7 @@ def test_the_command_writes_items_and_a_table_of_each_step(tmp_path, monkeypatch
         ("--item key --drop copies", "write duplicates or personal"),
         ("--item key --similar 2", "a share above 0"),
         ("--item key --transcribe", "no column 'media'"),
-        ("--item text", "unique and not missing"),
+        ("--item text", "row 2: the name of the item is 'a' again"),
     ],
 )
 def test_what_cannot_be_prepared_is_asked_about(options, sentence, tmp_path, monkeypatch, capsys) -> None:
@@ -196,6 +196,25 @@ def test_what_cannot_be_prepared_is_asked_about(options, sentence, tmp_path, mon
     pd.DataFrame({"key": [1, 2], "text": ["a", "a"]}).to_csv("items.csv", index=False)
     assert run(monkeypatch, f"prepare items.csv --out out.csv {options}") == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+def test_items_without_text_are_counted_and_tables_of_an_earlier_run_are_not_kept(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"key": [1, 2], "text": ["call a@b.org", "call a@b.org"]}).to_csv("items.csv", index=False)
+    assert run(monkeypatch, "prepare items.csv --out out.csv --item key") == 0
+    assert sorted(path.name for path in tmp_path.glob("out.*.csv")) == [
+        "out.duplicates.csv",
+        "out.personal.csv",
+    ]
+    pd.DataFrame({"key": [1, 2], "text": ["", "a"]}).to_csv("items.csv", index=False)
+    capsys.readouterr()
+    assert run(monkeypatch, "prepare items.csv --out out.csv --item key") == 0
+    assert list(tmp_path.glob("out.*.csv")) == []
+    printed = capsys.readouterr().out
+    assert "1 item without text." in printed
+    assert "2 items in out.csv.\n" in printed
 
 
 def run(monkeypatch: pytest.MonkeyPatch, line: str) -> int:
