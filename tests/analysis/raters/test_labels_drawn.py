@@ -254,6 +254,26 @@ def test_judge_weights_labels_by_their_probabilities() -> None:
     assert abs(np.mean(agreed)) < 0.02
 
 
+def test_hand_picked_labels_beside_drawn_ones_count_for_their_rows_in_what_judge_says_of_all() -> None:
+    table, truth = verdicts(3, 60)
+    picked = table.assign(label=np.where((np.arange(60) < 20) & (truth == "yes"), truth, None))
+    queue = labelled(label(picked, "verdict", hand_picked=True), truth, 60)  # all rows have a label now
+    result = judge(queue.table(), "verdict", "label")
+    assert not any("people chose themselves" in note for note in result.notes)
+    rates = result.frame.set_index("name")["estimate"]
+    assert rates["people_rate[yes]"] == pytest.approx((truth == "yes").mean())
+    some = labelled(label(picked, "verdict", hand_picked=True), truth, 20).table().dropna(subset="label")
+    some["weight"] = 1 / some["sampling_probability"].astype(float)
+    rates = judge(
+        table.join(some[["label", "sampling_probability", "label_sampled"]]), "verdict", "label"
+    ).frame.set_index("name")["estimate"]
+    parts = [  # within each verdict of the judge, of which all rows are known
+        (table["verdict"] == name).mean() * np.average(part["label"] == "yes", weights=part["weight"])
+        for name, part in some.groupby("verdict")
+    ]
+    assert rates["people_rate[yes]"] == pytest.approx(sum(parts))
+
+
 def test_a_weighted_mean_of_ratings_is_that_of_all_rows() -> None:
     rng = np.random.default_rng(3)
     score = rng.normal(5, 1, 1000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.schema import SAMPLING
 
 from ....frames.kinds import limit_text
 from ....numerics.intervals import SAME
@@ -113,7 +114,17 @@ def read_provenance(
             answers[column] = _column(table[column], column, source)
         else:
             answers[column] = np.full(len(table), "", dtype=object)
-    return LabelAccount(answers, labelled)
+    account = LabelAccount(answers, labelled)
+    return replace(account, answers={**answers, SAMPLED: _without_certain(account, table)})
+
+
+def _without_certain(account: LabelAccount, table: pd.DataFrame) -> np.ndarray:
+    """How rows were chosen; beside drawn labels, chosen ones of probability 1 stand for their rows alone."""
+    answers, chosen = account.answers[SAMPLED], account.rows(SAMPLED, "chosen")
+    if SAMPLING not in table or not chosen.any() or not (account.labelled & ~chosen).any():
+        return answers
+    certain = pd.to_numeric(table[SAMPLING], errors="coerce").eq(1).fillna(False).to_numpy(dtype=bool)
+    return np.where(chosen & certain, "random", answers)
 
 
 def without_others_labels(
