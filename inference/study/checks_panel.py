@@ -36,6 +36,8 @@ def panel_problems(study: Study | ItemStudy, section: PanelSection) -> Iterator[
     yield from _task_questions(study, section)
     for number, quota in enumerate(section.quotas):
         yield from _quota(quota, section, (*BASE, "quotas", number))
+        if quota.combination in [earlier.combination for earlier in section.quotas[:number]]:
+            yield Problem((*BASE, "quotas", number), f"the quota for {quota.name} is given twice; keep one.")
     if section.withdrawal and section.debriefing is None:
         yield Problem(
             (*BASE, "withdrawal"),
