@@ -17,13 +17,28 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.selection import SELECTED, selection_p
 from ...figures.labels import p_text
+from ...frames.kinds import limit_text
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import BoundedEstimate, Flags
 from ...numerics.rating_panel import RowClusters
 from ...numerics.types import Codes, Floats
-from ..validation.coding import CodedRows, CodingOptions, code_table, counts_of, majority, names_of
+from ..validation.coding import (
+    CodedRows,
+    CodingOptions,
+    code_table,
+    counts_of,
+    majority,
+    names_of,
+    refuse_columns,
+)
 from ..validation.judging import Validation
 from ..validation.tables.item_columns import notes_on_copies
+from ..validation.tables.label_provenance import (
+    SAMPLED,
+    read_provenance,
+    without_labels,
+    without_others_labels,
+)
 from ..validation.validation_rows import AUTOMATION, TestRows
 from .automation_sentences import verdict_of_automation
 from .confident_shares import ConfidentShare, largest_share, upper_limit
@@ -117,7 +132,15 @@ def automate(
     people, groups = names_of(human), names_of(by)
     answers = (judge, certainty, *people)
     _refuse_repeats(frame, reading.rules.id, answers, source)
-    data = code_table(frame, CodingOptions((judge,), people, groups, None, None, reading.rules), source)
+    options = CodingOptions((judge,), people, groups, None, None, reading.rules)
+    refuse_columns(frame, options, source)
+    # Exact limits weight no rows, so that chosen ones are set aside whatever probability they have.
+    account = read_provenance(frame.drop(columns=SAMPLING, errors="ignore"), people, None, source)
+    usable, notes = without_others_labels(frame, people, account, source)
+    chosen = account.rows(SAMPLED, "chosen")
+    usable = without_labels(usable, people, chosen)
+    notes += [limit_text("self_selected", {"n": int(chosen.sum())})] if chosen.any() else []
+    data = code_table(usable, options, source)
     if data.scale == "interval":
         raise InputError(
             f"{source}: '{judge}' contains ratings; give labels, or classes of ratings by --scale ordinal."
@@ -127,7 +150,9 @@ def automate(
     label = majority(counts_of(data.people, data.q)) if len(people) > 1 else data.people[0]
     labelled = judged & (label >= 0)
     if not labelled.any():
-        raise InputError(f"{source}: no row has a verdict, a confidence and a label; label some rows.")
+        raise InputError(
+            f"{source}: no row has a verdict, a confidence and a label{_set_aside(notes)}; label some rows."
+        )
     wrong = labelled & (data.judges[0] != label)
     rows, thresholds = TestRows(alpha), list[dict[str, Any]]()
     decisions = {}
@@ -141,7 +166,7 @@ def automate(
                 if place is None:
                     decisions[f"{error:g}"] = judged & (sure >= share.threshold)
     _add_groups(rows, data, decisions, (labelled, wrong), alpha)
-    notes = [*reading.account.notes(), *data.notes, *_notes(data, judged, labelled, sure, frame)]
+    notes += [*reading.account.notes(), *data.notes, *_notes(data, judged, labelled, sure, frame)]
     notes += [*notes_on_copies(frame, reading.rules.id, answers, source), *_on_ties(data, label)]
     settings: dict[str, Any] = {
         "judge": judge, "human": list(people), "certainty": certainty, "errors": list(errors),
@@ -230,6 +255,10 @@ def _on_ties(data: CodedRows, label: Codes) -> list[str]:
         f"{counted(n_tied, 'row')} with as many people for one label as for another: they count as rows "
         "without a label, so that the error is that among rows on which most people agree."
     ]
+
+
+def _set_aside(notes: Sequence[str]) -> str:
+    return f" that may be used ({' '.join(notes)})" if notes else ""
 
 
 def _notes(data: CodedRows, judged: Flags, labelled: Flags, sure: Floats, table: pd.DataFrame) -> list[str]:

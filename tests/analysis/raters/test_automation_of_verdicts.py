@@ -226,3 +226,19 @@ def test_labels_that_follow_the_verdict_are_named_in_a_note() -> None:
     assert not any(
         "judge's verdict" in note for note in conjury.automate(verdicts(), "verdict", "person", "sure").notes
     )
+
+
+def test_labels_of_models_or_chosen_rows_certify_nothing() -> None:
+    table = verdicts(600, 400)
+    with pytest.raises(InputError, match="all 400 labels of 'person' were written by a model"):
+        conjury.automate(table.assign(label_by="model gpt-5"), "verdict", "person", "sure")
+    with pytest.raises(InputError, match=r"400 labels are of rows that people chose.*; label some"):
+        conjury.automate(table.assign(label_sampled="chosen"), "verdict", "person", "sure")
+    half = np.arange(600) < 300
+    some = conjury.automate(
+        table.assign(label_by=np.where(half, "model", "person ann")), "verdict", "person", "sure"
+    )
+    people = conjury.automate(table.assign(person=table["person"].mask(half)), "verdict", "person", "sure")
+    assert some.settings["n_labelled"] == people.settings["n_labelled"]
+    assert some.frame["upper"].tolist() == pytest.approx(people.frame["upper"].tolist(), nan_ok=True)
+    assert any("were written by a model and are not used" in note for note in some.notes)
