@@ -309,8 +309,8 @@ def test_a_study_that_ships_is_copied_whole_with_its_differences_from_the_paper(
     shipped = {path.relative_to(STUDIES / "moderation") for path in (STUDIES / "moderation").rglob("*")}
     copied = {path.relative_to("mine") for path in Path("mine").rglob("*")}
     assert copied - shipped == {Path("AS_IN_THE_PAPER.md"), Path("study.schema.json")}
-    assert "- Temperature: the paper sends none" in Path("mine/AS_IN_THE_PAPER.md").read_text(
-        encoding="utf-8"
-    )
+    assert "- Temperature: the paper shows a request without one" in Path(
+        "mine/AS_IN_THE_PAPER.md"
+    ).read_text(encoding="utf-8")
     assert CliRunner().invoke(app, ["validate", "mine/study.yaml"]).exit_code == 0
     assert CliRunner().invoke(app, LIKE).exit_code != 0
