@@ -91,7 +91,9 @@ def test_simulated_choices_say_so_and_one_seed_gives_the_same_bytes(folder: Path
 def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:
     names = {*ESTIMATES, *PEOPLE, "frequencies", "answers", "truth", "recovery"}
     tables = {f"tables/{name}.{ending}" for name in names for ending in ("parquet", "csv")}
-    figures = {f"figures/{name}.svg" for name in names - {"answers", "truth"}}
+    figures = {
+        f"figures/{name}{end}" for name in names - {"answers", "truth"} for end in (".svg", ".drawing.json")
+    }
     written = set(tree(folder / "results"))
     assert written == tables | figures | {"manifest.json", "data/choices.parquet"}
     assert str(folder) not in (folder / "results" / "manifest.json").read_text(encoding="utf-8")

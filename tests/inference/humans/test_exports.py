@@ -12,6 +12,7 @@ import pyreadstat
 import pytest
 from cases import cases
 
+import conjury
 from conjury.analysis.raters import read_ratings
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.humans import (
@@ -27,6 +28,7 @@ from conjury.inference.humans import (
     read_scale,
 )
 from conjury.inference.humans.annotation_records import read_argilla
+from conjury.inference.tables.reading import ReadingRules
 
 HUMANS = Path(__file__).resolve().parents[2] / "fixtures" / "humans"
 
@@ -450,3 +452,19 @@ def test_the_order_of_labels_that_a_file_declares_is_kept(ending: str, tmp_path:
     judgments = read_crowd(file, platform="csv", layout=layout).judgments
     assert judgments["value"].cat.categories.tolist() == labels
     assert judgments["value"].cat.ordered
+
+
+def test_python_reads_what_a_program_wrote_as_commands_do(tmp_path: Path) -> None:
+    tasks = [
+        {"id": place, "text": "x", "annotations": [{"label": label, "user": user} for user, label in pair]}
+        for place, pair in enumerate([((1, "rude"), (2, "rude")), ((1, "kind"), (2, "rude"))] * 6)
+    ]
+    path = tmp_path / "all.json"
+    path.write_text(json.dumps(tasks), encoding="utf-8")
+    table = conjury.read(path)
+    assert {"judge_id", "item_id", "value"} <= set(table.frame)
+    assert len(table.frame) == 24
+    frame = conjury.judge(path, "1", "2").frame.set_index("name")
+    assert frame["estimate"]["accuracy"] == 0.5
+    rows = conjury.read(path, ReadingRules(form="json")).frame
+    assert list(rows) == ["id", "text", "annotations"]

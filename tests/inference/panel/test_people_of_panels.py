@@ -106,7 +106,7 @@ def test_quotas_that_are_reordered_or_added_later_count_the_people_who_are_there
         if first:
             assert take_part(visits, arrive(visits, "a"), city="yes").ended == "finished"
             assert take_part(visits, arrive(visits, "b"), city="no").ended == "finished"
-        counted = {one.option: one.people for one in visits.figures().quotas}
+        counted = {one.answers["city"]: one.people for one in visits.figures().quotas}
         assert counted == ({"yes": 1} if first else {"yes": 1, "no": 1})
         visits.close()
     visits = Visits.open(plan_of(tmp_path, 5, {"questions": [CITY], "quotas": [one_no, ONE_YES]}), database)

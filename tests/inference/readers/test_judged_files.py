@@ -11,12 +11,10 @@ import pandas as pd
 import pytest
 from cases import cases
 
-import conjury
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judged import Judged, read_judged
 from conjury.inference.readers.judged.judged_columns import columns_of
 from conjury.inference.tables.items import item_column
-from conjury.inference.tables.reading import ReadingRules
 
 SAMPLE, RESULT = cases(__file__, "examples")
 
@@ -220,19 +218,3 @@ def test_choices_of_lm_eval_are_texts_where_the_targets_are(tmp_path: Path, as_l
     assert read_judged(file).frame["answer"].tolist() == ["no", "no"]
     file.write_text("\n".join(json.dumps({**row, "target": 1}) for row in rows))
     assert read_judged(file).frame["answer"].astype(str).tolist() == ["1", "1"]
-
-
-def test_python_reads_what_a_program_wrote_as_commands_do(tmp_path: Path) -> None:
-    tasks = [
-        {"id": place, "text": "x", "annotations": [{"label": label, "user": user} for user, label in pair]}
-        for place, pair in enumerate([((1, "rude"), (2, "rude")), ((1, "kind"), (2, "rude"))] * 6)
-    ]
-    path = tmp_path / "all.json"
-    path.write_text(json.dumps(tasks), encoding="utf-8")
-    table = conjury.read(path)
-    assert {"judge_id", "item_id", "value"} <= set(table.frame)
-    assert len(table.frame) == 24
-    frame = conjury.judge(path, "1", "2").frame.set_index("name")
-    assert frame["estimate"]["accuracy"] == 0.5
-    rows = conjury.read(path, ReadingRules(form="json")).frame
-    assert list(rows) == ["id", "text", "annotations"]
