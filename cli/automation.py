@@ -25,7 +25,7 @@ from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, limit_error
 from conjury.inference.tables.reading.short_rows import ShortRows
 
-from .wishes import forget_wishes, open_page_if_wished, silenced_if_quiet, wish_options
+from .wishes import forget_wishes, page_opened_if_wished, silenced_if_quiet, wish_options
 
 JSON, LOG = "--json", "CONJURY_LOG"
 REFUSED, INTERRUPTED = 2, 130  # exit codes
@@ -136,18 +136,21 @@ def _wrap_callback(callback: Callable[..., Any], name: str, prints: bool) -> Cal
 
         wants_json = not prints and options.pop("json")
         before = _document.set({} if wants_json else None)
-        with _log_command(name), _collect_notes(), files_written() as written:
+        is_outermost = _running.get() == name  # the demo runs other commands
+        with (
+            _log_command(name),
+            _collect_notes(),
+            files_written() as written,
+            page_opened_if_wished(written, is_outermost),
+        ):
             if not wants_json:
                 try:
                     with silenced_if_quiet():
-                        callback(**options)
+                        return callback(**options)
                 finally:
                     _document.reset(before)
-                    open_page_if_wished(written)
-                return None
             code = _run_with_document(name, callback, options, written)
             _document.reset(before)  # after an error it stays, for `fail`
-            open_page_if_wished(written)
             if code:
                 raise typer.Exit(code)
         return None

@@ -73,15 +73,34 @@ def silenced_if_quiet() -> Iterator[None]:
         yield
 
 
-def open_page_if_wished(written: Sequence[Path]) -> None:
-    """Open the first page among the files that a command has written, where the user wishes so."""
-    if OPEN not in _wishes.get() or isinstance(sys.exc_info()[1], Exception):
+@contextmanager
+def page_opened_if_wished(written: Sequence[Path], is_outermost: bool) -> Iterator[None]:
+    """Open the page that the outermost command writes inside, also where it then misses a limit."""
+    try:
+        yield
+    except typer.Exit:
+        page = nearest_page(written)
+        if OPEN in _wishes.get() and is_outermost and page is not None:
+            _open(page)
+        raise
+    if OPEN not in _wishes.get() or not is_outermost:
         return
-    page = next((path for path in written if path.suffix.lower() in PAGES), None)
+    page = nearest_page(written)
     if page is None:
         raise InputError(
             f"{OPEN}: the command wrote no page; where it has the option --html, give it a file."
         )
+    _open(page)
+
+
+def nearest_page(written: Sequence[Path]) -> Path | None:
+    """The page in the fewest folders, of several the last one, as the page of a folder of tables is."""
+    pages = [path for path in written if path.suffix.lower() in PAGES and path.is_file()]
+    return min(reversed(pages), key=lambda path: len(path.parts), default=None)
+
+
+def _open(page: Path) -> None:
     import webbrowser
 
-    webbrowser.open(page.resolve().as_uri())
+    if not webbrowser.open(page.resolve().as_uri()):
+        print(f"No browser could be opened; the page is {page}.", file=sys.stderr)

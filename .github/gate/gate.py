@@ -13,6 +13,7 @@ from typing import Any
 LIMIT_MISSED = 1  # exit code
 MARKS = {"pass": "✅", "fail": "❌", "inconclusive": "❔", "broken": "⚠️"}
 MOST_SENTENCES = 8
+NO_WIDTH = "\N{ZERO WIDTH SPACE}"
 
 
 def state_of(code: int, document: dict[str, Any]) -> str:
@@ -27,7 +28,8 @@ def state_of(code: int, document: dict[str, Any]) -> str:
 
 def _may_be_met(gate: dict[str, Any], document: dict[str, Any]) -> bool:
     """Whether a limit lies within the interval of its estimate, so that more labels could meet it."""
-    row = next((row for row in document.get("estimates", ()) if row.get("name") == gate["name"]), {})
+    rows: list[dict[str, Any]] = document.get("estimates", [])
+    row = next((row for row in rows if row.get("name") == gate["name"]), {})
     lower, upper = row.get("lower"), row.get("upper")
     if gate["limit"] not in ("lower", "upper") or lower is None or upper is None:
         return False
@@ -56,8 +58,11 @@ def _number(value: float | None) -> str:
 
 def _escaped(text: str) -> str:
     """Text from a file, which neither makes a link nor calls anybody."""
-    for letter in "\\`*_[]<>|#@~":
-        text = text.replace(letter, f"\\{letter}" if letter != "@" else "&#64;")
+    # GitHub looks for names, numbers of issues and addresses in the finished text, where escapes are gone.
+    for letter in "\\`*_[]<>|~":
+        text = text.replace(letter, f"\\{letter}")
+    for begin in ("@", "#", "://", "www."):
+        text = text.replace(begin, f"{begin}{NO_WIDTH}")
     return text
 
 

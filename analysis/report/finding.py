@@ -8,7 +8,7 @@ import pandas as pd
 from ..figures.labels import LevelLabels
 from ..frames.word_table import WordTable
 from .exhibits.conjoint_exhibits import estimates
-from .method_sentences import unmarked
+from .method_sentences import bounds_name, unmarked
 from .results_report import Report
 from .table_format import interval, number
 
@@ -22,11 +22,12 @@ def finding_blocks(report: Report) -> list[str | WordTable]:
     main = next(iter(report.of_kind("amce")), None)
     if main is None:
         return sentences
-    table = largest_effects_table(estimates(report, main), LevelLabels(report.labels))
+    frame = estimates(report, main)
+    table = largest_effects_table(frame, LevelLabels(report.labels), bounds_name(main.settings, frame=frame))
     return sentences if table is None else [*sentences, table]
 
 
-def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels) -> WordTable | None:
+def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels, bounds: str = "") -> WordTable | None:
     """Lay the largest effects out with intervals and bars; None where none is estimated."""
     estimated = frame[frame["std_error"].notna() & frame["estimate"].notna()]
     if estimated.empty:
@@ -44,7 +45,7 @@ def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels) -> WordTable
         )
         for row in ranked.to_dict("records")
     ]
-    head = ("Largest effects", *(["Judge"] if has_judges else []), "Estimate", "Interval", "")
+    head = ("Largest effects", *(["Judge"] if has_judges else []), "Estimate", bounds or "interval", "")
     return WordTable("", head, rows, words=(0, 1, len(head) - 1) if has_judges else (0, len(head) - 1))
 
 

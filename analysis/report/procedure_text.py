@@ -11,8 +11,8 @@ from ..frames.kinds import Procedure, claims_of, label_limits, procedures
 HEAD = (
     "How to answer a question with conjury, for assistants and people. Stop checks come before any number; "
     "the first sentence of a report is that of the state; a sentence that must not be written is not written "
-    "in other words either. Numbers, states and sentences are taken from the command's --json (`verdict`, "
-    "`settings.state`, `labels`, `notes`), never from the judge's scores."
+    "in other words either. Numbers, states and sentences are taken from the command's --json (`answer`, "
+    "`verdict`, `settings.state`, `labels`, `notes`), never from the judge's scores."
 )
 
 

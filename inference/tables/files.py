@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ import pyarrow as pa
 from ..errors import InputError
 from .columns import Levels, coerce, resolve_levels
 from .frames import any_frame
-from .limits import check_columns, check_text_size, open_unpacked, reading, require_file
+from .limits import DAMAGED_GZIP, check_columns, check_text_size, open_unpacked, reading, require_file
 from .parquet import MAGIC, column_names, read_parquet, write_parquet
 from .reading.cell_rules import SPELLINGS_OF_NOTHING
 from .reading.short_rows import short_rows, warn_of_short_rows
@@ -302,7 +301,7 @@ def _read_csv(path: Path, levels: Levels, text: set[str] | None, verbatim: Seque
         ) from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: the file is not UTF-8 text; save it as CSV in UTF-8.") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGED_GZIP as error:
         raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
     except (pd.errors.ParserError, csv.Error) as error:
         reason = " ".join(str(error).removeprefix("Error tokenizing data.").split()).removeprefix("C error: ")

@@ -57,6 +57,7 @@ TEMPLATE_BYTES = 2**20  # of the file of one template
 
 
 BLOCK = 2**20
+DAMAGED_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)  # raised by what is packed and cut off or changed
 EXHAUSTED = (RecursionError, MemoryError, OverflowError)
 HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -115,7 +116,7 @@ def read_content(path: Path, limit: int) -> bytes:
         most = limit if packed else min(limit, path.stat().st_size)
         with open_unpacked(path) as file, reading(path):
             content = file.read(most + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGED_GZIP as error:
         raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None

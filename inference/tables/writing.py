@@ -168,12 +168,16 @@ def is_private(path: str | Path) -> bool:
 @contextmanager
 def files_written() -> Iterator[list[Path]]:
     """List the files that appear under their names while the block runs, in order."""
+    # A block around another one gets its files, too.
     files: list[Path] = []
+    outer = _written.get()
     before = _written.set(files)
     try:
         yield files
     finally:
         _written.reset(before)
+        if outer is not None:
+            outer.extend(files)
 
 
 def note_written(files: Iterable[Path]) -> None:

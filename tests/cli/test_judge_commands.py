@@ -104,10 +104,9 @@ def test_a_file_of_10_000_rows_is_answered_within_three_imports_of_pandas(tmp_pa
     table = pd.DataFrame(
         {"item_id": [f"i{i}" for i in range(10_000)], "topic": rng.choice(["a", "b"], 10_000)}
     )
+    table["label"] = rng.choice(["no", "yes"], 10_000)  # of people, on the same answers
     for name in ("a.csv", "b.csv"):
-        table.assign(
-            label=rng.choice(["no", "yes"], 10_000), verdict=rng.choice(["no", "yes"], 10_000)
-        ).to_csv(tmp_path / name, index=False)
+        table.assign(verdict=rng.choice(["no", "yes"], 10_000)).to_csv(tmp_path / name, index=False)
     command = [sys.executable, "-c", "from conjury.cli.main import main; main()"]
     contenders = {
         "judge": [*command, "judge", "a.csv", "--judge", "verdict", "--human", "label"],

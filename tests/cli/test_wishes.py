@@ -109,6 +109,29 @@ def test_the_page_that_a_command_writes_is_opened(
     assert opened == [(judged.parent / "page.html").resolve().as_uri()]
 
 
+def test_the_page_is_opened_also_where_a_limit_is_missed(here: Run, judged: Path, opened: list[str]) -> None:
+    options = "--judge verdict --human ann,ben --html page.html --fail-under kappa=0.999 --open"
+    assert here(f"judge {judged} {options}").code == 1
+    assert opened == [(judged.parent / "page.html").resolve().as_uri()]
+
+
+@pytest.mark.long
+def test_of_commands_that_run_others_the_page_at_the_end_is_opened(
+    here: Run, tmp_path: Path, opened: list[str]
+) -> None:
+    ended = here("demo --open --quiet")
+    assert (ended.code, ended.out) == (0, "")
+    assert opened == [(tmp_path / "conjury-demo" / "reports" / "conjoint.html").resolve().as_uri()]
+
+
+def test_where_no_browser_is_the_page_is_named(
+    here: Run, judged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    ended = here(f"judge {judged} --judge verdict --human ann,ben --html page.html --open")
+    assert (ended.code, "page.html" in ended.err) == (0, True)
+
+
 def test_without_a_page_nothing_is_opened_and_the_remedy_is_named(
     here: Run, judged: Path, opened: list[str]
 ) -> None:

@@ -47,7 +47,7 @@ from .judge_replacement import add_replacement
 from .label_agreement import add_agreement, add_people, headline_of
 from .rating_agreement import add_rating_subgroups, add_ratings
 from .tables.item_columns import item_of
-from .tables.judge_versions import notes_on_versions
+from .tables.judge_versions import notes_on_versions, version_counts
 from .tables.label_provenance import (
     equals_all_labels,
     limits_of_judge,
@@ -273,6 +273,7 @@ def judge(
         "n_answered": int(answered.sum()), "n_people": int(_rated(data).sum()),
         "n_both": int((answered & _rated(data)).sum()), "clusters": len(np.unique(data.cluster)),
         "weighted": weighted, "provenance": account.record(limits),
+        "versions": [name for name, _ in version_counts(table)],
     }  # fmt: skip
     settings["state"] = "labelled rows" if "self_selected_only" in limits else "all rows"
     settings["verdict"] = [

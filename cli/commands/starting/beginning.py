@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.writing import note_written
 
 from ...automation import record
 from ...printing import console, finding_sentences
@@ -100,6 +101,7 @@ def demo(context: typer.Context, template: Name = DEMO, folder: Folder = DEMO_FO
                 raise typer.Exit(code)
         figures = sorted(path.name for path in Path("results", "figures").glob("*.svg"))
         finding = " ".join(finding_sentences(Path("results")))
+    note_written([place / "reports" / f"{study_template.report}.html"])  # whose path was that of a step
     _print_end(study_template, place, figures, finding)
 
 

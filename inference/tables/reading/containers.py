@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, counted, did_you_mean, listed
-from ..limits import EXPORT_BYTES, TABLE_BYTES, check_text_size, read_content, require_file
+from ..limits import DAMAGED_GZIP, EXPORT_BYTES, TABLE_BYTES, check_text_size, read_content, require_file
 
 STANDARD_INPUT = "-"
 HEAD = 2**16  # bytes at the beginning, by which most files are told apart
@@ -60,6 +60,8 @@ DOCUMENTS = (
     (b"\x80\x04\x95", "a pickle of Python"),
     (b"\x80\x05\x95", "a pickle of Python"),
 )
+# What reading an archive raises that is cut off, changed, encrypted or packed in an unknown way.
+DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 _WORKBOOK_PARTS = ("xl/workbook.xml", "xl/workbook.bin", "content.xml")
 
 
@@ -142,7 +144,7 @@ def _unpack(data: bytes, source: str) -> tuple[bytes, str]:
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
                 return _limited(file.read(TABLE_BYTES + 1), source), ""
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except DAMAGED_GZIP as error:
             raise InputError(
                 f"{source}: the gzip file is damaged ({error}); write or copy it again."
             ) from None
@@ -156,7 +158,7 @@ def _unpack(data: bytes, source: str) -> tuple[bytes, str]:
             name = _only_table(names, source)
             with archive.open(name) as file:
                 return _unpack(_limited(file.read(TABLE_BYTES + 1), source), source)[0], name
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+    except DAMAGED_ZIP as error:
         raise InputError(
             f"{source}: the file is damaged, or packed unusually ({error}); unpack it and name a file."
         ) from None
@@ -196,7 +198,7 @@ def _content_of_file(path: Path) -> bytes:
         if path.name.lower().removesuffix(".gz").endswith(JSON_ENDINGS):
             return read_content(path, EXPORT_BYTES)
         check_text_size(path)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGED_GZIP as error:
         raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None

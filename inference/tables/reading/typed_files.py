@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-import zlib
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +16,7 @@ from ...errors import InputError, MissingDependency, counted, did_you_mean, list
 from ..limits import EXHAUSTED
 from ..parquet import parse_parquet, plain_cells
 from .account import AccountEntry
+from .containers import DAMAGED_ZIP
 from .delimited import drop_survey_header
 from .reading_rules import ReadingRules
 from .surplus_rows import MOST_TITLES, title_entry, title_rows
@@ -96,7 +96,7 @@ def _cells_of_errors(data: bytes, source: str) -> list[AccountEntry]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [name for name in archive.namelist() if name.startswith("xl/worksheets/sheet")]
             sheets = [archive.read(name) for name in names]
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+    except DAMAGED_ZIP as error:
         raise InputError(f"{source}: the workbook cannot be read ({error}); save it again.") from None
     bare = sum(len(_NO_RESULT.findall(sheet)) for sheet in sheets)
     if bare:

@@ -40,6 +40,9 @@ def test_judges_are_named_where_there_are_several() -> None:
     assert several is not None
     assert "Judge" not in alone.head
     assert [row[1] for row in several.rows] == ["m", "n", "n", "m", "m", "n"]
+    named = largest_effects_table(EFFECTS, LevelLabels({}), "90% t interval")
+    assert named is not None
+    assert "90% t interval" in named.head
 
 
 def test_nothing_is_laid_out_where_nothing_is_estimated() -> None:

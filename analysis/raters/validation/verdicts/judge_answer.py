@@ -9,11 +9,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import listed
+
+from ....frames.kinds import limit_reason
 from ..validation_rows import row_of
 from .judge_sentences import in_words, interval, number
 
 MARGIN = 0.1  # of the main coefficient: how far below people a judge may be who agrees as well as they do
 BEGINNINGS = {"yes": "Yes", "no": "No", "undecided": "Not enough labels", "unknown": "No answer"}
+
+REMEDIES = {  # of limits of the labels that take the answer away
+    "self_selected_only": "draw rows at random, and label these",
+    "as_if_seen": "label rows that it cannot have seen",
+    "not_blind": "let people label without it",
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,16 @@ def answer_of(
     coefficient = row_of(frame, main) if main else None
     if main is None or coefficient is None:
         return None
+    limits = settings.get("provenance", {}).get("limits", {})
+    for limit, remedy in REMEDIES.items():
+        if limit in limits:
+            return JudgeAnswer("unknown", f"{limit_reason(limit, **limits[limit])}; {remedy}.")
+    if settings.get("versions"):
+        return JudgeAnswer(
+            "unknown",
+            f"several versions of it answered ({listed(map(repr, settings['versions']))}), and agreement is "
+            "that of none of them; choose one with --where.",
+        )
     name = in_words(main)
     if not np.isfinite(coefficient["estimate"]):
         return JudgeAnswer("unknown", f"{name} has no value where all labels are equal.")

@@ -69,6 +69,33 @@ def test_without_a_limit_and_without_two_people_nothing_is_promised(
     assert told.state == state
 
 
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [("sampled=chosen", "people chose themselves"), ("blind=no", "saw the judge's answer before 600 labels")],
+)
+def test_labels_that_say_too_little_take_the_answer_away(statement: str, reason: str) -> None:
+    key, _, value = statement.partition("=")
+    people = ["ann", "ben", "eva"]
+    result = judge(labelled(600, 0.1), "verdict", people, threshold=0.3, labelled={key: value})
+    assert result.answer is not None
+    assert result.answer.state == "unknown"
+    assert reason in result.answer.reason
+
+
+def test_several_versions_of_a_judge_have_no_answer_together() -> None:
+    table = labelled(600, 0.1).assign(judge_version=["may"] * 300 + ["june"] * 300)
+    result = judge(table, "verdict", ["ann", "ben", "eva"])
+    assert result.answer is not None
+    assert (result.answer.state, "'judge_version'" in result.answer.reason) == ("unknown", True)
+
+
+def test_a_judge_that_equals_people_everywhere_gets_no_answer() -> None:
+    scores = pd.DataFrame({"ann": np.tile(np.arange(1, 7), 10)}).assign(verdict=lambda rows: rows["ann"])
+    result = judge(scores, "verdict", "ann", threshold=0.3)
+    assert result.answer is not None
+    assert (result.answer.state, "as if it had seen" in result.answer.reason) == ("unknown", True)
+
+
 def labelled(n: int, misses: float, seed: int = 1) -> pd.DataFrame:
     """Three people who each miss a tenth of the truth, and a judge who misses more or less."""
     draw = np.random.default_rng(seed)
@@ -89,8 +116,6 @@ def test_a_judge_is_answered_for_by_its_labels(n: int, misses: float, state: str
 
 
 def test_many_items_are_not_called_few_where_agreement_does_not_vary() -> None:
-    ratings = np.random.default_rng(3).integers(1, 6, (5, 60)).astype(float)
-    table = pd.DataFrame(ratings.T, columns=list("abcde")).assign(mean=ratings.mean(axis=0))
-    result = judge(table, "mean", list("abcde"))
-    assert result.answer is not None
-    assert "1.00 without an interval: its items are too few, or vary too little" in result.answer.reason
+    told = answer((1.0, np.nan, np.nan))
+    assert told is not None
+    assert "1.00 without an interval: its items are too few, or vary too little" in told.reason
