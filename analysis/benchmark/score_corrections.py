@@ -64,6 +64,8 @@ def corrected_scores(
         raise InputError(
             "correct='ppi' needs the labels of a model for more units; give model=score(judgments, labels)."
         )
+    if method.calibration:
+        raise InputError("Scores of labels have no monotone map of a model's labels; omit calibration.")
     tables: list[pd.DataFrame] = []
     notes: list[str] = []
     clusters, moved, weighted = [], 0, False

@@ -44,6 +44,11 @@ class PredictThenDebias:
     reliability : bool
         Whether effects of conjoints are also corrected for the swapping errors of the people, from their
         repeated tasks (``correct=["ppi", "reliability"]``).
+    calibration : bool
+        Whether each model counts twice, with a weight each: by its answers, and by a monotone map of them to
+        people's (isotonic regression), cross-fitted on the folds by which the weights are chosen. Intervals
+        are shorter where a model's scale is bent, as of ratings or of shares of its samples; each weight
+        costs a degree of freedom. Not of labels and their scores.
 
     References
     ----------
@@ -65,6 +70,7 @@ class PredictThenDebias:
     folds: int = FOLDS
     seed: int = 1
     reliability: bool = False
+    calibration: bool = False
 
     @property
     def name(self) -> str | list[str]:
@@ -183,6 +189,7 @@ class MethodOptions(TypedDict, total=False):
     model: Any
     tuning: Tuning
     folds: int
+    calibration: bool
 
 
 class EffectOptions(MethodOptions, total=False):

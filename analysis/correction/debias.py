@@ -20,7 +20,7 @@ prediction-powered inference. doi:10.48550/arXiv.2505.20178
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -31,7 +31,7 @@ from conjury.inference.errors import InputError
 from ..numerics.operating import satterthwaite
 from ..numerics.rating_panel import RowClusters, cross_clusters, intersections
 from ..numerics.sandwich import positive_semidefinite
-from ..numerics.types import Codes
+from ..numerics.types import Codes, Floats
 
 Tuning = Literal["coefficient", "scalar", "matrix", "none"]
 FOLDS = 5
@@ -109,6 +109,17 @@ class DebiasedEstimates:
         """Variance of people alone divided by that of the corrected estimates, shape (m,)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.diag(self.vcov_human) / np.diag(self.vcov))
+
+    def charged(self, count: int, df: float) -> DebiasedEstimates:
+        """The same at whose precision choosing so many weights costs a degree of freedom each."""
+        vcov_labelled = self.vcov_labelled * charge(df, count)
+        vcov = self.vcov - self.vcov_labelled + vcov_labelled
+        return replace(self, vcov=vcov, vcov_labelled=vcov_labelled)
+
+
+def charge(df: Floats | float, count: int) -> Floats:
+    """How much larger the variance of labelled clusters is for so many weights that they chose."""
+    return np.asarray(df / np.maximum(df - count, 1.0))
 
 
 def n_folds(clusters: int, folds: int) -> int:

@@ -23,7 +23,7 @@ from ..numerics.rating_panel import RowClusters
 from ..numerics.sandwich import small_sample_scale
 from ..numerics.types import Codes, Floats
 from .correction_methods import PredictThenDebias
-from .debias import SourceEstimates, correlation, debias, joint_df, units_of
+from .debias import SourceEstimates, charge, correlation, debias, joint_df, units_of
 from .sources import weight_columns
 
 UNLIKE = 1e-6  # p value below which tasks or items are no random sample
@@ -173,7 +173,7 @@ def charge_weights(
 ) -> CorrectedEstimates:
     """Corrected estimates (m,) at whose precision choosing so many weights costs a degree of freedom each."""
     # With 20 labelled clusters intervals would be too short else; `df` (m,) are those of the labelled ones.
-    labelled_variance = numbers.labelled_variance * df / np.maximum(df - count, 1.0)
+    labelled_variance = numbers.labelled_variance * charge(df, count)
     variance = numbers.corrected.variance - numbers.labelled_variance + labelled_variance
     joint = np.where(variance > SAME**2, joint_df(variance, labelled_variance, df, df_other), df)
     with np.errstate(invalid="ignore", divide="ignore"):

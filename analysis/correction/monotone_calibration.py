@@ -19,6 +19,7 @@ import numpy as np
 from ..numerics.types import Codes, Floats
 
 CALIBRATED = "calibrated"  # what a model's scores on people's scale are called
+FEWEST_OF_EACH = 10  # labelled answers of either of two values, with fewer of which there is no map
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,13 @@ def cross_fit(
         labelled[inside] = monotone.of(score[inside])
         beside += monotone.of(unlabelled) / len(folds)
     return CalibratedScores(labelled, beside)
+
+
+def map_where_frequent(
+    score: Floats, value: Floats, weight: Floats, unlabelled: Floats, fold: Codes
+) -> CalibratedScores:
+    """The same; 0, which moves nothing, where people's values are two and one of them is rare."""
+    distinct, count = np.unique(value, return_counts=True)
+    if len(distinct) <= 2 and (len(distinct) < 2 or count.min() < FEWEST_OF_EACH):
+        return CalibratedScores(np.zeros(len(score)), np.zeros(len(unlabelled)))
+    return cross_fit(score, value, weight, unlabelled, fold)

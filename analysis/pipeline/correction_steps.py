@@ -151,7 +151,12 @@ def _means(
         dimensions=helped.dimensions,
         overall=bool(where["by"]),
         alpha=options.alpha,
-        correct=PredictThenDebias(method.human, helped.models, seed=options.seed),
+        correct=PredictThenDebias(
+            method.human,
+            helped.models,
+            seed=options.seed,
+            calibration=isinstance(method, PredictThenDebias) and method.calibration,
+        ),
         **where,
     )
     return replace(result, notes=(*helped.notes, *result.notes))
@@ -169,6 +174,11 @@ def label_steps(
     method = options.correct
     if method is None:
         return ()
+    if isinstance(method, PredictThenDebias) and method.calibration:
+        raise InputError(
+            f"--calibration: {study.name} is a study of labels, which have no order, so that no monotone map "
+            "of them exists; omit it."
+        )
     is_unperturbed = conditions_of(judgments, items).eq(UNPERTURBED).to_numpy(dtype=bool)
     table = _without_prompts(_in_classes(judgments[is_unperturbed], study))
     if gold is not None and names_of(method.human) == [HUMAN] and not _rows_named(table, method.human).any():

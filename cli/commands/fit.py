@@ -138,6 +138,13 @@ class CorrectionOptions:
         list[str] | None,
         typer.Option(help="With --correct: models that are used; by default all; can be repeated."),
     ] = None
+    calibration: Annotated[
+        bool,
+        typer.Option(
+            "--calibration",
+            help="With --correct ppi: use a monotone map of models' answers to people's, too.",
+        ),
+    ] = False
 
     @property
     def method(self) -> PredictThenDebias | CovariateAdjustment | None:
@@ -155,7 +162,8 @@ class CorrectionOptions:
             name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))
         }
         if self.correct == CORRECTIONS[0]:
-            return PredictThenDebias(**raters)
+            return PredictThenDebias(**raters, calibration=self.calibration)
+        refuse_typed("applies to --correct ppi; omit it.", self, only=("calibration",))
         return CovariateAdjustment(**raters)
 
 

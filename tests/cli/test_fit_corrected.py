@@ -17,7 +17,7 @@ from conjury.inference.tables import write_table
 
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 FILES = "--data people.parquet --data models.parquet --draws 0"
-PPI = "--correct ppi --human people --model gpt4o"
+PPI = "--correct ppi --calibration --human people --model gpt4o"
 Told = Callable[..., str]
 
 
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, short_study: Path, done: To
 @pytest.mark.long
 def test_estimates_are_those_of_the_verb_and_stand_in_the_folder_with_their_sources(folder: Path) -> None:
     both = pd.concat([pd.read_parquet(folder / f"{name}.parquet") for name in ("people", "models")])
-    made = amce(both, FORMULA, id="judge_id", correct="ppi", human="people", model="gpt4o")
+    made = amce(both, FORMULA, id="judge_id", correct="ppi", human="people", model="gpt4o", calibration=True)
     tables = {"amce_corrected": made.frame} | {
         f"amce_corrected__{name}": table for name, table in made.extra.items()
     }
@@ -77,6 +77,7 @@ def test_reports_on_effects_and_on_the_correction_show_it(
         report.show("prediction_powered")
         assert "#tbl-amce-corrected-gains" in capsys.readouterr().out
     assert "predict-then-debias" in report.methods()
+    assert "by a monotone map of them" in report.methods()
     assert "Frequencies" not in report.methods()
 
 

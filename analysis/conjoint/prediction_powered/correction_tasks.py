@@ -13,6 +13,7 @@ from conjury.inference.tables.schema import POSITIONS, PROBABILITY, SAMPLING
 
 from ...correction.correction_methods import ByModels, CovariateAdjustment, DesignBased
 from ...correction.item_corrections import doubt_of, refuse_chosen
+from ...correction.monotone_calibration import map_where_frequent
 from ...correction.sources import check_overlap, people_and_models, sampling_weights
 from ...frames.cells import AttributeCells, needed_columns
 from ...frames.variables import factor_codes, listed
@@ -257,6 +258,24 @@ def with_outcome(plan: EstimationPlan, answers: np.ndarray) -> EstimationPlan:
         outcome=np.where(has_answer, answers, 0.0),
     )
     return replace(plan, cells=cells)
+
+
+def with_maps(plans: Plans, tasks: CorrectionTasks, fold: np.ndarray) -> Plans:
+    """Let each model count twice: by its answers, and by a cross-fitted map of them to people's."""
+    cells, of_people, beside = plans.human.cells, list(plans.labelled), list(plans.other)
+    for of_human, of_other, plan in zip(tasks.of_human, tasks.of_other, plans.other, strict=True):
+        has_both, is_asked = ~np.isnan(of_human) & (cells.weight > 0), ~np.isnan(of_other)
+        people = cells.outcome[has_both], cells.weight[has_both]
+        scores = map_where_frequent(of_human[has_both], *people, of_other[is_asked], fold[has_both])
+        of_people.append(with_outcome(plans.human, _filled(has_both, scores.labelled)))
+        beside.append(with_outcome(plan, _filled(is_asked, scores.unlabelled)))
+    return replace(plans, labelled=tuple(of_people), other=tuple(beside))
+
+
+def _filled(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+    filled = np.full(len(mask), np.nan)
+    filled[mask] = values
+    return filled
 
 
 def coefficients_of(fits: Sequence[Regression]) -> np.ndarray:

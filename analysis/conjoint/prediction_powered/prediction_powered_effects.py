@@ -22,16 +22,19 @@ from ...correction.correction_methods import (
 )
 from ...correction.debias import (
     DebiasedEstimates,
+    LabelledClusters,
     SourceEstimates,
     correlation,
     debias,
     joint_df,
     units_of,
 )
+from ...correction.monotone_calibration import CALIBRATED
 from ...correction.sources import AT_MOST_HALF, low_correlation, people_and_models, weight_columns
 from ...frames.notes import Note
 from ...frames.variables import listed
 from ...numerics.linear import Regression, one_thread
+from ...numerics.rating_panel import RowClusters
 from ...numerics.sandwich import variances
 from ...results import stack
 from ..engines.coverage import notes_of_coverage
@@ -62,6 +65,7 @@ from .correction_tasks import (
     plans_of,
     stack_models,
     tasks_of,
+    with_maps,
 )
 from .covariate import (
     FROM_OTHER_PROFILE,
@@ -93,9 +97,9 @@ class PredictionPowered(Estimates):
         The same rows from each model's answers alone, with a first column ``judge``.
     gains : DataFrame
         For each row ``rho``, the correlation of people's and the models' influence on it, ``weight`` of each
-        model (columns ``weight`` or ``weight_MODEL``), ``gain`` (the variance of people alone over that of
-        the corrected estimate) and ``n_effective``, the clusters of people that would have that variance
-        alone.
+        model (columns ``weight`` or ``weight_MODEL``, of its map ``weight_MODEL, calibrated``), ``gain`` (the
+        variance of people alone over that of the corrected estimate) and ``n_effective``, the clusters of
+        people that would have that variance alone.
 
     Examples
     --------
@@ -149,8 +153,13 @@ def estimate_prediction_powered(
         else:
             plans = plans_of(request, tasks, make_plan)
             fits = fits_of(plans.human)
-            inputs = _sources(tasks, plans, fits, method)
+            fold, clusterings = units_of(plans.clusterings, len(tasks.human), method.folds, method.seed)
+            if isinstance(method, PredictThenDebias) and method.calibration:
+                plans = with_maps(plans, tasks, fold.code)
+            inputs = _sources(plans, fits, fold, clusterings)
             result = debias(inputs, method.tuning if isinstance(method, PredictThenDebias) else "coefficient")
+            if len(plans.labelled) > len(tasks.models):
+                result = result.charged(len(plans.labelled), inputs.n_labelled - 1.0)
         _, df = covariance(plans.human, fits)
         if isinstance(method, DesignBased):
             result = debias_by_pseudo_outcomes(request, tasks, plans, inputs, result, method, make_plan)
@@ -166,7 +175,10 @@ def estimate_prediction_powered(
 
     human = assemble(plans.human, Solution(coefficients_of(fits), result.vcov_human, of_people))
     estimates = assemble(plans.human, Solution(result.estimate, result.vcov, corrected_df))
-    gains = _gains(plans.human, inputs, result, tasks.models if isinstance(method, PredictThenDebias) else ())
+    names = tasks.models
+    if len(plans.labelled) > len(names):
+        names = (*names, *(f"{name}, {CALIBRATED}" for name in names))
+    gains = _gains(plans.human, inputs, result, names if isinstance(method, PredictThenDebias) else ())
     tau: dict[str, pd.DataFrame] = {}
     if choices is not None:
         people = choices[people_and_models(choices, method.human, method.model, NAMED_IN)[0]]
@@ -200,7 +212,9 @@ def _settings_of_method(method: ByModels, folds: int, adjusted: Adjustment | Non
     """How weights were chosen, as the settings of a result have it."""
     if adjusted is not None or isinstance(method, CovariateAdjustment):
         return {"slopes": adjusted.slopes if adjusted else None}
-    tuning = {"tuning": method.tuning} if isinstance(method, PredictThenDebias) else {}
+    tuning: dict[str, Any] = {}
+    if isinstance(method, PredictThenDebias):
+        tuning = {"tuning": method.tuning, **({"calibration": True} if method.calibration else {})}
     return {**tuning, "folds": folds, "seed": method.seed}
 
 
@@ -240,13 +254,12 @@ def _correct_swapping(
 
 
 def _sources(
-    tasks: CorrectionTasks, plans: Plans, fits: list[Regression], method: PredictThenDebias | DesignBased
+    plans: Plans, fits: list[Regression], fold: RowClusters, clusterings: Sequence[LabelledClusters]
 ) -> SourceEstimates:
     """Estimates of all coefficients by people and models, and what clusters add to their errors."""
     of_labelled = [fits_of(plan) for plan in plans.labelled]
     of_other = [fits_of(plan) for plan in plans.other]
     mask, kind = determined_coefficients(plans), plans.human.request.vcov
-    fold, clusterings = units_of(plans.clusterings, len(tasks.human), method.folds, method.seed)
     labelled = list(zip(plans.labelled, of_labelled, strict=True))
     unlabelled = list(zip(plans.other, of_other, strict=True))
     influences = [

@@ -93,9 +93,9 @@ def amce(
         its ``tau`` may be given alone: a number, "reliability", "by_level" or a result of `reliability`.
         ``["ppi", "reliability"]`` is ``PredictThenDebias(reliability=True)``.
     **options
-        Of a method that is named by a string: ``human, model, tuning, folds, seed``. With engine="bayes"
-        of sampling, as in `conjury.analysis.conjoint.choice_model`: ``draws, tune, chains, seed, sampler,
-        progress, priors, correlated, target_accept``.
+        Of a method that is named by a string: ``human, model, tuning, folds, seed, calibration``. With
+        engine="bayes" of sampling, as in `conjury.analysis.conjoint.choice_model`: ``draws, tune, chains,
+        seed, sampler, progress, priors, correlated, target_accept``.
 
     Returns
     -------

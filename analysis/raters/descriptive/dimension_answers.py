@@ -16,7 +16,7 @@ from conjury.inference.tables.schema import PROBABILITY, SAMPLING
 from ...correction.correction_methods import PredictThenDebias
 from ...correction.debias import assign_folds
 from ...correction.item_corrections import EstimateRows, doubt_of, refuse_chosen, weighted_mean
-from ...correction.monotone_calibration import CalibratedScores, cross_fit
+from ...correction.monotone_calibration import map_where_frequent
 from ...correction.sources import check_overlap, people_and_models, sampling_weights
 from ...numerics.rating_panel import RowClusters
 from ...numerics.types import Codes, Floats
@@ -26,7 +26,6 @@ from .mean_ratings import Flags
 
 ITEM, JUDGE = "item_id", "judge_id"
 UNTUNED = PredictThenDebias()
-FEWEST_OF_EACH = 10  # labelled answers above and below a threshold, with fewer of which its share has no map
 NAMED_IN = ("judge", JUDGE, "group", "panel", "kind")
 
 
@@ -127,8 +126,10 @@ class DimensionAnswers:
             first = RowClusters.numbered(next(iter(clusterings.values())).code[: len(item)])
             fold = assign_folds(first.n, method.folds, method.seed)[first.code]
             for score in scores:
-                pools = score[item], score[reference]
-                maps = [_mapped(column, *pools, weight, fold) for column in people[mask].T]
+                maps = [
+                    map_where_frequent(score[item], column, weight, score[reference], fold)
+                    for column in people[mask].T
+                ]
                 labelled.append(np.column_stack([part.labelled for part in maps]))
                 unlabelled.append(np.column_stack([part.unlabelled for part in maps]))
         return EstimateRows(
@@ -203,16 +204,6 @@ def answers_of(
     )
     _check(answers)
     return answers
-
-
-def _mapped(
-    people: Floats, score: Floats, unlabelled: Floats, weight: Floats, fold: Codes
-) -> CalibratedScores:
-    """Scores on the scale of one column of people's values; 0, which moves nothing, where a map would err."""
-    value, count = np.unique(people, return_counts=True)
-    if len(value) <= 2 and (len(value) < 2 or count.min() < FEWEST_OF_EACH):
-        return CalibratedScores(np.zeros(len(score)), np.zeros(len(unlabelled)))
-    return cross_fit(score, people, weight, unlabelled, fold)
 
 
 def _check(answers: DimensionAnswers) -> None:

@@ -293,7 +293,8 @@ def means(
         People's means over all items from few people's ratings and a model's many, as `prediction_powered`
         estimates them, which also has proportions and quantiles. ``draws`` are refused.
     **options
-        With "ppi": ``human, model, tuning, folds`` of `conjury.analysis.correction.PredictThenDebias`.
+        With "ppi": ``human, model, tuning, folds, calibration`` of
+        `conjury.analysis.correction.PredictThenDebias`.
 
     Returns
     -------
@@ -308,7 +309,7 @@ def means(
     >>> means(table, draws=20).frame[["group", "estimate"]].values.tolist()
     [['human', 2.5], ['gpt', 3.5]]
     """
-    method = correction_of(correct, options, option_names=("human", "model", "tuning", "folds"))
+    method = correction_of(correct, options, option_names=tuple(MethodOptions.__annotations__))
     if isinstance(method, PredictThenDebias):
         refuse_unused({"draws": draws})
         return prediction_powered(
@@ -321,6 +322,7 @@ def means(
             overall=overall,
             human=method.human,
             model=method.model,
+            calibration=method.calibration,
             tuning=method.tuning,
             folds=method.folds,
             seed=seed if isinstance(correct, str) else method.seed,

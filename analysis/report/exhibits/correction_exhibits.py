@@ -57,6 +57,10 @@ TUNING = {
     "matrix": "The weights are a matrix over all coefficients that minimises variances",
     "none": "The weight is 1",
 }
+CALIBRATED = (
+    "Each model counts twice, with a weight each: by its answers, and by a monotone map of them to people's "
+    "answers (isotonic regression) that is fitted to the other parts [@barlow1972]."
+)
 STATISTICS = {
     "mean": "Mean ratings",
     "share": "Shares of labels",
@@ -114,6 +118,7 @@ def method(record: RecordedResult, report: ReportData) -> str:
             "people's answers, plus a weight times the difference between two estimates from the models' "
             f"answers, that on other {noun} minus that on people's {noun}.",
             _tuning(settings, unit),
+            *([CALIBRATED] if settings.get("calibration") else []),
             "The corrected estimate is about people, whatever the models answer; models affect its precision "
             "only. The gain is the variance without models divided by that with models. It may be below 1 "
             "where the correlation is low, since choosing the weight costs precision [@mani2025]. Models "

@@ -16,6 +16,7 @@ from ..markup import read_bibliography
 BIBLIOGRAPHY = QUARTO / "references.bib"
 OF_SETTINGS = {
     ("correct", "covariate"): ("lin2013",),
+    ("calibration", True): ("barlow1972",),
     ("tuning", "coefficient"): ("angelopoulos2023",),
     ("tuning", "scalar"): ("angelopoulos2023",),
     ("vcov", "survey"): ("lumley2004",),

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import refusals
-from made_up.choices import FORMULA, panel_and_model
+from made_up.choices import FORMULA, bent_ratings, panel_and_model
+from sklearn.isotonic import IsotonicRegression
 
 from conjury.analysis.conjoint import RepeatsExcluded, amce, amce_diffs, contrast, interaction, mm, mm_diffs
 from conjury.inference.errors import InputError
@@ -93,6 +94,28 @@ def test_the_same_model_twice_is_one_model_and_noise_takes_no_weight(choices):
     found = corrected(pd.concat([choices, noise], ignore_index=True), folds=1)
     assert found.gains["weight_noise"].abs().median() < found.gains["weight_gpt"].abs().median() / 2
     assert set(found.models["judge"]) == {"gpt", "noise"}
+
+
+def test_a_map_of_a_bent_model_is_one_more_model_and_shortens_intervals():
+    table = bent_ratings(1)
+    is_model = table["judge_kind"] == "model"
+    scores = table[is_model].set_index(["pair_id", "position"])["score"]
+    people = table[~is_model]
+    fitted = IsotonicRegression(out_of_bounds="clip").fit(
+        scores.reindex(people.set_index(["pair_id", "position"]).index), people["score"]
+    )
+    mapped = table[is_model].assign(judge_id="map", score=fitted.predict(table["score"][is_model]))
+    options = {"id": "judge_id", "correct": "ppi", "vcov": "CR0"}
+    found = amce(table, "score ~ tone", calibration=True, folds=1, **options)
+    both = amce(pd.concat([table, mapped]), "score ~ tone", folds=1, **options)
+    np.testing.assert_allclose(found.frame["estimate"], both.frame["estimate"], atol=1e-9)
+    weights = found.gains[["weight_gpt", "weight_gpt, calibrated"]]
+    np.testing.assert_allclose(weights, both.gains[["weight_gpt", "weight_map"]], atol=1e-6)
+    # Two weights cost two of 29 degrees of freedom, in the part of the variance that is people's.
+    ratio = (found.frame["std_error"] / both.frame["std_error"]).dropna()
+    assert ((ratio > 1) & (ratio < (29 / 27) ** 0.5)).all()
+    with_map, alone = (amce(table, "score ~ tone", calibration=on, **options).frame for on in (True, False))
+    assert with_map["std_error"][1] < 0.92 * alone["std_error"][1]
 
 
 def test_rows_may_come_in_any_order_and_folds_follow_the_seed(choices):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.choices import FORMULA, panel_and_model
+from made_up.choices import FORMULA, bent_ratings, panel_and_model
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.conjoint.prediction_powered import PredictionPowered
@@ -187,6 +187,24 @@ def test_effects_with_crossed_clusters_are_covered(truth: np.ndarray) -> None:
     inside, ratio = effects_covered(15, 0.8 * truth, True, id=["judge_id", "text"])
     assert inside > 0.85
     assert ratio < 1.02
+
+
+@pytest.mark.parametrize(
+    ("people", "rare"), [(8, None), (12, 2.2), pytest.param(30, None, marks=pytest.mark.slow)]
+)
+def test_effects_with_a_map_are_covered_with_few_people_and_of_rare_answers(
+    people: int, rare: float | None
+) -> None:
+    large = bent_ratings(99, people=4000, other=10, rare=rare)
+    rated, inside, draws = large[large["judge_kind"] == "human"].groupby("tone", observed=True), [], 75
+    truth = float(np.diff(rated["score"].mean())[0])
+    for seed in range(draws):
+        table = bent_ratings(seed, people=people, rare=rare)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            found = amce(table, "score ~ tone", id="judge_id", correct="ppi", calibration=True).frame
+        inside.append(found["lower"][1] <= truth <= found["upper"][1])
+    assert np.mean(inside) > 0.95 - 2.5 * np.sqrt(0.95 * 0.05 / draws)
 
 
 def study(seed: int, people: int, other: int, rho: float) -> PredictionPowered:

@@ -142,6 +142,33 @@ def model_and_people(pairs: int = 600, people: int = 30, each: int = 5) -> tuple
     return models, panel
 
 
+def bent_ratings(
+    seed: int, *, people: int = 30, tasks: int = 8, other: int = 400, rare: float | None = None
+) -> pd.DataFrame:
+    """Ratings of both profiles by people, or with ``rare`` whether they are above it, and by a bent model."""
+    rng = np.random.default_rng(seed)
+    seen, n = people * tasks, people * tasks + other
+    kind = rng.integers(0, 2, (n, 2))
+    quality = 0.6 * kind + rng.normal(size=(n, 2))
+    noisy = quality + rng.normal(0, 0.4, (n, 2)) + 0.3 * kind
+    rated = quality[:seen] + rng.normal(0, 0.3, (seen, 2))
+    who = np.repeat([f"p{k}" for k in range(people)], tasks)
+
+    def rows(values: np.ndarray, judge: Any, name: str) -> pd.DataFrame:
+        pairs = np.repeat(np.arange(len(values)), 2)
+        return pd.DataFrame(
+            {
+                "judge_id": judge, "judge_kind": name, "pair_id": pairs,
+                "position": ["A", "B"] * len(values), "score": values.ravel(),
+                "tone": pd.Categorical.from_codes(kind[: len(values)].ravel(), ["rude", "kind"]),
+            }
+        )  # fmt: skip
+
+    model = rows(1 / (1 + np.exp(-3 * noisy - 2.5)), "gpt", "model")
+    of_people = rated if rare is None else (rated > rare).astype(float)
+    return pd.concat([rows(of_people, np.repeat(who, 2), "human"), model], ignore_index=True)
+
+
 def panel_and_model(
     seed: int = 1,
     *,
