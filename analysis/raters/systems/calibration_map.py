@@ -14,23 +14,51 @@ import numpy as np
 from conjury.inference.errors import InputError, counted, listed
 from conjury.inference.tables.files import hash_of
 from conjury.inference.tables.limits import read_json
+from conjury.inference.tables.reading.cell_rules import key_of, number_of
 
 from ...correction.monotone_calibration import MonotoneMap
 from ...numerics.types import Floats
 
-FORMAT, VERSION = "conjury calibration map", 1
+FORMAT, VERSION = "conjury calibration map", 2
 STALE_AFTER = 60  # days
+RATE = "rate"  # what is compared of classes: the share of one
 NO_PROMPT = "none"  # of judges that have none, such as reward models
 REMEDY = "give the .json that `conjury compare-systems --save-map` wrote"
 
 
 @dataclass(frozen=True)
+class LabelMeanings:
+    """What texts of answers mean: labels that the judge gives, and texts that were relabelled."""
+
+    labels: tuple[str, ...] = ()  # none of ratings
+    relabel: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, text: str) -> str | None:
+        """The label that a text means; None where no answer has it, as far as is known."""
+        relabelled = {key_of(name): label for name, label in self.relabel.items()}
+        name = key_of(text)
+        if name in relabelled:
+            return relabelled[name]
+        is_label = name in map(key_of, self.labels) if self.labels else number_of(text) is not None
+        return text if is_label else None
+
+    def conflict(self, now: LabelMeanings) -> tuple[str, str, str] | None:
+        """A text that means another label now, with both labels."""
+        for text in dict.fromkeys([*self.relabel, *now.relabel]):
+            before, after = self.of(text), now.of(text)
+            if before is not None and after is not None and key_of(before) != key_of(after):
+                return text, before, after
+        return None
+
+
+@dataclass(frozen=True)
 class JudgeOrigin:
-    """Which judge scored answers, with which prompt, and when."""
+    """Which judge scored answers, with which prompt, and when; and how its answers were read."""
 
     version: str  # model and version, in the words of the user; empty where unknown
     prompt: str  # SHA-256 of the judge's prompt, or "none"; empty where unknown
     day: date
+    meanings: LabelMeanings = LabelMeanings()
 
 
 @dataclass(frozen=True)
@@ -82,6 +110,10 @@ class CalibrationMap:
                 "prompt_sha256": self.origin.prompt,
             },
             "date": self.origin.day.isoformat(),
+            "judged": {
+                "labels": list(self.origin.meanings.labels),
+                "relabel": dict(self.origin.meanings.relabel),
+            },
             "measure": self.measure,
             "positive": self.positive,
             "labels": self.labels,
@@ -166,7 +198,9 @@ def read_map(path: str | Path) -> CalibrationMap:
 
 def _of_record(content: Mapping[str, Any]) -> CalibrationMap:
     judge = content["judge"]
-    origin = JudgeOrigin(judge["version"], judge["prompt_sha256"], date.fromisoformat(content["date"]))
+    meanings = LabelMeanings(tuple(content["judged"]["labels"]), dict(content["judged"]["relabel"]))
+    day = date.fromisoformat(content["date"])
+    origin = JudgeOrigin(judge["version"], judge["prompt_sha256"], day, meanings)
     maps = tuple(
         ScoreMap(part["judge"], _map(part["map"]), tuple(map(_map, part["without_a_group"])), *part["range"])
         for part in content["maps"]
@@ -204,11 +238,33 @@ def refuse_other_judge(
         raise InputError(
             f"{what} scores to {named[0]}, and here it is {named[1]}; name that with --positive."
         )
+    _refuse_other_labels(what, saved.origin.meanings, now.meanings, measure)
     if now.day < saved.origin.day:
         days = counted((saved.origin.day - now.day).days, "day")
         raise InputError(
             f"{path} was fitted {days} after these answers were scored ({now.day}); state when with --date."
         )
+
+
+def _refuse_other_labels(what: str, saved: LabelMeanings, now: LabelMeanings, measure: str) -> None:
+    """Refuse answers of which a text means another label, or labels that the map has not seen."""
+    conflict = saved.conflict(now)
+    if conflict is not None:
+        text, before, after = conflict
+        raise InputError(
+            f"{what} scores in which '{text}' means {before}, and here it means {after}; give the same "
+            f"--relabel as then ({_pairs(saved.relabel) or 'none'})."
+        )
+    unseen = [name for name in now.labels if key_of(name) not in set(map(key_of, saved.labels))]
+    if measure == RATE and saved.labels and unseen:
+        raise InputError(
+            f"{what} the labels {listed(map(repr, saved.labels), 8)}, and here the judge gives "
+            f"{listed(map(repr, unseen), 8)}, too; say what it counts as with --relabel, or write a new map."
+        )
+
+
+def _pairs(relabel: Mapping[str, str]) -> str:
+    return ", ".join(f"{text}={label}" for text, label in relabel.items())
 
 
 def _short(prompt: str) -> str:

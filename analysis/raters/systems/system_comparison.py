@@ -33,7 +33,7 @@ from ..validation.tables.label_provenance import (
 )
 from ..validation.validation_rows import TestRows
 from .borrowed_levels import BorrowedLevel, audit_table, borrow_levels
-from .calibration_map import JudgeOrigin, MapRequest, read_map, refuse_other_judge
+from .calibration_map import JudgeOrigin, LabelMeanings, MapRequest, read_map, refuse_other_judge
 from .label_gate import (
     LabelGate,
     gate_systems,
@@ -237,7 +237,11 @@ def compare_systems(
     gates = gate_systems(data, label_rows, sampled is not None, place is None, account)
     represented = represented_by(data, gates, sampled)
     rows = system_rows(data, judges, represented, mix_weights(data, mix or {}), source)
-    lenders, borrowed, further_tables = _borrowed(rows, maps, table, positive_name, (margin, alpha, seed))
+    version, judged = version_of(table, maps.version) if maps else "", labels_of_judges(data)
+    meanings = LabelMeanings(judged, reading.rules.relabel)
+    lenders, borrowed, further_tables = _borrowed(
+        rows, maps, (version, meanings), positive_name, (margin, alpha, seed)
+    )
     gates = [with_borrowed(gate, lent, lenders) for gate, lent in zip(gates, borrowed, strict=True)]
     result_rows = TestRows(alpha)
     calibrated = CalibratedRows.of(rows, PredictThenDebias(seed=seed), calibration)
@@ -292,15 +296,20 @@ def systems_in_order(data: CodedRows) -> CodedRows:
     return replace(data, groups=(ordered, *data.groups[1:]))
 
 
+def labels_of_judges(data: CodedRows) -> tuple[str, ...]:
+    """Labels that some judge gave; none of ratings."""
+    return tuple(name for place, name in enumerate(data.classes) if (data.judges == place).any())
+
+
 def _borrowed(
-    rows: SystemRows, maps: MapRequest | None, table: pd.DataFrame, positive: str | None,
+    rows: SystemRows, maps: MapRequest | None, judged: tuple[str, LabelMeanings], positive: str | None,
     options: tuple[float, float, int],
 ) -> tuple[str, list[BorrowedLevel | None], dict[str, pd.DataFrame]]:  # fmt: skip
     """Whose labels lend levels, these levels, and what a saved map is bound to; write a map, too."""
     margin, alpha, seed = options
     if maps is None:
         return "labels of other systems", borrow_levels(rows, margin, alpha, seed), {}
-    origin = JudgeOrigin(version_of(table, maps.version), maps.prompt, maps.day)
+    origin = JudgeOrigin(judged[0], maps.prompt, maps.day, judged[1])
     if maps.save is not None:
         saved = fit_calibration_map(rows, origin, positive, seed)
         write_text(maps.save, json.dumps(saved.record(), indent=1) + "\n")

@@ -162,6 +162,11 @@ def _edited(change: Callable[[dict[str, Any]], Any], with_hash: bool = True) -> 
         ({}, _edited(lambda content: content.pop("maps")), "lacks a part of a map"),
         ({}, _edited(lambda content: content.update(measure="rate", positive="ok")), "the share of 'ok'"),
         ({}, _edited(lambda content: content["maps"][0].update(judge="grade")), "is a map of 'grade'"),
+        (
+            {},
+            _edited(lambda content: content["judged"].update(relabel={"1": "5"})),
+            "'1' means 5, and here it",
+        ),
     ],
 )
 def test_a_map_is_refused_for_another_judge_prompt_quantity_or_day_and_when_changed(
@@ -172,6 +177,41 @@ def test_a_map_is_refused_for_another_judge_prompt_quantity_or_day_and_when_chan
         edit(path)
     with pytest.raises(InputError) as refusal:
         compare(month(2, 0, prompts=40), replace(BOUND, use=path, **{"day": NOVEMBER, **maps}), human=())
+    assert part in str(refusal.value)
+
+
+WORDS = {"low": "1", "middle": "2", "high": "3"}
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "part"),
+    [
+        ({"relabel": WORDS}, {"relabel": {**WORDS, "low": "3", "high": "1"}}, "'low' means 1, and here it"),
+        ({"relabel": WORDS}, {"relabel": {"Low": "1.0", "middle": "2", "high": "3"}}, None),
+        ({"relabel": {"middle": "low"}, "positive": "high"}, {"positive": "high"}, "'middle' means low"),
+        ({"exclude": {"score": "middle"}, "positive": "high"}, {"positive": "high"}, "gives 'middle', too"),
+        ({"levels": ["low", "middle", "high"], "positive": "high"}, {"positive": "high"}, None),
+    ],
+)  # fmt: skip
+def test_a_map_of_labels_is_not_used_where_they_mean_others(
+    tmp_path: Path, then: dict[str, Any], now: dict[str, Any], part: str | None
+) -> None:
+    rng = np.random.default_rng(1)
+    grade = rng.integers(0, 3, 160)
+    texts = np.array(list(WORDS), dtype=object)
+    table = pd.DataFrame(
+        {"prompt": np.tile(range(80), 2), "system": np.repeat(["old", "new"], 80), "score": texts[grade]}
+    ).assign(ann=np.where(rng.random(160) < 0.5, texts[grade], None))
+    path = tmp_path / "words.json"
+    conjury.compare_systems(table, "score", "ann", id="prompt", maps=replace(BOUND, save=path), **then)
+    later = replace(BOUND, use=path, day=NOVEMBER)
+    if part is None:
+        assert len(
+            conjury.compare_systems(table, "score", "ann", id="prompt", maps=later, **now).extra["map"]
+        )
+        return
+    with pytest.raises(InputError) as refusal:
+        conjury.compare_systems(table, "score", "ann", id="prompt", maps=later, **now)
     assert part in str(refusal.value)
 
 
