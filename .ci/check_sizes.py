@@ -23,10 +23,10 @@ CEILINGS = {
     "analysis/correction": 33,
     "analysis/figures": 115,
     "analysis/frames": 23,
-    "analysis/instrument": 39,
+    "analysis/instrument": 41,
     "analysis/numerics": 42,
     "analysis/pipeline": 45,
-    "analysis/raters": 235,
+    "analysis/raters": 239,
     "analysis/report": 140,
     "analysis/trial": 40,
     "cli": 99,
@@ -46,7 +46,7 @@ CEILINGS = {
     "inference/study": 35,
     "inference/tables": 56,
     "inference/vignettes": 44,
-    "tests": 980,
+    "tests": 984,
 }
 MODULES = 549
 

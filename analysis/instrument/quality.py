@@ -35,6 +35,7 @@ class _DecisionRegression:
     quality: Floats  # (n,): of choices the difference in people's judgments, else their rating
     stratum: np.ndarray  # (n,): rows of the same quality; -1 where a choice is between unequal ones
     cluster: pd.Series
+    weight: Floats  # (n,)
     intercept: bool
 
 
@@ -49,6 +50,7 @@ def preferences_beyond_quality(
     margin: float = 0.0,
     object: str | None = None,
     cluster: str | None = None,
+    weights: str | None = None,
     alpha: float = 0.05,
 ) -> Result:
     """Estimate how far an attribute that is no quality moves a judge, compared with people on the same rows.
@@ -78,6 +80,9 @@ def preferences_beyond_quality(
         Column of the objects of ratings, by default ``item_id``.
     cluster : str, optional
         Column of clusters instead of the pair or the object.
+    weights : str, optional
+        Column of weights of rows, such as one over the probability with which people were asked about them;
+        of choices that of the first profile counts.
     alpha : float
         One minus the confidence level.
 
@@ -127,9 +132,10 @@ def preferences_beyond_quality(
     else:
         x = np.zeros(len(data))
     quality = numeric_column(data, human)
+    weight = np.ones(len(data)) if weights is None else _weights(data, weights)
     rows, notes = list[dict[str, Any]](), list[str]()
     for judge, judge_rows in by_judge(answers):
-        scored = _scored(judge_rows, answers, x, quality, attribute, margin)
+        scored = _scored(judge_rows, answers, x, quality, weight, attribute, margin)
         if len(scored.y) == 0:
             text = "no decision has both an answer and a judgment by people."
             notes.append(note_under({"judge": judge}, text))
@@ -142,6 +148,7 @@ def preferences_beyond_quality(
     if not rows:
         raise InputError(" ".join(notes))
     settings = {"alpha": alpha, "attribute": attribute, "human": human, "log": log, "margin": margin}
+    settings |= {"weights": weights} if weights is not None else {}
     settings |= {"outcome": outcome, "kind": answers.kind, "cluster": cluster}
     return Result(pd.DataFrame(rows), "beyond_quality", tuple(notes), settings)
 
@@ -184,6 +191,15 @@ def self_preference(
     return preferences_beyond_quality(data.assign(own=is_own.astype("Float64")), OWN, human, **options)
 
 
+def _weights(data: pd.DataFrame, name: str) -> Floats:
+    values = numeric_column(data, name)
+    bad = ~(values > 0) | np.isinf(values)
+    if bad.any():
+        row = int(bad.argmax()) + 1
+        raise InputError(f"Weight {name!r} is {values[row - 1]:g} in row {row}; give numbers above 0.")
+    return values
+
+
 def _attribute(data: pd.DataFrame, name: str, log: bool) -> Floats:
     require_column(data, name)
     values = pd.to_numeric(data[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
@@ -198,12 +214,18 @@ def _attribute(data: pd.DataFrame, name: str, log: bool) -> Floats:
 
 
 def _scored(
-    judge_rows: pd.DataFrame, answers: Decisions, x: Floats, quality: Floats, attribute: str, margin: float
+    judge_rows: pd.DataFrame,
+    answers: Decisions,
+    x: Floats,
+    quality: Floats,
+    weight: Floats,
+    attribute: str,
+    margin: float,
 ) -> _DecisionRegression:
     """Rows of a judge that have an answer, the attribute and a judgment by people."""
     if answers.kind == CHOICE:
         a, b = judge_rows["row_a"].to_numpy(), judge_rows["row_b"].to_numpy()
-        y = judge_rows["first"].to_numpy(dtype=float) - 0.5
+        y, rows = judge_rows["first"].to_numpy(dtype=float) - 0.5, a
         difference = quality[a] - quality[b]
         finite_quality = quality[np.isfinite(quality)]
         shares = bool(((finite_quality >= 0) & (finite_quality <= 1)).all())
@@ -225,6 +247,7 @@ def _scored(
         difference[is_complete],
         stratum[is_complete],
         judge_rows["cluster"][is_complete].reset_index(drop=True),
+        weight[rows][is_complete],
         intercept,
     )
 
@@ -254,7 +277,9 @@ def _slope(
 ) -> dict[str, Any]:
     """Slope of y on the attribute with controls, clustered; NaN where the attribute follows from them."""
     cluster = scored.cluster[mask]
-    slope, influence = slope_of(y[mask], scored.x[mask], controls[mask], float(scored.x @ scored.x))
+    root = np.sqrt(scored.weight)
+    y, x, controls = root * y, root * scored.x, root[:, None] * controls
+    slope, influence = slope_of(y[mask], x[mask], controls[mask], float(x @ x))
     if not np.isfinite(slope):
         none = dict.fromkeys(("estimate", "std_error", "p", "lower", "upper"), np.nan)
         return none | {"n": int(mask.sum()), "n_clusters": cluster.nunique()}

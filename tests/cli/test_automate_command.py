@@ -24,3 +24,6 @@ def test_a_file_that_the_command_wrote_gets_its_columns_anew(tmp_path: Path, con
     second, third = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("second", "third"))
     assert list(second) == [*table, "person_needed_0.1"]
     pd.testing.assert_frame_equal(second, third)
+    ended = conjury(f"automate first.csv {options} --labelled by=model", cwd=tmp_path)
+    assert ended.code == 2
+    assert "all 200 labels of 'person' were written by a model" in " ".join(ended.err.split())

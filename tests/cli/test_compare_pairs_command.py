@@ -51,7 +51,12 @@ def test_all_formats_and_a_second_file_of_labels_give_one_result(
     files: str, place: Path, conjury: Run
 ) -> None:
     frame = compare_pairs(place / "verdicts.csv", "winner", "ann", id="prompt").frame
-    record = _json(conjury(f"compare-pairs {files} {ROLES} --json", cwd=place))
+    record = _json(
+        conjury(f"compare-pairs {files} {ROLES} --labelled by=person,sampled=random --json", cwd=place)
+    )
+    assert record["settings"]["provenance"]["label_by"] == {
+        "person": record["settings"]["provenance"]["labels"]
+    }
     estimates = {row["name"]: row["estimate"] for row in record["estimates"] if "estimate" in row}
     assert list(estimates) == frame["name"].tolist()
     assert_allclose(list(estimates.values()), frame["estimate"].to_numpy(dtype=float))

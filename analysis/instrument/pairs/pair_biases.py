@@ -38,6 +38,7 @@ def profile_rows(data: PairedVerdicts) -> pd.DataFrame:
                     "position": np.where(is_first, "A", "B"), "profile_id": data.pair * 2 + side,
                     "chosen": np.where(points == HALF, np.nan, points), "length": data.lengths[side],
                     "human": people, "prompt": data.cluster, "row": np.arange(n),
+                    "represents": np.ones(n) if data.represented is None else data.represented,
                 }
             )
         )  # fmt: skip
@@ -126,8 +127,9 @@ def add_lengths(rows: TestRows, data: PairedVerdicts) -> list[str]:
     if np.ptp(part.lengths[0] / part.lengths[1]) == 0:
         return ["Lengths have one ratio in all pairs, so a preference for length has no estimate."]
     frame = preferences_beyond_quality(
-        table, "length", "human", log=True, cluster="prompt", alpha=rows.alpha
-    ).frame
+        table, "length", "human", log=True, cluster="prompt", alpha=rows.alpha,
+        weights="represents" if use_people else None,
+    ).frame  # fmt: skip
     slopes = {str(row["comparison"]): row for _, row in frame.iterrows()}
     for comparison, measure in SLOPES.items():
         if comparison in slopes and (use_people or comparison == "unadjusted"):

@@ -32,6 +32,7 @@ from .pair_biases import add_lengths, add_positions
 from .pair_columns import PairColumns, find_columns
 from .pair_sentences import verdict_of_pairs
 from .paired_models import HALVES, TIES
+from .people_verdicts import usable_verdicts
 from .system_ranking import SystemRanking, rank_systems
 from .verdict_reading import HALF, PairedVerdicts, kinds_of_verdict, read_verdicts
 from .win_rates import (
@@ -60,6 +61,7 @@ def compare_pairs(
     judge_names: str | None = None,
     people: str | Sequence[str] = (),
     labels: Any = None,
+    labelled: Mapping[str, str] | None = None,
     ties: str = HALVES,
     rank: bool | None = None,
     alpha: float = 0.05,
@@ -96,6 +98,10 @@ def compare_pairs(
         Values of ``judge_names`` that are people.
     labels : path, DataFrame or TableReading, optional
         A second table, of people's verdicts; pairs are matched by ``id`` and both systems.
+    labelled : mapping of str to str, optional
+        How people's verdicts came about, as in `conjury.judge`, or columns beside them (``label_by``,
+        ``label_sampled`` and so on). Those of a model, seen by the judge, or of pairs that people chose are
+        not used; where pairs were drawn by the judge's verdict, they are weighted by it.
     ties : {"half", "out", "modelled"}
         Whether a tie is half a win, excluded, or a third outcome of Davidson's model.
     rank : bool, optional
@@ -176,16 +182,21 @@ def compare_pairs(
             raise InputError(
                 f"{second.source}: pairs are matched by their prompts; name their column with --id."
             )
+    usable = usable_verdicts(
+        reading, columns, (second, label_columns) if labels is not None else None, labelled
+    )
     data, notes = read_verdicts(
-        reading, columns, meaning=kinds_of_verdict(verdicts), systems=names_of(systems),
-        labels=(second, label_columns) if labels is not None else None,
+        usable.reading, columns, meaning=kinds_of_verdict(verdicts), systems=names_of(systems),
+        labels=usable.labels, drawn_by_judge=usable.drawn_by_judge,
     )  # fmt: skip
+    notes += usable.notes
     if not np.isfinite(data.points).any():
         raise InputError(
             f"{reading.source}: no verdict in {' or '.join(columns.verdict)}; name another column."
         )
     rank = len(data.systems) > TWO if rank is None else rank
     rows, settings = TestRows(alpha), _settings(data, columns, ties, alpha, seed)
+    settings |= {"provenance": dict(usable.provenance)} if usable.provenance else {}
     if (columns.human or columns.people or labels is not None) and not np.isfinite(data.people).any():
         notes.append("People's columns have no verdict on these pairs, so that all numbers are the judge's.")
     missing = int((~np.isfinite(data.points)).sum())

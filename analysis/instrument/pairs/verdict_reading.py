@@ -22,6 +22,7 @@ from ...numerics.types import Codes, Floats
 from ...raters.validation.tables.item_columns import notes_on_copies
 from .pair_cells import length_cells, prompt_cells, swapped_cells, system_cells
 from .pair_columns import Names, PairColumns
+from .people_verdicts import LabelTable, person_rows
 
 ANSWERS, POSITIONS = "answers", "positions"
 LETTERS = {"a": 1.0, "b": 0.0, "1": 1.0, "2": 0.0}
@@ -85,7 +86,8 @@ def read_verdicts(
     *,
     meaning: str | None = None,
     systems: Sequence[str] = (),
-    labels: tuple[TableReading, PairColumns] | None = None,
+    labels: LabelTable | None = None,
+    drawn_by_judge: bool = False,
 ) -> tuple[PairedVerdicts, list[str]]:
     """Verdicts of a table, with people's from it or from a second one, and notes on what was assumed."""
     notes = reading.account.notes()
@@ -100,6 +102,8 @@ def read_verdicts(
     rows, names = _with_systems(rows, systems, reading.source, notes)
     rows, more = _with_people(rows, columns, labels is not None, reading.source)
     notes += more
+    if drawn_by_judge:
+        rows = _with_chances(rows, notes)
     is_swapped = (rows["a"] > rows["b"]).to_numpy()
     points, people, order = (
         rows[name].to_numpy(dtype=float, na_value=np.nan) for name in ("points", "people", "order")
@@ -115,7 +119,7 @@ def read_verdicts(
         people=np.where(is_swapped, 1 - people, people),
         pair=rows["pair"].to_numpy(dtype=np.int64),
         cluster=pd.factorize(rows["id"])[0].astype(np.int64),
-        represented=_represented(rows, notes),
+        represented=_represented(rows, notes, "the judge's" if drawn_by_judge else f"'{SAMPLING}'"),
     )
     _refuse_doubt(verdicts, rows, meaning, reading.source, notes)
     return verdicts, notes
@@ -141,6 +145,7 @@ def _rows_of(
     if columns.judge_names is not None:
         raters = as_text(frame[columns.judge_names]).str.strip().str.casefold()
         values = [name.strip().casefold() for name in columns.people]
+        table["by_person"] = person_rows(frame, columns)
         if not values and raters.nunique() > 1:
             notes.append(f"Verdicts of {counted(raters.nunique(), 'judge')} count together.")
         for name in values:
@@ -149,7 +154,6 @@ def _rows_of(
                     f"{source}: no row has '{name}' in column '{columns.judge_names}', which --people "
                     f"names; it contains {listed(as_text(frame[columns.judge_names]).dropna().unique())}."
                 )
-        table["by_person"] = raters.isin(values).to_numpy(dtype=bool)
     answers = _answers(frame, columns, reading.rules, source)
     notes += [entry.sentence for entry in answers.entries if "alphabetical" not in entry.sentence]
     several = len(columns.verdict) == 2
@@ -339,11 +343,27 @@ def _with_people(
     return judged.assign(people=people), notes
 
 
-def _represented(rows: pd.DataFrame, notes: list[str]) -> Floats | None:
-    """How many pairs each pair that people compared stands for, by the probabilities of the table."""
+def _with_chances(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Rows with the share of pairs that people compared, among those on which the judge says the same."""
+    # Without people where they compared none of such pairs: these would have no part in any estimate.
+    points = np.where((rows["a"] > rows["b"]).to_numpy(), 1 - rows["points"], rows["points"])
+    verdict = pd.Series(points).groupby(rows["pair"]).transform("mean").round(6)
+    cells = [rows[["a", "b"]].min(axis=1), rows[["a", "b"]].max(axis=1), verdict]
+    chance = rows["people"].notna().where(verdict.notna()).astype(float).groupby(cells).transform("mean")
+    if (chance == 0).any():
+        notes.append(
+            "Pairs were drawn by the judge's verdicts, and people compared none on which it says the same as "
+            "on some others: people's verdicts are not used; label some of all kinds."
+        )
+        return rows.assign(people=np.nan)
+    return rows.assign(chance=chance.fillna(1.0))
+
+
+def _represented(rows: pd.DataFrame, notes: list[str], by: str) -> Floats | None:
+    """How many pairs each pair that people compared stands for, by their probabilities."""
     represented = represented_rows(rows["chance"], rows["people"].notna().to_numpy())
     if represented is not None:
-        notes.append(f"People's verdicts are weighted by '{SAMPLING}', and compared with those on all pairs.")
+        notes.append(f"People's verdicts are weighted by {by}, and compared with those on all pairs.")
     return represented
 
 

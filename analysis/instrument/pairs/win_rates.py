@@ -74,7 +74,8 @@ def rate_at_peoples_length(
     if rows.sum() < FEWEST or np.ptp((sign * gap)[rows]) == 0:
         return None
     beyond = (sign * (verdicts.points - verdicts.people))[rows]
-    slope, of_slope = slope_of(beyond, (sign * gap)[rows], np.ones((int(rows.sum()), 1)))
+    root = np.ones(int(rows.sum())) if verdicts.represented is None else verdicts.represented[rows] ** 0.5
+    slope, of_slope = slope_of(root * beyond, root * (sign * gap)[rows], root[:, None])
     mean = _mean_of_orders(np.where(rate.used, gap, np.nan), verdicts.order, np.ones(len(gap)))
     influence = rate.influence[:, 0] - slope * mean.influence[:, 0]
     influence[rows] -= mean.estimate[0] * of_slope / rows.sum()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -55,6 +55,7 @@ def automate(
     *,
     errors: Sequence[float] = ERRORS,
     by: str | Sequence[str] = (),
+    labelled: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     source: str = "table",
     **rules: Unpack[RuleArguments],
@@ -81,6 +82,9 @@ def automate(
         Shares of wrong verdicts that are allowed.
     by : str or sequence of str
         Columns of subgroups in which the error of the automated rows is reported.
+    labelled : mapping of str to str, optional
+        How labels came about, as in `conjury.judge`. Labels that a model wrote, that the judge saw or whose
+        rows people chose are not used.
     alpha : float
         Probability with which the error may be larger than stated.
     source : str
@@ -135,11 +139,13 @@ def automate(
     options = CodingOptions((judge,), people, groups, None, None, reading.rules)
     refuse_columns(frame, options, source)
     # Exact limits weight no rows, so that chosen ones are set aside whatever probability they have.
-    account = read_provenance(frame.drop(columns=SAMPLING, errors="ignore"), people, None, source)
+    account = read_provenance(frame.drop(columns=SAMPLING, errors="ignore"), people, labelled, source)
     usable, notes = without_others_labels(frame, people, account, source)
     chosen = account.rows(SAMPLED, "chosen")
     usable = without_labels(usable, people, chosen)
-    notes += [limit_text("self_selected", {"n": int(chosen.sum())})] if chosen.any() else []
+    counts = {"self_selected": chosen, "drawn_unweighted": account.rows(SAMPLED, "judge")}
+    limits = {name: {"n": int(flags.sum())} for name, flags in counts.items() if flags.any()}
+    notes += [limit_text(name, values) for name, values in limits.items()]
     data = code_table(usable, options, source)
     if data.scale == "interval":
         raise InputError(
@@ -148,12 +154,12 @@ def automate(
     sure = _certainties(frame, certainty, source)
     judged = np.isfinite(data.judged[0]) & np.isfinite(sure)
     label = majority(counts_of(data.people, data.q)) if len(people) > 1 else data.people[0]
-    labelled = judged & (label >= 0)
-    if not labelled.any():
+    has_label = judged & (label >= 0)
+    if not has_label.any():
         raise InputError(
             f"{source}: no row has a verdict, a confidence and a label{_set_aside(notes)}; label some rows."
         )
-    wrong = labelled & (data.judges[0] != label)
+    wrong = has_label & (data.judges[0] != label)
     rows, thresholds = TestRows(alpha), list[dict[str, Any]]()
     decisions = {}
     for error in errors:
@@ -161,18 +167,18 @@ def automate(
             inside = judged if place is None else judged & (data.judges[0] == place)
             name = "" if place is None else data.classes[place]
             if inside.any():
-                share = _add(rows, (sure, inside, labelled, wrong), error, name, alpha)
+                share = _add(rows, (sure, inside, has_label, wrong), error, name, alpha)
                 thresholds.append({"error": error, "class": name, **vars(share)})
                 if place is None:
                     decisions[f"{error:g}"] = judged & (sure >= share.threshold)
-    _add_groups(rows, data, decisions, (labelled, wrong), alpha)
-    notes += [*reading.account.notes(), *data.notes, *_notes(data, judged, labelled, sure, frame)]
+    _add_groups(rows, data, decisions, (has_label, wrong), alpha)
+    notes += [*reading.account.notes(), *data.notes, *_notes(data, judged, has_label, sure, frame)]
     notes += [*notes_on_copies(frame, reading.rules.id, answers, source), *_on_ties(data, label)]
     settings: dict[str, Any] = {
         "judge": judge, "human": list(people), "certainty": certainty, "errors": list(errors),
         "by": list(groups), "scale": data.scale, "classes": list(data.classes), "alpha": alpha,
-        "n_rows": data.n, "n_judged": int(judged.sum()), "n_labelled": int(labelled.sum()),
-        "n_wrong": int(wrong.sum()),
+        "n_rows": data.n, "n_judged": int(judged.sum()), "n_labelled": int(has_label.sum()),
+        "n_wrong": int(wrong.sum()), "provenance": account.record(limits, weighted=False),
     }  # fmt: skip
     result = rows.frame()
     settings["verdict"] = verdict_of_automation(result, settings)

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, counted
 
 from ...options import grouped, split_names
 from ...reading_options import TableOptions
-from .judge import By, Human, Output, finish
+from .judge import By, Human, Labelled, Output, finish, labels_statement
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class AutomationRequest:
         str, typer.Option(help="Shares of wrong verdicts that are allowed, one or several as 0.02,0.05.")
     ] = "0.01,0.02,0.05,0.1"
     by: By = None
+    labelled: Labelled = None
     alpha: Annotated[
         float, typer.Option("--alpha", help="Probability with which the error may be larger than stated.")
     ] = 0.05
@@ -70,6 +71,7 @@ def automate(
         request.certainty,
         errors=read_errors(request.error),
         by=split_names(request.by),
+        labelled=labels_statement(request.labelled),
         alpha=request.alpha,
     )
     if request.out is not None:

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, counted, listed
 
 from ...options import Alpha, grouped, split_names
 from ...reading_options import TableOptions
-from .judge import Human, Output, finish
+from .judge import Human, Labelled, Output, finish, labels_statement
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class PairRoles:
     labels: Annotated[
         Path | None, typer.Option(help="A second file with people's verdicts, matched by --id and systems.")
     ] = None
+    labelled: Labelled = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ def compare_pairs(
         judge_names=roles.judge_names,
         people=split_names(roles.people),
         labels=roles.labels,
+        labelled=labels_statement(roles.labelled),
         ties=request.ties,
         rank=request.rank,
         alpha=request.alpha,

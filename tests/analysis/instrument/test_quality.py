@@ -62,6 +62,19 @@ def test_slopes_and_clustered_errors_are_those_of_least_squares() -> None:
 
 
 @pytest.mark.long
+def test_weights_count_as_copies_of_rows() -> None:
+    data, copies = pairs(60, length=0.3), np.arange(60) % 3 + 1
+    weighted = preferences_beyond_quality(
+        data.assign(times=np.tile(copies, 2)), "words", "share", log=True, weights="times"
+    )
+    repeated = data.loc[data.index.repeat(np.tile(copies, 2))].reset_index(drop=True)
+    repeated["pair_id"] = repeated.groupby(["pair_id", "position"]).cumcount() * 100 + repeated["pair_id"]
+    expected = preferences_beyond_quality(repeated, "words", "share", log=True)
+    np.testing.assert_allclose(weighted.frame["estimate"], expected.frame["estimate"])
+    with pytest.raises(InputError, match="Weight 'times' is 0 in row 1; give numbers above 0"):
+        preferences_beyond_quality(data.assign(times=0), "words", "share", weights="times")
+
+
 def test_intervals_of_few_rows_cover_and_have_a_width() -> None:
     rng, covered, points = np.random.default_rng(1), [], []
     for _ in range(200):

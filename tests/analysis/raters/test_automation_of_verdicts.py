@@ -233,7 +233,9 @@ def test_labels_of_models_or_chosen_rows_certify_nothing() -> None:
     with pytest.raises(InputError, match="all 400 labels of 'person' were written by a model"):
         conjury.automate(table.assign(label_by="model gpt-5"), "verdict", "person", "sure")
     with pytest.raises(InputError, match=r"400 labels are of rows that people chose.*; label some"):
-        conjury.automate(table.assign(label_sampled="chosen"), "verdict", "person", "sure")
+        conjury.automate(table, "verdict", "person", "sure", labelled={"sampled": "chosen"})
+    by_judge = conjury.automate(table, "verdict", "person", "sure", labelled={"sampled": "judge"})
+    assert "400 labelled rows were drawn by the judge's answer" in by_judge.claims().does_not_say
     half = np.arange(600) < 300
     some = conjury.automate(
         table.assign(label_by=np.where(half, "model", "person ann")), "verdict", "person", "sure"

@@ -61,8 +61,11 @@ class LabelAccount:
         is_stated = {name: (self.answers[name][self.labelled] != "").any() for name in QUESTIONS}
         return [text for name, text in QUESTIONS.items() if not is_stated[name]]
 
-    def record(self, more: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    def record(
+        self, more: Mapping[str, Mapping[str, Any]] | None = None, *, weighted: bool = True
+    ) -> dict[str, Any]:
         """Counts by answer, and what the labels take from what may be claimed."""
+        # Where rows are drawn by the judge's answer, most estimates are ``weighted`` by it.
         counts = {
             name: {
                 answer: int(self.rows(name, answer).sum())
@@ -76,7 +79,7 @@ class LabelAccount:
             ("model_labels", BY, "model"),
             ("judge_saw_labels", SEEN, "yes"),
             ("not_blind", BLIND, "no"),
-            ("drawn_by_judge", SAMPLED, "judge"),
+            ("drawn_by_judge" if weighted else "drawn_unweighted", SAMPLED, "judge"),
         ):
             n = int(self.rows(column, answer).sum())
             if n:

@@ -300,6 +300,7 @@ def test_peoples_pairs_are_weighted_by_their_probabilities() -> None:
     table = pd.DataFrame({"prompt": range(n), "winner": np.where(verdict, "a", "b")})
     table["human"] = np.where(chosen, np.where(wins, "a", "b"), None)
     table["sampling_probability"] = np.where(chosen, chance, np.nan)
+    table["len_a"], table["len_b"] = rng.lognormal(5, 0.5, (2, n)) * np.where(wins, [[1.3], [1]], 1)
     result = compare_pairs(table, "winner", "human", id="prompt")
     rows = result.frame.set_index("name")
     assert any("weighted by 'sampling_probability'" in note for note in result.notes)
@@ -307,6 +308,56 @@ def test_peoples_pairs_are_weighted_by_their_probabilities() -> None:
     weighted = np.average(wins[chosen], weights=1 / chance[chosen])
     assert rows.loc["people_win_rate", "estimate"] == pytest.approx(weighted)
     assert rows.loc["judge_win_rate", "estimate"] == pytest.approx(verdict.mean())
+    gap = np.log(table["len_a"] / table["len_b"])
+    beyond = (verdict.astype(float) - wins)[chosen]
+    slope = np.polyfit(gap[chosen], beyond, 1, w=chance[chosen] ** -0.5)[0]
+    assert rows.loc["length_beyond_people", "estimate"] == pytest.approx(slope)
+    adjusted = verdict.mean() - slope * gap.mean()
+    assert rows.loc["length_adjusted_win_rate", "estimate"] == pytest.approx(adjusted)
     ranked = compare_pairs(table, "winner", "human", id="prompt", rank=True).frame.set_index("name")
     strength = ranked.loc[ranked.index.str.startswith("strength_difference"), "estimate"].iloc[0]
     assert strength == pytest.approx(np.log(0.6 / 0.4), abs=0.45)
+
+
+def test_only_verdicts_of_people_on_pairs_that_they_did_not_choose_correct_the_judge() -> None:
+    table = PAIRS.assign(human=PAIRS["human"].where(np.arange(300) < 120))
+    kept = compare_pairs(table.assign(human=table["human"].where(np.arange(300) >= 40)))
+    kind = np.digitize(np.arange(300), [10, 20, 40])  # of a model, seen by the judge, chosen, others
+    words = {"label_by": ["model gpt", "", "", ""], "judge_saw_label": ["", "yes", "", ""],
+             "label_sampled": ["", "", "chosen", ""]}  # fmt: skip
+    result = compare_pairs(table.assign(**{name: np.array(texts)[kind] for name, texts in words.items()}))
+    assert_allclose(_numbers(result, *MEASURES), _numbers(kept, *MEASURES))
+    for text in (
+        "10 labels were written by a model",
+        "The judge saw 10 labels",
+        "20 labels are of rows that",
+    ):
+        assert text in result.claims().does_not_say
+    with pytest.raises(InputError, match="all 120 labels of 'human' were written by a model"):
+        compare_pairs(table, labelled={"by": "model"})
+    rows = _long(PAIRS.head(60)).assign(rater="gpt")
+    people = rows[rows["question_id"] < "p2"].iloc[::2].assign(rater="ann")
+    long = pd.concat([rows, people.assign(winner=people["human"])]).drop(columns="human")
+    options = {"judge_names": "rater", "people": "ann"}
+    assert "people_win_rate" in set(compare_pairs(long, "winner", **options).frame["name"])
+    chosen = compare_pairs(long, "winner", **options, labelled={"sampled": "chosen"})
+    alone = compare_pairs(rows.drop(columns="human"), "winner")
+    assert_allclose(_numbers(chosen, "win_rate", "net_first"), _numbers(alone, "win_rate", "net_first"))
+
+
+def test_pairs_that_were_drawn_by_the_judges_verdict_are_weighted_by_it() -> None:
+    rng = np.random.default_rng(3)
+    verdict = np.where(rng.random(800) < 0.7, "a", "b")
+    wins = np.where(rng.random(800) < 0.8, verdict, "a")
+    chosen = rng.random(800) < np.where(verdict == "a", 0.05, 0.4)
+    table = pd.DataFrame({"prompt": range(800), "winner": verdict, "human": np.where(chosen, wins, None)})
+    result = compare_pairs(table, "winner", "human", id="prompt", labelled={"sampled": "judge"})
+    share = chosen & (verdict == "a")
+    rate = np.average([(wins[share] == "a").mean(), (wins[chosen & ~share] == "a").mean()],
+                      weights=[(verdict == "a").mean(), (verdict == "b").mean()])  # fmt: skip
+    assert _numbers(result, "people_win_rate")[0, 0] == pytest.approx(rate)
+    assert any("weighted by the judge's" in note for note in result.notes)
+    few = table.assign(human=table["human"].where(verdict == "b"))
+    none = compare_pairs(few, "winner", "human", id="prompt", labelled={"sampled": "judge"})
+    assert any("people compared none on which it says the same" in note for note in none.notes)
+    assert not none.settings["corrected"]
