@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test test-bayes test-long test-mutants test-slow: export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel report docs docs-links check-r test test-bayes test-cluster test-long test-mutants test-pdf test-portable test-slow test-vllm lint format bench clean distclean
+.PHONY: help setup demo panel report docs docs-links check-r test test-bayes test-ceilings test-cluster test-long test-mutants test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ check-r: $(READY) ## build the R package, run R CMD check, all its tests and its
 
 test-bayes: $(READY) ## fit the Bayesian models, and compare them with clmm and with known truth
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "bayes and not slow" tests/analysis/raters tests/analysis/conjoint/bayes tests/test_examples.py
+
+test-ceilings: $(READY) ## compare processor time with that of pandas and numpy (on a machine that does nothing else)
+	$(BIN)/python -m pytest -m ceiling tests/ceilings
 
 test-long: $(READY) ## run whole studies from the command line, and the coverage of intervals
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests

@@ -82,13 +82,6 @@ def in_fresh_python(code: str) -> str:
     return ran.stdout
 
 
-def test_analysis_is_imported_within_half_a_second() -> None:
-    code = (
-        "from time import perf_counter as now; start = now(); import conjury.analysis; print(now() - start)"
-    )
-    assert min(float(in_fresh_python(code)) for _ in range(3)) < 0.5
-
-
 @pytest.mark.long
 def test_import_leaves_heavy_partners_alone() -> None:
     steps = {

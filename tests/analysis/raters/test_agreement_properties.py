@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from threadpoolctl import threadpool_limits
 
 from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.numerics.rating_panel import RatingPanel, panel_from
@@ -290,25 +288,3 @@ def test_sums_of_many_and_of_few_raters_per_item_are_the_same(share: float) -> N
             coefficient_intervals.mean_kappa_influence(panel, weights) / panel.n_items for panel in panels[:2]
         ]
         assert slopes[0] == pytest.approx(slopes[1][:60], abs=1e-12)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("share", "most"), [(0.0, 6.6), (0.2, 17.5)])
-def test_the_mean_kappa_costs_few_times_its_main_product(share: float, most: float) -> None:
-    rng = np.random.default_rng(1)
-    values = rng.integers(0, 4, (500, 100)).astype(float)
-    values[rng.random(values.shape) < share] = np.nan
-    panel, drawn = panel_from(values, SCALE), rng.gamma(1.0, size=(800, 500))
-    product = rng.random((500, 4950))
-
-    def seconds(work: Callable[[], object]) -> float:
-        times = []
-        for _ in range(3):
-            start = time.process_time()
-            work()
-            times.append(time.process_time() - start)
-        return min(times)
-
-    with threadpool_limits(1):
-        ours = seconds(lambda: coefficient_intervals.mean_kappa(panel, EYE, drawn))
-        assert ours / seconds(lambda: drawn @ product) < most  # measured 4.4 and 11.6

@@ -1,0 +1,114 @@
+"""Ceilings of processor time, beside work that a slow machine slows as well, with half as much again.
+
+They say nothing on a machine that does other work, so they are a lane of their own (``make test-ceilings``).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from threadpoolctl import threadpool_limits
+
+from conjury.analysis.numerics.rating_panel import panel_from
+from conjury.analysis.raters.agreement import coefficient_intervals
+from conjury.inference.tables import validate
+from conjury.inference.tables.reading import read
+from conjury.inference.tables.schema import schema
+
+pytestmark = pytest.mark.ceiling
+ROWS = 100_000
+LABELS = ["yes", "no", "perhaps"]
+
+
+def processor_time(work: Callable[[], object], runs: int = 7) -> float:
+    """The least time of several runs."""
+    seconds = []
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
+def time_of_process(code: str, folder: Path) -> float:
+    """The least processor time of a process, of several."""
+    script = f"import atexit, time; atexit.register(lambda: print(time.process_time()))\n{code}"
+    command = [sys.executable, "-c", script]
+    runs = [subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True) for _ in range(5)]
+    return min(float(run.stdout.splitlines()[-1]) for run in runs)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Labels of 100,000 items, and of 10,000 by two versions of a judge."""
+    random, folder = np.random.default_rng(1), tmp_path_factory.mktemp("ceilings")
+    table = pd.DataFrame(
+        {
+            "item": [f"i{number}" for number in range(ROWS)],
+            "judge": random.choice(LABELS, ROWS),
+            "human": random.choice(LABELS, ROWS),
+            "score": (random.random(ROWS) * 10).round(2),
+            "rating": random.integers(1, 6, ROWS),
+        }
+    )
+    table.to_csv(folder / "labels.csv", index=False)
+    for name in ("a", "b"):
+        small = table.head(10_000).assign(judge=random.choice(LABELS, 10_000))
+        small.to_csv(folder / f"{name}.csv", index=False)
+    return folder
+
+
+def test_a_csv_is_read_in_few_times_the_time_of_pandas(place: Path) -> None:
+    table = place / "labels.csv"
+    read(table)
+    ratio = processor_time(lambda: read(table)) / processor_time(lambda: pd.read_csv(table))
+    assert ratio < 2.8  # measured 1.73 to 1.83
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most"),
+    [
+        (["judge", "a.csv", "--judge", "judge", "--human", "human"], 4.5),  # measured 3.3
+        (["compare-runs", "a.csv", "b.csv", "--judge", "judge", "--human", "human"], 6.0),  # measured 4
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_ten_thousand_rows_are_answered_in_a_few_imports_of_pandas(
+    place: Path, arguments: list[str], most: float
+) -> None:
+    command = f"import sys; sys.argv = ['conjury', *{arguments!r}]; from conjury.cli.main import main; main()"
+    assert time_of_process(command, place) / time_of_process("import pandas", place) < most
+
+
+def test_the_analysis_is_imported_in_little_time(tmp_path: Path) -> None:
+    ours = time_of_process("import conjury.analysis", tmp_path)
+    assert ours / time_of_process("import json, dataclasses, pathlib", tmp_path) < 4
+
+
+def test_six_hundred_thousand_rows_are_checked_within_two_seconds() -> None:
+    names, tasks = ["judge_id", "prompt_id", "pair_id", "position"], range(30_000)
+    levels = [["m1", "m2"], list("abcde"), tasks, ["A", "B"]]
+    rows = pd.MultiIndex.from_product(levels, names=names).to_frame(index=False)
+    chosen = (rows["position"] == "A").astype("Int64")
+    rows = rows.assign(judge_kind="model", status="ok", repeat=False, chosen=chosen, slur="racism")
+    schema("choices")
+    assert processor_time(lambda: validate(rows, "choices"), 2) < 2
+
+
+@pytest.mark.parametrize(("share", "most"), [(0.0, 6.6), (0.2, 17.5)])
+def test_the_mean_kappa_costs_few_times_its_main_product(share: float, most: float) -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 4, (500, 100)).astype(float)
+    values[rng.random(values.shape) < share] = np.nan
+    panel, draws = panel_from(values, range(4)), rng.gamma(1.0, size=(800, 500))
+    product = rng.random((500, 4950))
+    with threadpool_limits(1):
+        ours = processor_time(lambda: coefficient_intervals.mean_kappa(panel, np.eye(4), draws), 3)
+        assert ours / processor_time(lambda: draws @ product, 3) < most  # measured 4.4 and 11.6
