@@ -87,6 +87,19 @@ def test_it_goes_on_whatever_ended_it_and_the_next_command_reads_the_labels(
     assert "were begun with another positive" in refusal.err
 
 
+def test_a_typed_label_is_relabelled_as_those_of_the_judge_are(typed: Run, place: Path, conjury: Run) -> None:
+    options = "--relabel ok=fine --relabel toxic=bad --batch 4"
+    ended = typed(options, ["Toxic", "ok", "fine", "1"])
+    assert "Label: 1 bad, 2 fine" in ended.out
+    labels = pd.read_csv(place / "comments.labelled.csv")["label"].dropna()
+    assert sorted(labels) == ["bad", "bad", "fine", "fine"]
+    command = re.search(r"Next: conjury (.*)", ended.out)
+    assert command is not None
+    assert command[1].endswith("--human label --relabel 'ok=fine' --relabel 'toxic=bad'")
+    record = json.loads(conjury(f"{command[1]} --json", cwd=place).out)
+    assert record["settings"]["classes"] == ["bad", "fine"]
+
+
 def test_it_stops_when_the_rule_is_met_and_json_has_all(typed: Run) -> None:
     ended = typed("--json --until 'level < 0.4' --batch 20", ["ok"] * 100)
     assert ended.code == 0, ended.err

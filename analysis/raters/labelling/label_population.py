@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -76,6 +76,7 @@ class LabelPopulation:
     table_label: Floats  # (R,): labels that the table has, as numbers; NaN without one
     is_sampled: bool  # whether the table states the probabilities of these labels
     notes: tuple[str, ...]
+    relabel: Mapping[str, str] = field(default_factory=dict)  # texts, folded, and the labels that they mean
 
     @property
     def main(self) -> str:
@@ -90,24 +91,36 @@ class LabelPopulation:
     def number(self, label: str) -> float:
         """A label as a number; InputError for one that it cannot be."""
         if not self.classes:
-            value = number_of(label)
+            value = number_of(self._meaning(label))
             if value is None or not self.least <= value <= self.greatest:
                 raise InputError(
                     f"{quoted(label)} is no rating; give a number from {self.least:g} to {self.greatest:g}."
                 )
             return value
         keys = {key_of(name): name for name in self.classes}
-        if key_of(label) not in keys:
+        meaning = key_of(self._meaning(label))
+        if meaning not in keys:
             raise InputError(
                 f"{quoted(label)} is no label{did_you_mean(label, self.classes)}; give one of "
                 f"{listed(map(quoted, self.classes), 12)}."
             )
-        return float(keys[key_of(label)] == self.positive)
+        return float(keys[meaning] == self.positive)
 
     def spelling(self, label: str) -> str:
         """A label as the judge spells it."""
         keys = {key_of(name): name for name in self.classes}
-        return keys.get(key_of(label), label.strip())
+        meaning = self._meaning(label)
+        return keys.get(key_of(meaning), meaning.strip())
+
+    def has_label(self, label: str) -> bool:
+        """Whether a text is a label as it stands; texts that are relabelled are none."""
+        if not self.classes:
+            return number_of(label) is not None
+        return key_of(label) in map(key_of, self.classes)
+
+    def _meaning(self, label: str) -> str:
+        # What people see are the labels that texts mean, so that these come first.
+        return label if self.has_label(label) else self.relabel.get(key_of(label), label)
 
 
 def population_of(reading: TableReading, plan: LabelPlan) -> LabelPopulation:
@@ -159,6 +172,7 @@ def population_of(reading: TableReading, plan: LabelPlan) -> LabelPopulation:
         table_label=rows.label,
         is_sampled=_is_sampled(table, people),
         notes=(*reading.account.notes(), *notes, *data.notes),
+        relabel={key_of(text): name for text, name in reading.rules.relabel.items()},
     )
 
 

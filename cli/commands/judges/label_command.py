@@ -284,7 +284,7 @@ def _next_line() -> str:
 
 def _take(queue: LabelQueue, row: int, text: str, annotator: str) -> bool:
     """Do what a line says; False where it says nothing."""
-    if text.isdigit() and queue.population.classes and not _is_label(queue, text):
+    if text.isdigit() and queue.population.classes and not queue.population.has_label(text):
         place = int(text)
         if not 1 <= place <= len(queue.population.classes):
             return False
@@ -333,11 +333,21 @@ def _print_row(queue: LabelQueue, row: int) -> None:
 def _next(queue: LabelQueue) -> str:
     """The command that analyses the labels."""
     plan = queue.plan
-    judges = ",".join(plan.judge)
+    judges, more = ",".join(plan.judge), _read_alike(queue)
     if plan.system is not None:
         prompt = f" --id {plan.id}" if plan.id else ""
         return (
             f"conjury compare-systems {queue.out} --system {plan.system}{prompt} --judge {judges} --human "
-            f"{plan.human}"
+            f"{plan.human}{more}"
         )
-    return f"conjury judge {queue.out} --judge {plan.judge[0]} --human {plan.human}"
+    return f"conjury judge {queue.out} --judge {plan.judge[0]} --human {plan.human}{more}"
+
+
+def _read_alike(queue: LabelQueue) -> str:
+    """Options by which the next command reads the judge's answers as this one did."""
+    from conjury.inference.tables.reading.compared_answers import as_argument
+
+    relabel = [f"{text}={label}" for text, label in queue.reading.rules.relabel.items()]
+    options = [f" --relabel {as_argument(pair)}" for pair in relabel]
+    options += [f" --positive {as_argument(queue.plan.positive)}"] if queue.plan.positive else []
+    return "".join(options)
