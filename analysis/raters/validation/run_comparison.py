@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -11,7 +12,9 @@ import pandas as pd
 from conjury.inference.errors import InputError, not_percent
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+from conjury.inference.tables.schema import SAMPLING
 
+from ...correction.sources import represented_rows
 from ...frames.notes import excluding
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
@@ -22,13 +25,15 @@ from ..agreement.coefficient_differences import of_judges
 from .coding import CodedRows, CodingOptions, code_table, counts_of, gold_of, names_of
 from .error_rates import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
 from .judging import Validation, coverage_of_judge, few_labels, refuse_no_overlap
-from .label_agreement import KINDS, headline_of, measures_of, weights_of, with_people
+from .label_agreement import ALPHA, KINDS, headline_of, measures_of, weights_of, with_people
 from .rating_agreement import icc, mean_of, people_mean
 from .tables.answer_pairs import ITEM, pair_rows
 from .tables.item_columns import item_of
+from .tables.label_provenance import COLUMNS, usable_labels
 from .tables.mismatched_labels import refuse_labels_of_one_judge_each, refuse_other_answers
 from .validation_rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, TestRows
 from .verdicts.run_comparison_sentences import verdict_of_runs
+from .weighted.weighted_runs import WEIGHTED, WeightedSides, weighted_share
 
 FURTHER = ("margin", "p_equivalence")
 
@@ -43,6 +48,7 @@ def compare_runs(
     by: str | Sequence[str] = (),
     margin: float = 0.05,
     positive: str | None = None,
+    labelled: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     names: tuple[str, str] = ("A", "B"),
     **rules: Unpack[RuleArguments],
@@ -65,8 +71,10 @@ def compare_runs(
     margin : float
         The largest difference that does not matter, for equivalence: of shares and coefficients, and of
         ratings in their unit.
-    positive, alpha
-        As in `judge`.
+    positive, labelled, alpha
+        As in `judge`. Labels that a model wrote or that the judge saw are not used, nor those of rows that
+        people chose beside others. A column ``sampling_probability``, in either table, has the probabilities
+        with which rows were drawn for people; agreement with them is weighted by it.
     names : (str, str)
         What the two are called.
     **rules
@@ -125,10 +133,16 @@ def compare_runs(
     refuse_other_answers([*judges, *names], people, [*judges, *names, *first, *second], " and ".join(names))
     unit, notes = _unit((first, second), (id, cluster), [*judges, *people], names)
     columns += [unit] if unit is not None and unit not in (id, *people, *columns) else []
-    pairs = pair_rows((first, second), judges, (people, columns), id, names)
+    described = [name for name in (SAMPLING, *COLUMNS) if people and (name in first or name in second)]
+    pairs = pair_rows((first, second), judges, (people, [*columns, *described]), id, names)
     unit = ITEM if unit is not None and unit == id else unit
     options = CodingOptions(pairs.judges, people, groups, unit, positive, reading_rules)
-    data = code_table(pairs.table, options, " and ".join(names))
+    table, account, more = usable_labels(pairs.table, people, labelled, " and ".join(names))
+    notes += more
+    data = code_table(table, options, " and ".join(names))
+    label_rows = np.asarray(np.isfinite(data.rated).any(axis=0))
+    data = replace(data, represented=represented_rows(table.get(SAMPLING), label_rows))
+    notes += [WEIGHTED] if data.represented is not None else []
     if data.scale != "interval" and margin >= 1:
         raise InputError(
             f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1, such as 0.05."
@@ -149,7 +163,8 @@ def compare_runs(
         "judge": list(judges), "names": list(names), "human": list(people), "by": list(groups), "id": id,
         "cluster": cluster, "scale": data.scale, "classes": list(data.classes), "positive": positive,
         "alpha": alpha, "margin": margin, "main": headline_of(data.scale), "n_pairs": data.n,
-        "clusters": n_clusters(data.cluster),
+        "clusters": n_clusters(data.cluster), "weighted": data.represented is not None,
+        **({"provenance": account} if people else {}),
     }  # fmt: skip
     settings["verdict"] = verdict_of_runs(frame, settings)
     return Validation(frame, "run_comparison", tuple(dict.fromkeys(notes)), settings, extra)
@@ -220,10 +235,21 @@ def _add_agreement(rows: TestRows, data: CodedRows, margin: float) -> None:
     rated = counts.sum(axis=1) > 0
     part, counts = data.rows(np.asarray(rated)), counts[rated]
     right = [agreement_of_rows(codes, counts) for codes in part.judges]
-    _add_difference(rows, AGREEMENT, "accuracy", (right[0], right[1]), part.cluster, margin)
+    represented = part.represented
+    _add_difference(
+        rows, AGREEMENT, "accuracy", (right[0], right[1]), part.cluster, margin, weight=represented
+    )
     eye, people = np.eye(data.q), counts / counts.sum(axis=1, keepdims=True)
     for measure in measures_of(data.scale)[1:]:  # without accuracy
         weights = weights_of(measure, data)
+        if represented is not None:
+            ranked = measure == ALPHA and not np.array_equal(weights, eye)
+            matrix = None if ranked else weights
+            sides = WeightedSides(people, represented, part.cluster, measure, matrix, rows.alpha)
+            for which, codes in zip("ab", part.judges, strict=True):
+                rows.add(AGREEMENT, f"{measure}_{which}", sides.coefficient(codes), p=np.nan)
+            _add(rows, AGREEMENT, f"{measure}_difference", sides.difference(list(part.judges)), margin)
+            continue
         pair = [with_people(measure, eye[codes], people, weights, data.classes) for codes in part.judges]
         for which, each in zip("ab", pair, strict=True):
             rows.add(AGREEMENT, f"{measure}_{which}", each.bounded(part.cluster, rows.alpha))
@@ -240,6 +266,7 @@ def _add_agreement(rows: TestRows, data: CodedRows, margin: float) -> None:
             _add_difference(
                 rows, ERRORS, "recall", (part.judges[0][among] == place, part.judges[1][among] == place),
                 part.cluster[among], margin, label=data.classes[place], family="classes",
+                weight=None if represented is None else represented[among],
             )  # fmt: skip
 
 
@@ -263,6 +290,7 @@ def _add_groups(rows: TestRows, data: CodedRows, flipped: Floats, margin: float)
                     (right[0], right[1]),
                     data.cluster[mask],
                     margin,
+                    weight=None if data.represented is None else data.represented[mask],
                     family=family,
                     **keys,
                 )
@@ -282,14 +310,19 @@ def _add_difference(
     sides: tuple[Floats | Flags, Floats | Flags],
     cluster: Codes,
     margin: float,
+    *,
+    weight: Floats | None = None,
     **keys: Any,
 ) -> None:
     """Add a share of either run and their difference, the second minus the first."""
     first, second = (side.astype(float) for side in sides)
     family = keys.pop("family", "")
     for which, values in (("a", first), ("b", second)):
-        rows.add(part, f"{measure}_{which}", share(values, cluster, rows.alpha), **keys)
-    result, center = paired_difference(first, second, cluster, rows.alpha)
+        rows.add(part, f"{measure}_{which}", weighted_share(values, weight, cluster, rows.alpha), **keys)
+    if weight is None:
+        result, center = paired_difference(first, second, cluster, rows.alpha)
+    else:
+        result, center = mean_of(second - first, cluster, rows.alpha, weight), None
     _add(rows, part, f"{measure}_difference", result, margin, center, family=family, **keys)
 
 
@@ -322,11 +355,21 @@ def _add_ratings(rows: TestRows, data: CodedRows, margin: float) -> None:
     people = people_mean(data) if len(data.rated) else np.full(data.n, np.nan)
     rated = np.isfinite(people)
     if rated.any():
+        weight = None if data.represented is None else data.represented[rated]
         errors = [np.abs(ratings[rated] - people[rated]) for ratings in data.judged]
-        _add_means(rows, AGREEMENT, "absolute_error", errors[0], errors[1], data.cluster[rated], margin)
+        _add_means(
+            rows,
+            AGREEMENT,
+            "absolute_error",
+            errors[0],
+            errors[1],
+            data.cluster[rated],
+            margin,
+            weight=weight,
+        )
         for which, ratings in zip("ab", data.judged, strict=True):
             values = np.stack([ratings[rated], people[rated]], axis=1)
-            rows.add(AGREEMENT, f"icc_{which}", icc(values, data.cluster[rated], rows.alpha))
+            rows.add(AGREEMENT, f"icc_{which}", icc(values, data.cluster[rated], rows.alpha, weight))
     for group in data.groups:
         for level, inside in levels_of(group, np.ones(data.n, dtype=bool)):
             _add_means(
@@ -343,10 +386,11 @@ def _add_means(
     second: Floats,
     cluster: Codes,
     margin: float,
+    weight: Floats | None = None,
     **keys: Any,
 ) -> None:
     family = keys.pop("family", "")
     for which, values in (("a", first), ("b", second)):
-        rows.add(part, f"{measure}_{which}", mean_of(values, cluster, rows.alpha), p=np.nan, **keys)
-    result = mean_of(second - first, cluster, rows.alpha)
+        rows.add(part, f"{measure}_{which}", mean_of(values, cluster, rows.alpha, weight), p=np.nan, **keys)
+    result = mean_of(second - first, cluster, rows.alpha, weight)
     _add(rows, part, f"{measure}_difference", result, margin, family=family, **keys)

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, listed
 
 from ...options import Alpha, grouped, split_names
 from ...reading_options import TableOptions
-from .judge import By, Human, Output, Positive, finish
+from .judge import By, Human, Labelled, Output, Positive, finish, labels_statement
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Pairing:
     ] = None
     names: Annotated[str | None, typer.Option(help="Names of the two runs, as old,new.")] = None
     positive: Positive = None
+    labelled: Labelled = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def compare_runs(
         alpha=tested.alpha,
         names=(names[0], names[1]),
         positive=pairing.positive,
+        labelled=labels_statement(pairing.labelled),
     )
     first, second = result.settings["names"]
     people = ", ".join(f"'{name}'" for name in human) or "none"

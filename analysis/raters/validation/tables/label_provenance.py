@@ -174,6 +174,22 @@ def without_chosen(
     return without_labels(table, people, chosen), "self_selected"
 
 
+def usable_labels(
+    table: pd.DataFrame, people: Sequence[str], labelled: Mapping[str, str] | None, source: str
+) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
+    """Rows without labels that are not used as people's, how the others came about, and notes on it."""
+    account = read_provenance(table, people, labelled, source)
+    table, notes = without_others_labels(table, people, account, source)
+    table, chosen = without_chosen(table, people, account)
+    weighted = SAMPLING in table
+    limits = limits_of_judge(account, chosen, 0)
+    drawn_by_judge = int(account.rows(SAMPLED, "judge").sum())
+    if drawn_by_judge and not weighted:
+        limits["drawn_unweighted"] = {"n": drawn_by_judge}
+    notes += [limit_text(name, values) for name, values in limits.items()]
+    return table, account.record(limits, weighted=weighted), notes
+
+
 def limits_of_judge(account: LabelAccount, chosen: str, equal: int) -> dict[str, dict[str, int]]:
     """What self-selected labels, informed people and a judge that equals all labels take from its claims."""
     counts = {

@@ -192,6 +192,64 @@ def test_clusters_widen_intervals() -> None:
     assert naive["std_error"] < 0.6 * once["std_error"]
 
 
+def test_labels_with_known_probabilities_count_as_copies_of_rows() -> None:
+    first, second = runs(120)
+    copies = np.arange(120) % 3 + 1
+    first["sampling_probability"] = np.where(copies < 3, 1 / copies, 1 / 3)
+    found = compare_runs(first, second, "verdict", "label", id="id", by="by")
+    many = [table.loc[table.index.repeat(copies)].assign(id=range(copies.sum())) for table in (first, second)]
+    plain = compare_runs(
+        many[0].drop(columns="sampling_probability"), many[1], "verdict", "label", id="id", by="by"
+    )
+    names = ["accuracy_a", "accuracy_difference", "kappa_b", "kappa_difference", "ac1_difference"]
+    names += ["recall_difference[spam]", "accuracy_difference[by=y]"]
+    for name in names:
+        assert row(found, name)["estimate"] == pytest.approx(row(plain, name)["estimate"]), name
+        assert row(found, name)["lower"] < row(plain, name)["lower"], name
+    assert row(found, "flips")["estimate"] == pytest.approx((first["verdict"] != second["verdict"]).mean())
+    assert any("weighted by 'sampling_probability'" in note for note in found.notes)
+    grade = {"ok": 1.0, "spam": 2.5}
+    rated = [table.replace({"verdict": grade, "label": grade}) for table in (first, second)]
+    errors = [(table["verdict"] - rated[0]["label"]).abs() for table in rated]
+    means = compare_runs(*rated, "verdict", "label", id="id", scale="interval")
+    expected = np.average(errors[1] - errors[0], weights=copies)
+    assert row(means, "absolute_error_difference")["estimate"] == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_agreement_over_all_pairs_is_covered_by_labels_drawn_with_known_probabilities() -> None:
+    first, second = runs(1500)
+    names = ["accuracy_difference", "kappa_difference", "kappa_a"]
+    truth = compare_runs(first, second, "verdict", "label", id="id").frame.set_index("name")["estimate"][
+        names
+    ]
+    chance = np.where(first["verdict"] == second["verdict"], 0.05, 0.25) * np.where(
+        first["verdict"] == "ok", 1, 2
+    )
+    covered = []
+    for seed in range(40):
+        is_drawn = np.random.default_rng(seed).random(1500) < chance
+        some = first.assign(label=first["label"].where(is_drawn), sampling_probability=chance)
+        rows = compare_runs(some, second, "verdict", "label", id="id").frame.set_index("name").loc[names]
+        covered.append((rows["lower"] <= truth) & (truth <= rows["upper"]))
+    assert (np.mean(covered, axis=0) > 0.88).all(), np.mean(covered, axis=0)
+
+
+def test_labels_that_are_no_peoples_or_of_chosen_rows_do_not_count() -> None:
+    first, second = runs(90)
+    with pytest.raises(InputError, match="all 90 labels of 'label' were written by a model"):
+        compare_runs(first, second, "verdict", "label", id="id", labelled={"by": "model"})
+    marks = second.assign(label_sampled=np.where(np.arange(90) < 30, "chosen", "random"))
+    found = compare_runs(first, marks, "verdict", "label", id="id")
+    fewer = compare_runs(
+        first.assign(label=first["label"].where(np.arange(90) >= 30)), second, "verdict", "label", id="id"
+    )
+    assert (
+        row(found, "kappa_difference")[NUMBERS].tolist() == row(fewer, "kappa_difference")[NUMBERS].tolist()
+    )
+    assert "30 labels are of rows that people chose themselves" in found.claims().does_not_say
+
+
 # Limits for continuous integration.
 
 
