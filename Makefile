@@ -100,7 +100,7 @@ test-pdf: $(READY_PDF) ## set PDF reports with pandoc and typst and look at each
 test-portable: $(READY) ## run the tests of Python with the rounding of a processor without AVX-512
 	.ci/portable.sh $(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-slow: $(READY) ## calibrate the Bayesian models by simulation, and recover truth at the size of the papers (an hour)
+test-slow: $(READY) ## costly cases of all kinds: calibration of the models, truth at the size of the papers, each wing deleted (hours)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -o timeout=3600 -m "slow and not vllm" tests
 
 test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.7 GB of its own)

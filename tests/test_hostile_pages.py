@@ -95,7 +95,7 @@ def rendered(
     return markdown[0], page
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_report_shows_hostile_text_in_every_place(
     rendered: tuple[str, Path], browser: Any, secrets: Path

@@ -68,7 +68,7 @@ def test_completions_become_scores_and_a_report_that_shows_them_as_text(
     assert "conjury report benchmark" in refused("report harm_or_humor")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_votes_of_annotators_are_gold_where_no_labels_are_named(
     done: Told, refused: Told, tmp_path: Path
 ) -> None:

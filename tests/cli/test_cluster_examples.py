@@ -239,7 +239,7 @@ def test_the_script_names_what_it_lacks(cluster):
     assert calls == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_script_runs_twice_and_asks_nothing_twice(cluster, flats):
     study, run = str(flats / "study.yaml"), str(flats / "run")
     for answered in (REQUESTS, 0):

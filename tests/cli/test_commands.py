@@ -78,6 +78,7 @@ def test_doctor_names_what_is_missing(ran: Told) -> None:
     assert all(remedy.strip() for part, remedy in absent if part.split() != ["Part", "Version", "If"])
 
 
+@pytest.mark.slow
 def test_simulated_choices_say_so_and_one_seed_gives_the_same_bytes(folder: Path, ran: Told) -> None:
     choices = read_table(folder / "choices.parquet", "choices")
     assert (choices["origin"] == "simulated").all()

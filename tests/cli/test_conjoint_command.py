@@ -293,7 +293,7 @@ def test_python_gives_the_numbers_of_the_command_from_a_file_or_a_table(tmp_path
         package.conjoint(data, weights="weigth")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_engines_are_compared_with_weights_and_in_subgroups(tmp_path: Path, conjury: Run) -> None:
     frame = survey()
     frame.to_csv(tmp_path / "survey.csv", index=False)

@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("variables", [ASCII, CODE_PAGE], ids=["ASCII", "cp1252"])
 def test_a_judge_is_printed_in_any_encoding(folder: Path, variables: dict[str, str]) -> None:
     run(folder, variables, "example", "judge")

@@ -178,7 +178,7 @@ def test_a_link_that_takes_the_place_of_a_template_meanwhile_is_not_followed(
         (study / "aside").rename(what)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_race_of_links_reads_nothing_outside(study: Path, outside: Path) -> None:
     file, good, bad = study / "plain.j2", study / "good", study / "bad"
     write(good, "Fine.")

@@ -57,7 +57,7 @@ def judges(folder: Path, table: str) -> set[str]:
     return set(pd.read_parquet(folder / "tables" / f"{table}.parquet")["judge"])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_all_files_stand_in_the_manifest_with_checksums_and_rows(folder, short_study, done, tmp_path) -> None:
     found = manifest(folder / "results")
     for entry, name in zip(found["data"], ("choices.parquet", "run/choices.parquet"), strict=True):
@@ -103,7 +103,7 @@ def test_probabilities_take_the_place_of_choices(folder: Path) -> None:
     assert "**The outcome is the probability of being chosen**" in Report(folder / "likely").opening()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_repeats_of_a_small_study_give_one_share_in_all_tables(
     ran: Told, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -129,7 +129,7 @@ def test_ids_of_responses_have_several_names(ran: Callable[..., str], name: str)
     assert len(judgments) == 10
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "measure"), [("t.dta", None), ("t.sav", "nominal"), ("t.sav", "ordinal")])
 def test_labels_of_values_keep_the_order_of_the_values(
     ran: Callable[..., str],

@@ -126,7 +126,7 @@ def both_judged(study: Study, people: int) -> None:
     write_table(both, Path("choices.parquet"))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_people_needed_with_a_model_are_planned_from_choices_of_both(
     ran: Told, refused: Told, study: Study
 ) -> None:
@@ -158,7 +158,7 @@ def test_a_plan_with_few_people_says_that_it_is_uncertain(ran: Told, study: Stud
     assert "rho is estimated from 5 people, so it is uncertain" in out
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_tasks_of_people_are_shared_out_among_strata_and_drawn(
     ran: Told, refused: Told, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -446,6 +446,6 @@ def test_damaged_exports_are_read_or_refused(tmp_path: Path) -> None:
     run_damaged(range(8), tmp_path)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_three_hundred_damaged_exports_are_read_or_refused(tmp_path: Path) -> None:
     run_damaged(range(300), tmp_path)

@@ -90,7 +90,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [(PROVENANCE, 6), (MANIFEST, 6), *(pytest.param(name, 60, marks=pytest.mark.long) for name in READERS)],
+    [(PROVENANCE, 6), (MANIFEST, 6), *(pytest.param(name, 60, marks=pytest.mark.slow) for name in READERS)],
 )
 def test_a_field_of_another_kind_never_ends_in_a_traceback(name, number, finished, damaged):
     original = json.loads((finished / name).read_text(encoding="utf-8"))

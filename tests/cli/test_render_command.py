@@ -85,7 +85,7 @@ def test_a_dry_run_keeps_nothing(towns: Path, render: Told, tmp_path: Path) -> N
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_posts_are_drawn_with_each_kind_of_cues(render: Told) -> None:
     out = render("moderation --pairs 2 --cues both --cues none --cues both")
     assert out.count("4 profiles, cues both (layout post, theme light, png)") == 1

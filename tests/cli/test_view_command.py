@@ -105,7 +105,7 @@ def started(run: Path, study: Path) -> tuple[subprocess.Popen[str], Browser]:
     raise AssertionError(f"it ended with {process.wait()}")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_session_that_is_killed_goes_on_and_fit_reads_its_labels(ran, tmp_path) -> None:
     study, run = town_run(tmp_path)
     journal = run / "labels" / "anna" / "labels.jsonl"

@@ -46,7 +46,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory, done: Callable[..., str]) -
     return place
 
 
-@pytest.mark.parametrize("wing", WINGS)
+OFTEN = ("analysis.checks", "inference.panel")  # the largest, which most of the rest is next to
+
+
+@pytest.mark.parametrize(
+    "wing", [wing if wing in OFTEN else pytest.param(wing, marks=pytest.mark.slow) for wing in WINGS]
+)
 def test_everyday_commands_and_neighbours_work_without_a_wing(
     wing: str, folder: Path, tmp_path: Path
 ) -> None:

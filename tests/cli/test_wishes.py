@@ -115,7 +115,7 @@ def test_the_page_is_opened_also_where_a_limit_is_missed(here: Run, judged: Path
     assert opened == [(judged.parent / "page.html").resolve().as_uri()]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_of_commands_that_run_others_the_page_at_the_end_is_opened(
     here: Run, tmp_path: Path, opened: list[str]
 ) -> None:

@@ -112,7 +112,7 @@ def test_macro_f1_of_answered_jokes_is_a_mean_over_the_types_among_them() -> Non
     np.testing.assert_allclose(among["estimate"], rescaled, rtol=0, atol=1e-6)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @PROTOCOLS
 def test_first_runs_have_the_recomputed_scores_and_intervals(protocol: str) -> None:
     found = scores(

@@ -125,7 +125,7 @@ def test_meetings_of_a_level_with_its_reference_are_pairs(shown, contrasts) -> N
 
 
 @pytest.mark.parametrize("joined", [False, True])
-@pytest.mark.long
+@pytest.mark.slow
 def test_estimates_vary_between_studies_as_the_effective_size_says(study: Study, joined: bool) -> None:
     formula = f"chosen ~ identity {'*' if joined else '+'} reply + curse"
     restricted = changed(study, formula=formula, restrictions=[NEVER] if joined else [])

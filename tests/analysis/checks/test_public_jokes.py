@@ -54,7 +54,7 @@ def test_answers_that_the_published_evaluation_moves_by_one_joke_are_found(jokes
     assert found.table.loc[found.table["p_adjusted"] < 0.05, "lag"].unique().tolist() == [-1]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_runs_that_are_copies_blank_gold_labels_and_weak_judges_are_found(jokes):
     found = jokes(CHECKS)
     assert found["copied_runs"].verdict == "error"

@@ -51,6 +51,7 @@ def test_intervals_cover_more_often_where_the_truth_is_between_the_bounds():
     assert covered > 0.99
 
 
+@pytest.mark.slow
 def test_the_monotone_interval_covers_where_the_assumption_holds_and_not_where_it_is_wrong():
     _, covered = shares((0.25, 0.05), 150, direction="for")
     assert covered > 0.93

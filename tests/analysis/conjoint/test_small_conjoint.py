@@ -77,7 +77,7 @@ def report_of(study: Study, choices: pd.DataFrame, folder: Path, capsys: Any, mo
     return str(capsys.readouterr().out)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_forty_of_sixty_repeats_agree_wherever_it_is_reported(
     study: Study, choices: pd.DataFrame, tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:

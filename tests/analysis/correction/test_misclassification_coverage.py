@@ -39,6 +39,7 @@ def coverage(k, calibration):
     return pd.concat(parts).groupby("method")[["hit", "width"]].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_in_one_population_corrections_cover_and_the_efficient_one_is_narrowest(k):
     found = coverage(k, TRUE[k])
@@ -50,6 +51,7 @@ def test_in_one_population_corrections_cover_and_the_efficient_one_is_narrowest(
     assert found.loc["mle", "width"] == pytest.approx(found.loc["efficient", "width"], rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_under_label_shift_rogan_gladen_covers_and_the_others_do_not(k):
     found = coverage(k, np.full(k, 1 / k))

@@ -30,7 +30,7 @@ def found(study, choices):
     return made
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_judge_is_estimated_under_the_first_prompt_by_its_own_clusters(found) -> None:
     for name in ("errors", "power"):
         keys = found.tables[name][["judge", "prompt"]].drop_duplicates()

@@ -204,7 +204,7 @@ def test_without_r_one_sentence_says_how_to_install_it(tmp_path: Path) -> None:
     assert shown.stderr == ""
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.r
 @pytest.mark.parametrize("path", [pytest.param(None, marks=pytest.mark.long), "/nowhere"])
 def test_r_starts_in_any_thread_and_locale_and_leaves_the_library_path_alone(path: str | None) -> None:

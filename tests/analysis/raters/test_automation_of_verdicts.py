@@ -119,7 +119,7 @@ def test_subgroups_have_the_error_among_their_automated_rows_and_sentences_have_
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_error_is_larger_than_stated_in_at_most_one_of_twenty_tables() -> None:
     beyond = 0
     for seed in range(400):

@@ -110,7 +110,7 @@ def test_estimates_are_unbiased_and_intervals_shrink() -> None:
     assert all(narrower)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "right"), [(0.7, 0.87), (0.03, 0.95), (0.5, 0.5)])
 def test_peeking_after_every_batch_misses_in_five_percent_at_most(rate: float, right: float) -> None:
     count = 0

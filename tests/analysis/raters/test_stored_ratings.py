@@ -49,7 +49,7 @@ def folder(judgments: pd.DataFrame, tmp_path: Path) -> Path:
     return tmp_path / "judged"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_agreement_in_files_is_that_of_rows(judgments: pd.DataFrame, folder: Path) -> None:
     for options in ({}, {"dimension": "wit"}, {"by": "topic", "dimension": ["tone"]}, {"cluster": "topic"}):
         options = {"draws": 50, **options}

@@ -281,7 +281,7 @@ def test_equivalence_is_that_of_two_one_sided_t_tests() -> None:
     assert 0.001 < expected < 0.999
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_audits_where_the_judge_errs_alike_find_no_bias() -> None:
     covered = 0
     for seed in range(60):

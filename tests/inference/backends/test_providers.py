@@ -247,7 +247,7 @@ def crashed(server: FakeServer, folder: Path, provider: str, runs: list[list[str
     assert_nothing_lost_or_paid_twice(server, folder, n, runs, provider)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_death_at_each_step_loses_nothing_and_pays_once(server, tmp_path, provider):
     configure(server, {})
     crashed(server, tmp_path, provider, [[step] for step in STEPS])

@@ -92,7 +92,7 @@ def test_pictures_are_drawn_to_the_same_bytes_and_are_the_ones_that_ship(study, 
         assert np.abs(ours - theirs).mean() < 1.0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_clips_are_made_to_the_same_bytes_and_look_like_the_ones_that_ship(study, tmp_path):
     pytest.importorskip("av", reason="needs PyAV (the extra media)")
     from conjury.inference.requests.video import cut_frames, read_clip

@@ -453,6 +453,7 @@ def test_failures_are_named_with_the_answers_that_came_before(begun, run, server
     assert set(table(run, "judgments")["status"]) == {"error"}
 
 
+@pytest.mark.slow
 @pytest.mark.long  # waits for the retries of a connection that is refused
 def test_a_batch_that_could_not_be_sent_leaves_its_requests_to_others(study, run, server):
     with pytest.raises(InputError):

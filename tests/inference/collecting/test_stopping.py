@@ -56,7 +56,7 @@ def test_a_run_ends_when_its_rule_is_met_and_a_later_one_asks_the_rest(study, ru
     assert len(later) == TASKS == later["task_id"].nunique()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("until", "pairs", "answered", "told"),
     [
@@ -77,7 +77,7 @@ def test_a_run_that_its_rule_does_not_stop_asks_all_and_says_why(
     assert f"--until {told}" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_rule_of_a_judge_ignores_the_answers_of_others(study, run):
     assert collect(study, run, **SIMULATED) == 0
     assert collect(study, run, judge="other", until="ci(size) < 0.0001", pairs=20, **SIMULATED) == 0

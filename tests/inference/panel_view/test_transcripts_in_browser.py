@@ -119,7 +119,7 @@ def test_hostile_texts_do_not_act_on_any_page_or_in_the_file(fresh, hostile, tmp
     check_seen(seen, folder, scripts=1)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_passes_axe_core_in_both_themes_and_fits_a_phone(
     fresh, town_files, picture_files, tmp_path, scheme: str

@@ -46,7 +46,7 @@ def test_none_of_the_first_half_is_read_wrongly_and_97_of_100_readable_answers_a
     assert found["read"] >= 0.97 * found["readable"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_of_the_second_half_whose_author_had_not_seen_the_rules_few_are_read_wrongly():
     found = counts(read_corpus("second_half.csv"))
     assert found["wrong"] == 0

@@ -303,7 +303,7 @@ def test_lenient_reads_what_the_first_object_says_and_more(published, study):
 
 
 @pytest.mark.shared
-@pytest.mark.long
+@pytest.mark.slow
 def test_strict_reads_what_is_json_and_nothing_else(published):
     shares = {}
     for language in ("en", "es"):

@@ -156,7 +156,7 @@ def test_a_stopped_run_is_resumed_by_a_larger_one_and_lost_pictures_are_drawn_ag
     assert files(folder.root) == reference
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_killed_or_interrupted_leaves_no_process_and_is_resumed(
     renderer, towns, everything, folder, reference, how
@@ -192,7 +192,7 @@ def test_a_second_process_is_refused_while_one_writes(renderer, towns, everythin
     assert draw(renderer, folder, everything.head(3)) == [3]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_failures_of_processes_are_reported(renderer, everything, tmp_path, folder):
     def kill(n: int) -> None:
         for process in multiprocessing.active_children():

@@ -214,7 +214,7 @@ def test_groups_of_different_size_have_no_stand_ins():
     assert len(smaller.signed(some()[~anonymous()], 1, "both")) == (~anonymous()).sum()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_layouts_that_ship_move_nothing_and_one_in_which_names_take_several_lines_is_refused(fonts, tmp_path):
     layout = yaml.safe_load((LAYOUTS / "post.yaml").read_text(encoding="utf-8"))
     layout["styles"]["name"]["size"] = 120
@@ -233,7 +233,7 @@ def test_layouts_that_ship_move_nothing_and_one_in_which_names_take_several_line
         check("face")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.shared
 def test_the_pairs_of_the_published_audit_can_be_drawn(shared, fonts):
     folder = shared / "data" / "moderation"

@@ -139,7 +139,7 @@ def test_the_upper_tail_is_that_of_draws(spread: float) -> None:
     assert spread_of(draws[:4000].astype(float), np.full(4000, 12.0)) == pytest.approx(spread, abs=0.02)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_sound_panels_alarm_at_most_at_the_stated_rate() -> None:
     alarms = sum(
         constant_raters(panel(seed, people=5, items=60), 0.05).verdict != "pass" for seed in range(200)

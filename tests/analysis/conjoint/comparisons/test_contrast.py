@@ -294,7 +294,7 @@ def noisy_fit(clusters: int, levels: int, seed: int = 1, vcov: str = "survey") -
     return amce(noise(clusters, levels, np.random.default_rng(seed)), "y ~ tone", id="id", vcov=vcov)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_joint_tests_of_cr2_fits_hold_their_level_with_ten_clusters() -> None:
     random = np.random.default_rng(10)
     fits = [amce(noise(10, 4, random), "y ~ tone", id="id", vcov="CR2") for _ in range(100)]

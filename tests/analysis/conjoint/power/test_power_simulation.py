@@ -73,7 +73,7 @@ def test_a_model_finds_an_effect_as_often_as_the_closed_form_says(study: Study) 
     assert found.frame.set_index("level").loc["c", "effect"] == pytest.approx(0, abs=0.01)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_panel_with_errors_and_tastes_of_its_own_is_planned_right(study: Study) -> None:
     found = simulated(study, "panel", feature="tone", level="rude", effect=0.09, respondents=60, n_sims=120)
     nodes, weights = hermegauss(40)
@@ -91,7 +91,7 @@ def test_a_panel_with_errors_and_tastes_of_its_own_is_planned_right(study: Study
     agree(found, "rude", planned)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_studies_on_any_number_of_processes(study: Study) -> None:
     heard: list[tuple[int, int]] = []
     given: dict[str, Any] = {"pairs": 200, "n_sims": 4}

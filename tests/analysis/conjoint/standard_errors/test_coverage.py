@@ -226,7 +226,7 @@ def at_least(draws: int) -> float:
     return NOMINAL - 3 * float(np.sqrt(NOMINAL * (1 - NOMINAL) / draws))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_intervals_by_pair_miss_effects_that_differ_between_texts() -> None:
     found = coverage(40, 6000, id="pair_id")
     assert found["topic"].mean() < 0.8

@@ -172,7 +172,7 @@ def test_no_warning_of_unequal_clusters_with_cr2_or_where_weights_make_them_equa
         amce(dominated(np.random.default_rng(1), [40] * 30), "value ~ tone", id="id", vcov="CR1")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
 def test_with_a_dominating_cluster_cr2_covers_and_others_do_not() -> None:
     rng, inside = np.random.default_rng(3), {"CR1": 0, "CV3": 0, "CR2": 0}

@@ -154,7 +154,7 @@ def test_levels_are_those_that_the_design_identifies_and_total_is_items_and_resi
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_probabilities_of_the_strongest_correlate_count_draws_and_take_absolute_values() -> None:
     drawn = draws_around(WITHIN, BETWEEN, 0.2)
     table = strongest_table([(group(), drawn)], ["clarity"], 0.1)
