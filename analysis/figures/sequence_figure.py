@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ class Paths:
     level: str  # level of the intervals in percent
     # what is estimated, for the vertical axis
     what: str = "Estimate"
+    shares_axis: bool = True  # whether all panels have one vertical axis
+    of_zero: frozenset[str] = frozenset()  # panels with a line at 0
 
     def describe(self) -> str:
         """Give the last look of each panel."""
@@ -65,19 +68,24 @@ class Paths:
         down = -(-n // across)
         width = page_width() if across > 1 else min(page_width(), 4.6)
         heads = [wrap(name, (width - 0.9) / across - 0.2, SIZE, bold=True) for name in self.panels]
-        names = ["Estimate", f"Always-valid {self.level} interval", f"{self.level} interval of a single look"]
+        names = ["Estimate", f"Always-valid {self.level} interval"]
+        if self.table["fixed_lower"].notna().any():
+            names.append(f"{self.level} interval of a single look")
         title, above, columns = room_above(style.title, width, names)
         most = max(map(more_lines, heads))
         fig = new_figure(width, (HIGH + most + 0.15) * down + above + 0.55)
-        grid = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+        grid = fig.subplots(down, across, squeeze=False, sharex=True, sharey=self.shares_axis)
         for k, axes in enumerate(grid.ravel()):
             if k >= n:
                 axes.set_visible(False)
                 continue
-            self._draw_panel(axes, self.table[self.table["panel"] == self.panels[k]], look)
+            rows = self.table[self.table["panel"] == self.panels[k]]
+            self._draw_panel(axes, rows, look)
+            axes.set_ylim(*_range_of(self.table if self.shares_axis else rows))
+            if self.panels[k] in self.of_zero:
+                axes.axhline(0, color=look.foreground, linewidth=0.8, zorder=1)
             axes.set_title(heads[k], fontsize=SIZE, fontweight="bold", loc="left", pad=4)
             axes.xaxis.set_tick_params(labelbottom=k + across >= n)
-        grid[0, 0].set_ylim(*self._range())
         fig.supxlabel(f"Number of {self.unit}", fontsize=8.5)
         fig.supylabel(wrap(self.what, HIGH * down + 0.4), fontsize=8.5)
         handles: list[Any] = [
@@ -85,16 +93,8 @@ class Paths:
             Patch(color=look.color(0), alpha=0.22, linewidth=0),
             Line2D([], [], color=look.foreground, linewidth=0.8, linestyle=(0, (3, 2))),
         ]
-        add_legend(fig, handles, names, columns, title, look)
+        add_legend(fig, handles[: len(names)], names, columns, title, look)
         return fig
-
-    def _range(self) -> tuple[float, float]:
-        """Ends of the vertical axis: all limits that are known."""
-        values = self.table[list(NUMBERS[1:])].to_numpy(float)
-        values = values[np.isfinite(values)]
-        low, high = float(values.min()), float(values.max())
-        margin = 0.05 * (high - low) or 0.05
-        return low - margin, high + margin
 
     def _draw_panel(self, axes: Axes, rows: pd.DataFrame, look: Theme) -> None:
         x, estimate, lower, upper, fixed_lower, fixed_upper = (rows[name].to_numpy(float) for name in NUMBERS)
@@ -113,6 +113,40 @@ class Paths:
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
         axes.tick_params(labelsize=7.5)
         tidy(axes, "both")
+
+
+def _range_of(rows: pd.DataFrame) -> tuple[float, float]:
+    """Ends of a vertical axis: all limits that are known."""
+    values = rows[list(NUMBERS[1:])].to_numpy(float)
+    values = values[np.isfinite(values)]
+    low, high = float(values.min()), float(values.max())
+    margin = 0.05 * (high - low) or 0.05
+    return low - margin, high + margin
+
+
+@figure("label_sequence")
+def label_sequence(result: Drawable, style: FigureStyle) -> Paths:
+    """Levels and differences over the number of labels, a panel for each; differences and levels differ."""
+    frame, settings = result.frame, result.settings
+    if frame.empty:
+        raise InputError("There is nothing to draw: no batch of labels is complete.")
+    names = {quantity: quantity_label(str(quantity), settings) for quantity in frame["quantity"].unique()}
+    table = frame[["estimate", "lower", "upper"]].astype(float).assign(panel=frame["quantity"].map(names))
+    table = table.assign(n_units=frame["n_labels"].astype(float), fixed_lower=np.nan, fixed_upper=np.nan)
+    what, panels = str(settings["measure"]), list(names.values())
+    differences = [label for name, label in names.items() if str(name).startswith("difference")]
+    return Paths(
+        table, panels, "labels", level_of(settings), what[:1].upper() + what[1:], len(panels) == 1,
+        frozenset(differences),
+    )  # fmt: skip
+
+
+def quantity_label(name: str, settings: Mapping[str, Any]) -> str:
+    """A quantity of a sequence of labels, as figures and tables name it."""
+    kind, _, of = name.partition("[")
+    if of:
+        return of.removesuffix("]")
+    return " minus ".join(reversed(settings["systems"])) if kind == "difference" else "All rows"
 
 
 @figure("confidence_sequence")

@@ -100,14 +100,18 @@ def test_a_typed_label_is_relabelled_as_those_of_the_judge_are(typed: Run, place
     assert record["settings"]["classes"] == ["bad", "fine"]
 
 
-def test_it_stops_when_the_rule_is_met_and_json_has_all(typed: Run) -> None:
-    ended = typed("--json --until 'level < 0.4' --batch 20", ["ok"] * 100)
+def test_it_stops_when_the_rule_is_met_and_json_and_a_page_have_all(typed: Run, place: Path) -> None:
+    ended = typed("--json --until 'level < 0.4' --batch 20 --html page.html", ["ok"] * 100)
     assert ended.code == 0, ended.err
     record = json.loads(ended.out)
     assert record["stopped"] == "the rule is met (level: half the width of its interval below 0.4)"
     assert record["labels"] == record["estimates"][-1]["n_labels"] < 100
     assert record["claim"].startswith("The intervals are about what people would say of the 240 rows")
-    assert "comments.labelled.csv" in record["files"]
+    assert {"comments.labelled.csv", "page.html"} <= set(record["files"])
+    page = (place / "page.html").read_text(encoding="utf-8")
+    last = record["estimates"][-1]
+    for text in ("<svg", "The share of &#x27;toxic&#x27; is", f"{last['lower']:.3f} to {last['upper']:.3f}"):
+        assert text in page
 
 
 def test_hand_picked_labels_are_asked_about(typed: Run) -> None:

@@ -27,7 +27,7 @@ from .label_estimates import BoundedLabels, label_estimates
 from .label_journal import LabelJournal
 from .label_population import LabelPlan, LabelPopulation, fingerprint_of, population_of, refuse_unchosen
 from .label_predictions import predict_labels
-from .queue_sentences import claim_of, sentences_of
+from .queue_sentences import claim_of, measure_of, sentences_of
 from .stopping_rules import StoppingRule, read_rules, rule_met
 
 KIND = "label_sequence"
@@ -153,6 +153,8 @@ class LabelQueue:
         settings: dict[str, Any] = {
             **self.plan.record(),
             "quantity": self.population.main,
+            "systems": list(self.population.rows.systems),
+            "measure": measure_of(self.population),
             "n_rows": len(self.population.unit),
             "n_labels": self.n_labelled,
             "hand_picked": self._n_hand_picked,

@@ -62,8 +62,13 @@ def claim_of(population: LabelPopulation, labels: Mapping[int, GivenLabel]) -> s
     return text
 
 
+def measure_of(population: LabelPopulation) -> str:
+    """What is estimated of rows."""
+    return "mean rating" if population.positive is None else f"share of '{population.positive}'"
+
+
 def _what(population: LabelPopulation, name: str) -> str:
-    measure = "mean rating" if population.positive is None else f"share of '{population.positive}'"
+    measure = measure_of(population)
     kind, _, systems = name.partition("[")
     systems = systems.removesuffix("]")
     if kind == LEVEL:

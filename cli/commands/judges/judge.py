@@ -221,7 +221,11 @@ def _write(path: Path, report: ValidationReport) -> None:
     from conjury.analysis.raters.validation.output.validation_page import to_page
     from conjury.inference.tables.writing import write_text
 
+    refuse_other_page(path)
+    write_text(path, to_page(report))
+
+
+def refuse_other_page(path: Path) -> None:
+    """Refuse a page whose name is not that of one."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--html {path}: name a file that ends in .html.")
-    text = to_page(report)
-    write_text(path, text)

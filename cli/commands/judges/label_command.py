@@ -16,6 +16,7 @@ from ...automation import record
 from ...options import grouped, split_names
 from ...printing import console, one_line
 from ...reading_options import TableOptions
+from .judge import refuse_other_page
 from .queued_rows import shown_fields
 
 if TYPE_CHECKING:
@@ -85,6 +86,9 @@ class LabelSession:
     out: Annotated[Path | None, typer.Option(help="Table with the labels. [default: NAME.labelled.csv]")] = (
         None
     )
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page with the estimates after each batch.")
+    ] = None
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="One minus the confidence level. [default: 0.05]")
     ] = None
@@ -112,7 +116,7 @@ def label(
         _ask(queue, session.annotator.strip(), file)
     finally:
         close()
-    report_labels(queue, file)
+    report_labels(queue, file, session.html)
 
 
 def open_labelling(
@@ -123,6 +127,8 @@ def open_labelling(
     from conjury.analysis.raters.labelling.label_queue import journal_of, lock_of, open_queue
     from conjury.inference.readers.judged import read_judged
 
+    if session.html is not None:
+        refuse_other_page(session.html)
     if str(file) == "-":
         raise InputError("Labels are read from standard input, so the table cannot be; name a file.")
     out = session.out or Path(f"{file.stem}.labelled.csv")
@@ -155,8 +161,8 @@ def open_labelling(
     return queue, lock.release
 
 
-def report_labels(queue: LabelQueue, file: Path) -> None:
-    """Print where labels are and what may be claimed, and record all of it."""
+def report_labels(queue: LabelQueue, file: Path, html: Path | None = None) -> None:
+    """Print where labels are and what may be claimed, write a page, and record all of it."""
     result = queue.result
     settings = result.settings
     batch, labelled, size = queue.place
@@ -171,6 +177,12 @@ def report_labels(queue: LabelQueue, file: Path) -> None:
         command = _next(queue)
         if command:
             console.print(f"Next: {command}")
+    if html is not None:
+        from conjury.analysis.raters.labelling.label_page import page_of_labels
+        from conjury.inference.tables.writing import write_text
+
+        write_text(html, page_of_labels(result, f"{file.name}: {counted(settings['n_labels'], 'label')}"))
+        console.print(f"Page with the estimates after each batch: {html}")
     record(
         labels=settings["n_labels"],
         rows=settings["n_rows"],

@@ -26,6 +26,7 @@ from conjury.analysis.conjoint import (
 )
 from conjury.analysis.correction import label_plan
 from conjury.analysis.instrument.pairs import compare_pairs
+from conjury.analysis.raters.labelling import label as start_labels
 from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.analysis.results import Result
 from made_up import label_results as benchmark
@@ -680,6 +681,19 @@ def _automation() -> Result:
     return automate(pd.DataFrame({"verdict": verdict, "ann": label, "sure": sure}), "verdict", "ann", "sure")
 
 
+def _labelled(systems: bool = False) -> Result:
+    """Labels of one or two systems, of which the judge is often right, in batches."""
+    random, n = np.random.default_rng(6), 300
+    label = np.where(random.random(n) < 0.6, "pass", "fail")
+    verdict = np.where(random.random(n) < 0.2, random.permutation(label), label)
+    names = (
+        np.where(np.arange(n) % 2, "new", "an old one with a name that is very long") if systems else "all"
+    )
+    table = pd.DataFrame({"verdict": verdict, "version": names, "prompt": np.arange(n) // 2})
+    queue = start_labels(table, "verdict", id="prompt", system="version" if systems else None)
+    return queue.run(lambda row: str(label[row.name]), "ann", 160)
+
+
 VALIDATION: dict[str, Made] = {
     "judging": _judging,
     "judging, confusion": (_judging, {"part": "confusion"}),
@@ -688,6 +702,8 @@ VALIDATION: dict[str, Made] = {
     "system_comparison, judges": (_judges_of_systems, {"part": "judges"}),
     "combined_judges": _together,
     "automation": _automation,
+    "label_sequence": _labelled,
+    "label_sequence, of systems": lambda: _labelled(systems=True),
     "pair_comparison": _paired,
     "pair_comparison, of two": _two_systems,
 }
