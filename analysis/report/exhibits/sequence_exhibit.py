@@ -34,5 +34,5 @@ def last_batch(result: Result, names: ColumnNames) -> list[GT]:
     """The estimates after the last batch of labels."""
     frame = result.frame[result.frame["batch"] == result.frame["batch"].max()]
     quantity = [quantity_label(str(name), result.settings) for name in frame["quantity"]]
-    shown = ["quantity", "estimate", "lower", "upper", "half_width", "n_labels"]
-    return any_table(frame.assign(quantity=quantity)[shown], names)
+    columns = ["quantity", "estimate", "lower", "upper", "half_width", "n_labels"]
+    return any_table(frame.assign(quantity=quantity)[columns], names)
