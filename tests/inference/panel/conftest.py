@@ -68,3 +68,17 @@ def opened(tmp_path: Path, database: str, clock: Clock):
     yield run
     for visits in made:
         visits.close()
+
+
+@pytest.fixture
+def alone(tmp_path: Path, clock: Clock):
+    """Open visits of the small study in the file of its run."""
+    made: list[Visits] = []
+
+    def run(people: int = 3, panel: dict[str, Any] | None = None) -> Visits:
+        made.append(Visits.open(plan_of(tmp_path, people, panel), now=clock))
+        return made[-1]
+
+    yield run
+    for visits in made:
+        visits.close()

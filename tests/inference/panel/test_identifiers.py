@@ -6,14 +6,13 @@ import os
 import sqlite3
 
 import pytest
-from made_up.panels import CHECK, arrive, plan_of, take_part
+from made_up.panels import CHECK, arrive, take_part
 from sqlalchemy.exc import DBAPIError
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.storage import opening
 from conjury.inference.panel.storage.database_state import read_stored
 from conjury.inference.panel.storage.forgetting import forget_everywhere
-from conjury.inference.panel.visits import Visits
 
 
 def test_forgetting_erases_identifiers_of_one_person_and_nothing_else(opened) -> None:
@@ -30,21 +29,18 @@ def test_forgetting_erases_identifiers_of_one_person_and_nothing_else(opened) ->
     assert visits.step(arrive(visits, "bob-secret")).ended == "finished"
 
 
-def test_a_forgotten_identifier_is_in_no_byte_of_the_file_or_its_log(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path), now=clock)
+def test_a_forgotten_identifier_is_in_no_byte_of_the_file_or_its_log(alone, tmp_path) -> None:
+    visits = alone()
     take_part(visits, arrive(visits, "alice-secret"))
     content = lambda: b"".join(path.read_bytes() for path in (tmp_path / "run").glob("panel.sqlite*"))  # noqa: E731
     assert b"alice-secret" in content()
     visits.forget("alice-secret")
     assert b"alice-secret" not in content()
-    visits.close()
 
 
-def test_an_identifier_that_a_reader_keeps_in_the_log_is_not_reported_as_erased(
-    tmp_path, clock, monkeypatch
-) -> None:
+def test_an_identifier_that_a_reader_keeps_in_the_log_is_not_reported_as_erased(alone, monkeypatch) -> None:
     monkeypatch.setattr(opening, "WAIT", 0.1)
-    visits = Visits.open(plan_of(tmp_path), now=clock)
+    visits = alone()
     arrive(visits, "alice-secret")
     file = visits.plan.folder / "panel.sqlite"
     reader = sqlite3.connect(file, isolation_level=None)
@@ -58,19 +54,17 @@ def test_an_identifier_that_a_reader_keeps_in_the_log_is_not_reported_as_erased(
         list(forget_everywhere("alice-secret", [file]))
     assert not [path for path in file.parent.glob("panel.sqlite*") if b"alice-secret" in path.read_bytes()]
     reader.close()
-    visits.close()
 
 
-def test_a_long_identifier_is_erased_as_it_was_stored(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path), now=clock)
+def test_a_long_identifier_is_erased_as_it_was_stored(alone) -> None:
+    visits = alone()
     arrive(visits, "x" * 300)
     file = visits.plan.folder / "panel.sqlite"
     assert list(forget_everywhere(" " + "x" * 300, [file])) == [(str(file), 1)]
-    visits.close()
 
 
-def test_an_error_of_the_database_names_no_person(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path), now=clock)
+def test_an_error_of_the_database_names_no_person(alone) -> None:
+    visits = alone()
     with visits._database.engine.connect() as connection:
         connection.exec_driver_sql("DROP TABLE identifiers")
         connection.commit()
@@ -78,11 +72,10 @@ def test_an_error_of_the_database_names_no_person(tmp_path, clock) -> None:
         visits.arrive({"PROLIFIC_PID": "alice-secret"}, {}, "en")
     assert "INSERT" in str(error.value) or "SELECT" in str(error.value)
     assert "alice-secret" not in str(error.value)
-    visits.close()
 
 
-def test_identifiers_are_in_a_table_of_their_own_and_in_no_table_that_comes_out(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path, panel={"attention": [CHECK]}), now=clock)
+def test_identifiers_are_in_a_table_of_their_own_and_in_no_table_that_comes_out(alone, tmp_path) -> None:
+    visits = alone(panel={"attention": [CHECK]})
     names = {"PROLIFIC_PID": "alice-secret", "STUDY_ID": "study-secret", "SESSION_ID": "session-secret"}
     visit = visits.arrive({**names, "other": "dropped-secret"}, {}, "en")
     take_part(visits, visit)
@@ -98,7 +91,6 @@ def test_identifiers_are_in_a_table_of_their_own_and_in_no_table_that_comes_out(
         stored = plain.execute("SELECT name FROM identifiers").fetchall()
     assert holding == ["identifiers"]
     assert sorted(name for (name,) in stored) == sorted(names)
-    visits.close()
 
 
 def test_the_token_of_the_researcher_is_made_once_and_stored_as_a_hash(opened, tmp_path) -> None:
@@ -113,9 +105,8 @@ def test_the_token_of_the_researcher_is_made_once_and_stored_as_a_hash(opened, t
         assert token.encode() not in path.read_bytes()
 
 
-def test_only_the_owner_may_read_the_file_of_a_panel(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path), now=clock)
+def test_only_the_owner_may_read_the_file_of_a_panel(alone, tmp_path) -> None:
+    visits = alone()
     take_part(visits, arrive(visits))
     for path in (tmp_path / "run").glob("panel.sqlite*"):
         assert os.stat(path).st_mode & 0o077 == 0
-    visits.close()

@@ -16,7 +16,6 @@ from made_up.panels import (
     client_of,
     go_to_end,
     is_task,
-    plan_of,
     start,
     take_part,
     write_jokes,
@@ -95,15 +94,12 @@ def test_who_withdraws_leaves_no_answer_device_or_identifier(opened) -> None:
     assert take_part(visits, arrive(visits)).ended == "finished"
 
 
-def test_what_was_withdrawn_is_in_no_file_of_the_database(tmp_path) -> None:
+def test_what_was_withdrawn_is_in_no_file_of_the_database(alone, tmp_path) -> None:
     remarks = {"id": "remarks", "label": "Remarks", "form": "text"}
-    visits = Visits.open(
-        plan_of(tmp_path, 1, {"debriefing": "consent.md", "withdrawal": True, "questions": [remarks]})
-    )
+    visits = alone(1, {"debriefing": "consent.md", "withdrawal": True, "questions": [remarks]})
     take_part(visits, arrive(visits), remarks="zebra-4711", withdraw="yes")
     content = b"".join(path.read_bytes() for path in (tmp_path / "run").glob("panel.sqlite*"))
     assert b"zebra-4711" not in content
-    visits.close()
 
 
 def test_answers_of_a_named_person_are_deleted_and_the_place_is_given_again(opened) -> None:

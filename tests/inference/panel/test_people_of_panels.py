@@ -32,12 +32,11 @@ def test_a_person_who_arrives_many_times_at_once_has_one_visit(opened) -> None:
     assert visits.figures().started == 1
 
 
-def test_the_person_may_be_required(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path, panel={"recruiting": {"required": True}}), now=clock)
+def test_the_person_may_be_required(alone) -> None:
+    visits = alone(panel={"recruiting": {"required": True}})
     for missing in ({}, {"PROLIFIC_PID": "  "}, {"pid": "x"}):
         assert visits.arrive(missing, {}, "en") == EndStep(0, 0, "no_person")
     assert isinstance(visits.arrive({"PROLIFIC_PID": "x"}, {}, "en"), str)
-    visits.close()
 
 
 def test_who_declines_or_is_screened_out_takes_no_slot(opened) -> None:

@@ -66,8 +66,8 @@ def test_two_tabs_that_submit_at_once_store_one_answer(opened) -> None:
     assert max(Counter(answered(visits)).values()) == 1
 
 
-def test_an_answer_that_is_none_is_refused_with_its_reason_and_not_stored(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path), now=clock)
+def test_an_answer_that_is_none_is_refused_with_its_reason_and_not_stored(alone) -> None:
+    visits = alone()
     visit = arrive(visits)
     step = take_part(visits, visit, until=is_task)
     before = answered(visits)
@@ -76,26 +76,24 @@ def test_an_answer_that_is_none_is_refused_with_its_reason_and_not_stored(tmp_pa
     assert visits.submit(visit, step.number, {"choice": "C"}) == Refused({"choice": "not_an_option"})
     assert answered(visits) == before
     assert visits.step(visit) == step
-    visits.close()
 
 
-def test_questions_accept_numbers_in_range_and_texts_of_some_length_only(tmp_path, clock) -> None:
+def test_questions_accept_numbers_in_range_and_texts_of_some_length_only(alone) -> None:
     questions = [
         {"id": "age", "label": "Age", "form": "number", "minimum": 18, "maximum": 99, "first": True},
         {"id": "note", "label": "Note", "form": "text", "required": False, "first": True},
     ]
-    visits = Visits.open(plan_of(tmp_path, panel={"consent": None, "questions": questions}), now=clock)
+    visits = alone(panel={"consent": None, "questions": questions})
     visit = arrive(visits)
     reasons = {"17": "out_of_range", "100": "out_of_range", "old": "not_a_number", "1e2": "not_a_number"}
     for age, reason in reasons.items():
         assert visits.submit(visit, 1, {"age": age}) == Refused({"age": reason})
     assert visits.submit(visit, 1, {"age": "18", "note": "x" * 2001}) == Refused({"note": "too_long"})
     assert visits.submit(visit, 1, {"age": " 18 ", "note": "x" * 2000}).number == 2
-    visits.close()
 
 
-def test_measurements_that_cannot_be_true_are_not_stored(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path, panel={"consent": None, "instructions": None}), now=clock)
+def test_measurements_that_cannot_be_true_are_not_stored(alone) -> None:
+    visits = alone(panel={"consent": None, "instructions": None})
     visit = arrive(visits)
     assert measured(Timing(0.0, 0, 0.0, 0.0))["response_ms"] == 0.0
     widths = [device_of({"width": str(n)})["width"] for n in (0, 1, 100_000, 100_001)]
@@ -106,11 +104,10 @@ def test_measurements_that_cannot_be_true_are_not_stored(tmp_path, clock) -> Non
     assert stored["response_ms"].isna().all()
     assert stored["first_input_ms"].isna().all()
     assert (stored[["focus_lost", "focus_lost_ms"]] == 0).all(axis=None)
-    visits.close()
 
 
-def test_an_unknown_visit_is_refused(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path), now=clock)
+def test_an_unknown_visit_is_refused(alone) -> None:
+    visits = alone()
     for ask in (
         visits.step,
         visits.language,
@@ -119,11 +116,10 @@ def test_an_unknown_visit_is_refused(tmp_path, clock) -> None:
     ):
         with pytest.raises(UnknownVisit, match="no visit with this id"):
             ask("' OR 1=1 --")
-    visits.close()
 
 
-def test_the_device_is_kept_as_far_as_it_is_known(tmp_path, clock) -> None:
-    visits = Visits.open(plan_of(tmp_path, panel={"languages": ["en", "es"]}), now=clock)
+def test_the_device_is_kept_as_far_as_it_is_known(alone, clock) -> None:
+    visits = alone(panel={"languages": ["en", "es"]})
     device = {"device": "phone", "width": "390", "height": "-2", "touch": "yes", "agent": "x"}
     visit = visits.arrive({}, device, "fr")
     assert visits.language(visit) == "en"
@@ -131,7 +127,6 @@ def test_the_device_is_kept_as_far_as_it_is_known(tmp_path, clock) -> None:
     assert [row[name] for name in ("device", "width", "touch")] == ["phone", 390, True]
     assert pd.isna(row["height"])
     assert row["started"] == clock.time.timestamp()
-    visits.close()
 
 
 def test_translations_of_texts_stand_beside_them(tmp_path, clock) -> None:
