@@ -56,11 +56,7 @@ def make_requests(n: int, about: str = "", judge_id: str = "judge") -> Iterator[
         yield Request(request_key(judge_id, "p", str(place), 1, body), judge_id, "p", str(place), 1, body)
 
 
-SERVICES: dict[str, Any] = {
-    "openai": OpenAIBatches,
-    "anthropic": AnthropicBatches,
-    "google": GoogleBatches,
-}
+SERVICES: dict[str, Any] = {"openai": OpenAIBatches, "anthropic": AnthropicBatches, "google": GoogleBatches}
 
 
 def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> BatchBackend:

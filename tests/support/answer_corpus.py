@@ -76,12 +76,7 @@ def read_corpus(name: str) -> list[CorpusAnswer]:
     with (FOLDER / name).open(encoding="utf-8", newline="") as file:
         return [
             CorpusAnswer(
-                row["shape"],
-                row["form"],
-                row["options"],
-                row["text"],
-                row["reading"].strip(),
-                row["reason"],
+                row["shape"], row["form"], row["options"], row["text"], row["reading"].strip(), row["reason"]
             )
             for row in csv.DictReader(file)
         ]

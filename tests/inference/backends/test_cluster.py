@@ -177,10 +177,7 @@ ray.exceptions.UserCodeException: UDF failed to process a data block.
 @pytest.mark.parametrize(
     ("raised", "sentence"),
     [
-        (
-            "RuntimeError: out of memory\nmore",
-            r"^Ray stopped during answers of m \(out of memory\); answers",
-        ),
+        ("RuntimeError: out of memory\nmore", r"^Ray stopped during answers of m \(out of memory\); answers"),
         ("conjury.inference.errors.InputError: --cluster-dir: no.", r"^--cluster-dir: no\.$"),
         ("something", r"\(UDF failed to process a data block\.\)"),
     ],

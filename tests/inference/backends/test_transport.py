@@ -260,9 +260,7 @@ def test_the_proxy_of_the_scheme_comes_before_that_of_all(monkeypatch: pytest.Mo
 # --- what else is sent --------------------------------------------------------------------------------
 
 
-def test_neither_cookies_nor_netrc_are_used_and_connections_are_kept(
-    listen: Callable[..., Endpoint],
-) -> None:
+def test_neither_cookies_nor_netrc_are_used_and_connections_are_kept(listen: Callable[..., Endpoint]) -> None:
     server = listen(Set_Cookie="session=cookie-secret; Path=/")
     ask(f"{address(server)}/v1", n=6, concurrency=1)
     assert len(server.seen) == 6

@@ -11,11 +11,7 @@ from fakes.studies import RATINGS, collect, table, towns, write_study
 from conjury.inference.collecting import Asking, Running, preview
 from conjury.inference.collecting.asked_judge import find_judge, find_prompts
 from conjury.inference.collecting.jobs import BUILT, Job, expected_costs, plan
-from conjury.inference.collecting.prices import (
-    TOKENS_PER_PART,
-    Budget,
-    read_prices,
-)
+from conjury.inference.collecting.prices import TOKENS_PER_PART, Budget, read_prices
 from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.design.run_design import draw_design
 from conjury.inference.study import Study, load_study

@@ -122,7 +122,4 @@ def test_simulated_judges_answer_in_every_modality(study, tmp_path):
     kinds = {judge: [part["type"] for part in parts] for judge, parts in sent.items()}
     kinds = {judge: [kind for kind in found if kind != "text"] for judge, found in kinds.items()}
     frames = ["image_url"] * 25
-    assert kinds == {
-        "gemini_2_5_pro": [*frames, "input_audio"],
-        "qwen2_5_omni": ["video_url", "input_audio"],
-    }
+    assert kinds == {"gemini_2_5_pro": [*frames, "input_audio"], "qwen2_5_omni": ["video_url", "input_audio"]}

@@ -223,8 +223,7 @@ def test_a_design_that_shows_other_labels_than_the_study_is_refused_by_design_an
         lambda: add_people(study, PeoplePlan(2), out=run),
     ):
         with pytest.raises(
-            InputError,
-            match=r"differ from those of the current study files \(in Size\); .* --out, or delete",
+            InputError, match=r"differ from those of the current study files \(in Size\); .* --out, or delete"
         ):
             again()
     assert requests_seen(server) == 0

@@ -109,11 +109,7 @@ NEXT_ITEM = Layout(ratings=["wit={place}_Q3"], item="joke_{place}")
 @pytest.mark.parametrize(
     ("text", "options", "problem"),
     [
-        (
-            SURVEY.replace('Very funny,4,"It', 'Hilarious,4,"It'),
-            {},
-            "row 1 of column 'j1_funny' contains",
-        ),
+        (SURVEY.replace('Very funny,4,"It', 'Hilarious,4,"It'), {}, "row 1 of column 'j1_funny' contains"),
         (
             SURVEY.replace("ResponseId,Dist", "Respondent,Dist"),
             {},
@@ -122,11 +118,7 @@ NEXT_ITEM = Layout(ratings=["wit={place}_Q3"], item="joke_{place}")
         (SURVEY, {"layout": Layout(ratings=PATTERNS, judge="PROLIFIC")}, "'PROLIFIC' is missing.*--judge"),
         (SURVEY[SURVEY.index("Start Date") :], {}, "the first line contains question texts"),
         (SURVEY[IDS:], {}, "the first line contains import ids"),
-        (
-            "ResponseId,joke_1,1_Q3\nR_1,,4\n",
-            {"layout": NEXT_ITEM},
-            "row 1 rates in column '1_Q3', but",
-        ),
+        ("ResponseId,joke_1,1_Q3\nR_1,,4\n", {"layout": NEXT_ITEM}, "row 1 rates in column '1_Q3', but"),
         (SURVEY, {"checks": read_checks(["Q9=7"])}, "no person answered 'Q9' with '7'.*there are: 4, 2"),
         (SURVEY, {"ignore": ["unfinishd"]}, "is not a reason in this export"),
     ],

@@ -264,7 +264,7 @@ def judged(*ids: str | int) -> Imported:
 def test_demographics_are_joined_withheld_ones_are_missing_and_unknown_people_are_counted():
     made = join_prolific(judged(1, 2, 3), PROLIFIC)
     assert rows(made, "age", "sex", "student_status", "prolific_approvals") == [
-        *([31, "Female", "No", 120], ["", "", "", 33], ["", "Male", "", 7]),
+        *([31, "Female", "No", 120], ["", "", "", 33], ["", "Male", "", 7])
     ]
     assert "People whose demographics are missing (CONSENT_REVOKED): 1." in made.notes
     assert "People whose demographics are missing (DATA_EXPIRED): 1." in made.notes

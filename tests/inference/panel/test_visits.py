@@ -108,12 +108,7 @@ def test_measurements_that_cannot_be_true_are_not_stored(alone) -> None:
 
 def test_an_unknown_visit_is_refused(alone) -> None:
     visits = alone()
-    for ask in (
-        visits.step,
-        visits.language,
-        visits.slot,
-        lambda one: visits.submit(one, 1, {}),
-    ):
+    for ask in (visits.step, visits.language, visits.slot, lambda one: visits.submit(one, 1, {})):
         with pytest.raises(UnknownVisit, match="no visit with this id"):
             ask("' OR 1=1 --")
 

@@ -148,10 +148,7 @@ def test_a_visit_as_in_the_paper_ends_in_the_tables_of_the_paper(fresh, study, t
     assert tables.choices is not None
     assert tables.choices.groupby("position", observed=True)[
         ["chosen", "offensive"]
-    ].sum().to_numpy().tolist() == [
-        [4, 0],
-        [0, 4],
-    ]
+    ].sum().to_numpy().tolist() == [[4, 0], [0, 4]]
     tables.write(tmp_path / "people")
     loaded = read_choices_of(load_study(study), [tmp_path / "people" / "choices.parquet"])
     planned = {step.name: step for step in work_of(loaded, FitOptions(draws=0)).plan.steps}

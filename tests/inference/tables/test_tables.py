@@ -120,16 +120,8 @@ def test_choices_that_break_the_contract_are_named_by_column_row_and_value(colum
         ("choices", twice(sample=None), "; keep one row for each."),
         ("choices", twice(prompt_id=None), "row 9 of column 'position' (and 7 more rows) repeats an earlier"),
         ("choices", SAMPLES.drop(index=11), "belongs to pair 2, which has one row"),
-        (
-            "choices",
-            choices().drop(index=2),
-            "row 3 of column 'pair_id' belongs to pair 2, which has one",
-        ),
-        (
-            "items",
-            pd.DataFrame({"item_id": ["j1", "j1"]}),
-            "row 2 of column 'item_id' repeats",
-        ),
+        ("choices", choices().drop(index=2), "row 3 of column 'pair_id' belongs to pair 2, which has one"),
+        ("items", pd.DataFrame({"item_id": ["j1", "j1"]}), "row 2 of column 'item_id' repeats"),
         ("judgments", judgments(item_id="j1"), "repeats an earlier row"),
         (
             "judgments",

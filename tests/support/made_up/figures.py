@@ -316,8 +316,7 @@ RATINGS: dict[str, Made] = {
         OF_MODELS | {"response_type": ["overall", *STRATA], "coefficient": ["pearson", "spearman"]},
     ),
     "biases": plain(
-        "biases",
-        OF_MODELS | {"quantity": ["difference", "sd_ratio_one_person", "own", "own_minus_other"]},
+        "biases", OF_MODELS | {"quantity": ["difference", "sd_ratio_one_person", "own", "own_minus_other"]}
     ),
     "distributions": distributions,
     "dimension_correlations": dimension_correlations,

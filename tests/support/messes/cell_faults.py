@@ -4,18 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from .faulty_files import (
-    EVERY,
-    LABELS,
-    NUMBERS,
-    ROW,
-    Fault,
-    as_text,
-    cell,
-    changed,
-    quoted,
-    workbook,
-)
+from .faulty_files import EVERY, LABELS, NUMBERS, ROW, Fault, as_text, cell, changed, quoted, workbook
 
 NO_ANSWER = "which may be no answer"
 CODES = (
