@@ -328,13 +328,7 @@ def test_a_key_in_place_of_its_variable_is_not_printed(key, base, conjury, monke
     assert key not in ended.out + ended.err
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "init minimal flats-é\udcff",
-        f"judge é.csv {PEOPLE}",
-    ],
-)
+@pytest.mark.parametrize("line", ["init minimal flats-é\udcff", f"judge é.csv {PEOPLE}"])
 def test_a_document_is_printed_whatever_the_terminal_and_the_path_are(line, base, monkeypatch, tmp_path):
     place, _ = base
     shutil.copy(place / "comments.csv", tmp_path / "é.csv")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -84,9 +84,7 @@ def wait_for_answers(server: FakeServer, n: int) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
-    study: Path, tmp_path: Path, server: FakeServer, refused: Callable[..., str]
-) -> None:
+def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(study, tmp_path, server, refused):
     server.configure(latency=0.2)
     run = tmp_path / "run"
     options = ("--judge", "judge", "--base-url", server.url, "--out", run, "--concurrency", 3)
@@ -111,9 +109,7 @@ def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(
 
 
 @pytest.mark.long
-def test_the_commands_work_together_from_design_to_choices(
-    study: Path, tmp_path: Path, server: FakeServer, ran: Callable[..., str]
-) -> None:
+def test_the_commands_work_together_from_design_to_choices(study, tmp_path, server, ran):
     made = ran("design", study, "--pairs 5 --swapped-share 0.2 --seed 2")
     assert "6 tasks, 1 of them with positions swapped" in made
     ran("collect", study, f"--judge judge --base-url {server.url} --prompt plain")
@@ -123,14 +119,7 @@ def test_the_commands_work_together_from_design_to_choices(
 
 
 @pytest.mark.long
-def test_a_key_is_told_nowhere(
-    study: Path,
-    tmp_path: Path,
-    server: FakeServer,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    refused: Callable[..., str],
-) -> None:
+def test_a_key_is_told_nowhere(study, tmp_path, server, monkeypatch, capfd, refused):
     monkeypatch.setenv("SENTINEL_KEY", KEY)
     run, said = tmp_path / "run", []
 
@@ -158,9 +147,7 @@ def test_a_key_is_told_nowhere(
     assert b"SENTINEL_KEY" in everything_said(run)
 
 
-def test_a_key_that_a_server_repeats_is_kept_in_no_answer(
-    study: Path, tmp_path: Path, server: FakeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_a_server_repeats_is_kept_in_no_answer(study, tmp_path, server, monkeypatch):
     monkeypatch.setenv("SENTINEL_KEY", KEY)
     server.configure(status=422, error={"message": f"Bad request with key {KEY}."})
     run = tmp_path / "run"
@@ -170,9 +157,7 @@ def test_a_key_that_a_server_repeats_is_kept_in_no_answer(
 
 
 @pytest.mark.long
-def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(
-    study: Path, tmp_path: Path, server: FakeServer
-) -> None:
+def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(study, tmp_path, server):
     run = tmp_path / "run"
     options = ("collect", study, "--judge", "judge", "--base-url", server.url, "--out", run)
     collect(study, run, base_url=server.url, pairs=1)
@@ -183,7 +168,7 @@ def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(
 
 @pytest.mark.long
 @pytest.mark.parametrize("out", ["run", pytest.param("new", marks=pytest.mark.long)])
-def test_a_folder_that_cannot_be_written_ends_a_run_with_one_sentence(server: FakeServer, out: str) -> None:
+def test_a_folder_that_cannot_be_written_ends_a_run_with_one_sentence(server, out):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         study = write_study(folder / "towns", towns())
@@ -218,14 +203,7 @@ def strings(value: Any) -> Iterator[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_key_in_any_encoding_is_kept_nowhere(
-    study: Path,
-    tmp_path: Path,
-    server: FakeServer,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    batch: bool,
-) -> None:
+def test_a_key_in_any_encoding_is_kept_nowhere(study, tmp_path, server, monkeypatch, capfd, batch):
     monkeypatch.setenv("SENTINEL_KEY", KEY)
     ways = [way for way in (*FORMS_OF_KEYS, *PLACES_OF_KEYS) if not (batch and "utf16" in way)]
     server.configure(echo=ways)
@@ -248,7 +226,7 @@ def test_a_key_in_any_encoding_is_kept_nowhere(
     assert len(rows) > len(ways)
 
 
-def test_a_run_tells_that_its_rule_was_not_met(study: Path, ran: Callable[..., str]) -> None:
+def test_a_run_tells_that_its_rule_was_not_met(study, ran):
     ask = "--judge judge --backend simulated --prompt plain --until 'ci(size) < 0.01'"
     printed = " ".join(ran("collect", study, ask).split())
     assert "--until was not met: after 44 complete tasks" in printed

@@ -63,7 +63,7 @@ def completions(tmp_path: Path) -> None:
     pd.DataFrame(of_lines).to_csv(tmp_path / "lines.csv")
 
 
-def test_an_export_becomes_choices_and_a_study_that_fit_takes(ran: Told) -> None:
+def test_an_export_becomes_choices_and_a_study_that_fit_takes(ran):
     wide = pd.read_csv(CONJOINT, dtype=str).iloc[2:]
     many = pd.concat([wide.assign(ResponseId=wide["ResponseId"] + f"_{copy}") for copy in range(8)])
     many.to_csv("posts.csv", index=False)
@@ -79,14 +79,14 @@ def test_an_export_becomes_choices_and_a_study_that_fit_takes(ran: Told) -> None
     assert amce["std_error"].notna().sum() == 2
 
 
-def test_a_draft_does_not_overwrite_a_study(refused: Told) -> None:
+def test_a_draft_does_not_overwrite_a_study(refused):
     Path("study.yaml").write_text("name: mine\n")
     problem = refused(f"import {CONJOINT} {OUT} --draft-study study.yaml")
     assert "study.yaml exists and is not overwritten" in problem
     assert Path("study.yaml").read_text() == "name: mine\n"
 
 
-def test_a_qualtrics_export_and_prolific_become_anonymous_judgments(ran: Told) -> None:
+def test_a_qualtrics_export_and_prolific_become_anonymous_judgments(ran):
     printed = ran(
         f"{QUALTRICS} {ANCHORS} --check Q9=4 --min-seconds 30 --anonymise",
         f"--prolific {HUMANS}/prolific.csv --prolific-id PROLIFIC_PID",
@@ -105,7 +105,7 @@ SNAPSHOTS = sorted((FIXTURES / "snapshots" / "imports").glob("*.txt"))
 
 
 @pytest.mark.parametrize("snapshot", SNAPSHOTS, ids=[path.stem for path in SNAPSHOTS])
-def test_an_import_gives_the_notes_and_the_table_of_its_snapshot(ran: Told, snapshot: Path) -> None:
+def test_an_import_gives_the_notes_and_the_table_of_its_snapshot(ran, snapshot):
     """After a change on purpose, CONJURY_SNAPSHOTS=write writes the snapshots, to be read in the diff."""
     command, _, expected = snapshot.read_text(encoding="utf-8").partition("\n")
     words = shlex.split(command.removeprefix("$ conjury import "))
@@ -117,7 +117,7 @@ def test_an_import_gives_the_notes_and_the_table_of_its_snapshot(ran: Told, snap
     assert text == expected
 
 
-def test_demographics_can_be_joined_later_and_flags_of_that_table_are_kept(ran: Told) -> None:
+def test_demographics_can_be_joined_later_and_flags_of_that_table_are_kept(ran):
     ran(f"{QUALTRICS} {ANCHORS} --judge PROLIFIC_PID")
     made = judgments()
     flags = ["yes", "spoke of it", "False", *["no"] * (len(made) - 3)]
@@ -133,7 +133,7 @@ def test_demographics_can_be_joined_later_and_flags_of_that_table_are_kept(ran: 
     assert f"; {used} to be used" in printed
 
 
-def test_completions_become_judgments_and_are_kept(ran: Told, completions: None) -> None:
+def test_completions_become_judgments_and_are_kept(ran, completions):
     printed = ran(f"{LABELS} --parser lenient --items items.parquet")
     assert printed.splitlines()[0] == (
         "3 completions of 2 judges gave 5 judgments in judgments.parquet; the unchanged completions are in "
@@ -148,7 +148,7 @@ def test_completions_become_judgments_and_are_kept(ran: Told, completions: None)
     assert kept["text"].str.startswith("Sure").tolist() == [True, False, False]
 
 
-def test_the_parser_and_the_file_are_those_that_were_asked_for(ran: Told, completions: None) -> None:
+def test_the_parser_and_the_file_are_those_that_were_asked_for(ran, completions):
     for parser, expected in (("published", "pun"), ("strict", None)):
         ran(f"{LABELS} --parser {parser} --out {parser}.csv")
         made = read_table(f"{parser}.csv", "judgments")
@@ -157,7 +157,7 @@ def test_the_parser_and_the_file_are_those_that_were_asked_for(ran: Told, comple
         assert Path(f"{parser}_responses.csv").is_file()
 
 
-def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
+def test_columns_become_gold_labels(ran, completions):
     printed = ran(f"{GOLD} joke_type=kind --gold line=does --lines lines.csv")
     assert printed.splitlines()[0] == "4 gold labels of 2 items in labels.parquet"
     assert "1 gold labels are none of the study's and stay as they are: joke_type 'slapstick' (1)" in printed
@@ -165,21 +165,21 @@ def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
     assert labels["label"].tolist() == ["witty", "slapstick", "setup", "punchline"]
 
 
-def test_the_formats_read_all_options_and_each_has_a_reader() -> None:
+def test_the_formats_read_all_options_and_each_has_a_reader():
     names = {field.name for group in (ExportOptions, TableOptions) for field in fields(group)} - {"form"}
     assert names == set().union(*(row.options for row in FORMATS))
     assert all(callable(row.load()) for row in FORMATS)
     assert {row.name for row in FORMATS if row.content == JOINED} == {"prolific"}
 
 
-def test_options_that_were_typed_are_those_that_differ_from_their_defaults() -> None:
+def test_options_that_were_typed_are_those_that_differ_from_their_defaults():
     assert typed_options(ExportOptions()) == {}
     typed = typed_options(ExportOptions(value=["a"], all_shown=True, flipped=False))
     names = {"flipped": "--no-flipped", "value": "--value", "all_shown": "--all-shown"}
     assert typed == names
 
 
-def test_a_command_takes_groups_of_options_as_one_object() -> None:
+def test_a_command_takes_groups_of_options_as_one_object():
     taken = []
 
     def cut(what: str, how: Cut, twice: bool = False) -> None:
@@ -195,16 +195,14 @@ def test_a_command_takes_groups_of_options_as_one_object() -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])
-def test_what_is_made_of_an_export_for_its_owner_alone_is_for_its_owner_alone(
-    mode: int, ran: Told, tmp_path: Path
-) -> None:
+def test_what_is_made_of_an_export_for_its_owner_alone_is_for_its_owner_alone(mode, ran, tmp_path):
     ran("example qualtrics-conjoint")
     (tmp_path / "conjoint_export.csv").chmod(mode)
     ran("import conjoint_export.csv --out hotels.csv")
     assert ((tmp_path / "hotels.csv").stat().st_mode & 0o077 == 0) == (mode == 0o600)
 
 
-def test_a_draft_has_usual_references_and_the_combinations_that_never_occur(ran: Told) -> None:
+def test_a_draft_has_usual_references_and_the_combinations_that_never_occur(ran):
     rng, rows = np.random.default_rng(2), []
     for person in range(60):
         row = {"ResponseId": f"R_{person}"}

@@ -44,19 +44,19 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
 
 
 @pytest.mark.parametrize("name", list(WRITERS))
-def test_equal_content_gives_equal_judgments_in_every_kind_of_file(tmp_path: Path, name: str) -> None:
+def test_equal_content_gives_equal_judgments_in_every_kind_of_file(tmp_path, name):
     WRITERS[name](TABLE, tmp_path / name)
     made = read_crowd(tmp_path / name, "csv", LAYOUT)
     of_wit = made.judgments[made.judgments["dimension"] == "wit"]
     assert [float(value) for value in of_wit["value"]] == TABLE["wit"].tolist()
     assert made.judgments.loc[made.judgments["dimension"] == "tone", "value"].tolist() == [
-        *("kind", "kind", "rude", "rude", "kind", "rude", "kind", "kind"),
+        *("kind", "kind", "rude", "rude", "kind", "rude", "kind", "kind")
     ]
     assert any("Spellings treated as one label" in note for note in made.notes)
 
 
 @pytest.mark.parametrize("code", [".", "-", "N/A", "#NULL!", "None", "-99", "refused"])
-def test_a_code_among_ratings_is_asked_about_or_missing_and_never_a_value(tmp_path: Path, code: str) -> None:
+def test_a_code_among_ratings_is_asked_about_or_missing_and_never_a_value(tmp_path, code):
     path = tmp_path / "t.csv"
     TABLE.assign(wit=[code, *map(str, TABLE["wit"][1:])]).to_csv(path, index=False)
     layout = Layout(value={"wit": "wit"}, item="item", judge="rater", people=True)
@@ -67,7 +67,7 @@ def test_a_code_among_ratings_is_asked_about_or_missing_and_never_a_value(tmp_pa
     assert made.judgments["status"].tolist()[0] == "missing"
 
 
-def test_a_cell_of_a_wide_export_is_named_by_its_row_and_column(tmp_path: Path) -> None:
+def test_a_cell_of_a_wide_export_is_named_by_its_row_and_column(tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text("ResponseId,Q1_wit,Q2_wit\nR_1,4,2\nR_2,3,7/10\nR_3,1,5\n")
     with pytest.raises(InputError, match="'7/10' in row 2 of column 'Q2_wit'"):
@@ -79,9 +79,7 @@ LABELS = "who,item,label\nann,a,None\nbob,a,None\nann,b,NA\nbob,b,None\nann,c,Ha
 
 
 @pytest.mark.parametrize("out", ["labels.csv", "labels.parquet"])
-def test_classes_that_look_like_nothing_come_back_in_both_formats(
-    ran: Callable[..., str], refused: Callable[..., str], out: str
-) -> None:
+def test_classes_that_look_like_nothing_come_back_in_both_formats(ran, refused, out):
     Path("people.csv").write_text(LABELS)
     problem = refused(f"import people.csv {IMPORT} csv --out {out}")
     assert "--missing" in problem
@@ -95,8 +93,8 @@ def test_classes_that_look_like_nothing_come_back_in_both_formats(
 
 
 def test_the_command_reads_workbooks_and_standard_input_selects_rows_and_allows_no_guess(
-    ran: Callable[..., str], refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    ran, refused, monkeypatch
+):
     TABLE.to_excel("t.xlsx", index=False)
     columns = "--value wit --judge rater --item item --people"
     ran(f"import t.xlsx --format excel {columns} --where rater=ann --exclude item=d --out t.parquet")
@@ -117,7 +115,7 @@ def test_the_command_reads_workbooks_and_standard_input_selects_rows_and_allows_
 
 
 @pytest.mark.parametrize("name", ["ResponseID", "responseId", "_recordId", "response_id"])
-def test_ids_of_responses_have_several_names(ran: Callable[..., str], name: str) -> None:
+def test_ids_of_responses_have_several_names(ran, name):
     rows = "".join(f"2026-01-0{n + 1} 10:00:00,1,R_{n},{1 + n % 5},{1 + 2 * n % 5}\n" for n in range(5))
     Path("old.csv").write_text(f"StartDate,Finished,{name},Q1_wit,Q2_wit\n{rows}")
     command = "import old.csv --ratings 'Q{item}_{dimension}' --out judgments.parquet"
@@ -131,13 +129,7 @@ def test_ids_of_responses_have_several_names(ran: Callable[..., str], name: str)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "measure"), [("t.dta", None), ("t.sav", "nominal"), ("t.sav", "ordinal")])
-def test_labels_of_values_keep_the_order_of_the_values(
-    ran: Callable[..., str],
-    conjury: Callable[..., Any],
-    name: str,
-    measure: str | None,
-    tmp_path: Path,
-) -> None:
+def test_labels_of_values_keep_the_order_of_the_values(ran, conjury, name, measure, tmp_path):
     draw = np.random.default_rng(1)
     first = draw.integers(1, 5, 60)
     second = np.clip(first + draw.integers(-1, 2, 60), 1, 4)

@@ -23,7 +23,7 @@ def towns(tmp_path: Path) -> str:
 
 
 @pytest.mark.long
-def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_erased(ran, towns) -> None:
+def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_erased(ran, towns):
     out = ran("panel", towns, "--demo", "--people", "4", "--no-stay")
     assert "all people are simulated" in out
     assert "finished" in out
@@ -41,7 +41,7 @@ def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_er
 
 
 @pytest.mark.slow
-def test_fit_and_diagnose_take_tables_of_people_and_of_a_model_that_saw_their_tasks(ran, short_study) -> None:
+def test_fit_and_diagnose_take_tables_of_people_and_of_a_model_that_saw_their_tasks(ran, short_study):
     study = str(short_study / "study.yaml")
     ran("panel", study, "--demo", "--people", "12", "--no-stay")
     run, asked = "runs/moderation_demo", ("--judge", "gpt4o", "--prompt", "baseline")
@@ -51,12 +51,12 @@ def test_fit_and_diagnose_take_tables_of_people_and_of_a_model_that_saw_their_ta
     assert "CJ203" in ran("diagnose", study, "--results", "results")
 
 
-def test_erasing_what_no_panel_has_is_refused(ran, refused, towns) -> None:
+def test_erasing_what_no_panel_has_is_refused(ran, refused, towns):
     ran("panel", towns, "--demo", "--people", "1", "--no-stay")
     assert "No person has this identifier" in refused("panel", "forget", "somebody")
 
 
-def test_a_taken_port_is_refused_before_anything_is_drawn(refused, towns) -> None:
+def test_a_taken_port_is_refused_before_anything_is_drawn(refused, towns):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         sentence = refused("panel", towns, "--demo", "--port", str(taken.getsockname()[1]))
     assert "pages cannot be served there" in sentence
@@ -64,7 +64,7 @@ def test_a_taken_port_is_refused_before_anything_is_drawn(refused, towns) -> Non
 
 
 @pytest.mark.long
-def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_path: Path) -> None:
+def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_path):
     moderation, towns = load_any_study("moderation"), load_any_study(str(write_towns(tmp_path / "study")))
     assert moderation.design.respondents > command.DEMO
     assert command._places(moderation, command.ServerOptions(demo=True), tmp_path) == command.DEMO
@@ -76,7 +76,7 @@ def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_p
 
 
 @pytest.mark.long
-def test_a_demonstration_with_fewer_places_than_the_study_goes_on(ran, tmp_path, monkeypatch) -> None:
+def test_a_demonstration_with_fewer_places_than_the_study_goes_on(ran, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "DEMO", 2)
     study = str(write_towns(tmp_path / "study", {"people": 5}))
     ran("panel", study, "--demo", "--no-stay")
@@ -84,7 +84,7 @@ def test_a_demonstration_with_fewer_places_than_the_study_goes_on(ran, tmp_path,
     ran("panel", study, "--demo", "--no-stay")
 
 
-def test_people_of_an_export_are_those_of_its_import(ran, refused, tmp_path) -> None:
+def test_people_of_an_export_are_those_of_its_import(ran, refused, tmp_path):
     study = str(write_towns(tmp_path / "study", {"people": 5}))
     ran("export", study, "--to", "jspsych", "--people", "2")
     Path("data.json").write_text("[]")
@@ -92,19 +92,19 @@ def test_people_of_an_export_are_those_of_its_import(ran, refused, tmp_path) -> 
 
 
 @pytest.mark.long
-def test_real_people_do_not_join_a_demonstration(ran, refused, towns) -> None:
+def test_real_people_do_not_join_a_demonstration(ran, refused, towns):
     ran("panel", towns, "--demo", "--people", "1", "--no-stay")
     text = refused("panel", towns, "--people", "1", "--out", "runs/towns_demo")
     assert "is the demonstration of simulated people" in text
 
 
-def test_without_the_extra_one_sentence_states_how_to_install_it(refused, towns, monkeypatch) -> None:
+def test_without_the_extra_one_sentence_states_how_to_install_it(refused, towns, monkeypatch):
     monkeypatch.setattr("conjury.inference.errors.find_spec", lambda name: None)
     assert "pip install 'conjury[panel]'" in refused("panel", towns)
 
 
 @pytest.mark.long
-def test_the_server_starts_prints_its_address_and_stops_on_an_interruption(towns, tmp_path) -> None:
+def test_the_server_starts_prints_its_address_and_stops_on_an_interruption(towns, tmp_path):
     process = interruptible_process(
         [sys.executable, "-c", "from conjury.cli.main import main; main()", "panel", towns],
         stdout=-1,

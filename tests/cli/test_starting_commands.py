@@ -300,9 +300,7 @@ LIKE = ["init", "--like", "moderation", "mine"]
 
 
 @pytest.mark.long
-def test_a_study_that_ships_is_copied_whole_with_its_differences_from_the_paper(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_study_that_ships_is_copied_whole_with_its_differences_from_the_paper(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ended = CliRunner().invoke(app, LIKE)
     assert ended.exit_code == 0, ended.output

@@ -28,7 +28,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.mark.long
-def test_a_file_of_filtered_transcripts_is_written(ran, files) -> None:
+def test_a_file_of_filtered_transcripts_is_written(ran, files):
     study, run = files
     named = ("--study", str(study / "study.yaml"), "--filter", "refused")
     out = ran("view", str(run), *named, "--html", "some.html")
@@ -39,7 +39,7 @@ def test_a_file_of_filtered_transcripts_is_written(ran, files) -> None:
 
 
 @pytest.mark.long
-def test_checks_are_found_in_the_folder_of_the_run_or_named(ran, refused, files, tmp_path) -> None:
+def test_checks_are_found_in_the_folder_of_the_run_or_named(ran, refused, files, tmp_path):
     study, run = files
     named = ("--study", str(study / "study.yaml"), "--html", "x.html")
     tables = run / "checked" / "tables"
@@ -54,7 +54,7 @@ def test_checks_are_found_in_the_folder_of_the_run_or_named(ran, refused, files,
     assert "contains no checks" in refused("view", str(run), *named, "--checks", str(tmp_path))
 
 
-def test_evidence_in_the_folder_of_a_run_is_of_this_run_and_other_evidence_of_all(tmp_path) -> None:
+def test_evidence_in_the_folder_of_a_run_is_of_this_run_and_other_evidence_of_all(tmp_path):
     roots = [tmp_path / "one", tmp_path / "two", tmp_path / "two"]
     assert _run_of(tmp_path / "one" / "checked", roots) == 0
     assert _run_of(tmp_path / "two" / "checked", roots) is None
@@ -106,7 +106,7 @@ def started(run: Path, study: Path) -> tuple[subprocess.Popen[str], Browser]:
 
 
 @pytest.mark.slow
-def test_a_session_that_is_killed_goes_on_and_fit_reads_its_labels(ran, tmp_path) -> None:
+def test_a_session_that_is_killed_goes_on_and_fit_reads_its_labels(ran, tmp_path):
     study, run = town_run(tmp_path)
     journal = run / "labels" / "anna" / "labels.jsonl"
     done = 0

@@ -123,7 +123,7 @@ def run(code: str, place: Path, *arguments: str) -> subprocess.CompletedProcess[
 
 
 @pytest.mark.long
-def test_an_installed_distribution_adds_checks_figures_exhibits_trials_and_arithmetic(tmp_path: Path) -> None:
+def test_an_installed_distribution_adds_checks_figures_exhibits_trials_and_arithmetic(tmp_path):
     distribute(tmp_path, ADDED, MODULES)
     ended = run(SHOW, tmp_path)
     assert ended.returncode == 0, ended.stderr
@@ -131,7 +131,7 @@ def test_an_installed_distribution_adds_checks_figures_exhibits_trials_and_arith
 
 
 @pytest.mark.long
-def test_an_installed_distribution_adds_a_metric_with_its_baselines(tmp_path: Path) -> None:
+def test_an_installed_distribution_adds_a_metric_with_its_baselines(tmp_path):
     distribute(tmp_path, {"conjury.metrics": "addition.metrics"}, MODULES)
     ended = run(SCORE, tmp_path)
     assert ended.stdout == "{'gpt': 0.333, 'majority class': 0.333, 'random': 0.25}\n", ended.stderr
@@ -140,7 +140,7 @@ def test_an_installed_distribution_adds_a_metric_with_its_baselines(tmp_path: Pa
     assert "The metric 'half' cannot be added" in run(twice, tmp_path).stderr
 
 
-def test_an_installed_distribution_adds_a_command_that_is_imported_when_it_is_run(tmp_path: Path) -> None:
+def test_an_installed_distribution_adds_a_command_that_is_imported_when_it_is_run(tmp_path):
     distribute(tmp_path, ADDED, MODULES)
     code = "from conjury.cli.main import main; main()"
     assert run(code, tmp_path, "greet", "you").stdout == "Hello you.\n"
@@ -152,9 +152,7 @@ def test_an_installed_distribution_adds_a_command_that_is_imported_when_it_is_ru
     assert "addition adds addition.commands:greet to conjury.commands, which cannot be" in refused.stderr
 
 
-def test_a_distribution_that_takes_a_name_or_cannot_be_imported_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_distribution_that_takes_a_name_or_cannot_be_imported_is_refused(tmp_path, monkeypatch):
     distribute(
         tmp_path, {"made_up.shapes": "circle = addition.shapes:area", "made_up.colours": "addition"}, {}
     )
@@ -167,7 +165,7 @@ def test_a_distribution_that_takes_a_name_or_cannot_be_imported_is_refused(
         len(Registry[object]("made_up.colours"))
 
 
-def test_an_entry_whose_module_is_absent_is_none_and_its_name_says_what_is_missing() -> None:
+def test_an_entry_whose_module_is_absent_is_none_and_its_name_says_what_is_missing():
     registry = Registry[float](
         "made_up.numbers", places={"there": "math:tau", "absent": "no_such.module:tau"}
     )
@@ -177,13 +175,13 @@ def test_an_entry_whose_module_is_absent_is_none_and_its_name_says_what_is_missi
         registry.find("absent")
 
 
-def test_a_place_is_imported_without_the_folders_and_the_entry_points() -> None:
+def test_a_place_is_imported_without_the_folders_and_the_entry_points():
     registry = Registry[float]("made_up.numbers", ["no_such_folder"], {"tau": "math:tau"})
     assert registry["tau"] > 6
     with pytest.raises(ModuleNotFoundError):
         registry.get("pi")
 
 
-def test_each_place_of_the_project_is_there() -> None:
+def test_each_place_of_the_project_is_there():
     for registry in (COMMANDS, PUBLISHED, READERS, WINGS_OF_ANALYSIS, WINGS_OF_INFERENCE):
         assert [name for name in registry.places if name not in registry] == []

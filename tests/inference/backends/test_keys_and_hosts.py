@@ -97,7 +97,7 @@ def one_request() -> Iterator[Request]:
 
 
 @pytest.mark.parametrize("variable", [*HOSTS, "MY_KEY", "PATH"])
-def test_a_study_file_sends_no_key_to_a_host_of_its_choosing(variable: str) -> None:
+def test_a_study_file_sends_no_key_to_a_host_of_its_choosing(variable):
     if variable == "OPENAI_API_KEY":  # the default: sent to no other server, without a word
         assert find_endpoint(FOREIGN, variable, named=BY_FILE).key == ""
         return
@@ -108,7 +108,7 @@ def test_a_study_file_sends_no_key_to_a_host_of_its_choosing(variable: str) -> N
 
 
 @pytest.mark.parametrize("variable", sorted(set(HOSTS) - {"OPENAI_API_KEY"}))
-def test_the_key_of_a_provider_goes_to_no_other_even_if_the_user_says_so(variable: str) -> None:
+def test_the_key_of_a_provider_goes_to_no_other_even_if_the_user_says_so(variable):
     with pytest.raises(InputError, match="another provider's key, which is never sent"):
         find_endpoint(FOREIGN, variable)
     with pytest.raises(InputError, match="another provider's key, which is never sent"):
@@ -127,7 +127,7 @@ def test_the_key_of_a_provider_goes_to_no_other_even_if_the_user_says_so(variabl
         ((False, True), f"add --base-url {FOREIGN}, or run"),
     ],
 )
-def test_the_user_has_to_name_the_server_and_the_variable(named: tuple[bool, bool], remedy: str) -> None:
+def test_the_user_has_to_name_the_server_and_the_variable(named, remedy):
     with pytest.raises(InputError) as refused:
         find_endpoint(FOREIGN, "MY_KEY", named=EndpointChoice(*named))
     assert remedy in str(refused.value)
@@ -137,7 +137,7 @@ def test_the_user_has_to_name_the_server_and_the_variable(named: tuple[bool, boo
     assert find_endpoint(None, "MY_KEY", named=EndpointChoice(False, True)).key == KEY
 
 
-def test_a_trusted_host_is_sent_its_variable_and_no_other_at_its_port_alone() -> None:
+def test_a_trusted_host_is_sent_its_variable_and_no_other_at_its_port_alone():
     trust(trusted_address("LLM.example.org.:8443"), ("MY_KEY",))
     assert trusted_hosts() == {"https://llm.example.org:8443": ("MY_KEY",)}
     assert find_endpoint("https://llm.example.org:8443/v1", "MY_KEY", named=BY_FILE).key == KEY
@@ -153,7 +153,7 @@ def test_a_trusted_host_is_sent_its_variable_and_no_other_at_its_port_alone() ->
 
 
 @pytest.mark.parametrize("content", ["[]", "{", '{"hosts": 3}', '{"hosts": {"https://a": "MY_KEY"}}'])
-def test_a_damaged_list_of_trusted_hosts_trusts_nobody(tmp_path: Path, content: str) -> None:
+def test_a_damaged_list_of_trusted_hosts_trusts_nobody(tmp_path, content):
     file = tmp_path / "settings" / "conjury" / "trusted_hosts.json"
     file.parent.mkdir(parents=True)
     file.write_text(content, encoding="utf-8")
@@ -161,9 +161,7 @@ def test_a_damaged_list_of_trusted_hosts_trusts_nobody(tmp_path: Path, content: 
         find_endpoint(FOREIGN, "MY_KEY", named=BY_FILE)
 
 
-def test_settings_are_not_read_from_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_are_not_read_from_the_working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", "settings")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -178,7 +176,7 @@ def test_settings_are_not_read_from_the_working_folder(
 
 
 @pytest.mark.parametrize("url", cases(__file__, "unencrypted_addresses"))
-def test_no_key_travels_unencrypted_to_another_machine(url: str) -> None:
+def test_no_key_travels_unencrypted_to_another_machine(url):
     with pytest.raises(InputError, match=r"unencrypted.*https address, or reach it on this machine"):
         find_endpoint(url, "MY_KEY")
     with pytest.raises(InputError, match="without encryption"):
@@ -186,7 +184,7 @@ def test_no_key_travels_unencrypted_to_another_machine(url: str) -> None:
     assert find_endpoint(url, "OPENAI_API_KEY").key == ""
 
 
-def test_the_address_of_the_provider_in_its_variable_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_of_the_provider_in_its_variable_is_no_exception(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example.org/v1")
     assert find_endpoint(None, "OPENAI_API_KEY", named=BY_FILE).key == KEY
     monkeypatch.setenv("OPENAI_BASE_URL", "http://gateway.example.org/v1")
@@ -195,7 +193,7 @@ def test_the_address_of_the_provider_in_its_variable_is_no_exception(monkeypatch
 
 
 @pytest.mark.parametrize("host", cases(__file__, "this_machine"))
-def test_this_machine_is_asked_without_encryption_and_a_private_network_when_it_is_trusted(host: str) -> None:
+def test_this_machine_is_asked_without_encryption_and_a_private_network_when_it_is_trusted(host):
     private = host[:3] in ("10.", "192", "[fd")
     url = f"http://{host}:8000/v1"
     if private:
@@ -208,12 +206,12 @@ def test_this_machine_is_asked_without_encryption_and_a_private_network_when_it_
 
 
 @pytest.mark.parametrize("url", cases(__file__, "ambiguous_addresses"))
-def test_an_address_that_can_be_read_in_two_ways_is_none(url: str) -> None:
+def test_an_address_that_can_be_read_in_two_ways_is_none(url):
     with pytest.raises(InputError, match=r"base_url .*(is not the address of a server|contains a key)"):
         find_endpoint(url, "OPENAI_API_KEY")
 
 
-def test_an_address_has_one_form() -> None:
+def test_an_address_has_one_form():
     assert read_address("HTTPS://API.OpenAI.com.:443/v1").url == "https://api.openai.com/v1"
     assert read_address("http://[0:0::1]:8000/v1").url == "http://[::1]:8000/v1"
     assert find_endpoint("HTTPS://API.OpenAI.com./v1", "OPENAI_API_KEY", named=BY_FILE).key == KEY
@@ -252,9 +250,7 @@ WAYS: dict[str, Callable[[str], None]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_redirection_is_not_followed_neither_with_a_key_nor_without(
-    way: str, listener: Callable[..., Listener]
-) -> None:
+def test_a_redirection_is_not_followed_neither_with_a_key_nor_without(way, listener):
     elsewhere = listener()
     first = listener(to=elsewhere.root)
     with pytest.raises(InputError, match="redirect"):
@@ -264,9 +260,7 @@ def test_a_redirection_is_not_followed_neither_with_a_key_nor_without(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_headers_of_the_environment_are_meant_for_openai_alone(
-    way: str, listener: Callable[..., Listener], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_headers_of_the_environment_are_meant_for_openai_alone(way, listener, monkeypatch):
     monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-secret")
     monkeypatch.setenv(
@@ -281,9 +275,7 @@ def test_headers_of_the_environment_are_meant_for_openai_alone(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_server_on_this_machine_is_reached_without_a_proxy(
-    way: str, listener: Callable[..., Listener], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_on_this_machine_is_reached_without_a_proxy(way, listener, monkeypatch):
     server, proxy = listener(), listener()
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, proxy.root)

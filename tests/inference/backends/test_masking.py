@@ -103,7 +103,7 @@ def test_answers_without_a_key_stay_byte_for_byte():
 
 
 def test_keys_that_are_spread_over_tokens_are_masked(  # as log-probabilities give them
-) -> None:
+):
     tokens: list[dict[str, Any]] = [
         {"token": part} for part in ("A ", "sk-proj-", "0123456789", "abcdef", "!")
     ]
@@ -126,7 +126,7 @@ def test_errors_are_masked_after_they_are_decoded():
 
 @pytest.mark.parametrize("form", sorted(FORMS))
 @pytest.mark.parametrize("key", [KEYS[0], KEYS[2], KEYS[4]])
-def test_a_key_in_any_encoding_is_masked_when_each_token_has_one_character_of_it(form: str, key: str) -> None:
+def test_a_key_in_any_encoding_is_masked_when_each_token_has_one_character_of_it(form, key):
     written = FORMS[form](key)
     tokens = [{"token": letter, "logprob": -0.1} for letter in written]
     raw = json.dumps({"choices": [{"logprobs": {"content": tokens}}]}).encode()

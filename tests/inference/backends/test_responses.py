@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import change_study, towns, write_study
 
 from conjury.inference.backends.openai.replies import read_reply
@@ -90,7 +88,7 @@ def test_a_body_becomes_a_request_for_a_response():
 
 
 @pytest.mark.long
-def test_a_run_asks_by_responses_where_a_study_says_so(server: FakeServer, tmp_path: Path) -> None:
+def test_a_run_asks_by_responses_where_a_study_says_so(server, tmp_path):
     study = write_study(tmp_path / "towns", towns())
     asking = Asking(base_url=server.url, answer="free")
     error = {"error": {"message": "This model is only supported in v1/responses.", "code": None}}

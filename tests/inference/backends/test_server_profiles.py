@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 
 import pytest
-from fakes.server import FakeServer
 
 from conjury.inference.backends.openai.replies import read_reply
 from conjury.inference.backends.openai.server_profiles import find_profile, profile_rows, read_servers
@@ -35,7 +33,7 @@ def table() -> str:
     return "\n".join([f"| {lines[0]} |", f"|{lines[1]}|", *(f"| {line} |" for line in lines[2:])]) + "\n"
 
 
-def test_the_page_lists_all_servers() -> None:
+def test_the_page_lists_all_servers():
     text = PAGE.read_text(encoding="utf-8")
     before, _, remainder = text.partition(BEGIN)
     written, _, after = remainder.partition(END)
@@ -47,12 +45,12 @@ def test_the_page_lists_all_servers() -> None:
 
 
 @of_each
-def test_every_word_for_an_end_has_a_meaning(profile: Any) -> None:
+def test_every_word_for_an_end_has_a_meaning(profile):
     assert {usual_reason(word) for word in profile.ends} <= {*WORDS, "tool_calls"}
 
 
 @of_each
-def test_a_server_is_found_by_its_host_or_its_port_on_this_machine(profile: Any) -> None:
+def test_a_server_is_found_by_its_host_or_its_port_on_this_machine(profile):
     urls = [f"https://{host.replace('*', 'mine')}/v1" for host in profile.hosts]
     urls += [f"http://127.0.0.1:{port}/v1" for port in profile.ports]
     for url in urls:
@@ -62,7 +60,7 @@ def test_a_server_is_found_by_its_host_or_its_port_on_this_machine(profile: Any)
 
 
 @of_each
-def test_a_probe_finds_what_the_profile_says(profile: Any, server: FakeServer, tmp_path: Any) -> None:
+def test_a_probe_finds_what_the_profile_says(profile, server, tmp_path):
     server.configure(profile=profile.model_dump(), keep=True)
     found = probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
     assert len(server.bodies()) == 5
@@ -79,7 +77,7 @@ def test_a_probe_finds_what_the_profile_says(profile: Any, server: FakeServer, t
 
 
 @of_each
-def test_answers_of_each_server_are_read_as_those_of_openai(profile: Any) -> None:
+def test_answers_of_each_server_are_read_as_those_of_openai(profile):
     from fakes.accents import accented
 
     body = {"model": "m", "messages": [{"role": "user", "content": "Which?"}]}
@@ -89,7 +87,7 @@ def test_answers_of_each_server_are_read_as_those_of_openai(profile: Any) -> Non
 
 
 @of_each
-def test_a_limit_of_each_server_is_one_with_the_wait_that_it_states(profile: Any) -> None:
+def test_a_limit_of_each_server_is_one_with_the_wait_that_it_states(profile):
     from fakes.accents import limited
 
     headers, content = limited(profile.model_dump(), 7)
@@ -99,7 +97,7 @@ def test_a_limit_of_each_server_is_one_with_the_wait_that_it_states(profile: Any
         assert reply.wait == (0 if "none" in profile.wait else 7)
 
 
-def test_a_server_that_wants_the_other_name_of_the_limit_gets_it(server: FakeServer, tmp_path: Any) -> None:
+def test_a_server_that_wants_the_other_name_of_the_limit_gets_it(server, tmp_path):
     profile = SERVERS[0].model_dump() | {"limit": "max_completion_tokens", "temperature": "refused"}
     server.configure(profile=profile, keep=True)
     found = probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
@@ -113,8 +111,8 @@ def test_a_server_that_wants_the_other_name_of_the_limit_gets_it(server: FakeSer
 
 @pytest.mark.long
 def test_a_run_does_not_ask_for_log_probabilities_that_a_probe_missed_and_goes_on_as_it_began(
-    server: FakeServer, tmp_path: Any
-) -> None:
+    server, tmp_path
+):
     anthropic = next(profile for profile in SERVERS if profile.id == "anthropic")
     server.configure(profile=anthropic.model_dump(), keep=True)
     asking = Asking(base_url=server.url)
@@ -132,7 +130,7 @@ def test_a_run_does_not_ask_for_log_probabilities_that_a_probe_missed_and_goes_o
     assert not again.account["logprobs_asked"]
 
 
-def test_no_key_gets_into_a_probe(server: FakeServer, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_gets_into_a_probe(server, tmp_path, monkeypatch):
     secret = "sentinel-0123456789abcdef"
     monkeypatch.setenv("MY_KEY", secret)
     refused = [400, {}, {"error": {"message": f"'logprobs' refused for {secret}"}}]

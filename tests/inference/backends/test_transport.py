@@ -174,8 +174,8 @@ def address(server: Endpoint, scheme: str = "http", host: str = "127.0.0.1") -> 
 
 
 def test_a_certificate_is_verified_against_those_that_the_environment_names(
-    listen: Callable[..., Endpoint], certificate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    listen, certificate, tmp_path, monkeypatch
+):
     server = listen(certificate)
     url = f"{address(server, 'https', 'localhost')}/v1"
     with pytest.raises(InputError, match=r"cannot be reached .*certificate verify failed"):
@@ -194,9 +194,7 @@ def test_a_certificate_is_verified_against_those_that_the_environment_names(
 # --- proxies ----------------------------------------------------------------------------------------
 
 
-def test_a_proxy_passes_encrypted_bytes_on_and_does_not_see_the_key(
-    listen: Callable[..., Endpoint], certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_passes_encrypted_bytes_on_and_does_not_see_the_key(listen, certificate, monkeypatch):
     server, proxy = listen(certificate), listen()
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     monkeypatch.setenv("HTTPS_PROXY", f"http://me:word@127.0.0.1:{proxy.server_port}")
@@ -211,9 +209,7 @@ def test_a_proxy_passes_encrypted_bytes_on_and_does_not_see_the_key(
     assert len(server.seen) == 2
 
 
-def test_a_proxy_that_refuses_is_named_without_its_password(
-    listen: Callable[..., Endpoint], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_that_refuses_is_named_without_its_password(listen, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://me:pass-word@127.0.0.1:9")
     with pytest.raises(InputError, match=r"llm\.example\.org/v1 cannot be reached .*127\.0\.0\.1") as refused:
         ask("https://llm.example.org/v1")
@@ -242,13 +238,11 @@ def test_a_proxy_that_refuses_is_named_without_its_password(
         ("", "llm.example.org", 443, False),
     ],
 )
-def test_no_proxy_names_domains_addresses_networks_and_ports(
-    exceptions: str, host: str, port: int, excepted: bool
-) -> None:
+def test_no_proxy_names_domains_addresses_networks_and_ports(exceptions, host, port, excepted):
     assert is_excepted(host, port, exceptions) is excepted
 
 
-def test_the_proxy_of_the_scheme_comes_before_that_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_proxy_of_the_scheme_comes_before_that_of_all(monkeypatch):
     monkeypatch.setenv("ALL_PROXY", "http://all:1")
     assert find_proxy("https://example.org/v1") == "http://all:1"
     monkeypatch.setenv("HTTPS_PROXY", "secure:2")
@@ -260,7 +254,7 @@ def test_the_proxy_of_the_scheme_comes_before_that_of_all(monkeypatch: pytest.Mo
 # --- what else is sent --------------------------------------------------------------------------------
 
 
-def test_neither_cookies_nor_netrc_are_used_and_connections_are_kept(listen: Callable[..., Endpoint]) -> None:
+def test_neither_cookies_nor_netrc_are_used_and_connections_are_kept(listen):
     server = listen(Set_Cookie="session=cookie-secret; Path=/")
     ask(f"{address(server)}/v1", n=6, concurrency=1)
     assert len(server.seen) == 6
@@ -268,9 +262,7 @@ def test_neither_cookies_nor_netrc_are_used_and_connections_are_kept(listen: Cal
     assert {each["authorization"] for each in server.seen} == {f"Bearer {KEY}"}
 
 
-def test_headers_of_the_environment_go_to_openai_and_cannot_replace_the_key(
-    monkeypatch: pytest.MonkeyPatch, listen: Callable[..., Endpoint]
-) -> None:
+def test_headers_of_the_environment_go_to_openai_and_cannot_replace_the_key(monkeypatch, listen):
     server = listen()
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", f"{address(server)}/v1")
@@ -282,16 +274,14 @@ def test_headers_of_the_environment_go_to_openai_and_cannot_replace_the_key(
     assert (headers["openai-organization"], headers["x-gateway"]) == ("org-1", "on")
 
 
-def test_an_answer_is_not_asked_for_again_where_the_server_advises_against_it(
-    listen: Callable[..., Endpoint],
-) -> None:
+def test_an_answer_is_not_asked_for_again_where_the_server_advises_against_it(listen):
     server = listen(status=500, x_should_retry="false")
     (outcome,) = ask(f"{address(server)}/v1", max_retries=3)
     assert outcome.kind == "server"
     assert len(server.seen) == 1
 
 
-def test_limits_of_headers_slow_a_run_down(listen: Callable[..., Endpoint]) -> None:
+def test_limits_of_headers_slow_a_run_down(listen):
     server = listen(x_ratelimit_remaining_requests="20", x_ratelimit_reset_requests="1s")
     moments: list[float] = []
 
@@ -306,32 +296,28 @@ def test_limits_of_headers_slow_a_run_down(listen: Callable[..., Endpoint]) -> N
     assert 0.25 < moments[0] < 2  # six gaps of a twentieth of a second after the first answer
 
 
-def test_an_answer_that_cannot_be_unpacked_is_not_paid_for_again_at_once(
-    listen: Callable[..., Endpoint],
-) -> None:
+def test_an_answer_that_cannot_be_unpacked_is_not_paid_for_again_at_once(listen):
     server = listen(Content_Encoding="gzip")
     (outcome,) = ask(f"{address(server)}/v1", max_retries=3)
     assert (outcome.kind, outcome.attempts[0].billed) == ("invalid_response", True)
     assert len(server.seen) == 1
 
 
-def test_long_headers_of_a_gateway_are_read_and_endless_ones_are_not_paid_for_again(
-    listen: Callable[..., Endpoint],
-) -> None:
+def test_long_headers_of_a_gateway_are_read_and_endless_ones_are_not_paid_for_again(listen):
     assert [each.kind for each in ask(f"{address(listen(X_Policy='a' * 30_000))}/v1")] == [""]
     server = listen(X_Policy="a" * 100_000)
     assert [each.kind for each in ask(f"{address(server)}/v1", max_retries=3)] == ["invalid_response"]
     assert len(server.seen) == 1
 
 
-def test_a_redirection_ends_a_run_at_once(listen: Callable[..., Endpoint]) -> None:
+def test_a_redirection_ends_a_run_at_once(listen):
     server = listen(status=302, Location="http://127.0.0.1:9/")
     with pytest.raises(InputError, match="redirects to another address"):
         ask(f"{address(server)}/v1", max_retries=3)
     assert len(server.seen) == 1
 
 
-def test_keys_in_headers_of_the_environment_are_blanked_out_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_in_headers_of_the_environment_are_blanked_out_as_well(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Team: research-one\nX-Gateway-Key: Bearer gateway-12345")
     assert find_endpoint(None, "OPENAI_API_KEY").secrets == (KEY, "gateway-12345")

@@ -154,7 +154,7 @@ def test_what_a_request_reserved_is_given_back_while_others_are_in_flight():
 
 
 @pytest.mark.parametrize(("limit", "said"), [(8.99, "stop"), (9.0, "send")])
-def test_a_single_request_is_expected_to_cost_the_mean_of_the_answers(limit: float, said: str):
+def test_a_single_request_is_expected_to_cost_the_mean_of_the_answers(limit, said):
     run = spending(limit)
     for key, cost in (("a", 4.0), ("b", 2.0)):
         assert run.admit(key, 100.0) == "send"

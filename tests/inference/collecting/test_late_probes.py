@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import towns, write_study
 
 from conjury.inference.collecting import Asking, Running, collect, preview, probe
@@ -14,23 +12,21 @@ from conjury.inference.errors import InputError
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_answers_of_a_probe_are_read_in_every_encoding_of_json(
-    encoding: str, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_of_a_probe_are_read_in_every_encoding_of_json(encoding, server, tmp_path, monkeypatch):
     received = "conjury.inference.backends.openai.transport.mask_bytes"
     monkeypatch.setattr(received, lambda content, secrets: content.decode().encode(encoding))
     probed = probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
     assert probed.findings["tokens"].verdict == "kept"
 
 
-def test_a_probe_of_a_server_that_breaks_off_sends_one_request(server: FakeServer, tmp_path: Path) -> None:
+def test_a_probe_of_a_server_that_breaks_off_sends_one_request(server, tmp_path):
     server.configure(faults={"reset": 1.0})
     with pytest.raises(InputError, match=r"has not answered a request of the probe .*check the server"):
         probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
     assert len(server.counts()["arrivals"]) == 1
 
 
-def test_a_probe_ends_where_the_server_asks_for_minutes(server: FakeServer, tmp_path: Path) -> None:
+def test_a_probe_ends_where_the_server_asks_for_minutes(server, tmp_path):
     server.configure(faults={"429_retry_after": 1.0}, retry_after=300)
     with pytest.raises(InputError, match=r"/v1 asks to wait for (300|299) s; probe again then"):
         probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
@@ -40,9 +36,7 @@ def test_a_probe_ends_where_the_server_asks_for_minutes(server: FakeServer, tmp_
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"gpt4o": []}', '{"gpt4o": {"judge": "gpt4o", "findings": {"seed": "kept"}}}']
 )
-def test_a_damaged_probe_is_asked_about_before_anything_is_sent(
-    content: str, server: FakeServer, tmp_path: Path
-) -> None:
+def test_a_damaged_probe_is_asked_about_before_anything_is_sent(content, server, tmp_path):
     (tmp_path / "probe.json").write_text(content)
     call: dict[str, Any] = {"asking": Asking(base_url=server.url), "out": tmp_path}
     for door in (probe, preview, collect):
@@ -53,8 +47,8 @@ def test_a_damaged_probe_is_asked_about_before_anything_is_sent(
 
 @pytest.mark.long
 def test_a_run_that_began_with_log_probabilities_says_that_what_a_probe_finds_needs_another_folder(
-    server: FakeServer, tmp_path: Path
-) -> None:
+    server, tmp_path
+):
     study = write_study(tmp_path / "towns", towns())
     refusal = [400, {}, {"error": {"message": "Unknown argument: logprobs"}}]
     server.configure(replies=[refusal])

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import towns, write_study
 
 from conjury.inference.collecting import Asking, Running, collect
@@ -38,9 +37,7 @@ def ask(study: Path, out: Path, running: Running, **asking: Any) -> Any:
 
 @pytest.mark.long
 @pytest.mark.parametrize("reason", ENDS)
-def test_an_end_in_a_providers_words_means_the_same_by_every_door(
-    reason: str, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_end_in_a_providers_words_means_the_same_by_every_door(reason, server, tmp_path, monkeypatch):
     monkeypatch.setattr("conjury.inference.collecting.recorder.PASSES", 1)
     monkeypatch.setattr("conjury.inference.backends.openai.transport.FIRST_PAUSE", 0.01)
     study = write_study(tmp_path / "towns", towns())
@@ -68,7 +65,7 @@ def test_an_end_in_a_providers_words_means_the_same_by_every_door(
         assert pd.read_parquet(tmp_path / "replayed" / "responses.parquet")["error_kind"].eq("server").all()
 
 
-def test_an_error_without_a_reason_in_a_batch_says_so(tmp_path: Path) -> None:
+def test_an_error_without_a_reason_in_a_batch_says_so(tmp_path):
     from conjury.inference.backends.batches.shards import LineTally, outcomes_of
     from conjury.inference.backends.openai.openai_lines import LINES
 

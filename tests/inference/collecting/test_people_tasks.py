@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import cases
-from fakes.server import FakeServer
 from fakes.studies import PAIRS, RATINGS, change_study, collect, items, table, write_study
 
 from conjury.inference.collecting import (
@@ -68,12 +67,12 @@ def joined(people: pd.DataFrame, run: Path) -> pd.DataFrame:
     return both
 
 
-def test_pairs_that_are_shown_are_drawn_and_kept_in_the_run(study, run) -> None:
+def test_pairs_that_are_shown_are_drawn_and_kept_in_the_run(study, run):
     shown = {one.id for one in RunFolder(run).content(load_study(study), 3).subjects()}
     assert shown == set(load_design(run / "design").first_pairs(3)["task_id"])
 
 
-def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study: Path, run: Path) -> None:
+def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study, run):
     design = with_people(study, run)
     assert design.panel is not None
     names = set(design.panel.tasks["task_id"])
@@ -102,7 +101,7 @@ def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study: Pa
 
 
 @pytest.mark.long
-def test_people_may_be_added_to_a_run_that_has_begun(study: Path, run: Path, server: FakeServer) -> None:
+def test_people_may_be_added_to_a_run_that_has_begun(study, run, server):
     assert collect(study, run, base_url=server.url, pairs=3) == 0
     before = server.counts()["arrivals"]
     with_people(study, run)
@@ -121,7 +120,7 @@ def test_people_may_be_added_to_a_run_that_has_begun(study: Path, run: Path, ser
         planned(study, run, "models")
 
 
-def test_the_same_people_again_change_nothing_and_others_are_refused(study: Path, run: Path) -> None:
+def test_the_same_people_again_change_nothing_and_others_are_refused(study, run):
     with_people(study, run)
     before = {path.name: path.read_bytes() for path in (run / "design").iterdir()}
     with_people(study, run)
@@ -134,7 +133,7 @@ def test_the_same_people_again_change_nothing_and_others_are_refused(study: Path
         with_people(study, run, sample="uniform")
 
 
-def test_designs_without_people_still_load(study: Path, run: Path) -> None:
+def test_designs_without_people_still_load(study, run):
     plain = RunFolder(run).draw(load_study(study), None, None, None)
     hashed = plain.sha256()
     read = load_design(run / "design")
@@ -154,7 +153,7 @@ def test_designs_without_people_still_load(study: Path, run: Path) -> None:
         read.asked("people")
 
 
-def test_tasks_can_be_sampled_from_the_first_pairs_with_their_probability(study: Path, run: Path) -> None:
+def test_tasks_can_be_sampled_from_the_first_pairs_with_their_probability(study, run):
     collect(study, run, backend="simulated", pairs=20)
     design = with_people(study, run, sample="uniform", pairs=20)
     assert design.panel is not None
@@ -173,7 +172,7 @@ def test_tasks_can_be_sampled_from_the_first_pairs_with_their_probability(study:
         assert (sampled["sampling_probability"] == PEOPLE * TASKS / 20).all()
 
 
-def test_several_people_can_judge_each_sampled_task(study: Path, run: Path) -> None:
+def test_several_people_can_judge_each_sampled_task(study, run):
     design = with_people(study, run, sample="uniform", each=2)
     assert design.panel is not None
     tasks = design.panel.tasks
@@ -186,9 +185,7 @@ def test_several_people_can_judge_each_sampled_task(study: Path, run: Path) -> N
 
 
 @pytest.mark.long
-def test_tasks_are_sampled_by_the_models_uncertainty_with_a_floor(
-    study: Path, run: Path, server: FakeServer
-) -> None:
+def test_tasks_are_sampled_by_the_models_uncertainty_with_a_floor(study, run, server):
     collect(study, run, base_url=server.url)
     choices = table(run, "choices").query("position == 'A' and not repeat")
     spread = np.sqrt(choices["probability"] * (1 - choices["probability"]))
@@ -207,7 +204,7 @@ def test_tasks_are_sampled_by_the_models_uncertainty_with_a_floor(
         )
 
 
-def test_without_probabilities_swapped_repeats_show_uncertainty_by_stratum(study: Path, run: Path) -> None:
+def test_without_probabilities_swapped_repeats_show_uncertainty_by_stratum(study, run):
     collect(study, run, backend="simulated")
     by = {"sample": "uncertainty", "judge": "judge"}
     with pytest.raises(
@@ -219,7 +216,7 @@ def test_without_probabilities_swapped_repeats_show_uncertainty_by_stratum(study
 
 
 @pytest.mark.parametrize(("plan", "told"), cases(__file__, "refused_samples"))
-def test_a_sample_that_cannot_be_drawn_is_refused(study: Path, run: Path, plan: dict, told: str) -> None:
+def test_a_sample_that_cannot_be_drawn_is_refused(study, run, plan, told):
     with pytest.raises(InputError, match=told):
         with_people(study, run, **plan)
     assert not (run / "design" / "panel_tasks.parquet").exists()
@@ -234,7 +231,7 @@ def survey(study: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_models_are_asked_about_the_pairs_of_an_imported_survey(study: Path, run: Path, survey: Path) -> None:
+def test_models_are_asked_about_the_pairs_of_an_imported_survey(study, run, survey):
     add_survey(study, survey, out=run)
     add_survey(study, survey, out=run)
     assert collect(study, run, backend="simulated", tasks="panel") == 0
@@ -243,9 +240,7 @@ def test_models_are_asked_about_the_pairs_of_an_imported_survey(study: Path, run
         assert (both[f"{name}_x"].astype(str) == both[f"{name}_y"].astype(str)).all()
 
 
-def test_a_survey_under_another_name_is_the_same_and_other_answers_are_not(
-    study: Path, run: Path, survey: Path
-) -> None:
+def test_a_survey_under_another_name_is_the_same_and_other_answers_are_not(study, run, survey):
     before = add_survey(study, survey, out=run)
     copy = survey.with_name("copy.parquet")
     copy.write_bytes(survey.read_bytes())
@@ -256,7 +251,7 @@ def test_a_survey_under_another_name_is_the_same_and_other_answers_are_not(
         add_survey(study, survey, out=run)
 
 
-def test_people_whose_design_was_not_finished_leave_the_run_as_it_was(study: Path, run: Path) -> None:
+def test_people_whose_design_was_not_finished_leave_the_run_as_it_was(study, run):
     plain = RunFolder(run).draw(load_study(study), None, None, None)
     facts = (run / "design" / "design.json").read_bytes()
     with_people(study, run)
@@ -268,7 +263,7 @@ def test_people_whose_design_was_not_finished_leave_the_run_as_it_was(study: Pat
     assert load_design(run / "design").sha256() == plain.sha256()
 
 
-def test_a_sample_that_needs_more_pairs_is_refused_before_a_design_is_drawn(study: Path, run: Path) -> None:
+def test_a_sample_that_needs_more_pairs_is_refused_before_a_design_is_drawn(study, run):
     with pytest.raises(InputError, match="more pairs"):
         with_people(study, run, people=5_000, sample="uniform")
     assert not (run / "design").exists()
@@ -291,12 +286,12 @@ def broken(survey: Path, **changes: Any) -> Path:
         ),
     ],
 )
-def test_a_survey_that_names_no_pairs_of_people_is_refused(study, run, survey, changes, told) -> None:
+def test_a_survey_that_names_no_pairs_of_people_is_refused(study, run, survey, changes, told):
     with pytest.raises(InputError, match=told):
         add_survey(study, broken(survey, **changes), out=run)
 
 
-def test_items_that_people_rated_are_asked_about_alone(tmp_path: Path, run: Path) -> None:
+def test_items_that_people_rated_are_asked_about_alone(tmp_path, run):
     folder = write_study(tmp_path / "posts", items(RATINGS))
     with pytest.raises(InputError, match="contains no assignment of items to people"):
         planned(folder, run, "panel")
@@ -322,9 +317,7 @@ def test_items_that_people_rated_are_asked_about_alone(tmp_path: Path, run: Path
 
 
 @pytest.mark.parametrize("form", ["pair", "single"])
-def test_designs_with_restrictions_and_of_single_profiles_have_tasks_of_people(
-    study: Path, run: Path, form: str
-) -> None:
+def test_designs_with_restrictions_and_of_single_profiles_have_tasks_of_people(study, run, form):
     def change(content: dict[str, Any]) -> None:
         content["design"]["restrictions"] = [{"levels": {"place": ["coast"], "river": ["dry"]}}]
         if form == "single":

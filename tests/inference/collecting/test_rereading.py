@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fakes.server import FakeServer
 from fakes.studies import LABELS, RATINGS, items, table, towns, write_study
 
 from conjury.analysis.benchmark.data.scoring import by_rule
@@ -59,7 +58,7 @@ OTHER_TYPE = {
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"read": 2}', json.dumps(OTHER_TYPE)])
-def test_a_damaged_second_reading_is_asked_about(content: str, tmp_path: Path, pairs: Path) -> None:
+def test_a_damaged_second_reading_is_asked_about(content, tmp_path, pairs):
     call: dict[str, Any] = {"asking": Asking(backend="simulated"), "out": tmp_path / "run"}
     study = tmp_path / "towns" / "study.yaml"
     reread(study, "judge", "reader", **call)
@@ -89,7 +88,7 @@ def read_again(folder: Path, reader: Any, **options: Any) -> Any:
     )
 
 
-def test_verdicts_that_no_rule_reads_are_stated_beside_an_unchanged_run(pairs: Path) -> None:
+def test_verdicts_that_no_rule_reads_are_stated_beside_an_unchanged_run(pairs):
     before, judged = state(pairs / "run"), table(pairs / "run", "judgments")
     unread = (judged["status"] == "unparsed").to_numpy(bool)
     assert 0 < unread.sum() < len(judged)
@@ -110,7 +109,7 @@ def test_verdicts_that_no_rule_reads_are_stated_beside_an_unchanged_run(pairs: P
     assert table(pairs / "run", "choices")["chosen"].isna().sum() == 2 * unread.sum()
 
 
-def test_a_reader_is_shown_the_options_and_the_answer_alone(pairs: Path) -> None:
+def test_a_reader_is_shown_the_options_and_the_answer_alone(pairs):
     reader = Scripted(lambda *_: verdict("unclear"))
     done = read_again(pairs, reader, sample=0)
     assert len(reader.requests) == done.account["unread"] == done.account["unclear"]
@@ -125,7 +124,7 @@ def test_a_reader_is_shown_the_options_and_the_answer_alone(pairs: Path) -> None
     assert (second["status"] == "unparsed").sum() == done.account["unread"]
 
 
-def test_the_same_call_sends_only_what_failed(pairs: Path) -> None:
+def test_the_same_call_sends_only_what_failed(pairs):
     first = Scripted(lambda _, n: None if n == 0 else verdict("A") if n > 1 else "Who knows?")
     done = read_again(pairs, first, sample=0)
     n = done.account["unread"]
@@ -137,7 +136,7 @@ def test_the_same_call_sends_only_what_failed(pairs: Path) -> None:
     assert not third.requests
 
 
-def test_account_and_provenance_of_the_run_have_the_agreement(pairs: Path) -> None:
+def test_account_and_provenance_of_the_run_have_the_agreement(pairs):
     account = read_again(pairs, Scripted(lambda *_: verdict("A"))).account
     [of_judge] = status(pairs / "towns", pairs / "run").accounts
     assert of_judge["rereads"] == [account]
@@ -148,9 +147,7 @@ def test_account_and_provenance_of_the_run_have_the_agreement(pairs: Path) -> No
         assert recorded["rereads"] == [account]
 
 
-def test_costs_come_before_and_a_dry_run_sends_and_writes_nothing(
-    pairs: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_costs_come_before_and_a_dry_run_sends_and_writes_nothing(pairs, server, capsys):
     options = {"out": pairs / "run", "asking": Asking(base_url=server.url), "running": Running()}
     call = {"reread": "gpt-4o-mini", "reread_sample": 3, **options}
     assert collect_and_show(str(pairs / "towns"), "judge", dry_run=True, **call) == 0
@@ -161,9 +158,7 @@ def test_costs_come_before_and_a_dry_run_sends_and_writes_nothing(
     assert not server.counts()["answered"]
 
 
-def test_the_command_asks_a_server_and_prints_the_agreement(
-    pairs: Path, server: FakeServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_asks_a_server_and_prints_the_agreement(pairs, server, capsys, monkeypatch):
     message = {"role": "assistant", "content": verdict("B")}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     usage = {"prompt_tokens": 200, "completion_tokens": 8}
@@ -200,8 +195,8 @@ def test_the_command_asks_a_server_and_prints_the_agreement(
     ],
 )
 def test_labels_ratings_and_labels_of_lines_are_read_one_verdict_at_a_time(
-    response: dict[str, Any], answer: str, replies: dict[str, str], values: dict[str, Any], tmp_path: Path
-) -> None:
+    response, answer, replies, values, tmp_path
+):
     study = write_study(tmp_path / "posts", items(response))
     collect(study, "judge", out=tmp_path / "run", backend=Scripted(lambda *_: answer))
 
@@ -216,7 +211,7 @@ def test_labels_ratings_and_labels_of_lines_are_read_one_verdict_at_a_time(
         assert second.loc[second["dimension"] == dimension, "value"].eq(value).all()
 
 
-def test_fit_compares_the_second_reading_with_that_of_the_rules(tmp_path: Path) -> None:
+def test_fit_compares_the_second_reading_with_that_of_the_rules(tmp_path):
     content = items({"form": "label", "labels": LABELS}) | {"gold": {"file": "labels.csv"}}
     study = write_study(tmp_path / "posts", content)
     gold = {"item_id": [f"post_{n}" for n in range(4)], "label_set": "label", "label": "fine"}
@@ -231,7 +226,7 @@ def test_fit_compares_the_second_reading_with_that_of_the_rules(tmp_path: Path) 
     assert list(values.values()) == [{"hateful": 3}, {"hateful": 3, "fine": 1}]
 
 
-def test_what_cannot_be_read_again_is_refused_in_a_sentence(pairs: Path) -> None:
+def test_what_cannot_be_read_again_is_refused_in_a_sentence(pairs):
     reader = Scripted(lambda *_: verdict("A"))
     for options, words in (
         ({"running": Running(pairs=2)}, "omit --pairs"),

@@ -45,7 +45,7 @@ def originals(design: DrawnDesign) -> pd.DataFrame:
 
 
 @pytest.mark.long
-def test_pairs_reach_people_as_often_as_their_stored_probability(study: Study, design: DrawnDesign) -> None:
+def test_pairs_reach_people_as_often_as_their_stored_probability(study, design):
     probability = inclusion_probabilities(np.arange(1, PAIRS + 1) ** 2, PEOPLE * TASKS)
     assert (probability == 1).sum() == 3
     counts = np.zeros(PAIRS)
@@ -61,7 +61,7 @@ def test_pairs_reach_people_as_often_as_their_stored_probability(study: Study, d
     assert (np.abs(counts / DRAWS - probability) <= 4 * error).all()
 
 
-def test_the_repeat_of_a_sampled_task_is_the_models_swapped_pair(study: Study, design: DrawnDesign) -> None:
+def test_the_repeat_of_a_sampled_task_is_the_models_swapped_pair(study, design):
     tasks = sample_people(study, originals(design), np.ones(PAIRS), 4, 1, seed=3)
     again = tasks[tasks["repeat"].to_numpy(bool)]
     assert (again["task_id"] == again["repeat_of"] + "_swapped").all()
@@ -71,9 +71,7 @@ def test_the_repeat_of_a_sampled_task_is_the_models_swapped_pair(study: Study, d
     assert (both["profile_id"] == both["profile_id_model"]).all()
 
 
-def test_people_whose_tasks_are_given_answer_as_those_whose_tasks_are_drawn(
-    study: Study, profiles: pd.DataFrame, design: DrawnDesign
-) -> None:
+def test_people_whose_tasks_are_given_answer_as_those_whose_tasks_are_drawn(study, profiles, design):
     """Respondents and impressions are found in the table, whatever its order of tasks and repeats."""
     tasks = draw_people(study, profiles, 1500, seed=2)
     given = with_panel(study, design, profiles, TaskPanel(tasks, {"sample": "drawn"}))
@@ -91,9 +89,7 @@ def test_people_whose_tasks_are_given_answer_as_those_whose_tasks_are_drawn(
     assert min(means) > 0.6
 
 
-def test_tasks_of_people_are_added_once_to_profiles_and_posts(
-    study: Study, profiles: pd.DataFrame, design: DrawnDesign
-) -> None:
+def test_tasks_of_people_are_added_once_to_profiles_and_posts(study, profiles, design):
     tasks = draw_people(study, profiles, 20, seed=2)
     made = with_panel(study, design, profiles, TaskPanel(tasks, {"sample": "drawn"}))
     shown = {*design.tasks["profile_id"], *tasks["profile_id"]}
@@ -107,9 +103,7 @@ def test_tasks_of_people_are_added_once_to_profiles_and_posts(
     assert made.asked("panel")["repeat"].sum() == 0
 
 
-def test_a_simulated_panel_needs_tasks_and_has_them_alone(
-    study: Study, profiles: pd.DataFrame, design: DrawnDesign
-) -> None:
+def test_a_simulated_panel_needs_tasks_and_has_them_alone(study, profiles, design):
     with pytest.raises(InputError, match="The design has no tasks of people"):
         simulate(study, 1, raters=RATERS, design=design)
     tasks = draw_people(study, profiles, 2, seed=2)

@@ -21,7 +21,7 @@ DRAWS = 4000
 SIZE = np.array([0.05, 0.2, 0.2, 0.3, 0.45, 0.5, 0.5, 0.7, 1.1, 6.0])
 
 
-def test_probabilities_are_proportional_to_size_and_sum_to_the_sample() -> None:
+def test_probabilities_are_proportional_to_size_and_sum_to_the_sample():
     probability = inclusion_probabilities(SIZE[:8], 3)
     np.testing.assert_allclose(probability, 3 * SIZE[:8] / SIZE[:8].sum())
     certain = inclusion_probabilities(SIZE, 4)
@@ -30,14 +30,14 @@ def test_probabilities_are_proportional_to_size_and_sum_to_the_sample() -> None:
     assert certain.sum() == pytest.approx(4)
 
 
-def test_units_become_certain_one_after_the_other() -> None:
+def test_units_become_certain_one_after_the_other():
     probability = inclusion_probabilities([100, 10, 1, 1], 3)
     np.testing.assert_allclose(probability, [1, 1, 0.5, 0.5])
     np.testing.assert_array_equal(inclusion_probabilities([1, 5, 9], 3), 1)
 
 
 @pytest.mark.parametrize("strata", [None, np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2])])
-def test_units_are_drawn_as_often_as_stated_and_totals_are_unbiased(strata) -> None:
+def test_units_are_drawn_as_often_as_stated_and_totals_are_unbiased(strata):
     probability, rng = inclusion_probabilities(SIZE, 4), np.random.default_rng(1)
     drawn = np.array([draw_sample(probability, rng, strata) for _ in range(DRAWS)])
     assert drawn.shape == (DRAWS, 4)
@@ -52,7 +52,7 @@ def test_units_are_drawn_as_often_as_stated_and_totals_are_unbiased(strata) -> N
     assert abs(unweighted.mean() - values.sum()) > 10 * unweighted.std() / np.sqrt(DRAWS)
 
 
-def test_two_units_can_be_drawn_together_unless_strata_keep_them_apart() -> None:
+def test_two_units_can_be_drawn_together_unless_strata_keep_them_apart():
     probability, rng = np.full(6, 0.5), np.random.default_rng(2)
     strata = np.array([0, 0, 1, 1, 2, 2])
     free = {tuple(sorted(draw_sample(probability, rng))) for _ in range(500)}
@@ -61,7 +61,7 @@ def test_two_units_can_be_drawn_together_unless_strata_keep_them_apart() -> None
     assert apart == {(0, 1, 2)}
 
 
-def test_strata_are_expected_equally_often_whatever_their_size() -> None:
+def test_strata_are_expected_equally_often_whatever_their_size():
     strata = np.repeat([0, 1, 2], [60, 30, 10])
     probability = inclusion_probabilities(equal_strata(strata), 12)
     np.testing.assert_allclose(np.bincount(strata, probability), [4, 4, 4])
@@ -69,7 +69,7 @@ def test_strata_are_expected_equally_often_whatever_their_size() -> None:
     assert np.bincount(strata[drawn]).tolist() == [4, 4, 4]
 
 
-def test_a_pairs_stratum_is_the_levels_of_both_profiles_in_either_order() -> None:
+def test_a_pairs_stratum_is_the_levels_of_both_profiles_in_either_order():
     profiles = pd.DataFrame({"profile_id": [1, 2, 3, 4], "place": list("abab")})
     tasks = pd.DataFrame({"profile_id": [1, 2, 4, 3, 1, 3]})
     strata = strata_of_pairs(tasks, profiles, "place")
@@ -78,7 +78,7 @@ def test_a_pairs_stratum_is_the_levels_of_both_profiles_in_either_order() -> Non
         strata_of_pairs(tasks, profiles, "plce")
 
 
-def test_the_floor_is_the_least_share_of_a_unit() -> None:
+def test_the_floor_is_the_least_share_of_a_unit():
     size = with_floor([0, 0, 0.5, 0.5], 0.2)
     np.testing.assert_allclose(size, [0.05, 0.05, 0.45, 0.45])
     np.testing.assert_allclose(with_floor([0, 0], 0.3), 0.5)
@@ -89,13 +89,13 @@ def test_the_floor_is_the_least_share_of_a_unit() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 5])
-def test_a_sample_larger_than_its_units_is_refused(n: int) -> None:
+def test_a_sample_larger_than_its_units_is_refused(n):
     with pytest.raises(InputError, match="of 4 tasks cannot be drawn"):
         inclusion_probabilities(np.ones(4), n)
 
 
 @pytest.mark.parametrize("probability", [[0.5, 0.7], [0.0, 1.0], [1.5, 0.5]])
-def test_probabilities_that_no_sample_has_are_refused(probability: list[float]) -> None:
+def test_probabilities_that_no_sample_has_are_refused(probability):
     with pytest.raises(InputError, match="their sum is the size of the sample"):
         draw_sample(probability, np.random.default_rng(1))
 
@@ -104,7 +104,7 @@ def test_probabilities_that_no_sample_has_are_refused(probability: list[float]) 
     ("tasks", "people", "each"),
     [(12, 4, 1), (6, 4, 2), (7, 3, 3), (10, 15, 3), (35, 7, 3), (21, 9, 6), (30_000, 2_000, 1)],
 )
-def test_everyone_judges_equally_many_tasks_and_none_twice(tasks: int, people: int, each: int) -> None:
+def test_everyone_judges_equally_many_tasks_and_none_twice(tasks, people, each):
     for seed in range(5):
         assigned = share_among(tasks, people, each, np.random.default_rng(seed))
         assert assigned.shape == (people, tasks * each // people)
@@ -112,7 +112,7 @@ def test_everyone_judges_equally_many_tasks_and_none_twice(tasks: int, people: i
         assert np.bincount(assigned.reshape(-1)).tolist() == [each] * tasks
 
 
-def test_people_share_their_tasks_with_many_others() -> None:
+def test_people_share_their_tasks_with_many_others():
     assigned = share_among(200, 40, 2, np.random.default_rng(1))
     partners = [
         {other for other in range(40) if other != one and set(assigned[one]) & set(assigned[other])}
@@ -121,7 +121,7 @@ def test_people_share_their_tasks_with_many_others() -> None:
     assert min(map(len, partners)) >= 6
 
 
-def test_people_and_tasks_that_do_not_fit_are_refused() -> None:
+def test_people_and_tasks_that_do_not_fit_are_refused():
     assert sample_size(100, people=10, tasks=6, each=3) == 20
     with pytest.raises(InputError, match=r"60 answers, not a multiple of 7 people per task"):
         sample_size(100, 10, 6, 7)
@@ -149,12 +149,12 @@ def answered(**changes: object) -> pd.DataFrame:
     return table.assign(**changes)
 
 
-def test_uncertainty_is_the_standard_deviation_of_the_choice_over_prompts() -> None:
+def test_uncertainty_is_the_standard_deviation_of_the_choice_over_prompts():
     found = answer_uncertainty(answered(), ["p1", "p2"])
     np.testing.assert_allclose(found, [(0.5 + 0.4) / 2, (0.3 + 0) / 2])
 
 
-def test_a_refused_pair_is_as_uncertain_as_can_be() -> None:
+def test_a_refused_pair_is_as_uncertain_as_can_be():
     table = answered()
     refused = (table["pair_id"] == "p2").to_numpy()
     changed = table.assign(
@@ -163,7 +163,7 @@ def test_a_refused_pair_is_as_uncertain_as_can_be() -> None:
     np.testing.assert_allclose(answer_uncertainty(changed, ["p1", "p2"]), [0.45, 0.5])
 
 
-def test_without_probabilities_uncertainty_is_the_share_of_changed_repeats_in_the_stratum() -> None:
+def test_without_probabilities_uncertainty_is_the_share_of_changed_repeats_in_the_stratum():
     chosen = answered()["chosen"].copy()
     # The repeat of the first pair names the same profile, that of the second another.
     chosen.iloc[8:10] = [0, 1]
@@ -176,7 +176,7 @@ def test_without_probabilities_uncertainty_is_the_share_of_changed_repeats_in_th
     np.testing.assert_allclose(answer_uncertainty(without, ["p1", "p2"], np.array([0, 1])), [0.25, 0.25])
 
 
-def test_uncertainty_that_nothing_shows_is_refused() -> None:
+def test_uncertainty_that_nothing_shows_is_refused():
     bare = answered(probability=np.nan)
     with pytest.raises(InputError, match="uncertainty can be estimated per stratum only; give a column"):
         answer_uncertainty(bare, ["p1", "p2"])

@@ -49,7 +49,7 @@ def survey(folder: Path, text: str = SURVEY, layout: Layout | None = None, **rul
     return read_qualtrics_ratings(path, layout, Rules(scale=read_scale(WORDS), **rules))
 
 
-def test_responses_are_marked_on_either_side_of_every_threshold_and_by_every_code(tmp_path) -> None:
+def test_responses_are_marked_on_either_side_of_every_threshold_and_by_every_code(tmp_path):
     rows = [
         {"reason": reason, column: value}
         for reason, column, values in cases(__file__, "marked")
@@ -427,7 +427,7 @@ def test_other_files_judges_and_missing_packages_are_refused(tmp_path, logs, mon
 
 
 @pytest.mark.parametrize("ending", ["sav", "parquet"])
-def test_the_order_of_labels_that_a_file_declares_is_kept(ending: str, tmp_path: Path) -> None:
+def test_the_order_of_labels_that_a_file_declares_is_kept(ending, tmp_path):
     labels, file = ["never", "rarely", "often"], tmp_path / f"ratings.{ending}"
     frame = pd.DataFrame(
         {"who": ["a", "b"] * 3, "what": ["i", "i", "j", "j", "k", "k"], "score": [1.0, 2, 3, 3, 2, 1]}
@@ -446,7 +446,7 @@ def test_the_order_of_labels_that_a_file_declares_is_kept(ending: str, tmp_path:
     assert judgments["value"].cat.ordered
 
 
-def test_python_reads_what_a_program_wrote_as_commands_do(tmp_path: Path) -> None:
+def test_python_reads_what_a_program_wrote_as_commands_do(tmp_path):
     tasks = [
         {"id": place, "text": "x", "annotations": [{"label": label, "user": user} for user, label in pair]}
         for place, pair in enumerate([((1, "rude"), (2, "rude")), ((1, "kind"), (2, "rude"))] * 6)

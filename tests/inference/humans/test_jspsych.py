@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from cases import cases
@@ -31,7 +30,7 @@ TRIALS = [
 ]
 
 
-def test_lines_of_several_results_are_the_same_as_one_list(tmp_path: Path) -> None:
+def test_lines_of_several_results_are_the_same_as_one_list(tmp_path):
     one, lines, arrays = (tmp_path / name for name in ("one.json", "lines.txt", "arrays.txt"))
     one.write_text(json.dumps(TRIALS, indent=2))
     lines.write_text("".join(f"{json.dumps(trial)}\n" for trial in TRIALS) + "\n")
@@ -42,7 +41,7 @@ def test_lines_of_several_results_are_the_same_as_one_list(tmp_path: Path) -> No
     assert tables[0][2]["rt"] == ""
 
 
-def test_answers_of_a_form_are_dimensions_and_rows_without_an_item_are_none(tmp_path: Path) -> None:
+def test_answers_of_a_form_are_dimensions_and_rows_without_an_item_are_none(tmp_path):
     path = tmp_path / "data.json"
     path.write_text(json.dumps(TRIALS))
     read = read_jspsych(path, Layout(ratings=["response.{dimension}"])).judgments
@@ -56,7 +55,7 @@ def test_answers_of_a_form_are_dimensions_and_rows_without_an_item_are_none(tmp_
 
 
 @pytest.mark.parametrize(("content", "sentence"), cases(__file__, "refused"))
-def test_what_is_no_data_of_jspsych_is_refused(tmp_path: Path, content: str, sentence: str) -> None:
+def test_what_is_no_data_of_jspsych_is_refused(tmp_path, content, sentence):
     path = tmp_path / "data.json"
     with pytest.raises(InputError, match="there is no file with"):
         read_trials(tmp_path)
@@ -65,7 +64,7 @@ def test_what_is_no_data_of_jspsych_is_refused(tmp_path: Path, content: str, sen
         read_trials(path)
 
 
-def test_columns_of_ratings_have_to_be_named(tmp_path: Path) -> None:
+def test_columns_of_ratings_have_to_be_named(tmp_path):
     path = tmp_path / "data.json"
     path.write_text(json.dumps(TRIALS))
     with pytest.raises(InputError, match="no option names the columns of ratings"):

@@ -23,7 +23,7 @@ def refused(plan: PanelPlan, **options: Any) -> str:
     return text
 
 
-def test_a_database_of_another_plan_is_refused(tmp_path, database) -> None:
+def test_a_database_of_another_plan_is_refused(tmp_path, database):
     plan = plan_of(tmp_path)
     Visits.open(plan, database).close()
     Visits.open(plan, database).close()
@@ -45,15 +45,13 @@ def test_a_database_of_another_plan_is_refused(tmp_path, database) -> None:
         ("sqlite:////nowhere/at/all/x.sqlite", "cannot be used"),
     ],
 )
-def test_an_address_of_no_database_is_refused_in_one_sentence_without_its_password(
-    tmp_path, url, reason
-) -> None:
+def test_an_address_of_no_database_is_refused_in_one_sentence_without_its_password(tmp_path, url, reason):
     text = refused(plan_of(tmp_path), url=url)
     assert reason in text
     assert "hunter2" not in text
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path) -> None:
+def test_a_file_that_is_no_database_is_refused(tmp_path):
     plan = plan_of(tmp_path)
     plan.folder.mkdir()
     (plan.folder / "panel.sqlite").write_bytes(b"not a database" * 1000)
@@ -62,7 +60,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path) -> None:
 
 def test_a_clock_that_is_set_back_gives_no_negative_times_and_no_longer_time_limits(
     tmp_path, database, clock
-) -> None:
+):
     def visits_of_one() -> Visits:
         plan = plan_of(tmp_path, 1, {"minutes": 30})
         return Visits.open(plan, database, now=clock, monotonic=lambda: ticks[0])
@@ -94,7 +92,7 @@ def test_a_clock_that_is_set_back_gives_no_negative_times_and_no_longer_time_lim
     visits.close()
 
 
-def test_times_of_a_clock_that_was_set_back_before_are_missing(opened, clock) -> None:
+def test_times_of_a_clock_that_was_set_back_before_are_missing(opened, clock):
     visits = opened(people=1)
     clock.advance(60)
     take_part(visits, arrive(visits))
@@ -109,7 +107,7 @@ def test_times_of_a_clock_that_was_set_back_before_are_missing(opened, clock) ->
 
 
 @pytest.mark.parametrize("trace", ["panel.sqlite-wal", "people/respondents.parquet"])
-def test_a_panel_whose_database_is_lost_is_not_begun_again(tmp_path, clock, trace) -> None:
+def test_a_panel_whose_database_is_lost_is_not_begun_again(tmp_path, clock, trace):
     plan = plan_of(tmp_path)
     file = plan.folder / trace
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from conjury.inference.panel.storage.database_state import read_stored
 from conjury.inference.panel.storage.forgetting import forget_everywhere
 
 
-def test_forgetting_erases_identifiers_of_one_person_and_nothing_else(opened) -> None:
+def test_forgetting_erases_identifiers_of_one_person_and_nothing_else(opened):
     visits = opened()
     for person in ("alice-secret", "bob-secret"):
         take_part(visits, arrive(visits, person))
@@ -29,7 +29,7 @@ def test_forgetting_erases_identifiers_of_one_person_and_nothing_else(opened) ->
     assert visits.step(arrive(visits, "bob-secret")).ended == "finished"
 
 
-def test_a_forgotten_identifier_is_in_no_byte_of_the_file_or_its_log(alone, tmp_path) -> None:
+def test_a_forgotten_identifier_is_in_no_byte_of_the_file_or_its_log(alone, tmp_path):
     visits = alone()
     take_part(visits, arrive(visits, "alice-secret"))
     content = lambda: b"".join(path.read_bytes() for path in (tmp_path / "run").glob("panel.sqlite*"))  # noqa: E731
@@ -38,7 +38,7 @@ def test_a_forgotten_identifier_is_in_no_byte_of_the_file_or_its_log(alone, tmp_
     assert b"alice-secret" not in content()
 
 
-def test_an_identifier_that_a_reader_keeps_in_the_log_is_not_reported_as_erased(alone, monkeypatch) -> None:
+def test_an_identifier_that_a_reader_keeps_in_the_log_is_not_reported_as_erased(alone, monkeypatch):
     monkeypatch.setattr(opening, "WAIT", 0.1)
     visits = alone()
     arrive(visits, "alice-secret")
@@ -56,14 +56,14 @@ def test_an_identifier_that_a_reader_keeps_in_the_log_is_not_reported_as_erased(
     reader.close()
 
 
-def test_a_long_identifier_is_erased_as_it_was_stored(alone) -> None:
+def test_a_long_identifier_is_erased_as_it_was_stored(alone):
     visits = alone()
     arrive(visits, "x" * 300)
     file = visits.plan.folder / "panel.sqlite"
     assert list(forget_everywhere(" " + "x" * 300, [file])) == [(str(file), 1)]
 
 
-def test_an_error_of_the_database_names_no_person(alone) -> None:
+def test_an_error_of_the_database_names_no_person(alone):
     visits = alone()
     with visits._database.engine.connect() as connection:
         connection.exec_driver_sql("DROP TABLE identifiers")
@@ -74,7 +74,7 @@ def test_an_error_of_the_database_names_no_person(alone) -> None:
     assert "alice-secret" not in str(error.value)
 
 
-def test_identifiers_are_in_a_table_of_their_own_and_in_no_table_that_comes_out(alone, tmp_path) -> None:
+def test_identifiers_are_in_a_table_of_their_own_and_in_no_table_that_comes_out(alone, tmp_path):
     visits = alone(panel={"attention": [CHECK]})
     names = {"PROLIFIC_PID": "alice-secret", "STUDY_ID": "study-secret", "SESSION_ID": "session-secret"}
     visit = visits.arrive({**names, "other": "dropped-secret"}, {}, "en")
@@ -93,7 +93,7 @@ def test_identifiers_are_in_a_table_of_their_own_and_in_no_table_that_comes_out(
     assert sorted(name for (name,) in stored) == sorted(names)
 
 
-def test_the_token_of_the_researcher_is_made_once_and_stored_as_a_hash(opened, tmp_path) -> None:
+def test_the_token_of_the_researcher_is_made_once_and_stored_as_a_hash(opened, tmp_path):
     visits = opened()
     assert not visits.is_researcher("")
     token = visits.researcher_token()
@@ -105,7 +105,7 @@ def test_the_token_of_the_researcher_is_made_once_and_stored_as_a_hash(opened, t
         assert token.encode() not in path.read_bytes()
 
 
-def test_only_the_owner_may_read_the_file_of_a_panel(alone, tmp_path) -> None:
+def test_only_the_owner_may_read_the_file_of_a_panel(alone, tmp_path):
     visits = alone()
     take_part(visits, arrive(visits))
     for path in (tmp_path / "run").glob("panel.sqlite*"):

@@ -42,7 +42,7 @@ def panel(**further: Any) -> dict[str, Any]:
     return {"comprehension": ASKED, **further}
 
 
-def test_who_errs_once_reads_the_instructions_again_and_goes_on(opened) -> None:
+def test_who_errs_once_reads_the_instructions_again_and_goes_on(opened):
     visits = opened(**panel())
     visit = arrive(visits)
     step = take_part(visits, visit, until=lambda one: isinstance(one, ComprehensionStep))
@@ -53,7 +53,7 @@ def test_who_errs_once_reads_the_instructions_again_and_goes_on(opened) -> None:
     assert visits.tables().respondents["comprehension_attempts"].tolist() == [2]
 
 
-def test_who_errs_in_the_last_attempt_is_sent_away_and_the_place_is_free(opened) -> None:
+def test_who_errs_in_the_last_attempt_is_sent_away_and_the_place_is_free(opened):
     visits = opened(people=1, **panel(failed={"code": "SORRY"}))
     visit = arrive(visits)
     end = take_part(visits, visit, real="yes")
@@ -63,13 +63,13 @@ def test_who_errs_in_the_last_attempt_is_sent_away_and_the_place_is_free(opened)
     assert take_part(visits, arrive(visits)).ended == "finished"
 
 
-def test_who_is_right_at_once_skips_the_second_attempt(opened) -> None:
+def test_who_is_right_at_once_skips_the_second_attempt(opened):
     visits, seen = opened(**panel()), []
     take_part(visits, arrive(visits), until=lambda one: bool(seen.append(one)))
     assert sum(isinstance(step, ComprehensionStep) for step in seen) == 1
 
 
-def test_a_check_after_no_task_comes_before_the_first(opened) -> None:
+def test_a_check_after_no_task_comes_before_the_first(opened):
     visits, seen = opened(attention=[{**CHECK, "after": 0}, {**CHECK, "id": "last", "after": 99}]), []
     take_part(visits, arrive(visits), until=lambda one: bool(seen.append(one)))
     kinds = ["check" if isinstance(one, AttentionStep) else "task" if is_task(one) else "" for one in seen]
@@ -79,7 +79,7 @@ def test_a_check_after_no_task_comes_before_the_first(opened) -> None:
 SEVERAL = {"id": "race", "label": "Race", "form": "several", "options": YES_NO, "first": True}
 
 
-def test_who_withdraws_leaves_no_answer_device_or_identifier(opened) -> None:
+def test_who_withdraws_leaves_no_answer_device_or_identifier(opened):
     visits = opened(
         people=1, debriefing="consent.md", withdrawal=True, questions=[SEVERAL], withdrawn={"code": "W"}
     )
@@ -94,7 +94,7 @@ def test_who_withdraws_leaves_no_answer_device_or_identifier(opened) -> None:
     assert take_part(visits, arrive(visits)).ended == "finished"
 
 
-def test_what_was_withdrawn_is_in_no_file_of_the_database(alone, tmp_path) -> None:
+def test_what_was_withdrawn_is_in_no_file_of_the_database(alone, tmp_path):
     remarks = {"id": "remarks", "label": "Remarks", "form": "text"}
     visits = alone(1, {"debriefing": "consent.md", "withdrawal": True, "questions": [remarks]})
     take_part(visits, arrive(visits), remarks="zebra-4711", withdraw="yes")
@@ -102,7 +102,7 @@ def test_what_was_withdrawn_is_in_no_file_of_the_database(alone, tmp_path) -> No
     assert b"zebra-4711" not in content
 
 
-def test_answers_of_a_named_person_are_deleted_and_the_place_is_given_again(opened) -> None:
+def test_answers_of_a_named_person_are_deleted_and_the_place_is_given_again(opened):
     visits = opened(people=1, questions=[ADULT])
     take_part(visits, arrive(visits, "person-1"))
     assert visits.forget("person-1", answers=True) == 1
@@ -111,7 +111,7 @@ def test_answers_of_a_named_person_are_deleted_and_the_place_is_given_again(open
     assert take_part(visits, arrive(visits, "person-2")).ended == "finished"
 
 
-def test_a_quota_of_two_answers_counts_people_who_give_both(opened) -> None:
+def test_a_quota_of_two_answers_counts_people_who_give_both(opened):
     quota = {"answers": {"race": "yes", "adult": "yes"}, "people": 1}
     adult = {**ADULT, "screen_out": []}
     visits = opened(people=3, questions=[SEVERAL, adult], quotas=[quota])
@@ -135,7 +135,7 @@ def test_a_quota_of_two_answers_counts_people_who_give_both(opened) -> None:
         ({"width": "1920", "height": "1080"}, False),
     ],
 )
-def test_people_with_small_or_unknown_screens_are_sent_away(opened, device, arrives) -> None:
+def test_people_with_small_or_unknown_screens_are_sent_away(opened, device, arrives):
     visits = opened(smallest_screen={"width": 1280, "height": 720}, small_screen={"code": "BACK"})
     visit = visits.arrive({"PROLIFIC_PID": "p"}, device, "en")
     assert isinstance(visit, str) == arrives
@@ -143,7 +143,7 @@ def test_people_with_small_or_unknown_screens_are_sent_away(opened, device, arri
     assert len(read_stored(visits._database).visits) == arrives
 
 
-def test_a_second_question_about_a_pair_is_a_column_of_choices_and_a_dimension(opened) -> None:
+def test_a_second_question_about_a_pair_is_a_column_of_choices_and_a_dimension(opened):
     visits = opened(task_questions=[BIGGER])
     visit = arrive(visits)
     study = visits.plan.study
@@ -158,7 +158,7 @@ def test_a_second_question_about_a_pair_is_a_column_of_choices_and_a_dimension(o
     assert visits.submit(visit, 99, {}) == visits.step(visit)
 
 
-def test_a_second_question_about_an_item_is_a_dimension(tmp_path) -> None:
+def test_a_second_question_about_an_item_is_a_dimension(tmp_path):
     label = {"form": "label", "labels": [{"id": "good", "label": "Good"}, {"id": "bad", "label": "Bad"}]}
     kind = {"id": "sort", "label": "Sort", "text": "Of what kind?", "options": YES_NO}
     study = write_jokes(tmp_path, label, {"people": 1, "task_questions": [kind]}, n=2)
@@ -171,14 +171,14 @@ def test_a_second_question_about_an_item_is_a_dimension(tmp_path) -> None:
     visits.close()
 
 
-def test_a_further_question_about_a_rated_item_is_refused_since_it_is_a_scale(tmp_path) -> None:
+def test_a_further_question_about_a_rated_item_is_refused_since_it_is_a_scale(tmp_path):
     ratings = {"form": "ratings", "scales": [{"id": "fun", "label": "Fun", "minimum": 1, "maximum": 5}]}
     kind = {"id": "sort", "label": "Sort", "text": "Of what kind?", "options": YES_NO}
     with pytest.raises(InputError, match=r"a question about a rated item is a scale"):
         load_any_study(write_jokes(tmp_path, ratings, {"people": 1, "task_questions": [kind]}, n=2))
 
 
-def test_pages_name_the_policy_and_nothing_internal(tmp_path) -> None:
+def test_pages_name_the_policy_and_nothing_internal(tmp_path):
     study = write_towns(
         tmp_path, {"policy": "consent.md", "task_questions": [BIGGER]}, title="People and models"
     )
@@ -195,7 +195,7 @@ def test_pages_name_the_policy_and_nothing_internal(tmp_path) -> None:
     visits.close()
 
 
-def test_one_quota_has_one_answer_or_several_and_questions_have_free_names(tmp_path) -> None:
+def test_one_quota_has_one_answer_or_several_and_questions_have_free_names(tmp_path):
     refused = {
         "one answer": {"quotas": [{"question": "adult", "people": 1}], "questions": [ADULT]},
         "no question with this option": {
@@ -213,7 +213,7 @@ def test_one_quota_has_one_answer_or_several_and_questions_have_free_names(tmp_p
             load_any_study(write_towns(tmp_path / str(number), section))
 
 
-def test_plans_without_these_parts_keep_the_hash_of_their_database(tmp_path) -> None:
+def test_plans_without_these_parts_keep_the_hash_of_their_database(tmp_path):
     section = {"attention": [CHECK], "questions": [ADULT]}
     before = make_plan(write_towns(tmp_path / "a", section), out=tmp_path / "r", people=2).sha256()
     after = {**section, "policy": "consent.md", "debriefing": "consent.md", "title": "Towns"}
@@ -224,7 +224,7 @@ def test_plans_without_these_parts_keep_the_hash_of_their_database(tmp_path) -> 
     assert asked.sha256() != before
 
 
-def test_the_table_of_respondents_has_no_column_of_several_answers_itself(opened) -> None:
+def test_the_table_of_respondents_has_no_column_of_several_answers_itself(opened):
     visits = opened(questions=[SEVERAL])
     take_part(visits, arrive(visits), race="no")
     columns = visits.tables().respondents

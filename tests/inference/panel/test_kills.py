@@ -6,7 +6,6 @@ import json
 import os
 from collections import Counter
 from multiprocessing.connection import Connection
-from pathlib import Path
 from threading import Lock, Thread
 
 import pytest
@@ -81,9 +80,7 @@ def check(plan: PanelPlan, url: str, reported: list[tuple[str, int, str]]) -> No
         pytest.param("postgres", 50, marks=[pytest.mark.postgres, pytest.mark.long]),
     ],
 )
-def test_kills_lose_no_accepted_answer_and_count_none_twice(
-    request: pytest.FixtureRequest, tmp_path: Path, kind: str, kills: int
-) -> None:
+def test_kills_lose_no_accepted_answer_and_count_none_twice(request, tmp_path, kind, kills):
     url = f"sqlite:///{tmp_path / 'people.sqlite'}"
     if kind == "postgres":
         url = new_database(request.getfixturevalue("postgres_server"))

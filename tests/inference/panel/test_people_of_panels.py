@@ -15,7 +15,7 @@ CITY = {"id": "city", "label": "City?", "options": YES_NO, "first": True}
 ONE_YES = {"question": "city", "option": "yes", "people": 1}
 
 
-def test_a_person_of_a_platform_takes_part_once(opened) -> None:
+def test_a_person_of_a_platform_takes_part_once(opened):
     visits = opened()
     visit = arrive(visits, "p1")
     take_part(visits, visit)
@@ -24,7 +24,7 @@ def test_a_person_of_a_platform_takes_part_once(opened) -> None:
     assert arrive(visits, "p2") != visit
 
 
-def test_a_person_who_arrives_many_times_at_once_has_one_visit(opened) -> None:
+def test_a_person_who_arrives_many_times_at_once_has_one_visit(opened):
     visits = opened()
     with ThreadPoolExecutor(10) as threads:
         found = set(threads.map(lambda _: arrive(visits, "p1"), range(30)))
@@ -32,14 +32,14 @@ def test_a_person_who_arrives_many_times_at_once_has_one_visit(opened) -> None:
     assert visits.figures().started == 1
 
 
-def test_the_person_may_be_required(alone) -> None:
+def test_the_person_may_be_required(alone):
     visits = alone(panel={"recruiting": {"required": True}})
     for missing in ({}, {"PROLIFIC_PID": "  "}, {"pid": "x"}):
         assert visits.arrive(missing, {}, "en") == EndStep(0, 0, "no_person")
     assert isinstance(visits.arrive({"PROLIFIC_PID": "x"}, {}, "en"), str)
 
 
-def test_who_declines_or_is_screened_out_takes_no_slot(opened) -> None:
+def test_who_declines_or_is_screened_out_takes_no_slot(opened):
     visits = opened(people=1, questions=[ADULT], screened_out={"code": "OUT"})
     assert take_part(visits, arrive(visits, "p1"), consent="no").ended == "declined"
     out = take_part(visits, arrive(visits, "p2"), adult="no")
@@ -47,7 +47,7 @@ def test_who_declines_or_is_screened_out_takes_no_slot(opened) -> None:
     assert take_part(visits, arrive(visits, "p3")).ended == "finished"
 
 
-def test_a_quota_admits_as_many_people_as_it_says_also_at_once(opened) -> None:
+def test_a_quota_admits_as_many_people_as_it_says_also_at_once(opened):
     visits = opened(people=12, questions=[CITY], quotas=[{**ONE_YES, "people": 3}])
     with ThreadPoolExecutor(8) as threads:
         ids = [arrive(visits, f"p{number}") for number in range(8)]
@@ -60,7 +60,7 @@ def test_a_quota_admits_as_many_people_as_it_says_also_at_once(opened) -> None:
     assert (figure.people, figure.limit) == (3, 3)
 
 
-def test_people_who_leave_do_not_count_in_a_quota_after_the_time_limit(opened, clock) -> None:
+def test_people_who_leave_do_not_count_in_a_quota_after_the_time_limit(opened, clock):
     visits = opened(people=3, questions=[CITY], quotas=[ONE_YES], minutes=10)
     take_part(visits, arrive(visits, "left"), until=is_task, city="yes")
     assert take_part(visits, arrive(visits, "p1"), city="yes").ended == "full"
@@ -68,7 +68,7 @@ def test_people_who_leave_do_not_count_in_a_quota_after_the_time_limit(opened, c
     assert take_part(visits, arrive(visits, "p2"), city="yes").ended == "finished"
 
 
-def test_a_quota_is_not_exceeded_by_people_who_go_on_after_the_time_limit(opened, clock) -> None:
+def test_a_quota_is_not_exceeded_by_people_who_go_on_after_the_time_limit(opened, clock):
     checks = {"attention": [CHECK], "fail_limit": 1}
     visits = opened(people=5, questions=[CITY], quotas=[ONE_YES], minutes=10, **checks)
     failed, late, next_one = (arrive(visits, person) for person in ("failed", "late", "next"))
@@ -81,7 +81,7 @@ def test_a_quota_is_not_exceeded_by_people_who_go_on_after_the_time_limit(opened
     assert visits.figures().quotas[0].people == 1
 
 
-def test_only_as_many_late_people_as_a_quota_needs_lose_their_places(opened, clock) -> None:
+def test_only_as_many_late_people_as_a_quota_needs_lose_their_places(opened, clock):
     three = {**ONE_YES, "people": 3}
     visits = opened(people=9, questions=[CITY], quotas=[three], minutes=10)
     late = []
@@ -97,7 +97,7 @@ def test_only_as_many_late_people_as_a_quota_needs_lose_their_places(opened, clo
 
 
 @pytest.mark.long
-def test_quotas_that_are_reordered_or_added_later_count_the_people_who_are_there(tmp_path, database) -> None:
+def test_quotas_that_are_reordered_or_added_later_count_the_people_who_are_there(tmp_path, database):
     one_no = {"question": "city", "option": "no", "people": 3}
     for quotas in ([ONE_YES], [one_no, ONE_YES], [{**one_no, "people": 1}, {**ONE_YES, "people": 2}]):
         visits = Visits.open(plan_of(tmp_path, 5, {"questions": [CITY], "quotas": quotas}), database)
@@ -114,7 +114,7 @@ def test_quotas_that_are_reordered_or_added_later_count_the_people_who_are_there
     visits.close()
 
 
-def test_too_many_failed_attention_checks_end_a_participation_and_free_its_slot(opened) -> None:
+def test_too_many_failed_attention_checks_end_a_participation_and_free_its_slot(opened):
     checks = [CHECK, {**CHECK, "id": "again", "after": 2}]
     visits = opened(people=1, attention=checks, fail_limit=2)
     failed = take_part(visits, arrive(visits, "p1"), answer="a")

@@ -22,7 +22,7 @@ from conjury.inference.study import load_any_study
 RATINGS = {"form": "ratings", "scales": [{"id": "funny", "label": "Funny", "minimum": 0, "maximum": 4}]}
 
 
-def test_the_same_study_folder_and_seed_give_the_same_plan(tmp_path) -> None:
+def test_the_same_study_folder_and_seed_give_the_same_plan(tmp_path):
     study = write_towns(tmp_path / "study")
     first, again = (make_plan(study, out=tmp_path / "run") for _ in range(2))
     elsewhere = make_plan(study, out=tmp_path / "other")
@@ -30,7 +30,7 @@ def test_the_same_study_folder_and_seed_give_the_same_plan(tmp_path) -> None:
     assert first.sha256() == again.sha256() == elsewhere.sha256()
 
 
-def test_texts_of_pages_may_change_while_people_take_part_and_tasks_may_not(tmp_path) -> None:
+def test_texts_of_pages_may_change_while_people_take_part_and_tasks_may_not(tmp_path):
     study = write_towns(tmp_path / "study", {"minutes": 10})
     before = make_plan(study, out=tmp_path / "run").sha256()
     (tmp_path / "study" / "consent.md").write_text("# Corrected\n")
@@ -41,7 +41,7 @@ def test_texts_of_pages_may_change_while_people_take_part_and_tasks_may_not(tmp_
     assert make_plan(study, out=tmp_path / "run").sha256() != before
 
 
-def test_a_picture_that_is_replaced_makes_another_plan(tmp_path) -> None:
+def test_a_picture_that_is_replaced_makes_another_plan(tmp_path):
     study = picture_panel(tmp_path / "study")
     before = make_plan(study, out=tmp_path / "run").sha256()
     assert make_plan(study, out=tmp_path / "run").sha256() == before
@@ -51,7 +51,7 @@ def test_a_picture_that_is_replaced_makes_another_plan(tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", ["items", "conjoint"])
 @pytest.mark.parametrize("people", [4, None])
-def test_a_run_keeps_its_number_of_people_whatever_the_study_file_says(tmp_path, kind, people) -> None:
+def test_a_run_keeps_its_number_of_people_whatever_the_study_file_says(tmp_path, kind, people):
     def study(number: int) -> Path:
         if kind == "items":
             return write_jokes(tmp_path / "study", RATINGS, {"people": number})
@@ -65,7 +65,7 @@ def test_a_run_keeps_its_number_of_people_whatever_the_study_file_says(tmp_path,
     assert "--out" in refused(lambda: make_plan(known, out=tmp_path / "run", people=5))
 
 
-def test_people_see_the_pairs_of_the_design_in_its_positions(tmp_path) -> None:
+def test_people_see_the_pairs_of_the_design_in_its_positions(tmp_path):
     plan = plan_of(tmp_path, 5)
     tasks = plan.design.panel.tasks
     for slot in plan.slots:
@@ -77,7 +77,7 @@ def test_people_see_the_pairs_of_the_design_in_its_positions(tmp_path) -> None:
         assert {task.name: task.subjects for task in slot.tasks} == designed
 
 
-def test_order_of_tasks_is_random_but_for_the_repeated_one_which_is_first_and_its_repeat_last() -> None:
+def test_order_of_tasks_is_random_but_for_the_repeated_one_which_is_first_and_its_repeat_last():
     tasks = [PlannedTask(f"t{n}", ("1", "2")) for n in range(5)] + [
         PlannedTask("t0_swapped", ("2", "1"), "t0")
     ]
@@ -88,7 +88,7 @@ def test_order_of_tasks_is_random_but_for_the_repeated_one_which_is_first_and_it
     assert {len(set(order)) for order in orders} == {6}
 
 
-def test_items_are_shared_equally_where_no_assignment_is_stated() -> None:
+def test_items_are_shared_equally_where_no_assignment_is_stated():
     drawn = balanced_items(7, 10, 3, np.random.default_rng(1))
     assert {len(set(row)) for row in drawn.tolist()} == {3}
     counts = Counter(drawn.reshape(-1).tolist())
@@ -97,21 +97,21 @@ def test_items_are_shared_equally_where_no_assignment_is_stated() -> None:
     assert balanced_items(4, 2, 4, np.random.default_rng(1)).shape == (2, 4)
 
 
-def test_an_item_for_practice_is_not_judged(tmp_path) -> None:
+def test_an_item_for_practice_is_not_judged(tmp_path):
     study = write_jokes(tmp_path / "study", RATINGS, {"people": 3, "practice_item": "j1"})
     plan = make_plan(study, out=tmp_path / "run")
     assert {slot.practice.subjects for slot in plan.slots} == {("j1",)}
     assert {task.name for slot in plan.slots for task in slot.tasks} == {"j0", "j2", "j3"}
 
 
-def test_people_give_gold_labels_where_these_are_not_the_labels_of_models(tmp_path) -> None:
+def test_people_give_gold_labels_where_these_are_not_the_labels_of_models(tmp_path):
     plan = make_plan("harm_or_humor", out=tmp_path)
     assert [label.id for label in plan.study.response.labels] == ["safe", "implicit", "explicit"]
     assert [label.id for label in load_any_study("harm_or_humor").response.labels] == ["harmful", "safe"]
     assert plan.study.folder == load_any_study("harm_or_humor").folder
 
 
-def test_the_latin_square_of_a_study_is_kept(tmp_path) -> None:
+def test_the_latin_square_of_a_study_is_kept(tmp_path):
     plan = make_plan("oogiri", out=tmp_path)
     assert len(plan.slots) == 32
     raters = Counter(task.name for slot in plan.slots for task in slot.tasks)
@@ -123,7 +123,7 @@ def test_the_latin_square_of_a_study_is_kept(tmp_path) -> None:
         assert kind.startswith("image/")
 
 
-def test_checks_after_more_tasks_than_there_are_come_after_the_last(tmp_path) -> None:
+def test_checks_after_more_tasks_than_there_are_come_after_the_last(tmp_path):
     late = [{**CHECK, "after": 99}, {**CHECK, "id": "first"}]
     steps = StepPages(plan_of(tmp_path, panel={"attention": late})).steps(1, "en")
     names = [
@@ -136,7 +136,7 @@ def test_checks_after_more_tasks_than_there_are_come_after_the_last(tmp_path) ->
     assert names[4] == "first"
 
 
-def test_the_files_of_the_next_task_are_named_with_each_task(tmp_path) -> None:
+def test_the_files_of_the_next_task_are_named_with_each_task(tmp_path):
     plan = make_plan("oogiri", out=tmp_path)
     slot = next(
         slot for slot in plan.slots if any(plan.shown.of(task.name).media_name for task in slot.tasks)
@@ -159,14 +159,14 @@ def refused(action: Any) -> str:
 
 
 @pytest.mark.parametrize(("panel", "reason"), cases(__file__, "sections"))
-def test_a_section_that_contradicts_itself_is_refused_with_its_place(tmp_path, panel, reason) -> None:
+def test_a_section_that_contradicts_itself_is_refused_with_its_place(tmp_path, panel, reason):
     study = write_towns(tmp_path / "study", panel)
     text = refused(lambda: load_any_study(study))
     assert reason in text
     assert "study.yaml:" in text
 
 
-def test_studies_that_people_cannot_answer_on_a_page_are_refused(tmp_path) -> None:
+def test_studies_that_people_cannot_answer_on_a_page_are_refused(tmp_path):
     rated = {"form": "ratings", "scales": [{"id": "nice", "label": "Nice", "maximum": 4}]}
     alone = write_towns(tmp_path / "alone", collect={"form": "single"}, response=rated, analyses=[])
     assert "choice between two profiles" in refused(lambda: make_plan(alone, out=tmp_path / "a"))
@@ -178,7 +178,7 @@ def test_studies_that_people_cannot_answer_on_a_page_are_refused(tmp_path) -> No
     assert "there is no item 'j9'" in refused(lambda: make_plan(practice, out=tmp_path / "d"))
 
 
-def test_a_file_outside_the_folder_of_the_study_is_refused(tmp_path) -> None:
+def test_a_file_outside_the_folder_of_the_study_is_refused(tmp_path):
     study = write_jokes(tmp_path / "study", RATINGS, {"people": 2})
     (tmp_path / "secret.png").write_bytes(b"x")
     items = tmp_path / "study" / "items.csv"
@@ -191,14 +191,14 @@ def test_a_file_outside_the_folder_of_the_study_is_refused(tmp_path) -> None:
     assert "is no file inside" in refused(lambda: make_plan(study, out=tmp_path / "run"))
 
 
-def test_a_run_without_a_panel_is_refused_with_the_folder_of_a_demonstration(tmp_path, monkeypatch) -> None:
+def test_a_run_without_a_panel_is_refused_with_the_folder_of_a_demonstration(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("runs/towns_demo").mkdir(parents=True)
     study = load_any_study(write_towns(tmp_path / "study"))
     assert "--out runs/towns_demo" in refused(lambda: begun_plan(study, None))
 
 
-def test_a_run_keeps_whether_people_see_pictures(tmp_path) -> None:
+def test_a_run_keeps_whether_people_see_pictures(tmp_path):
     study = write_towns(tmp_path / "study")
     make_plan(study, out=tmp_path / "run")
     kept = tmp_path / "run" / "design" / "panel.json"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.panels import ADULT, CHECK, Clock, arrive, plan_of, take_part, write_jokes
+from made_up.panels import ADULT, CHECK, arrive, plan_of, take_part, write_jokes
 
 from conjury.analysis.conjoint import amce
 from conjury.inference.collecting.run_folder import RunFolder
@@ -49,7 +49,7 @@ def moderation(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.long
-def test_choices_of_a_simulated_panel_are_those_from_which_its_people_answered(moderation) -> None:
+def test_choices_of_a_simulated_panel_are_those_from_which_its_people_answered(moderation):
     plan, tables, _ = moderation
     simulated = simulated_choices(plan, 1)
     ours, theirs = (frame.sort_values(KEYS).reset_index(drop=True) for frame in (tables.choices, simulated))
@@ -63,7 +63,7 @@ def test_choices_of_a_simulated_panel_are_those_from_which_its_people_answered(m
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Few clusters")  # both sides are computed from as few
-def test_amces_of_a_simulated_panel_are_those_of_the_simulated_choices(moderation) -> None:
+def test_amces_of_a_simulated_panel_are_those_of_the_simulated_choices(moderation):
     plan, tables, _ = moderation
     formula = plan.study.analyses[0].formula
     tables_of_choices = (tables.choices, simulated_choices(plan, 1))
@@ -74,7 +74,7 @@ def test_amces_of_a_simulated_panel_are_those_of_the_simulated_choices(moderatio
 
 
 @pytest.mark.long
-def test_written_tables_are_read_as_those_of_the_study(moderation, tmp_path) -> None:
+def test_written_tables_are_read_as_those_of_the_study(moderation, tmp_path):
     plan, tables, _ = moderation
     files = tables.write(tmp_path)
     assert [file.name for file in files] == [
@@ -92,7 +92,7 @@ def test_written_tables_are_read_as_those_of_the_study(moderation, tmp_path) -> 
     assert set(collected.files) == {"choices", "judgments", "responses", "respondents"}
 
 
-def test_order_position_times_and_focus_of_every_task_are_recorded(moderation) -> None:
+def test_order_position_times_and_focus_of_every_task_are_recorded(moderation):
     plan, tables, _ = moderation
     orders = {
         (slot.name, task.name): index for slot in plan.slots for index, task in enumerate(slot.tasks, start=1)
@@ -106,9 +106,7 @@ def test_order_position_times_and_focus_of_every_task_are_recorded(moderation) -
     assert (choices.loc[choices["repeat"].to_numpy(bool), "task"] == 16).all()
 
 
-def test_all_answers_of_simulated_people_are_marked_and_written_for_their_owner_alone(
-    moderation, tmp_path
-) -> None:
+def test_all_answers_of_simulated_people_are_marked_and_written_for_their_owner_alone(moderation, tmp_path):
     for table in vars(moderation[1]).values():
         assert (table["origin"] == "simulated").all()
     files = moderation[1].write(tmp_path / "people")
@@ -117,7 +115,7 @@ def test_all_answers_of_simulated_people_are_marked_and_written_for_their_owner_
         assert path.stat().st_mode & 0o077 == 0
 
 
-def test_people_who_did_not_finish_are_in_responses_and_respondents_alone(moderation) -> None:
+def test_people_who_did_not_finish_are_in_responses_and_respondents_alone(moderation):
     _, tables, figures = moderation
     left = tables.respondents[(tables.respondents["state"] != "finished").to_numpy(bool)]
     assert len(left) > 0
@@ -132,7 +130,7 @@ def test_people_who_did_not_finish_are_in_responses_and_respondents_alone(modera
     assert len(tables.responses) == PEOPLE * 16 + len(partly)
 
 
-def test_background_devices_checks_and_times_are_columns_of_respondents(moderation) -> None:
+def test_background_devices_checks_and_times_are_columns_of_respondents(moderation):
     _, tables, figures = moderation
     people = tables.respondents[(tables.respondents["state"] == "finished").to_numpy(bool)]
     assert people["adult"].cat.categories.tolist() == ["yes", "no"]
@@ -155,7 +153,7 @@ def test_background_devices_checks_and_times_are_columns_of_respondents(moderati
     assert set(passed.index[~passed.to_numpy(bool)]) == failed
 
 
-def test_consistency_is_that_of_the_repeated_task(moderation) -> None:
+def test_consistency_is_that_of_the_repeated_task(moderation):
     _, tables, figures = moderation
     same = []
     for judge, own in tables.choices[(tables.choices["chosen"] == 1).to_numpy(bool)].groupby("judge_id"):
@@ -169,7 +167,7 @@ def test_consistency_is_that_of_the_repeated_task(moderation) -> None:
     assert row["units"] == PEOPLE
 
 
-def test_balance_counts_the_levels_that_answered_tasks_showed(moderation) -> None:
+def test_balance_counts_the_levels_that_answered_tasks_showed(moderation):
     _, tables, figures = moderation
     shown = figures.balance.set_index(["attribute", "level", "position"])["shown"]
     tasks = tables.responses["task_id"].value_counts()
@@ -189,7 +187,7 @@ def test_balance_counts_the_levels_that_answered_tasks_showed(moderation) -> Non
 @pytest.mark.parametrize(
     ("name", "people"), [pytest.param("oogiri", None, marks=pytest.mark.long), ("harm_or_humor", 3)]
 )
-def test_ratings_and_labels_come_out_as_they_were_given(tmp_path, name, people) -> None:
+def test_ratings_and_labels_come_out_as_they_were_given(tmp_path, name, people):
     plan = make_plan(name, people=people, out=tmp_path)
     fill(plan)
     visits = Visits.begun(plan)
@@ -210,7 +208,7 @@ def test_ratings_and_labels_come_out_as_they_were_given(tmp_path, name, people) 
         assert (judgments["item_id"].map(gold) == judgments["value"]).mean() > 0.8
 
 
-def test_labels_of_lines_have_a_dimension_each(tmp_path, clock: Clock) -> None:
+def test_labels_of_lines_have_a_dimension_each(tmp_path, clock):
     plan = make_plan(
         write_jokes(tmp_path / "study", LINES, {"people": 1, "practice": False}), out=tmp_path / "run"
     )
@@ -228,7 +226,7 @@ def test_labels_of_lines_have_a_dimension_each(tmp_path, clock: Clock) -> None:
     visits.close()
 
 
-def test_texts_of_responses_are_in_the_form_that_models_answer_in(tmp_path, clock: Clock) -> None:
+def test_texts_of_responses_are_in_the_form_that_models_answer_in(tmp_path, clock):
     ratings = write_jokes(tmp_path / "study", {"form": "ratings", "scales": SCALES}, {"people": 1})
     visits = Visits.open(make_plan(ratings, out=tmp_path / "run"), now=clock)
     visit = arrive(visits)
@@ -242,7 +240,7 @@ def test_texts_of_responses_are_in_the_form_that_models_answer_in(tmp_path, cloc
 
 
 @pytest.mark.parametrize("questions", [[], [ADULT]])
-def test_tables_and_figures_of_an_empty_panel_have_their_columns(tmp_path, clock: Clock, questions) -> None:
+def test_tables_and_figures_of_an_empty_panel_have_their_columns(tmp_path, clock, questions):
     visits = Visits.open(plan_of(tmp_path, panel={"questions": questions, "attention": [CHECK]}), now=clock)
     tables, figures = visits.tables(), visits.figures()
     assert [len(table) for table in vars(tables).values()] == [0, 0, 0, 0]
@@ -258,7 +256,7 @@ def test_tables_and_figures_of_an_empty_panel_have_their_columns(tmp_path, clock
     visits.close()
 
 
-def test_pairwise_agreement_is_the_share_of_pairs_of_people_who_agree() -> None:
+def test_pairwise_agreement_is_the_share_of_pairs_of_people_who_agree():
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
         {"item_id": np.repeat(list("abcdef"), 4), "value": rng.integers(0, 3, 24), "sample": 1}
@@ -274,7 +272,7 @@ def test_pairwise_agreement_is_the_share_of_pairs_of_people_who_agree() -> None:
     assert np.isnan(pairwise_agreement(frame.iloc[:1])[0])
 
 
-def test_straight_lines_are_the_longest_series_of_equal_answers_in_the_order_of_tasks() -> None:
+def test_straight_lines_are_the_longest_series_of_equal_answers_in_the_order_of_tasks():
     tasks = pd.DataFrame(
         {
             "visit": [1, 1, 1, 1, 2, 2, 1],
@@ -287,7 +285,7 @@ def test_straight_lines_are_the_longest_series_of_equal_answers_in_the_order_of_
     assert lines.loc[2].tolist() == [1, 2, 0.5]
 
 
-def test_a_demonstration_that_was_interrupted_goes_on(tmp_path) -> None:
+def test_a_demonstration_that_was_interrupted_goes_on(tmp_path):
     plan = plan_of(tmp_path, 4)
     visits = Visits.open(plan, simulated=True)
     take_part(visits, arrive(visits, "by hand"))
@@ -300,9 +298,7 @@ def test_a_demonstration_that_was_interrupted_goes_on(tmp_path) -> None:
     visits.close()
 
 
-def test_a_demonstration_begins_a_day_and_four_time_limits_ago_and_nobody_answers_later_than_now(
-    tmp_path,
-) -> None:
+def test_a_demonstration_begins_a_day_and_four_time_limits_ago_and_nobody_answers_later_than_now(tmp_path):
     now = datetime(2026, 3, 2, 12, tzinfo=UTC)
     plan = plan_of(tmp_path, 1, {"minutes": 30})
     fill(plan, now=now)

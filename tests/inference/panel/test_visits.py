@@ -22,7 +22,7 @@ from conjury.inference.panel.visits import Refused, Timing, UnknownVisit, Visits
 
 
 @pytest.mark.long
-def test_a_visit_goes_from_consent_to_the_end_with_the_repeat_as_last_task(opened) -> None:
+def test_a_visit_goes_from_consent_to_the_end_with_the_repeat_as_last_task(opened):
     last = {"id": "age", "label": "Age", "form": "number"}
     visits = opened(questions=[ADULT, last], attention=[CHECK], completion={"code": "C1"})
     visit, seen = arrive(visits), []
@@ -41,7 +41,7 @@ def test_a_visit_goes_from_consent_to_the_end_with_the_repeat_as_last_task(opene
     assert visits.step(visit) == EndStep(10, 10, "finished", "C1", None)
 
 
-def test_a_page_of_another_number_changes_nothing(opened) -> None:
+def test_a_page_of_another_number_changes_nothing(opened):
     visits = opened()
     visit = arrive(visits)
     first = take_part(visits, visit, until=is_task)
@@ -55,7 +55,7 @@ def test_a_page_of_another_number_changes_nothing(opened) -> None:
     assert stored.loc[stored["page"] == first.number, "fields"].tolist() == [{"choice": "A"}]
 
 
-def test_two_tabs_that_submit_at_once_store_one_answer(opened) -> None:
+def test_two_tabs_that_submit_at_once_store_one_answer(opened):
     visits = opened()
     visit = arrive(visits)
     step = take_part(visits, visit, until=is_task)
@@ -66,7 +66,7 @@ def test_two_tabs_that_submit_at_once_store_one_answer(opened) -> None:
     assert max(Counter(answered(visits)).values()) == 1
 
 
-def test_an_answer_that_is_none_is_refused_with_its_reason_and_not_stored(alone) -> None:
+def test_an_answer_that_is_none_is_refused_with_its_reason_and_not_stored(alone):
     visits = alone()
     visit = arrive(visits)
     step = take_part(visits, visit, until=is_task)
@@ -78,7 +78,7 @@ def test_an_answer_that_is_none_is_refused_with_its_reason_and_not_stored(alone)
     assert visits.step(visit) == step
 
 
-def test_questions_accept_numbers_in_range_and_texts_of_some_length_only(alone) -> None:
+def test_questions_accept_numbers_in_range_and_texts_of_some_length_only(alone):
     questions = [
         {"id": "age", "label": "Age", "form": "number", "minimum": 18, "maximum": 99, "first": True},
         {"id": "note", "label": "Note", "form": "text", "required": False, "first": True},
@@ -92,7 +92,7 @@ def test_questions_accept_numbers_in_range_and_texts_of_some_length_only(alone) 
     assert visits.submit(visit, 1, {"age": " 18 ", "note": "x" * 2000}).number == 2
 
 
-def test_measurements_that_cannot_be_true_are_not_stored(alone) -> None:
+def test_measurements_that_cannot_be_true_are_not_stored(alone):
     visits = alone(panel={"consent": None, "instructions": None})
     visit = arrive(visits)
     assert measured(Timing(0.0, 0, 0.0, 0.0))["response_ms"] == 0.0
@@ -106,14 +106,14 @@ def test_measurements_that_cannot_be_true_are_not_stored(alone) -> None:
     assert (stored[["focus_lost", "focus_lost_ms"]] == 0).all(axis=None)
 
 
-def test_an_unknown_visit_is_refused(alone) -> None:
+def test_an_unknown_visit_is_refused(alone):
     visits = alone()
     for ask in (visits.step, visits.language, visits.slot, lambda one: visits.submit(one, 1, {})):
         with pytest.raises(UnknownVisit, match="no visit with this id"):
             ask("' OR 1=1 --")
 
 
-def test_the_device_is_kept_as_far_as_it_is_known(alone, clock) -> None:
+def test_the_device_is_kept_as_far_as_it_is_known(alone, clock):
     visits = alone(panel={"languages": ["en", "es"]})
     device = {"device": "phone", "width": "390", "height": "-2", "touch": "yes", "agent": "x"}
     visit = visits.arrive({}, device, "fr")
@@ -124,7 +124,7 @@ def test_the_device_is_kept_as_far_as_it_is_known(alone, clock) -> None:
     assert row["started"] == clock.time.timestamp()
 
 
-def test_translations_of_texts_stand_beside_them(tmp_path, clock) -> None:
+def test_translations_of_texts_stand_beside_them(tmp_path, clock):
     plan = plan_of(tmp_path, panel={"languages": ["en", "es"]})
     shutil.copytree(plan.study.folder, tmp_path / "study")
     plan = make_plan(tmp_path / "study" / "study.yaml", out=tmp_path / "run", people=1)
@@ -143,7 +143,7 @@ def test_translations_of_texts_stand_beside_them(tmp_path, clock) -> None:
 @pytest.mark.parametrize("before", [{"questions": [ADULT]}, {}])
 def test_the_page_before_the_slot_that_is_sent_often_at_once_gives_one_slot_and_goes_on(
     tmp_path, postgres_server, before
-) -> None:
+):
     visits = Visits.open(plan_of(tmp_path, 30, before), new_database(postgres_server))
     ends = []
     with ThreadPoolExecutor(8) as threads:
@@ -161,7 +161,7 @@ def test_the_page_before_the_slot_that_is_sent_often_at_once_gives_one_slot_and_
 @pytest.mark.postgres
 def test_who_arrives_as_the_last_slot_is_filled_late_is_turned_away(
     tmp_path, postgres_server, clock, monkeypatch
-) -> None:
+):
     plan = plan_of(tmp_path, 1, {"consent": None, "instructions": None, "minutes": 1})
     visits = Visits.open(plan, new_database(postgres_server), now=clock)
     late = arrive(visits, "late")
@@ -189,7 +189,7 @@ def test_who_arrives_as_the_last_slot_is_filled_late_is_turned_away(
 @pytest.mark.parametrize(
     ("kind", "people"), [("sqlite", 200), pytest.param("postgres", 30, marks=pytest.mark.postgres)]
 )
-def test_every_slot_is_filled_exactly_once_by_people_at_once(request, tmp_path, kind, people) -> None:
+def test_every_slot_is_filled_exactly_once_by_people_at_once(request, tmp_path, kind, people):
     """Also through two processes' worth of connections."""
     url = f"sqlite:///{tmp_path / 'people.sqlite'}"
     if kind == "postgres":
@@ -209,7 +209,7 @@ def test_every_slot_is_filled_exactly_once_by_people_at_once(request, tmp_path, 
         visits.close()
 
 
-def test_the_slot_of_a_person_who_leaves_is_given_out_again_after_the_time_limit(opened, clock) -> None:
+def test_the_slot_of_a_person_who_leaves_is_given_out_again_after_the_time_limit(opened, clock):
     visits = opened(people=1, minutes=30)
     left = arrive(visits, "left")
     page = take_part(visits, left, until=is_task)
@@ -227,9 +227,7 @@ def test_the_slot_of_a_person_who_leaves_is_given_out_again_after_the_time_limit
     assert visits.figures().ended == {"finished": 1, "timed_out": 1}
 
 
-def test_a_person_who_returns_late_goes_on_where_they_were_unless_the_slot_was_given_away(
-    opened, clock
-) -> None:
+def test_a_person_who_returns_late_goes_on_where_they_were_unless_the_slot_was_given_away(opened, clock):
     visits = opened(people=1, minutes=30)
     visit = arrive(visits, "slow")
     page = take_part(visits, visit, until=is_task)
@@ -240,9 +238,7 @@ def test_a_person_who_returns_late_goes_on_where_they_were_unless_the_slot_was_g
     assert visits.arrive({}, {}, "en") == EndStep(0, 0, "full")
 
 
-def test_slots_that_nobody_has_are_given_out_before_those_of_late_people_longest_late_first(
-    opened, clock
-) -> None:
+def test_slots_that_nobody_has_are_given_out_before_those_of_late_people_longest_late_first(opened, clock):
     visits = opened(people=4, minutes=30)
     late = []
     for person in ("first", "second"):

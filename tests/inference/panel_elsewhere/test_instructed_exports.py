@@ -48,7 +48,7 @@ def decide(slot: str, task: int, answer: str, options: int) -> int:
 
 
 @pytest.mark.parametrize("numeric", [False, True])
-def test_a_survey_of_qualtrics_brings_back_both_answers_and_attempts(tmp_path: Path, numeric: bool) -> None:
+def test_a_survey_of_qualtrics_brings_back_both_answers_and_attempts(tmp_path, numeric):
     written = exported(tmp_path, "qualtrics")
     survey = Qualtrics(json.loads(written.files[0].read_text()), decide, numeric)
     for _ in written.plan.slots:
@@ -71,7 +71,7 @@ def test_a_survey_of_qualtrics_brings_back_both_answers_and_attempts(tmp_path: P
             assert places == [drawn(slot.name, number, answer, among=2) for number in numbers]
 
 
-def test_who_errs_in_each_attempt_and_who_withdraws_is_left_out(tmp_path: Path) -> None:
+def test_who_errs_in_each_attempt_and_who_withdraws_is_left_out(tmp_path):
     written = exported(tmp_path, "qualtrics")
     text = json.loads(written.files[0].read_text())
     survey = Qualtrics(text, decide)
@@ -88,7 +88,7 @@ def test_who_errs_in_each_attempt_and_who_withdraws_is_left_out(tmp_path: Path) 
     assert any("withdrew" in note for note in read.notes)
 
 
-def test_the_experiment_has_the_policy_the_questions_and_the_smallest_screen(tmp_path: Path) -> None:
+def test_the_experiment_has_the_policy_the_questions_and_the_smallest_screen(tmp_path):
     written = exported(tmp_path, "jspsych")
     content = json.loads((written.folder / "study.json").read_text())
     assert content["smallest"] == {"width": 800, "height": 600}
@@ -98,14 +98,14 @@ def test_the_experiment_has_the_policy_the_questions_and_the_smallest_screen(tmp
     assert "<title>Two hotels</title>" in (written.folder / "index.html").read_text()
 
 
-def test_label_studio_asks_both_questions_about_a_pair(tmp_path: Path) -> None:
+def test_label_studio_asks_both_questions_about_a_pair(tmp_path):
     written = exported(tmp_path, "label-studio")
     config = (written.folder / "config.xml").read_text()
     assert 'name="choice"' in config
     assert 'name="dear"' in config
 
 
-def test_several_answers_are_read_though_labels_contain_commas() -> None:
+def test_several_answers_are_read_though_labels_contain_commas():
     options = (AnswerOption("yes", "Yes, of course"), AnswerOption("no", "No"), AnswerOption("x", "Yes"))
     field = AnswerField("sort", "Sort", options)
     assert field.read_several("No,Yes, of course") == "yes;no"

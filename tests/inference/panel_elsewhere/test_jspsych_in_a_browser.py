@@ -193,9 +193,7 @@ def check(written: Exported, path: Path, slot: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hotel", "ratings", "labels", "lines"])
-def test_a_whole_visit_on_a_static_host_ends_in_the_tables(
-    tmp_path: Path, kind: str, browser: Any, serve: Any
-) -> None:
+def test_a_whole_visit_on_a_static_host_ends_in_the_tables(tmp_path, kind, browser, serve):
     written = export_study(write_study(tmp_path / kind, kind), "jspsych", out=tmp_path / "run")
     slot = written.plan.slots[2].name
     browser.get(f"{serve(written.folder)}?slot=3&PROLIFIC_PID=abc")
@@ -213,7 +211,7 @@ def test_a_whole_visit_on_a_static_host_ends_in_the_tables(
     assert messages == []
 
 
-def test_an_item_that_is_html_shows_as_text(tmp_path: Path, browser: Any, serve: Any) -> None:
+def test_an_item_that_is_html_shows_as_text(tmp_path, browser, serve):
     written = export_study(write_study(tmp_path / "ratings", "ratings"), "jspsych", out=tmp_path / "run")
     hostile = "cat_pun"
     slot = next(
@@ -228,9 +226,7 @@ def test_an_item_that_is_html_shows_as_text(tmp_path: Path, browser: Any, serve:
     assert any("<b>no HTML</b>" in text for text in person.texts)
 
 
-def test_jatos_gives_out_a_slot_that_nobody_has_and_saves_each_page(
-    tmp_path: Path, browser: Any, serve: Any
-) -> None:
+def test_jatos_gives_out_a_slot_that_nobody_has_and_saves_each_page(tmp_path, browser, serve):
     written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
     address = serve(written.folder)
     (written.folder / "jatos.js").write_text(JATOS)
@@ -245,9 +241,7 @@ def test_jatos_gives_out_a_slot_that_nobody_has_and_saves_each_page(
     assert not list((tmp_path / "saved").iterdir())
 
 
-def test_jatos_gives_out_the_slot_of_a_person_who_declines_again(
-    tmp_path: Path, browser: Any, serve: Any
-) -> None:
+def test_jatos_gives_out_the_slot_of_a_person_who_declines_again(tmp_path, browser, serve):
     written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
     address = serve(written.folder)
     (written.folder / "jatos.js").write_text(JATOS)
@@ -260,9 +254,7 @@ def test_jatos_gives_out_the_slot_of_a_person_who_declines_again(
     assert browser.execute_script(taken) == ["slot_human_0001", "slot_human_0002"]
 
 
-def test_who_declines_sees_the_end_page_and_nothing_is_saved(
-    tmp_path: Path, browser: Any, serve: Any
-) -> None:
+def test_who_declines_sees_the_end_page_and_nothing_is_saved(tmp_path, browser, serve):
     written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
     browser.get(serve(written.folder))
     person = Person(browser, written, "")

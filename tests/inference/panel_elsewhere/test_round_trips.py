@@ -114,7 +114,7 @@ def check_tables(read: FieldedTables, plan: PanelPlan) -> None:
     ("program", "kind"),
     [("qualtrics", "labels"), ("jspsych", "ratings"), ("label-studio", "hotel"), ("label-studio", "ratings")],
 )
-def test_answers_come_back_with_positions_and_repeats(tmp_path: Path, program: str, kind: str) -> None:
+def test_answers_come_back_with_positions_and_repeats(tmp_path, program, kind):
     written = written_for(tmp_path, kind, program)
     read = read_elsewhere(PLAYERS[program](written, tmp_path), program, written.plan)
     check_tables(read, written.plan)
@@ -130,7 +130,7 @@ def test_answers_come_back_with_positions_and_repeats(tmp_path: Path, program: s
 
 
 @pytest.mark.parametrize("kind", ["hotel", "ratings", "labels"])
-def test_numeric_exports_of_qualtrics_come_back_as_those_of_texts(tmp_path: Path, kind: str) -> None:
+def test_numeric_exports_of_qualtrics_come_back_as_those_of_texts(tmp_path, kind):
     written = written_for(tmp_path, kind, "qualtrics")
     check_tables(
         read_elsewhere(play_qualtrics(written, tmp_path, numeric=True), "qualtrics", written.plan),
@@ -138,7 +138,7 @@ def test_numeric_exports_of_qualtrics_come_back_as_those_of_texts(tmp_path: Path
     )
 
 
-def test_choices_carry_the_attributes_of_the_profiles_that_were_seen(tmp_path: Path) -> None:
+def test_choices_carry_the_attributes_of_the_profiles_that_were_seen(tmp_path):
     written = written_for(tmp_path, "hotel", "jspsych")
     choices = read_elsewhere(play_jspsych(written, tmp_path), "jspsych", written.plan).answers
     assert written.plan.design is not None
@@ -149,7 +149,7 @@ def test_choices_carry_the_attributes_of_the_profiles_that_were_seen(tmp_path: P
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "folder"])
-def test_data_of_jspsych_are_read_from_json_csv_and_a_folder_of_visits(tmp_path: Path, form: str) -> None:
+def test_data_of_jspsych_are_read_from_json_csv_and_a_folder_of_visits(tmp_path, form):
     written = written_for(tmp_path, "ratings", "jspsych")
     visits = list(jspsych_trials(json.loads(text_of(written, "study.json")), decide))
     path = tmp_path / f"data.{form}"
@@ -214,7 +214,7 @@ def answer_in_the_panel(plan: PanelPlan) -> Visits:
         *(("jspsych", "lines"), ("label-studio", "labels")),
     ],
 )
-def test_tables_are_those_of_a_panel_with_the_same_answers(tmp_path: Path, program: str, kind: str) -> None:
+def test_tables_are_those_of_a_panel_with_the_same_answers(tmp_path, program, kind):
     written = written_for(tmp_path, kind, program)
     slots = {slot.name: slot for slot in written.plan.slots}
 
@@ -257,7 +257,7 @@ def test_tables_are_those_of_a_panel_with_the_same_answers(tmp_path: Path, progr
 # ---- people who leave, share a slot, or are none ----
 
 
-def test_a_second_person_of_a_slot_is_another_judge_and_previews_are_left_out(tmp_path: Path) -> None:
+def test_a_second_person_of_a_slot_is_another_judge_and_previews_are_left_out(tmp_path):
     written = written_for(tmp_path, "hotel", "qualtrics")
     survey = Qualtrics(json.loads(written.files[0].read_text()), decide)
     for _ in range(5):
@@ -275,7 +275,7 @@ def test_a_second_person_of_a_slot_is_another_judge_and_previews_are_left_out(tm
     assert "Responses that are previews, tests or spam (left out): 1." in read.notes
 
 
-def test_a_person_who_judges_two_slots_in_label_studio_is_one_judge(tmp_path: Path) -> None:
+def test_a_person_who_judges_two_slots_in_label_studio_is_one_judge(tmp_path):
     written = written_for(tmp_path, "labels", "label-studio")
     exported = json.loads(play_label_studio(written, tmp_path).read_text())
     for task in exported:
@@ -286,7 +286,7 @@ def test_a_person_who_judges_two_slots_in_label_studio_is_one_judge(tmp_path: Pa
     assert not read.answers.duplicated(["judge_id", "item_id", "dimension", "sample"]).any()
 
 
-def test_a_person_of_a_platform_who_answers_two_slots_is_one_judge(tmp_path: Path) -> None:
+def test_a_person_of_a_platform_who_answers_two_slots_is_one_judge(tmp_path):
     written = written_for(tmp_path, "hotel", "jspsych")
     path = play_jspsych(written, tmp_path)
     path.write_text(path.read_text().replace("person1", "person0"))
@@ -295,7 +295,7 @@ def test_a_person_of_a_platform_who_answers_two_slots_is_one_judge(tmp_path: Pat
     assert "person0" not in read.answers.to_csv() + read.respondents.to_csv()
 
 
-def test_people_who_are_screened_out_or_decline_have_no_slot_and_no_rows(tmp_path: Path) -> None:
+def test_people_who_are_screened_out_or_decline_have_no_slot_and_no_rows(tmp_path):
     written = written_for(tmp_path, "hotel", "qualtrics")
     content = json.loads(written.files[0].read_text())
     people = [
@@ -337,9 +337,7 @@ def changed(study: Path, response: Mapping[str, Any] | None = None, **panel: Any
 @pytest.mark.parametrize(
     ("program", "numeric"), [("qualtrics", False), ("qualtrics", True), ("jspsych", False)]
 )
-def test_options_whose_labels_are_numbers_come_back_as_they_were_chosen(
-    tmp_path: Path, program: str, numeric: bool
-) -> None:
+def test_options_whose_labels_are_numbers_come_back_as_they_were_chosen(tmp_path, program, numeric):
     study = changed(write_study(tmp_path / "hotel", "hotel"), questions=[KIDS])
     written = export_study(study, program, out=tmp_path / "run")
 
@@ -368,7 +366,7 @@ def test_options_whose_labels_are_numbers_come_back_as_they_were_chosen(
         [("a", "1001"), ("b", "2003"), ("c", "3")],
     ],
 )
-def test_no_code_is_the_label_of_another_option(pairs) -> None:
+def test_no_code_is_the_label_of_another_option(pairs):
     options = tuple(AnswerOption(value, label) for value, label in pairs)
     asked = AnswerField("one", "One", options)
     for code, option in zip(codes_of(options), options, strict=True):
@@ -382,9 +380,7 @@ def test_no_code_is_the_label_of_another_option(pairs) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2])
-def test_people_who_fail_as_many_checks_as_end_a_visit_are_not_among_the_answers(
-    tmp_path: Path, limit: int
-) -> None:
+def test_people_who_fail_as_many_checks_as_end_a_visit_are_not_among_the_answers(tmp_path, limit):
     checks = [{**PANEL["attention"][0], "id": f"colour_{n}", "after": n} for n in (1, 2)]
     study = changed(write_study(tmp_path / "hotel", "hotel"), attention=checks, fail_limit=limit)
     written = export_study(study, "qualtrics", out=tmp_path / "run")
@@ -414,9 +410,7 @@ def test_people_who_fail_as_many_checks_as_end_a_visit_are_not_among_the_answers
 
 
 @pytest.mark.parametrize("later_in_file", [True, False])
-def test_a_person_who_finishes_a_slot_again_is_counted_once_by_the_first_time(
-    tmp_path: Path, later_in_file: bool
-) -> None:
+def test_a_person_who_finishes_a_slot_again_is_counted_once_by_the_first_time(tmp_path, later_in_file):
     written = written_for(tmp_path, "hotel", "jspsych")
     visits = list(jspsych_trials(json.loads(text_of(written, "study.json")), decide))
     again = [{**trial, "visit": "v9", "time": "2026-03-01T11:05:00.000Z"} for trial in visits[0]]
@@ -431,7 +425,7 @@ def test_a_person_who_finishes_a_slot_again_is_counted_once_by_the_first_time(
     assert "Further answers of people to a slot that they had finished (left out): 1." in read.notes
 
 
-def test_every_column_of_respondents_is_refused_as_the_id_of_a_question(tmp_path: Path) -> None:
+def test_every_column_of_respondents_is_refused_as_the_id_of_a_question(tmp_path):
     written = written_for(tmp_path, "hotel", "jspsych")
     read = read_elsewhere(play_jspsych(written, tmp_path), "jspsych", written.plan)
     visits = answer_in_the_panel(written.plan)
@@ -441,7 +435,7 @@ def test_every_column_of_respondents_is_refused_as_the_id_of_a_question(tmp_path
     assert {"origin", "tasks", "panel", "excluded"} <= NOT_COLUMNS
 
 
-def test_a_study_that_is_exported_again_keeps_its_people_and_pictures(tmp_path: Path) -> None:
+def test_a_study_that_is_exported_again_keeps_its_people_and_pictures(tmp_path):
     study = changed(write_study(tmp_path / "hotel", "hotel"), people=3)
     first = export_study(study, "jspsych", out=tmp_path / "run", people=2)
     kept = tmp_path / "run" / "design" / "panel.json"
@@ -460,7 +454,7 @@ def test_a_study_that_is_exported_again_keeps_its_people_and_pictures(tmp_path: 
 # ---- what is refused ----
 
 
-def test_answers_to_another_plan_are_refused(tmp_path: Path) -> None:
+def test_answers_to_another_plan_are_refused(tmp_path):
     study = write_study(tmp_path / "hotel", "hotel")
     written = export_study(study, "jspsych", out=tmp_path / "run")
     other = export_study(study, "jspsych", out=tmp_path / "other", people=3)
@@ -468,7 +462,7 @@ def test_answers_to_another_plan_are_refused(tmp_path: Path) -> None:
         read_elsewhere(play_jspsych(written, tmp_path), "jspsych", other.plan)
 
 
-def test_an_answer_that_is_no_option_is_refused_with_its_row_and_column(tmp_path: Path) -> None:
+def test_an_answer_that_is_no_option_is_refused_with_its_row_and_column(tmp_path):
     written = written_for(tmp_path, "ratings", "qualtrics")
     path = play_qualtrics(written, tmp_path)
     table = pd.read_csv(path, dtype=str)
@@ -481,7 +475,7 @@ def test_an_answer_that_is_no_option_is_refused_with_its_row_and_column(tmp_path
         read_elsewhere(path, "qualtrics", written.plan)
 
 
-def test_an_export_of_another_survey_is_refused(tmp_path: Path) -> None:
+def test_an_export_of_another_survey_is_refused(tmp_path):
     written = written_for(tmp_path, "hotel", "qualtrics")
     path = tmp_path / "export.csv"
     path.write_text("ResponseId,Q1\nR_1,4\n")
@@ -489,7 +483,7 @@ def test_an_export_of_another_survey_is_refused(tmp_path: Path) -> None:
         read_elsewhere(path, "qualtrics", written.plan)
 
 
-def test_a_run_that_was_not_exported_is_refused(tmp_path: Path) -> None:
+def test_a_run_that_was_not_exported_is_refused(tmp_path):
     written = written_for(tmp_path, "hotel", "qualtrics")
     with pytest.raises(InputError, match="has not been exported for jspsych"):
         read_elsewhere(tmp_path / "x.json", "jspsych", written.plan)

@@ -38,7 +38,7 @@ def parts_of(element: dict[str, Any]) -> list[dict[str, Any]]:
 # ---- Qualtrics ----
 
 
-def test_a_survey_file_has_the_form_of_those_that_qualtrics_exports(tmp_path: Path) -> None:
+def test_a_survey_file_has_the_form_of_those_that_qualtrics_exports(tmp_path):
     survey = survey_of(written_for(tmp_path, "hotel", "qualtrics"))
     assert set(survey["SurveyEntry"]) == set(FIELDS["entry"])
     elements = survey["SurveyElements"]
@@ -63,7 +63,7 @@ def test_a_survey_file_has_the_form_of_those_that_qualtrics_exports(tmp_path: Pa
     assert (blocks["0"]["Type"], [one["Type"] for one in blocks.values()].count("Trash")) == ("Default", 1)
 
 
-def test_each_slot_is_one_element_of_an_even_randomizer_that_sets_its_tasks(tmp_path: Path) -> None:
+def test_each_slot_is_one_element_of_an_even_randomizer_that_sets_its_tasks(tmp_path):
     written = written_for(tmp_path, "hotel", "qualtrics")
     (flow,) = (one["Payload"] for one in survey_of(written)["SurveyElements"] if one["Element"] == "FL")
     (randomizer,) = (one for one in parts_of(flow) if one["Type"] == "BlockRandomizer")
@@ -78,7 +78,7 @@ def test_each_slot_is_one_element_of_an_even_randomizer_that_sets_its_tasks(tmp_
                 assert shown == [value for _, value in plan.shown.of(subject).fields]
 
 
-def test_texts_neither_become_html_nor_are_filled_in_by_qualtrics(tmp_path: Path) -> None:
+def test_texts_neither_become_html_nor_are_filled_in_by_qualtrics(tmp_path):
     survey = Qualtrics(survey_of(written_for(tmp_path, "ratings", "qualtrics")), lambda *given: 0)
     for _ in range(4):
         survey.answer()
@@ -91,7 +91,7 @@ def test_texts_neither_become_html_nor_are_filled_in_by_qualtrics(tmp_path: Path
     assert "<b>no HTML</b> ${e://Field/x}" in as_text
 
 
-def test_a_conjoint_can_be_read_from_qualtrics_without_the_study(tmp_path: Path) -> None:
+def test_a_conjoint_can_be_read_from_qualtrics_without_the_study(tmp_path):
     from conjury.inference.humans import read_qualtrics
 
     folder = tmp_path / "plain"
@@ -114,7 +114,7 @@ def test_a_conjoint_can_be_read_from_qualtrics_without_the_study(tmp_path: Path)
     assert len(set(read["chosen"])) == 2
 
 
-def test_people_with_fewer_tasks_skip_the_last_ones(tmp_path: Path) -> None:
+def test_people_with_fewer_tasks_skip_the_last_ones(tmp_path):
     written = written_for(tmp_path, "labels", "qualtrics", people=5)
     counts = [len(slot.tasks) for slot in written.plan.slots]
     assert len(set(counts)) == 2
@@ -128,7 +128,7 @@ def test_people_with_fewer_tasks_skip_the_last_ones(tmp_path: Path) -> None:
     assert read.respondents["tasks"].tolist() == counts
 
 
-def test_a_check_after_more_tasks_than_there_are_comes_after_the_last(tmp_path: Path) -> None:
+def test_a_check_after_more_tasks_than_there_are_comes_after_the_last(tmp_path):
     path = write_study(tmp_path / "hotel", "hotel")
     content = yaml.safe_load(path.read_text())
     content["panel"]["attention"][0]["after"] = 99
@@ -137,7 +137,7 @@ def test_a_check_after_more_tasks_than_there_are_comes_after_the_last(tmp_path: 
     assert [[check.id for check in one.checks] for one in segments(plan)] == [["colour"]]
 
 
-def test_the_end_of_a_survey_leads_on_and_those_screened_out_see_their_code(tmp_path: Path) -> None:
+def test_the_end_of_a_survey_leads_on_and_those_screened_out_see_their_code(tmp_path):
     survey = survey_of(written_for(tmp_path, "hotel", "qualtrics"))
     (options,) = (one["Payload"] for one in survey["SurveyElements"] if one["Element"] == "SO")
     assert options["SurveyTermination"] == "Redirect"
@@ -150,7 +150,7 @@ def test_the_end_of_a_survey_leads_on_and_those_screened_out_see_their_code(tmp_
 # ---- jsPsych, Label Studio, Prolific ----
 
 
-def test_the_experiment_names_exact_versions_and_loads_nothing_from_other_sites(tmp_path: Path) -> None:
+def test_the_experiment_names_exact_versions_and_loads_nothing_from_other_sites(tmp_path):
     written = written_for(tmp_path, "hotel", "jspsych")
     package = json.loads((written.folder / "package.json").read_text())
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in package["dependencies"].values())
@@ -161,7 +161,7 @@ def test_the_experiment_names_exact_versions_and_loads_nothing_from_other_sites(
         assert any(source.startswith(f"node_modules/{name}/") for name in package["dependencies"])
 
 
-def test_a_title_with_braces_or_html_is_text_in_every_file(tmp_path: Path) -> None:
+def test_a_title_with_braces_or_html_is_text_in_every_file(tmp_path):
     path = write_study(tmp_path / "hotel", "hotel")
     content = yaml.safe_load(path.read_text())
     content["title"] = content["question"] = "{slots} </title><script>alert(1)</script>"
@@ -171,7 +171,7 @@ def test_a_title_with_braces_or_html_is_text_in_every_file(tmp_path: Path) -> No
     assert (written.folder / "README.md").read_text().startswith("# {slots} ")
 
 
-def test_label_studio_shows_html_and_dollars_of_the_study_as_text(tmp_path: Path) -> None:
+def test_label_studio_shows_html_and_dollars_of_the_study_as_text(tmp_path):
     written = written_for(tmp_path, "labels", "label-studio")
     tasks = json.loads((written.folder / "tasks.json").read_text())
     shown = [task["data"]["A"] for task in tasks if task["data"]["item_id"] == "cat_pun"]
@@ -187,7 +187,7 @@ def test_label_studio_shows_html_and_dollars_of_the_study_as_text(tmp_path: Path
     assert [choice.attrib["alias"] for choice in view.iter("Choice")] == ["safe", "harm"]
 
 
-def test_prolific_gets_the_three_parameters_and_one_place_per_slot(tmp_path: Path) -> None:
+def test_prolific_gets_the_three_parameters_and_one_place_per_slot(tmp_path):
     written = written_for(tmp_path, "hotel", "prolific", offer=OFFER)
     one = json.loads((written.folder / "study.json").read_text())
     three = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -203,7 +203,7 @@ def test_prolific_gets_the_three_parameters_and_one_place_per_slot(tmp_path: Pat
     assert all(row["address"].endswith(f"slot={row['slot']}") for row in rows)
 
 
-def test_pictures_are_copied_and_named_by_their_address(tmp_path: Path) -> None:
+def test_pictures_are_copied_and_named_by_their_address(tmp_path):
     written = export_study("oogiri", "jspsych", out=tmp_path / "run")
     content = json.loads((written.folder / "study.json").read_text())
     pictures = {one["media"] for one in content["shown"].values() if "media" in one}
@@ -227,15 +227,13 @@ def test_pictures_are_copied_and_named_by_their_address(tmp_path: Path) -> None:
         ("hotel", "prolific", {"offer": Offer("study", 1, 1)}, "--url study: this is no address"),
     ],
 )
-def test_what_cannot_be_exported_is_refused_and_nothing_is_written(
-    tmp_path: Path, kind: str, to: str, options: dict[str, Any], sentence: str
-) -> None:
+def test_what_cannot_be_exported_is_refused_and_nothing_is_written(tmp_path, kind, to, options, sentence):
     with pytest.raises(InputError, match=re.escape(sentence)):
         written_for(tmp_path, kind, to, **options)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_study_without_a_completion_code_is_refused_for_prolific(tmp_path: Path) -> None:
+def test_a_study_without_a_completion_code_is_refused_for_prolific(tmp_path):
     path = write_study(tmp_path / "hotel", "hotel")
     content = yaml.safe_load(path.read_text())
     del content["panel"]["completion"]
@@ -245,13 +243,13 @@ def test_a_study_without_a_completion_code_is_refused_for_prolific(tmp_path: Pat
     assert not (tmp_path / "run").exists()
 
 
-def test_pictures_without_an_address_are_refused(tmp_path: Path) -> None:
+def test_pictures_without_an_address_are_refused(tmp_path):
     with pytest.raises(InputError, match="name the folder with --media-url"):
         export_study("oogiri", "qualtrics", out=tmp_path / "run")
     assert not (tmp_path / "run" / "elsewhere").exists()
 
 
-def test_an_answer_is_read_by_its_value_then_its_label() -> None:
+def test_an_answer_is_read_by_its_value_then_its_label():
     asked = AnswerField(
         "x", "X", (AnswerOption("one", "2"), AnswerOption("two", "A &amp; B <b>"), AnswerOption("3", "1"))
     )
@@ -267,7 +265,7 @@ def test_an_answer_is_read_by_its_value_then_its_label() -> None:
     ]
 
 
-def test_placeholders_and_other_parameters_of_an_address_stay() -> None:
+def test_placeholders_and_other_parameters_of_an_address_stay():
     assert address_with("https://x.org/p#end", {"slot": "a b"}) == "https://x.org/p?slot=a+b"
     for wrong in ("ftp://x.org", "https://x.org/a b", "https:///p"):
         with pytest.raises(InputError):
@@ -275,7 +273,7 @@ def test_placeholders_and_other_parameters_of_an_address_stay() -> None:
 
 
 @pytest.mark.parametrize("kind", ["hotel", "ratings"])
-def test_each_task_shows_what_the_plan_shows_in_its_positions(tmp_path: Path, kind: str) -> None:
+def test_each_task_shows_what_the_plan_shows_in_its_positions(tmp_path, kind):
     path = write_study(tmp_path / kind, kind)
     annotated = export_study(path, "label-studio", out=tmp_path / "run")
     plan = annotated.plan

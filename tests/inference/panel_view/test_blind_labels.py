@@ -46,7 +46,7 @@ def label(labelling: Labelling, position: str = "A") -> str:
 
 
 @pytest.mark.long
-def test_the_order_is_that_of_the_seed_whatever_was_labelled_before(run) -> None:
+def test_the_order_is_that_of_the_seed_whatever_was_labelled_before(run):
     first = opened(*run, tasks=5)
     order, seen = list(first.order), [label(first) for _ in range(2)]
     first.close()
@@ -59,7 +59,7 @@ def test_the_order_is_that_of_the_seed_whatever_was_labelled_before(run) -> None
     assert sorted(in_seeded_order(order, 2)) == sorted(order)
 
 
-def test_labels_are_rows_of_judgments_and_choices_of_a_person_at_once(run) -> None:
+def test_labels_are_rows_of_judgments_and_choices_of_a_person_at_once(run):
     study, folder = run
     labelling = opened(study, folder)
     given = {}
@@ -82,7 +82,7 @@ def test_labels_are_rows_of_judgments_and_choices_of_a_person_at_once(run) -> No
     assert set(read_table(own / "responses.parquet", "responses")["text"]) == {"A", "B"}
 
 
-def test_an_undo_takes_a_label_out_of_the_tables_and_both_stay_in_the_journal(run) -> None:
+def test_an_undo_takes_a_label_out_of_the_tables_and_both_stay_in_the_journal(run):
     _, folder = run
     labelling = opened(*run)
     first, second = label(labelling, "A"), label(labelling, "B")
@@ -104,7 +104,7 @@ def test_an_undo_takes_a_label_out_of_the_tables_and_both_stay_in_the_journal(ru
     assert judgments.set_index("task_id")["value"].to_dict() == {first: "A", second: "A"}
 
 
-def test_undoing_the_only_label_leaves_no_table_and_nothing_to_undo(run) -> None:
+def test_undoing_the_only_label_leaves_no_table_and_nothing_to_undo(run):
     labelling = opened(*run)
     label(labelling)
     labelling.undo(labelling.progress.step)
@@ -113,7 +113,7 @@ def test_undoing_the_only_label_leaves_no_table_and_nothing_to_undo(run) -> None
     labelling.close()
 
 
-def test_skipped_tasks_come_last_in_the_order_of_skipping() -> None:
+def test_skipped_tasks_come_last_in_the_order_of_skipping():
     events = [Event(1, "skip", "b", 0.0, 1), Event(2, "skip", "a", 0.0, 1)]
     assert next_task(["b", "a", "c"], events) == "c"
     assert next_task(["b", "a"], events) == "b"
@@ -121,7 +121,7 @@ def test_skipped_tasks_come_last_in_the_order_of_skipping() -> None:
     assert active_labels(events) == {}
 
 
-def test_a_step_that_has_passed_changes_nothing(run) -> None:
+def test_a_step_that_has_passed_changes_nothing(run):
     labelling = opened(*run)
     step = labelling.progress.step
     assert labelling.label(step, {"choice": "A"}, {})
@@ -131,7 +131,7 @@ def test_a_step_that_has_passed_changes_nothing(run) -> None:
     labelling.close()
 
 
-def test_names_that_are_none_or_taken_and_a_second_process_are_refused(run) -> None:
+def test_names_that_are_none_or_taken_and_a_second_process_are_refused(run):
     for name in ("", "../x", "a b", "1st", "x" * 41, "ännä"):
         with pytest.raises(InputError, match="a name begins with a letter"):
             opened(*run, name=name)
@@ -144,7 +144,7 @@ def test_names_that_are_none_or_taken_and_a_second_process_are_refused(run) -> N
     opened(*run).close()
 
 
-def test_a_line_cut_off_by_a_loss_of_power_is_dropped_and_any_other_damage_refused(run) -> None:
+def test_a_line_cut_off_by_a_loss_of_power_is_dropped_and_any_other_damage_refused(run):
     labelling = opened(*run)
     first, second = label(labelling), label(labelling, "B")
     labelling.close()
@@ -181,7 +181,7 @@ def label_until_killed(study, folder, accepted) -> None:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its threads hold no lock of ours
-def test_kills_lose_no_accepted_label_and_count_none_twice(run) -> None:
+def test_kills_lose_no_accepted_label_and_count_none_twice(run):
     study, folder = run
     reported, done = killed_often(label_until_killed, study, folder, kills=3, most=3, pause=0.01, seed=7)
     assert done > 0
@@ -200,7 +200,7 @@ def test_kills_lose_no_accepted_label_and_count_none_twice(run) -> None:
 
 
 @pytest.mark.long
-def test_a_session_on_pages_shows_no_answer_before_its_task_is_labelled(run) -> None:
+def test_a_session_on_pages_shows_no_answer_before_its_task_is_labelled(run):
     study, folder = run
     collection = collection_of(study, folder)
     client = client_of(collection, label="anna")
@@ -223,7 +223,7 @@ def test_a_session_on_pages_shows_no_answer_before_its_task_is_labelled(run) -> 
     client.app.state.pages.close()
 
 
-def test_a_new_session_that_opens_an_address_sees_no_more_than_who_labels(run) -> None:
+def test_a_new_session_that_opens_an_address_sees_no_more_than_who_labels(run):
     collection = collection_of(*run)
     first = client_of(collection, label="anna")
     first.get("/")
@@ -241,7 +241,7 @@ def test_a_new_session_that_opens_an_address_sees_no_more_than_who_labels(run) -
 
 
 @pytest.mark.long
-def test_answers_to_a_labelled_task_are_seen_beside_a_run_of_another_design(run, other_files) -> None:
+def test_answers_to_a_labelled_task_are_seen_beside_a_run_of_another_design(run, other_files):
     study, folder = run
     collection = collection_of(study, folder, other_files[1])
     client = client_of(collection, label="anna")
@@ -261,7 +261,7 @@ def test_answers_to_a_labelled_task_are_seen_beside_a_run_of_another_design(run,
     client.app.state.pages.close()
 
 
-def test_an_undo_takes_back_no_label_outside_the_order(run) -> None:
+def test_an_undo_takes_back_no_label_outside_the_order(run):
     labelling = opened(*run)
     outside, inside = label(labelling), label(labelling)
     order = [*labelling.order]
@@ -277,14 +277,14 @@ def test_an_undo_takes_back_no_label_outside_the_order(run) -> None:
     again.close()
 
 
-def test_a_conjoint_of_single_profiles_is_refused_by_what_it_asks(run) -> None:
+def test_a_conjoint_of_single_profiles_is_refused_by_what_it_asks(run):
     study = load_any_study(run[0])
     single = study.model_copy(update={"collect": study.collect.model_copy(update={"form": "single"})})
     with pytest.raises(InputError, match="does not ask for a choice between two profiles"):
         Labelling.open(run[1], "anna", single, [], 1)
 
 
-def test_undo_later_stop_and_refused_answers_on_pages(run) -> None:
+def test_undo_later_stop_and_refused_answers_on_pages(run):
     client = client_of(collection_of(*run), label="anna")
     client.get("/")
     assert send_label(client, {"choice": "C"}).status_code == 422
@@ -305,7 +305,7 @@ def test_undo_later_stop_and_refused_answers_on_pages(run) -> None:
 
 
 @pytest.mark.long
-def test_labelling_begins_from_a_button_under_a_name_that_is_free(run) -> None:
+def test_labelling_begins_from_a_button_under_a_name_that_is_free(run):
     client = client_of(collection_of(*run))
     token = hidden(client.get("/").text, "token")
     for name in ("judge", "human_0001"):
@@ -324,7 +324,7 @@ def test_labelling_begins_from_a_button_under_a_name_that_is_free(run) -> None:
     assert "bea" in collection_of(study, run[1]).sources.judges_besides("anna")
 
 
-def test_filters_of_the_command_choose_the_tasks_and_repeats_are_not_among_them(run) -> None:
+def test_filters_of_the_command_choose_the_tasks_and_repeats_are_not_among_them(run):
     study, folder = run
     collection = collection_of(study, folder)
     client = client_of(collection, label="anna", filters=(("level", "size=large"),))
@@ -337,7 +337,7 @@ def test_filters_of_the_command_choose_the_tasks_and_repeats_are_not_among_them(
 
 
 @pytest.mark.long
-def test_all_tasks_of_a_run_are_labelled_and_another_run_of_the_pages_knows_it(tmp_path) -> None:
+def test_all_tasks_of_a_run_are_labelled_and_another_run_of_the_pages_knows_it(tmp_path):
     study, folder = town_run(tmp_path, pairs=3)
     client = client_of(collection_of(study, folder), label="anna")
     client.get("/")
@@ -352,9 +352,7 @@ def test_all_tasks_of_a_run_are_labelled_and_another_run_of_the_pages_knows_it(t
     client.app.state.pages.close()
 
 
-def test_ratings_of_items_are_judgments_on_every_scale_beside_those_of_the_model(
-    picture_files, tmp_path
-) -> None:
+def test_ratings_of_items_are_judgments_on_every_scale_beside_those_of_the_model(picture_files, tmp_path):
     study, folder = picture_files[0], tmp_path / "run"
     shutil.copytree(picture_files[1], folder)
     client = client_of(collection_of(study, folder), label="anna")

@@ -32,7 +32,7 @@ def judged(seed: int, n: int = 60) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_answers_differ_between_judges_if_two_judges_of_the_group_gave_two_values(seed: int) -> None:
+def test_answers_differ_between_judges_if_two_judges_of_the_group_gave_two_values(seed):
     rows = judged(seed, 14)
     found = differs(rows, ["task", "dimension"], "judge_id")
     for row, mark in zip(rows.itertuples(), found, strict=True):
@@ -41,7 +41,7 @@ def test_answers_differ_between_judges_if_two_judges_of_the_group_gave_two_value
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_most_people_answered_otherwise_if_more_than_half_gave_another_value(seed: int) -> None:
+def test_most_people_answered_otherwise_if_more_than_half_gave_another_value(seed):
     rows = judged(seed)
     found = most_people_differ(rows)
     for row, mark in zip(rows.itertuples(), found, strict=True):
@@ -49,7 +49,7 @@ def test_most_people_answered_otherwise_if_more_than_half_gave_another_value(see
         assert mark == (sum(people != row.value) > len(people) / 2)
 
 
-def test_half_of_the_people_are_not_most_and_a_task_without_people_has_no_mark() -> None:
+def test_half_of_the_people_are_not_most_and_a_task_without_people_has_no_mark():
     rows = pd.DataFrame(
         {
             "task": ["t", "t", "t", "u"],
@@ -74,7 +74,7 @@ PROFILES = {("t1", "A"): 10, ("t1", "B"): 20, ("t1_swapped", "A"): 20, ("t1_swap
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_flip_is_another_profile_of_the_same_pair_with_its_sides_swapped(seed: int) -> None:
+def test_a_flip_is_another_profile_of_the_same_pair_with_its_sides_swapped(seed):
     rows = judged(seed, 40).drop_duplicates(["subject", "judge_id", "prompt_id", "sample"])
     rows = rows.reset_index(drop=True)
     found = flips(rows, {0: PAIRS}, ("A", "B"))
@@ -93,7 +93,7 @@ def test_a_flip_is_another_profile_of_the_same_pair_with_its_sides_swapped(seed:
         assert mark == expected
 
 
-def test_each_of_four_patterns_of_a_swapped_pair_is_a_flip_only_if_the_position_stays() -> None:
+def test_each_of_four_patterns_of_a_swapped_pair_is_a_flip_only_if_the_position_stays():
     for first, second in product("AB", "AB"):
         rows = pd.DataFrame(
             {
@@ -111,7 +111,7 @@ def test_each_of_four_patterns_of_a_swapped_pair_is_a_flip_only_if_the_position_
         assert flips(words, {0: PAIRS}, ("left", "right")).tolist() == [first == second] * 2
 
 
-def test_an_answer_about_an_item_that_changes_with_the_order_of_options_is_marked() -> None:
+def test_an_answer_about_an_item_that_changes_with_the_order_of_options_is_marked():
     rows = pd.DataFrame(
         {
             "task": ["i", "i", "j", "j"],
@@ -126,7 +126,7 @@ def test_an_answer_about_an_item_that_changes_with_the_order_of_options_is_marke
     assert order_changes(rows).tolist() == [True, True, False, False]
 
 
-def test_tables_without_rows_have_no_marks() -> None:
+def test_tables_without_rows_have_no_marks():
     empty = judged(1).iloc[:0]
     assert len(differs(empty, ["task"], "judge_id")) == 0
     assert len(most_people_differ(empty)) == 0

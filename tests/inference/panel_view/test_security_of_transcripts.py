@@ -31,7 +31,7 @@ def tags(html: str) -> set[str]:
 
 
 @pytest.mark.long
-def test_hostile_texts_are_text_on_lists_transcripts_and_in_the_file(hostile, tmp_path) -> None:
+def test_hostile_texts_are_text_on_lists_transcripts_and_in_the_file(hostile, tmp_path):
     texts, files = hostile
     collection = collection_of(*files)
     client = client_of(collection)
@@ -51,7 +51,7 @@ def test_hostile_texts_are_text_on_lists_transcripts_and_in_the_file(hostile, tm
 
 
 @pytest.mark.long
-def test_hostile_filters_and_numbers_of_an_address_are_answered_without_an_error(hostile) -> None:
+def test_hostile_filters_and_numbers_of_an_address_are_answered_without_an_error(hostile):
     client = client_of(collection_of(*hostile[1]))
     for text in hostile[0].values():
         names = ("judge", "level", "mark", "status", "check", "prompt", "order", "page", "task")
@@ -65,7 +65,7 @@ def test_hostile_filters_and_numbers_of_an_address_are_answered_without_an_error
 
 
 @pytest.mark.long
-def test_headers_forbid_scripts_of_others_frames_sniffing_and_keeping(town_client) -> None:
+def test_headers_forbid_scripts_of_others_frames_sniffing_and_keeping(town_client):
     client = town_client
     for path in ("/", "/answer/0", "/nothing", "/media/x.png", "/view/view.css"):
         headers = client.get(path).headers
@@ -79,7 +79,7 @@ def test_headers_forbid_scripts_of_others_frames_sniffing_and_keeping(town_clien
     assert client.get("/").headers["cache-control"] == "no-store"
 
 
-def test_the_page_of_a_failure_has_the_headers_and_nothing_of_the_error(town_collection, monkeypatch) -> None:
+def test_the_page_of_a_failure_has_the_headers_and_nothing_of_the_error(town_collection, monkeypatch):
     def fail(*_: object) -> None:
         raise RuntimeError("of the server alone")
 
@@ -96,7 +96,7 @@ def test_the_page_of_a_failure_has_the_headers_and_nothing_of_the_error(town_col
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::1]", "10.0.0.1"]
 )
-def test_a_host_of_another_name_is_refused_against_rebinding(town_client, host: str) -> None:
+def test_a_host_of_another_name_is_refused_against_rebinding(town_client, host):
     for path in ("/", "/answer/0", "/media/x.png"):
         answer = town_client.get(path, headers={"Host": host})
         assert answer.status_code == 400
@@ -112,12 +112,12 @@ def test_a_host_of_another_name_is_refused_against_rebinding(town_client, host: 
         "x" * 5000, "%00",
     ],
 )  # fmt: skip
-def test_no_name_of_a_request_leads_to_a_file_outside_the_media(picture_client, name: str) -> None:
+def test_no_name_of_a_request_leads_to_a_file_outside_the_media(picture_client, name):
     picture_client.get("/answer/0")
     assert picture_client.get(f"/media/{name}").status_code == 404
 
 
-def test_pictures_that_a_transcript_shows_are_sent_with_their_type(picture_collection) -> None:
+def test_pictures_that_a_transcript_shows_are_sent_with_their_type(picture_collection):
     client = client_of(picture_collection)
     html = client.get("/answer/0").text
     names = set(re.findall(r'src="/media/([^"]+)"', html))
@@ -128,7 +128,7 @@ def test_pictures_that_a_transcript_shows_are_sent_with_their_type(picture_colle
         assert answer.content.startswith(b"\x89PNG")
 
 
-def test_a_stored_medium_of_another_type_is_not_sent(run) -> None:
+def test_a_stored_medium_of_another_type_is_not_sent(run):
     page = b"<script>1</script>"
     name = hashlib.sha256(page).hexdigest()
     with Ledger.open(run[1] / "ledger.sqlite") as ledger:
@@ -141,7 +141,7 @@ PATHS = ("/", "/answer/0", "/media/x.png", "/label", "/view/view.css", "/static/
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_nobody_sees_a_page_without_the_address_that_was_printed(town_collection, path: str) -> None:
+def test_nobody_sees_a_page_without_the_address_that_was_printed(town_collection, path):
     client = client_of(town_collection, token="right")
     for address in (path, f"{path}?token=", f"{path}?token=wrong", f"{path}?token=righ\u0142"):
         answer = client.get(address)
@@ -155,14 +155,14 @@ def test_nobody_sees_a_page_without_the_address_that_was_printed(town_collection
     assert client_of(town_collection, token="right").get(path).status_code == 403
 
 
-def test_an_address_with_the_token_leads_to_no_other_host(town_collection) -> None:
+def test_an_address_with_the_token_leads_to_no_other_host(town_collection):
     client = client_of(town_collection, token="right")
     answer = client.get("http://127.0.0.1//example.org/x?token=right", follow_redirects=False)
     assert answer.headers["location"] == "/example.org/x"
 
 
 @pytest.mark.parametrize("path", ["/answer/0", "/answer/0?judge=judge", "/?judge=judge"])
-def test_a_person_who_labels_sees_no_transcript_first_whatever_page_is_opened(run, path: str) -> None:
+def test_a_person_who_labels_sees_no_transcript_first_whatever_page_is_opened(run, path):
     client = client_of(collection_of(*run), label="anna", token="right")
     for address in (f"{path}{'&' if '?' in path else '?'}token=right", path):
         html = client.get(address).text
@@ -171,7 +171,7 @@ def test_a_person_who_labels_sees_no_transcript_first_whatever_page_is_opened(ru
 
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "é"])
-def test_a_label_without_the_token_of_its_session_is_not_written(run, token: str) -> None:
+def test_a_label_without_the_token_of_its_session_is_not_written(run, token):
     client = client_of(collection_of(*run), label="anna")
     html = client.get("/").text
     data = {"step": hidden(html, "step"), "a.choice": "A"}
@@ -188,7 +188,7 @@ def test_a_label_without_the_token_of_its_session_is_not_written(run, token: str
     client.app.state.pages.close()
 
 
-def test_get_changes_nothing_and_a_large_form_is_refused(run) -> None:
+def test_get_changes_nothing_and_a_large_form_is_refused(run):
     client = client_of(collection_of(*run), label="anna")
     client.get("/")
     client.get("/label?step=1&a.choice=A&do=undo")
@@ -205,7 +205,7 @@ def test_get_changes_nothing_and_a_large_form_is_refused(run) -> None:
     client.app.state.pages.close()
 
 
-def test_the_cookie_is_for_this_port_this_site_and_no_script(town_collection) -> None:
+def test_the_cookie_is_for_this_port_this_site_and_no_script(town_collection):
     app = make_app(town_collection, secret=SECRET, port=4321)
     cookie = TestClient(app, **HERE).get("/").headers["set-cookie"]
     assert cookie.startswith(COOKIE.format(port=4321) + "=")

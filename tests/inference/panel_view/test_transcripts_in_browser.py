@@ -36,7 +36,7 @@ READY = "document.readyState === 'complete' && %s"
 
 
 @pytest.mark.long
-def test_keys_move_through_the_list_and_the_transcripts(fresh, town_collection) -> None:
+def test_keys_move_through_the_list_and_the_transcripts(fresh, town_collection):
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.select import Select
 
@@ -67,7 +67,7 @@ def test_keys_move_through_the_list_and_the_transcripts(fresh, town_collection) 
 
 
 @pytest.mark.long
-def test_a_person_labels_by_keys_undoes_and_goes_on_on_pages_that_pass_axe_core(fresh, tmp_path) -> None:
+def test_a_person_labels_by_keys_undoes_and_goes_on_on_pages_that_pass_axe_core(fresh, tmp_path):
     study, run = town_run(tmp_path, pairs=4)
     with served(collection_of(study, run), label="anna") as address:
         fresh.get(address)
@@ -98,7 +98,7 @@ def test_a_person_labels_by_keys_undoes_and_goes_on_on_pages_that_pass_axe_core(
 
 
 @pytest.mark.long
-def test_hostile_texts_do_not_act_on_any_page_or_in_the_file(fresh, hostile, tmp_path) -> None:
+def test_hostile_texts_do_not_act_on_any_page_or_in_the_file(fresh, hostile, tmp_path):
     study, run, folder = hostile
     collection = collection_of(study, run)
     with served(collection) as address:
@@ -122,8 +122,8 @@ def test_hostile_texts_do_not_act_on_any_page_or_in_the_file(fresh, hostile, tmp
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_passes_axe_core_in_both_themes_and_fits_a_phone(
-    fresh, town_files, picture_files, tmp_path, scheme: str
-) -> None:
+    fresh, town_files, picture_files, tmp_path, scheme
+):
     for study, run in (town_files, picture_files):
         collection = collection_of(study, run)
         write_file(collection, tmp_path / "all.html", most=3)
@@ -141,7 +141,7 @@ def test_every_page_passes_axe_core_in_both_themes_and_fits_a_phone(
 
 
 @pytest.mark.long
-def test_the_file_filters_by_itself(fresh, town_collection, tmp_path) -> None:
+def test_the_file_filters_by_itself(fresh, town_collection, tmp_path):
     write_file(town_collection, tmp_path / "all.html")
     fresh.get((tmp_path / "all.html").as_uri())
     wait(fresh, READY % "!document.getElementById('alone').hidden")
@@ -160,7 +160,7 @@ def test_the_file_filters_by_itself(fresh, town_collection, tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_the_first_view_of_60_000_answers_is_there_within_a_second(fresh, tmp_path) -> None:
+def test_the_first_view_of_60_000_answers_is_there_within_a_second(fresh, tmp_path):
     study, run = many_answers(tmp_path, 60_000)
     times = []
     for _ in range(3):  # the machine may be busy, so the best of three

@@ -26,7 +26,7 @@ main()
 """
 
 
-def test_the_file_contains_the_answers_of_a_query_with_pictures_inside(picture_collection, tmp_path) -> None:
+def test_the_file_contains_the_answers_of_a_query_with_pictures_inside(picture_collection, tmp_path):
     path = tmp_path / "all.html"
     written = write_file(picture_collection, path)
     html = path.read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def test_the_file_contains_the_answers_of_a_query_with_pictures_inside(picture_c
     assert not re.search(r'(?:src|href)="(?!data:|#)', html)
 
 
-def test_the_policy_of_the_file_allows_exactly_its_own_script_and_style(town_collection, tmp_path) -> None:
+def test_the_policy_of_the_file_allows_exactly_its_own_script_and_style(town_collection, tmp_path):
     path = tmp_path / "all.html"
     write_file(town_collection, path, most=3)
     html = path.read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def test_the_policy_of_the_file_allows_exactly_its_own_script_and_style(town_col
     assert "unsafe" not in policy
 
 
-def test_a_limit_is_stated_in_the_file_and_by_the_command(town_collection, tmp_path) -> None:
+def test_a_limit_is_stated_in_the_file_and_by_the_command(town_collection, tmp_path):
     path = tmp_path / "some.html"
     written = write_file(town_collection, path, Query((("judge", "models"),)), most=5)
     html = path.read_text(encoding="utf-8")
@@ -65,7 +65,7 @@ def test_a_limit_is_stated_in_the_file_and_by_the_command(town_collection, tmp_p
 
 def test_pictures_beyond_the_limit_of_bytes_are_left_out_and_counted(
     picture_collection, tmp_path, monkeypatch
-) -> None:
+):
     monkeypatch.setattr(one_file, "MEDIA", 100)
     path = tmp_path / "small.html"
     written = write_file(picture_collection, path)
@@ -82,7 +82,7 @@ def run_without_servers(*arguments: str, cwd) -> subprocess.CompletedProcess[str
 
 
 @pytest.mark.long
-def test_the_file_is_written_without_the_extra_and_pages_ask_for_it(town_files, tmp_path) -> None:
+def test_the_file_is_written_without_the_extra_and_pages_ask_for_it(town_files, tmp_path):
     study, run = town_files
     common = (str(run), "--study", str(study / "study.yaml"))
     ran = run_without_servers("view", *common, "--html", "all.html", "--filter", "judges", cwd=tmp_path)
@@ -93,7 +93,7 @@ def test_the_file_is_written_without_the_extra_and_pages_ask_for_it(town_files, 
     assert "pip install 'conjury[panel]'" in refused.stderr
 
 
-def test_the_same_run_gives_the_same_file(town_files, tmp_path) -> None:
+def test_the_same_run_gives_the_same_file(town_files, tmp_path):
     for name in ("one", "two"):
         write_file(collection_of(*town_files), tmp_path / f"{name}.html", most=2)
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()

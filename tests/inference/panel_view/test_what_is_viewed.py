@@ -26,7 +26,7 @@ def selected(collection, *filters: str, order: str = "asked", descending: bool =
     return collection.answers.frame.iloc[numbers]
 
 
-def test_every_answer_of_models_and_people_is_there_once(town_files, town_collection) -> None:
+def test_every_answer_of_models_and_people_is_there_once(town_files, town_collection):
     _, run = town_files
     tables = [pd.read_parquet(folder / "responses.parquet") for folder in (run, run / "people")]
     frame = town_collection.answers.frame
@@ -40,7 +40,7 @@ def test_every_answer_of_models_and_people_is_there_once(town_files, town_collec
         assert town_collection.answers.judgments(number)["status"].tolist() == own["status"].tolist()
 
 
-def test_filters_select_what_a_loop_over_the_tables_selects(town_files, town_collection) -> None:
+def test_filters_select_what_a_loop_over_the_tables_selects(town_files, town_collection):
     _, run = town_files
     frame = town_collection.answers.frame
     assert set(selected(town_collection, "judge=other")["judge_id"]) == {"other"}
@@ -58,7 +58,7 @@ def test_filters_select_what_a_loop_over_the_tables_selects(town_files, town_col
     assert len(selected(town_collection, "judges")) > 0
 
 
-def test_a_search_finds_texts_of_answers_tasks_and_contents_whatever_their_case(town_collection) -> None:
+def test_a_search_finds_texts_of_answers_tasks_and_contents_whatever_their_case(town_collection):
     assert set(selected(town_collection, "text=NEITHER OF")["text"]) == {TEXTS[5]}
     task = town_collection.answers.frame["subject"].iat[0]
     assert set(selected(town_collection, f"text={task.upper()}")["subject"]) >= {task}
@@ -67,7 +67,7 @@ def test_a_search_finds_texts_of_answers_tasks_and_contents_whatever_their_case(
     assert set(shown["subject"]) == set(by_level["subject"]) != set()
 
 
-def test_orders_sort_and_reversal_reverses_them(town_collection) -> None:
+def test_orders_sort_and_reversal_reverses_them(town_collection):
     lengths = selected(town_collection, "judge=models", order="length", descending=True)["text"]
     lengths = lengths.str.len().fillna(0)
     assert lengths.is_monotonic_decreasing
@@ -78,7 +78,7 @@ def test_orders_sort_and_reversal_reverses_them(town_collection) -> None:
 
 def test_lists_have_pages_of_50_and_neighbours_are_those_that_the_filters_select(
     town_collection, town_client
-) -> None:
+):
     total = len(town_collection.answers.frame)
     assert 50 < total <= 100
     assert town_client.get("/?page=2").text.count("data-row") == total - 50
@@ -91,7 +91,7 @@ def test_lists_have_pages_of_50_and_neighbours_are_those_that_the_filters_select
     assert re.search(rf'href="/answer/{outside + 1}"', html)
 
 
-def test_missing_values_come_last_in_both_directions(town_collection) -> None:
+def test_missing_values_come_last_in_both_directions(town_collection):
     for descending in (False, True):
         frame = selected(town_collection, order="value", descending=descending)
         numbers = frame.index.to_numpy()
@@ -100,7 +100,7 @@ def test_missing_values_come_last_in_both_directions(town_collection) -> None:
         assert (np.diff(missing.astype(int)) >= 0).all()
 
 
-def test_a_filter_that_no_answer_can_pass_is_refused_with_those_that_can(town_collection) -> None:
+def test_a_filter_that_no_answer_can_pass_is_refused_with_those_that_can(town_collection):
     for text, reason in (
         ("judge=nobody", "no answer has this judge; use judge, other, human_0001"),
         ("sise=large", "there is no such filter \\(did you mean 'size'\\?\\)"),
@@ -113,7 +113,7 @@ def test_a_filter_that_no_answer_can_pass_is_refused_with_those_that_can(town_co
             read_filters([text], town_collection)
 
 
-def test_evidence_of_a_check_is_found_by_the_columns_that_it_has(town_files) -> None:
+def test_evidence_of_a_check_is_found_by_the_columns_that_it_has(town_files):
     study, run = town_files
     judgments = pd.read_parquet(run / "judgments.parquet").query("status == 'refused'").head(3)
     rows = judgments[["judge_id", "prompt_id", "task_id", "sample"]]
@@ -127,7 +127,7 @@ def test_evidence_of_a_check_is_found_by_the_columns_that_it_has(town_files) -> 
     assert not evidence_mask(collection.answers, rows.assign(task_id="another")).any()
 
 
-def test_results_of_one_check_are_put_together_and_each_transcript_has_its_own(town_files) -> None:
+def test_results_of_one_check_are_put_together_and_each_transcript_has_its_own(town_files):
     keys = collection_of(*town_files).answers.frame["key"].iloc[[0, 3]].tolist()
     fired = [
         CheckAlarm("CJ999", "Made up", finding, pd.DataFrame({"request_key": [key]}))
@@ -142,7 +142,7 @@ def test_results_of_one_check_are_put_together_and_each_transcript_has_its_own(t
 
 
 @pytest.mark.long
-def test_evidence_of_one_run_marks_no_task_of_the_same_name_in_another(town_files, other_files) -> None:
+def test_evidence_of_one_run_marks_no_task_of_the_same_name_in_another(town_files, other_files):
     runs = (*town_files, other_files[1])
     frame = collection_of(*runs).answers.frame
     name = (set(frame["subject"][frame["run"] == 0]) & set(frame["subject"][frame["run"] == 1])).pop()
@@ -156,7 +156,7 @@ def test_evidence_of_one_run_marks_no_task_of_the_same_name_in_another(town_file
     assert set(frame["run"][evidence_mask(collection.answers, rows)]) == {0, 1}
 
 
-def test_a_row_of_evidence_names_answers_by_the_values_that_it_has(town_collection) -> None:
+def test_a_row_of_evidence_names_answers_by_the_values_that_it_has(town_collection):
     answers = town_collection.answers
     frame = answers.frame
     human = frame[frame["judge_kind"] == "human"].iloc[0]
@@ -181,7 +181,7 @@ def test_a_row_of_evidence_names_answers_by_the_values_that_it_has(town_collecti
 
 def test_a_transcript_has_the_messages_that_the_ledger_has_and_the_answer_as_received(
     town_files, town_collection
-) -> None:
+):
     transcripts = Transcripts(town_collection)
     with Ledger.open(town_files[1] / "ledger.sqlite", write=False) as ledger:
         for number in range(0, 40, 5):
@@ -193,7 +193,7 @@ def test_a_transcript_has_the_messages_that_the_ledger_has_and_the_answer_as_rec
             assert dict(one.settings)["model"] == ledger.request_body(key)["model"]
 
 
-def test_every_rule_reads_each_answer_and_one_of_them_is_that_of_the_tables(town_collection) -> None:
+def test_every_rule_reads_each_answer_and_one_of_them_is_that_of_the_tables(town_collection):
     transcripts = Transcripts(town_collection)
     by_text = {}
     for number in range(30):
@@ -208,7 +208,7 @@ def test_every_rule_reads_each_answer_and_one_of_them_is_that_of_the_tables(town
     assert by_text[""]["choice/strict@1"] == ("", "empty")
 
 
-def test_people_are_counted_beside_the_answers_of_models_to_the_same_task(town_collection) -> None:
+def test_people_are_counted_beside_the_answers_of_models_to_the_same_task(town_collection):
     frame = town_collection.answers.frame
     people = frame[frame["judge_kind"] == "human"]["subject"]
     number = int(np.flatnonzero((frame["judge_kind"] == "model") & frame["subject"].isin(people))[0])
@@ -218,9 +218,7 @@ def test_people_are_counted_beside_the_answers_of_models_to_the_same_task(town_c
     assert number not in [other.number for other in one.others]
 
 
-def test_people_beyond_those_listed_are_counted_without_the_one_that_is_read(
-    town_collection, monkeypatch
-) -> None:
+def test_people_beyond_those_listed_are_counted_without_the_one_that_is_read(town_collection, monkeypatch):
     monkeypatch.setattr(transcripts, "MOST_PEOPLE", 1)
     frame = town_collection.answers.frame
     people = np.flatnonzero(frame["judge_kind"] == "human")
@@ -233,7 +231,7 @@ def test_people_beyond_those_listed_are_counted_without_the_one_that_is_read(
         assert one.unlisted == 1
 
 
-def test_profiles_are_shown_as_people_see_them_with_their_levels_beside(town_files, town_collection) -> None:
+def test_profiles_are_shown_as_people_see_them_with_their_levels_beside(town_files, town_collection):
     one = Transcripts(town_collection).of(0)
     names = [name for name, _ in one.content.shown[0].fields]
     assert names == ["Size", "Place", "Age", "River", "Trains"]
@@ -241,7 +239,7 @@ def test_profiles_are_shown_as_people_see_them_with_their_levels_beside(town_fil
     assert levels["Size"] == tuple(shown.fields[0][1] for shown in one.content.shown)
 
 
-def test_a_picture_is_that_of_the_study_and_the_request_names_that_of_the_ledger(picture_collection) -> None:
+def test_a_picture_is_that_of_the_study_and_the_request_names_that_of_the_ledger(picture_collection):
     one = Transcripts(picture_collection).of(0)
     shown = one.content.shown[0]
     assert shown.kind == "image"
@@ -251,7 +249,7 @@ def test_a_picture_is_that_of_the_study_and_the_request_names_that_of_the_ledger
     assert dict(one.content.unseen)["genre"][0] in ("joke", "news")
 
 
-def test_a_picture_that_is_missing_is_named_and_the_rest_is_shown(picture_files, tmp_path) -> None:
+def test_a_picture_that_is_missing_is_named_and_the_rest_is_shown(picture_files, tmp_path):
     study = tmp_path / "posts"
     shutil.copytree(picture_files[0], study)
     (study / "picture_0.png").unlink()
@@ -264,7 +262,7 @@ def test_a_picture_that_is_missing_is_named_and_the_rest_is_shown(picture_files,
 
 
 @pytest.mark.long
-def test_runs_with_different_designs_keep_their_tasks_apart(town_files, other_files) -> None:
+def test_runs_with_different_designs_keep_their_tasks_apart(town_files, other_files):
     study, run = town_files
     _, other = other_files
     both = collection_of(study, run, other)
@@ -275,7 +273,7 @@ def test_runs_with_different_designs_keep_their_tasks_apart(town_files, other_fi
         assert both.answers.frame["run"].iloc[numbers].nunique() == 1, task
 
 
-def test_tasks_of_one_design_are_shared_by_its_runs_and_those_of_two_are_named_by_run(tmp_path) -> None:
+def test_tasks_of_one_design_are_shared_by_its_runs_and_those_of_two_are_named_by_run(tmp_path):
     answers = {"judge_id": "gpt", "judge_kind": "model", "prompt_id": "", "sample": 1}
     judgments = pd.DataFrame(
         {"task_id": ["t1", "t2"], "dimension": "", "value": "A", "status": "ok", **answers}
@@ -292,9 +290,7 @@ def test_tasks_of_one_design_are_shared_by_its_runs_and_those_of_two_are_named_b
         assert gathered.frame["subject"].tolist() == ["t1", "t2"] * 2
 
 
-def test_a_run_without_its_study_file_shows_its_design_and_requests(
-    town_files, tmp_path, monkeypatch
-) -> None:
+def test_a_run_without_its_study_file_shows_its_design_and_requests(town_files, tmp_path, monkeypatch):
     run = tmp_path / "deep" / "down" / "run"
     shutil.copytree(town_files[1], run)
     monkeypatch.chdir(tmp_path)
@@ -307,7 +303,7 @@ def test_a_run_without_its_study_file_shows_its_design_and_requests(
     assert one.readings == ()
 
 
-def test_the_study_file_is_found_above_the_run(town_files, monkeypatch, tmp_path) -> None:
+def test_the_study_file_is_found_above_the_run(town_files, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     root = tmp_path / "work"
     shutil.copytree(town_files[1], root / "runs" / "towns")
@@ -318,9 +314,7 @@ def test_the_study_file_is_found_above_the_run(town_files, monkeypatch, tmp_path
     assert sources.study.name == "towns"
 
 
-def test_a_study_of_a_folder_comes_before_one_of_its_name_that_ships(
-    town_files, tmp_path, monkeypatch
-) -> None:
+def test_a_study_of_a_folder_comes_before_one_of_its_name_that_ships(town_files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = tmp_path / "runs" / "moderation"
     run.mkdir(parents=True)
@@ -344,7 +338,7 @@ def test_a_study_of_a_folder_comes_before_one_of_its_name_that_ships(
         (lambda run: [f.unlink() for f in run.glob("*.parquet")], "contains no answers"),
     ],
 )
-def test_damaged_or_missing_tables_are_refused_in_one_sentence(run, damage, reason) -> None:
+def test_damaged_or_missing_tables_are_refused_in_one_sentence(run, damage, reason):
     study, folder = run
     shutil.rmtree(folder / "people")
     damage(folder)
@@ -352,7 +346,7 @@ def test_damaged_or_missing_tables_are_refused_in_one_sentence(run, damage, reas
         open_sources([str(folder)], str(study / "study.yaml"))
 
 
-def test_answers_without_judgments_are_listed_as_they_were_received(run) -> None:
+def test_answers_without_judgments_are_listed_as_they_were_received(run):
     study, folder = run
     shutil.rmtree(folder / "people")
     (folder / "judgments.parquet").unlink()
@@ -361,14 +355,14 @@ def test_answers_without_judgments_are_listed_as_they_were_received(run) -> None
     assert len(answers.judged) == 0
 
 
-def test_a_name_that_is_nothing_and_two_studies_are_refused(town_files, picture_files) -> None:
+def test_a_name_that_is_nothing_and_two_studies_are_refused(town_files, picture_files):
     with pytest.raises(InputError, match="there is no such folder or study"):
         open_sources(["nowhere"])
     with pytest.raises(InputError, match="belongs to the study posts, not to towns"):
         open_sources([str(picture_files[1])], str(town_files[0] / "study.yaml"))
 
 
-def test_filters_of_an_address_combine_also_where_a_name_is_repeated(town_collection, town_client) -> None:
+def test_filters_of_an_address_combine_also_where_a_name_is_repeated(town_collection, town_client):
     for filters, address in (
         (("size=large", "place=coast"), "level=size%3Dlarge&level=place%3Dcoast"),
         (("judges", "flips"), "mark=judges&mark=flips"),

@@ -92,7 +92,7 @@ def answer_tasks(browser: Any) -> int:
     return tasks
 
 
-def test_a_visit_as_in_the_paper_ends_in_the_tables_of_the_paper(fresh, study, tmp_path) -> None:
+def test_a_visit_as_in_the_paper_ends_in_the_tables_of_the_paper(fresh, study, tmp_path):
     from selenium.webdriver.common.keys import Keys
 
     visits = Visits.open(make_plan(study, out=tmp_path / "run"))

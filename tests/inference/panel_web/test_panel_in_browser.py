@@ -123,7 +123,7 @@ def quiet(browser: Any, address: str) -> None:
 
 
 @pytest.mark.long
-def test_a_conjoint_is_answered_to_the_end_by_mouse(fresh, panel) -> None:
+def test_a_conjoint_is_answered_to_the_end_by_mouse(fresh, panel):
     visits, address = panel(town_panel)
     go_to_end(fresh, address, by_mouse)
     assert "C0FFEE" in fresh.page_source
@@ -138,7 +138,7 @@ def test_a_conjoint_is_answered_to_the_end_by_mouse(fresh, panel) -> None:
 
 
 @pytest.mark.long
-def test_a_conjoint_is_answered_to_the_end_by_keys_alone(fresh, panel) -> None:
+def test_a_conjoint_is_answered_to_the_end_by_keys_alone(fresh, panel):
     from selenium.webdriver.common.keys import Keys
 
     visits, address = panel(town_panel)
@@ -153,13 +153,13 @@ def test_a_conjoint_is_answered_to_the_end_by_keys_alone(fresh, panel) -> None:
 
 
 @pytest.mark.long
-def test_items_are_rated_to_the_end_by_keys_alone(fresh, panel) -> None:
+def test_items_are_rated_to_the_end_by_keys_alone(fresh, panel):
     visits, address = panel(rating_panel)
     go_to_end(fresh, address, by_keys)
     assert set(visits.tables().judgments["value"].astype(float)) == {2.0}
 
 
-def test_keys_can_be_turned_off(fresh, panel) -> None:
+def test_keys_can_be_turned_off(fresh, panel):
     _, address = panel(town_panel)
     step = begin(fresh, address)
     while not fresh.find_elements("css selector", "input[data-key=a]"):
@@ -174,7 +174,7 @@ def test_keys_can_be_turned_off(fresh, panel) -> None:
 
 
 @pytest.mark.parametrize("write", [pytest.param(town_panel, marks=pytest.mark.long), picture_panel])
-def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write) -> None:
+def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write):
     visits, address = panel(write)
     fresh.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
     fresh.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
@@ -191,7 +191,7 @@ def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write)
     assert visits.tables().respondents["width"].tolist() == [360]
 
 
-def test_arabic_pages_run_from_right_to_left(fresh, panel) -> None:
+def test_arabic_pages_run_from_right_to_left(fresh, panel):
     visits, address = panel(arabic_panel)
     starts: list[bool] = []
 
@@ -214,7 +214,7 @@ def test_arabic_pages_run_from_right_to_left(fresh, panel) -> None:
 
 
 @pytest.mark.slow
-def test_every_page_passes_axe_in_both_themes(fresh, panel) -> None:
+def test_every_page_passes_axe_in_both_themes(fresh, panel):
     found: dict[str, list[str]] = {}
 
     def check(browser: Any) -> None:
@@ -238,7 +238,7 @@ def test_every_page_passes_axe_in_both_themes(fresh, panel) -> None:
     assert len(found) > 10
 
 
-def test_missing_answers_pass_axe_and_have_the_focus(fresh, panel) -> None:
+def test_missing_answers_pass_axe_and_have_the_focus(fresh, panel):
     _, address = panel(rating_panel)
     step = begin(fresh, address)
     by_mouse(fresh)
@@ -252,7 +252,7 @@ def test_missing_answers_pass_axe_and_have_the_focus(fresh, panel) -> None:
 
 
 @pytest.mark.long
-def test_the_researchers_page_passes_axe_and_needs_no_script(fresh, panel) -> None:
+def test_the_researchers_page_passes_axe_and_needs_no_script(fresh, panel):
     visits, address = panel(town_panel)
     token = visits.researcher_token()
     go_to_end(fresh, address, by_mouse)
@@ -273,7 +273,7 @@ def test_the_researchers_page_passes_axe_and_needs_no_script(fresh, panel) -> No
     quiet(fresh, address)
 
 
-def test_an_answer_is_sent_again_when_the_connection_was_lost(fresh, panel) -> None:
+def test_an_answer_is_sent_again_when_the_connection_was_lost(fresh, panel):
     visits, address = panel(town_panel)
     step = begin(fresh, address)
     lost = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
@@ -286,7 +286,7 @@ def test_an_answer_is_sent_again_when_the_connection_was_lost(fresh, panel) -> N
     assert next_page(fresh, step) == "2"
 
 
-def test_the_back_button_leads_to_where_the_person_is(fresh, panel) -> None:
+def test_the_back_button_leads_to_where_the_person_is(fresh, panel):
     _, address = panel(town_panel)
     step = begin(fresh, address)
     by_mouse(fresh)
@@ -298,7 +298,7 @@ def test_the_back_button_leads_to_where_the_person_is(fresh, panel) -> None:
 
 
 @pytest.mark.long
-def test_the_clock_starts_when_the_picture_is_there(fresh, panel) -> None:
+def test_the_clock_starts_when_the_picture_is_there(fresh, panel):
     visits, address = panel(picture_panel)
     step = begin(fresh, address)
     while not fresh.find_elements("css selector", ".item img"):

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import stat
-from pathlib import Path
 
 import pytest
 from made_up.panels import (
@@ -48,7 +47,7 @@ def visits(plan, tmp_path):
     visits.close()
 
 
-def test_a_changed_cookie_is_no_session(visits) -> None:
+def test_a_changed_cookie_is_no_session(visits):
     client = client_of(visits)
     page = send(client, start(client), {"consent": "yes"}).text
     value = client.cookies[COOKIE]
@@ -65,7 +64,7 @@ def test_a_changed_cookie_is_no_session(visits) -> None:
     assert signed_elsewhere.get("/visit", follow_redirects=False).headers["location"] == "/"
 
 
-def test_the_cookie_is_for_this_site_and_no_script_alone(visits) -> None:
+def test_the_cookie_is_for_this_site_and_no_script_alone(visits):
     plain = client_of(visits).get("/").headers["set-cookie"].lower()
     assert "httponly" in plain
     assert "samesite=lax" in plain
@@ -76,9 +75,7 @@ def test_the_cookie_is_for_this_site_and_no_script_alone(visits) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "é"])
-def test_a_form_without_the_token_of_its_session_or_from_another_site_changes_nothing(
-    visits, token: str
-) -> None:
+def test_a_form_without_the_token_of_its_session_or_from_another_site_changes_nothing(visits, token):
     client = client_of(visits)
     page = start(client)
     answer = send(client, page, {"consent": "yes"}, token=token)
@@ -91,7 +88,7 @@ def test_a_form_without_the_token_of_its_session_or_from_another_site_changes_no
     assert send(client, page, {"consent": "yes"}).status_code == 403
 
 
-def test_requests_beyond_the_rate_of_a_session_are_refused(visits) -> None:
+def test_requests_beyond_the_rate_of_a_session_are_refused(visits):
     client = client_of(visits, limits=ServerLimits(session=RequestRate(0.001, 5)))
     start(client)
     statuses = [client.get("/visit").status_code for _ in range(7)]
@@ -100,7 +97,7 @@ def test_requests_beyond_the_rate_of_a_session_are_refused(visits) -> None:
     assert client.get("/visit").headers["retry-after"] == "5"
 
 
-def test_requests_beyond_the_rate_of_an_address_are_refused(visits) -> None:
+def test_requests_beyond_the_rate_of_an_address_are_refused(visits):
     app = make_app(visits, secret=SECRET, limits=ServerLimits(address=RequestRate(0.001, 3)))
     for _ in range(3):
         assert TestClient(app, client=("10.0.0.1", 1)).get("/").status_code == 200
@@ -108,20 +105,20 @@ def test_requests_beyond_the_rate_of_an_address_are_refused(visits) -> None:
     assert TestClient(app, client=("10.0.0.2", 1)).get("/").status_code == 200
 
 
-def test_visits_begun_from_one_address_are_limited(visits) -> None:
+def test_visits_begun_from_one_address_are_limited(visits):
     app = make_app(visits, secret=SECRET, limits=ServerLimits(arrivals=RequestRate(0.001, 2)))
     begun = [start(TestClient(app, raise_server_exceptions=False)) for _ in range(3)]
     assert [("Too many requests" in page) for page in begun] == [False, False, True]
 
 
-def test_a_laboratory_of_200_people_behind_one_address_is_not_limited() -> None:
+def test_a_laboratory_of_200_people_behind_one_address_is_not_limited():
     limits, buckets = ServerLimits(), Buckets(clock=lambda: 0.0)
     assert all(buckets.allow("arrivals", "10.0.0.1", limits.arrivals) for _ in range(200))
     # the welcome, stylesheet, script, icon, form, redirect, and a pair of pictures now and next
     assert all(buckets.allow("address", "10.0.0.1", limits.address) for _ in range(200 * 10))
 
 
-def test_rates_recover_and_their_memory_is_bounded() -> None:
+def test_rates_recover_and_their_memory_is_bounded():
     now = [0.0]
     buckets, rate = Buckets(clock=lambda: now[0], most=10), RequestRate(2.0, 4)
     assert [buckets.allow("session", "a", rate) for _ in range(5)] == [True] * 4 + [False]
@@ -132,7 +129,7 @@ def test_rates_recover_and_their_memory_is_bounded() -> None:
     assert len(buckets._levels) == 10
 
 
-def test_addresses_of_one_ipv6_network_count_together_however_they_are_written() -> None:
+def test_addresses_of_one_ipv6_network_count_together_however_they_are_written():
     short = ["2001:db8::1", "2001:db8::2", "2001:db8::1:2:3:4", "2001:DB8:0:0:5:6:7:8", "2001:db8::1%eth0"]
     assert {address_of({"client": (host, 1)}) for host in short} == {"2001:db8::/64"}
     assert address_of({"client": ("2001:db8:0:1::1", 1)}) == "2001:db8:0:1::/64"
@@ -140,7 +137,7 @@ def test_addresses_of_one_ipv6_network_count_together_however_they_are_written()
     assert [address_of({"client": one}) for one in (("testclient", 1), None)] == ["testclient", ""]
 
 
-def test_bodies_that_are_too_large_are_refused(visits) -> None:
+def test_bodies_that_are_too_large_are_refused(visits):
     client = client_of(visits, limits=ServerLimits(body=2_000))
     page = start(client)
     assert send(client, page, {"consent": "y" * 3_000}).status_code == 413
@@ -157,7 +154,7 @@ def test_bodies_that_are_too_large_are_refused(visits) -> None:
     assert client.get("/visit").text == page
 
 
-def test_files_cannot_be_sent(visits) -> None:
+def test_files_cannot_be_sent(visits):
     client = client_of(visits)
     page = start(client)
     fields = {"token": hidden(page, "token"), "step": "1"}
@@ -168,7 +165,7 @@ def test_files_cannot_be_sent(visits) -> None:
 
 @pytest.mark.parametrize("address", ["/start", "/visit", "/researcher"])
 @pytest.mark.parametrize("kind", ["multipart/form-data; boundary=x; charset=punycode", "text/plain", ""])
-def test_a_body_that_is_no_form_of_a_page_is_not_parsed(visits, monkeypatch, address, kind) -> None:
+def test_a_body_that_is_no_form_of_a_page_is_not_parsed(visits, monkeypatch, address, kind):
     client = client_of(visits)
     start(client)
     monkeypatch.setattr(Request, "form", lambda *_, **__: pytest.fail("it was parsed"))
@@ -177,13 +174,13 @@ def test_a_body_that_is_no_form_of_a_page_is_not_parsed(visits, monkeypatch, add
     assert client.post(address, content=body, headers={"Content-Type": kind}).status_code == 415
 
 
-def test_a_form_without_a_session_is_not_parsed(visits, monkeypatch) -> None:
+def test_a_form_without_a_session_is_not_parsed(visits, monkeypatch):
     monkeypatch.setattr(security, "_parsed", lambda _: pytest.fail("it was parsed"))
     for address in ("/start", "/researcher"):
         assert client_of(visits).post(address, data={"token": "x"}).status_code == 403
 
 
-def test_a_form_of_too_many_fields_is_refused_at_once(visits) -> None:
+def test_a_form_of_too_many_fields_is_refused_at_once(visits):
     client = client_of(visits)
     client.get("/")
     form = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -193,7 +190,7 @@ def test_a_form_of_too_many_fields_is_refused_at_once(visits) -> None:
     assert statuses == [403, 413, 413]
 
 
-def test_every_response_has_the_headers_of_protection(visits) -> None:
+def test_every_response_has_the_headers_of_protection(visits):
     client = client_of(visits)
     start(client)
     for address in ("/", "/visit", "/nothing", "/researcher", "/static/panel.css", "/media/x"):
@@ -218,7 +215,7 @@ OTHER_FILES = [
 ]
 
 
-def test_no_path_leads_to_another_file(visits) -> None:
+def test_no_path_leads_to_another_file(visits):
     client = client_of(visits)
     start(client)
     for folder in ("media", "static"):
@@ -228,7 +225,7 @@ def test_no_path_leads_to_another_file(visits) -> None:
             assert "There is no such page" in answer.text
 
 
-def test_pictures_are_for_those_who_take_part(visits) -> None:
+def test_pictures_are_for_those_who_take_part(visits):
     name = next(iter(visits.plan.shown.files))
     assert client_of(visits).get(f"/media/{name}").status_code == 404
     client = client_of(visits)
@@ -236,7 +233,7 @@ def test_pictures_are_for_those_who_take_part(visits) -> None:
     assert client.get(f"/media/{name}").status_code == 200
 
 
-def test_an_error_shows_nothing_of_the_program(visits, monkeypatch) -> None:
+def test_an_error_shows_nothing_of_the_program(visits, monkeypatch):
     client = client_of(visits)
     start(client)
 
@@ -251,7 +248,7 @@ def test_an_error_shows_nothing_of_the_program(visits, monkeypatch) -> None:
     check_headers("/visit", answer.headers)
 
 
-def test_the_forwarded_address_counts_from_trusted_proxies_alone(visits) -> None:
+def test_the_forwarded_address_counts_from_trusted_proxies_alone(visits):
     limits = ServerLimits(address=RequestRate(0.001, 2))
     proxied = make_app(visits, secret=SECRET, limits=limits, trusted_proxies=["10.1.0.0/16"])
 
@@ -267,7 +264,7 @@ def test_the_forwarded_address_counts_from_trusted_proxies_alone(visits) -> None
     assert claims == [200, 200, 429, 429]
 
 
-def test_the_researchers_page_needs_the_token(visits) -> None:
+def test_the_researchers_page_needs_the_token(visits):
     token = visits.researcher_token()
     assert visits.researcher_token() is None
     client = client_of(visits)
@@ -289,14 +286,14 @@ def test_the_researchers_page_needs_the_token(visits) -> None:
     assert "Participation" not in client_of(visits).get(f"/researcher?token={token}").text
 
 
-def test_tokens_cannot_be_tried_out(visits) -> None:
+def test_tokens_cannot_be_tried_out(visits):
     client = client_of(visits, limits=ServerLimits(sign_in=RequestRate(0.001, 3)))
     sent = {"token": hidden(client.get("/researcher").text, "token"), "researcher_token": "x"}
     statuses = [client.post("/researcher", data=sent).status_code for _ in range(5)]
     assert statuses == [403, 403, 403, 429, 429]
 
 
-def test_the_right_token_may_be_sent_as_often_as_figures_are_wanted(visits) -> None:
+def test_the_right_token_may_be_sent_as_often_as_figures_are_wanted(visits):
     client = client_of(visits, limits=ServerLimits(sign_in=RequestRate(0.001, 3)))
     right = {"Authorization": f"bearer {visits.researcher_token()}"}
     assert {client.get("/researcher", headers=right).status_code for _ in range(8)} == {200}
@@ -305,7 +302,7 @@ def test_the_right_token_may_be_sent_as_often_as_figures_are_wanted(visits) -> N
     assert statuses == [403, 403, 403, 429]
 
 
-def test_a_right_token_passes_whatever_strangers_sent_from_the_same_address(visits) -> None:
+def test_a_right_token_passes_whatever_strangers_sent_from_the_same_address(visits):
     client = client_of(visits, limits=ServerLimits(sign_in=RequestRate(0.001, 3)))
     stranger = TestClient(client.app, raise_server_exceptions=False, **HERE)
     sent = {"token": hidden(stranger.get("/researcher").text, "token"), "researcher_token": "x"}
@@ -320,7 +317,7 @@ def test_a_right_token_passes_whatever_strangers_sent_from_the_same_address(visi
 
 
 @pytest.mark.parametrize("how", ["sign out", "sign out elsewhere", "new token"])
-def test_the_cookie_of_a_session_that_has_ended_is_worth_nothing(visits, how) -> None:
+def test_the_cookie_of_a_session_that_has_ended_is_worth_nothing(visits, how):
     token = visits.researcher_token()
     client, elsewhere = client_of(visits), client_of(visits)
     for one in (client, elsewhere):
@@ -343,7 +340,7 @@ def test_the_cookie_of_a_session_that_has_ended_is_worth_nothing(visits, how) ->
     assert "Participation" in client.post("/researcher", data={**sent, "researcher_token": token}).text
 
 
-def test_a_database_without_a_name_of_sessions_lets_the_researcher_in(visits) -> None:
+def test_a_database_without_a_name_of_sessions_lets_the_researcher_in(visits):
     token = visits.researcher_token()
     with visits._database.write() as connection:
         connection.exec_driver_sql("delete from facts where name = 'researcher_session'")
@@ -352,7 +349,7 @@ def test_a_database_without_a_name_of_sessions_lets_the_researcher_in(visits) ->
     assert "Participation" in client.post("/researcher", data=sent).text
 
 
-def test_somebody_who_is_not_signed_in_signs_nobody_out(visits) -> None:
+def test_somebody_who_is_not_signed_in_signs_nobody_out(visits):
     token = visits.researcher_token()
     client, stranger = client_of(visits), client_of(visits)
     sent = {"token": hidden(client.get("/researcher").text, "token"), "researcher_token": token}
@@ -362,7 +359,7 @@ def test_somebody_who_is_not_signed_in_signs_nobody_out(visits) -> None:
     assert "Participation" in client.get("/researcher").text
 
 
-def test_a_connection_that_ends_within_a_form_is_no_failure(visits, caplog) -> None:
+def test_a_connection_that_ends_within_a_form_is_no_failure(visits, caplog):
     client = client_of(visits)
     client.get("/")
     begun = [{"type": "http.request", "body": b"token=", "more_body": True}, {"type": "http.disconnect"}]
@@ -390,7 +387,7 @@ def test_a_connection_that_ends_within_a_form_is_no_failure(visits, caplog) -> N
     assert caplog.text == ""
 
 
-def test_what_a_proxy_sends_as_authorization_changes_nothing(visits) -> None:
+def test_what_a_proxy_sends_as_authorization_changes_nothing(visits):
     client, basic = client_of(visits), {"Authorization": "Basic abc"}
     sent = {"token": hidden(client.get("/researcher", headers=basic).text, "token")}
     signed_in = {**sent, "researcher_token": visits.researcher_token()}
@@ -399,7 +396,7 @@ def test_what_a_proxy_sends_as_authorization_changes_nothing(visits) -> None:
     assert "Participation" not in client_of(visits).get("/researcher", headers=basic).text
 
 
-def test_panels_of_one_host_have_cookies_of_their_own(visits) -> None:
+def test_panels_of_one_host_have_cookies_of_their_own(visits):
     client, other = client_of(visits), TestClient(make_app(visits, secret=b"x" * 32), **HERE)
     page = start(client)
     jar = dict(client.cookies)  # of one browser, which sends them to all ports of a host
@@ -411,7 +408,7 @@ def test_panels_of_one_host_have_cookies_of_their_own(visits) -> None:
 
 
 @pytest.mark.parametrize("people", [1, 3])
-def test_a_start_that_is_sent_twice_is_one_visit(tmp_path: Path, people: int) -> None:
+def test_a_start_that_is_sent_twice_is_one_visit(tmp_path, people):
     visits = Visits.open(plan_of(tmp_path, people, {"consent": None, "instructions": None}))
     client = client_of(visits)
     sent = {"token": hidden(client.get("/").text, "token")}
@@ -427,13 +424,13 @@ def test_a_start_that_is_sent_twice_is_one_visit(tmp_path: Path, people: int) ->
     visits.close()
 
 
-def test_a_person_who_takes_part_is_no_researcher(visits) -> None:
+def test_a_person_who_takes_part_is_no_researcher(visits):
     client = client_of(visits)
     go_to_end(client, start(client))
     assert "Participation" not in client.get("/researcher").text
 
 
-def test_the_token_is_printed_once_and_stored_and_logged_nowhere(visits, tmp_path, caplog) -> None:
+def test_the_token_is_printed_once_and_stored_and_logged_nowhere(visits, tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     with open_socket("127.0.0.1", 0) as listening:
         first = "\n".join(addresses(visits, listening, "127.0.0.1", False))
@@ -448,7 +445,7 @@ def test_the_token_is_printed_once_and_stored_and_logged_nowhere(visits, tmp_pat
     assert not [path for path in tmp_path.iterdir() if token.encode() in path.read_bytes()]
 
 
-def test_the_secret_is_made_once_and_is_its_owners_alone(tmp_path) -> None:
+def test_the_secret_is_made_once_and_is_its_owners_alone(tmp_path):
     secret = panel_secret(tmp_path / "run")
     assert len(secret) == 32
     assert panel_secret(tmp_path / "run") == secret
@@ -459,7 +456,7 @@ def test_the_secret_is_made_once_and_is_its_owners_alone(tmp_path) -> None:
         panel_secret(tmp_path / "run")
 
 
-def test_a_port_that_is_taken_is_named() -> None:
+def test_a_port_that_is_taken_is_named():
     with open_socket("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"--port {port}"):
@@ -467,7 +464,7 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["consent.md", "consent.es.md", "instructions.en.md", "languages/es.yaml"])
-def test_no_text_of_a_page_is_read_through_a_link_out_of_the_study(tmp_path, name) -> None:
+def test_no_text_of_a_page_is_read_through_a_link_out_of_the_study(tmp_path, name):
     study = rating_panel(tmp_path / "study", languages=["en", "es"])
     secret = tmp_path / "secret.yaml"
     secret.write_text("name: a secret\n", encoding="utf-8")

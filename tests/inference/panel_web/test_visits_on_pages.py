@@ -50,7 +50,7 @@ def rated(rated_plan, tmp_path):
     visits.close()
 
 
-def test_a_visit_goes_from_the_consent_to_the_completion_code(towns) -> None:
+def test_a_visit_goes_from_the_consent_to_the_completion_code(towns):
     client = client_of(towns)
     pages = go_to_end(client, start(client))
     assert "<h1>About this study</h1>" in pages[0]
@@ -64,7 +64,7 @@ def test_a_visit_goes_from_the_consent_to_the_completion_code(towns) -> None:
     assert set(tables.choices["judge_kind"]) == {"human"}
 
 
-def test_items_are_rated_on_each_scale(rated) -> None:
+def test_items_are_rated_on_each_scale(rated):
     client = client_of(rated)
     pages = go_to_end(client, start(client))
     rated_pages = [page for page in pages if 'name="a.threat"' in page]
@@ -75,7 +75,7 @@ def test_items_are_rated_on_each_scale(rated) -> None:
     assert (judgments.loc[judgments["dimension"] == "hate", "value"].astype(float) == 7).all()
 
 
-def test_a_second_tab_goes_on_where_the_person_is(towns) -> None:
+def test_a_second_tab_goes_on_where_the_person_is(towns):
     client = client_of(towns)
     page = send(client, start(client), {"consent": "yes"}).text
     other_tab = client.get("/visit").text
@@ -84,7 +84,7 @@ def test_a_second_tab_goes_on_where_the_person_is(towns) -> None:
     assert send(client, other_tab, answers_of(other_tab)).text == page
 
 
-def test_missing_answers_are_named_and_the_others_stay(rated) -> None:
+def test_missing_answers_are_named_and_the_others_stay(rated):
     client = client_of(rated)
     page = start(client)
     while 'name="a.threat"' not in page:
@@ -107,7 +107,7 @@ def test_missing_answers_are_named_and_the_others_stay(rated) -> None:
         ({"form": "number", "minimum": 1}, "input"),
     ],
 )
-def test_a_refused_field_stays_required_and_names_its_reason(tmp_path, question, element) -> None:
+def test_a_refused_field_stays_required_and_names_its_reason(tmp_path, question, element):
     asked = {"id": "why", "label": "Why", "first": True, **question}
     visits = visits_of(
         town_panel(tmp_path / "study", consent=None, questions=[asked], quotas=[]), tmp_path / "r"
@@ -136,7 +136,7 @@ class Attributes(HTMLParser):
 
 
 @pytest.mark.parametrize("study", [town_panel, rating_panel])
-def test_the_researchers_page_shows_zeros_before_any_answer(tmp_path, study) -> None:
+def test_the_researchers_page_shows_zeros_before_any_answer(tmp_path, study):
     visits = visits_of(study(tmp_path / "study"), tmp_path / "run")
     header = {"Authorization": f"Bearer {visits.researcher_token()}"}
     page = client_of(visits).get("/researcher", headers=header)
@@ -146,7 +146,7 @@ def test_the_researchers_page_shows_zeros_before_any_answer(tmp_path, study) -> 
     visits.close()
 
 
-def test_a_visit_goes_on_after_the_server_was_started_again(towns_plan, tmp_path) -> None:
+def test_a_visit_goes_on_after_the_server_was_started_again(towns_plan, tmp_path):
     visits = visits_of(towns_plan, tmp_path / "run")
     client = client_of(visits)
     page = send(client, start(client), {"consent": "yes"}).text
@@ -158,7 +158,7 @@ def test_a_visit_goes_on_after_the_server_was_started_again(towns_plan, tmp_path
     again.close()
 
 
-def test_parameters_of_platforms_are_read_from_the_address(towns) -> None:
+def test_parameters_of_platforms_are_read_from_the_address(towns):
     address = "/?PROLIFIC_PID=p1&STUDY_ID=s&SESSION_ID=x&other=1"
     first = client_of(towns)
     assert "p.other" not in first.get(address).text
@@ -170,13 +170,13 @@ def test_parameters_of_platforms_are_read_from_the_address(towns) -> None:
     assert "Where do you live" in page
 
 
-def test_another_person_at_the_same_browser_begins_a_visit_of_their_own(towns) -> None:
+def test_another_person_at_the_same_browser_begins_a_visit_of_their_own(towns):
     client = client_of(towns)
     send(client, start(client, "/?PROLIFIC_PID=p1"), {"consent": "yes"})
     assert "About this study" in start(client, "/?PROLIFIC_PID=p2")
 
 
-def test_times_and_device_are_stored(towns) -> None:
+def test_times_and_device_are_stored(towns):
     client = client_of(towns)
     page = start(client, device="phone", width="390", height="800", touch="yes")
     while 'name="a.choice"' not in page:
@@ -190,13 +190,13 @@ def test_times_and_device_are_stored(towns) -> None:
     assert tables.respondents["focus_lost"].tolist() == [2]
 
 
-def test_a_time_that_cannot_be_is_missing() -> None:
+def test_a_time_that_cannot_be_is_missing():
     for nonsense in ("NaN", "-5", "1e300", "abc", "inf", ""):
         names = ("response_ms", "focus_lost", "focus_lost_ms", "first_input_ms")
         assert timing_of(FormData(dict.fromkeys(names, nonsense))) == Timing()
 
 
-def test_pages_are_in_the_language_of_the_browser_or_the_one_that_is_chosen(tmp_path) -> None:
+def test_pages_are_in_the_language_of_the_browser_or_the_one_that_is_chosen(tmp_path):
     visits = visits_of(town_panel(tmp_path / "s", languages=["en", "es"]), tmp_path / "run")
     client = client_of(visits)
     assert '<html lang="en"' in client.get("/").text
@@ -207,7 +207,7 @@ def test_pages_are_in_the_language_of_the_browser_or_the_one_that_is_chosen(tmp_
     visits.close()
 
 
-def test_a_study_adds_a_language_from_right_to_left(tmp_path) -> None:
+def test_a_study_adds_a_language_from_right_to_left(tmp_path):
     visits = visits_of(arabic_panel(tmp_path / "s"), tmp_path / "run")
     client = client_of(visits)
     pages = go_to_end(client, start(client))
@@ -216,7 +216,7 @@ def test_a_study_adds_a_language_from_right_to_left(tmp_path) -> None:
     visits.close()
 
 
-def test_pictures_have_their_descriptions_and_those_of_the_next_task_are_named(tmp_path) -> None:
+def test_pictures_have_their_descriptions_and_those_of_the_next_task_are_named(tmp_path):
     visits = visits_of(picture_panel(tmp_path / "s"), tmp_path / "run")
     client = client_of(visits)
     pages = [page for page in go_to_end(client, start(client)) if 'src="/media/' in page]
@@ -228,7 +228,7 @@ def test_pictures_have_their_descriptions_and_those_of_the_next_task_are_named(t
     visits.close()
 
 
-def test_items_that_are_html_are_shown_as_text(rated) -> None:
+def test_items_that_are_html_are_shown_as_text(rated):
     client = client_of(rated)
     pages = "".join(go_to_end(client, start(client)))
     assert "<script>" not in pages.replace('<script src="/static', "")
@@ -236,7 +236,7 @@ def test_items_that_are_html_are_shown_as_text(rated) -> None:
     assert HOSTILE not in pages
 
 
-def test_levels_that_are_html_are_shown_as_text(towns) -> None:
+def test_levels_that_are_html_are_shown_as_text(towns):
     client = client_of(towns)
     pages = go_to_end(client, start(client))
     assert any("&lt;b&gt;bold&lt;/b&gt;" in page for page in pages)

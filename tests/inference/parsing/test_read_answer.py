@@ -40,7 +40,7 @@ def first(body: Any, error: str = "") -> Any:
 
 
 @pytest.mark.parametrize("name", ["w" * 60, "w" * 61, "longer than most labels " * 4 + "and one"])
-def test_a_label_in_quotes_is_read_however_long_it_is(name: str) -> None:
+def test_a_label_in_quotes_is_read_however_long_it_is(name):
     response = ResponseSpec("label", labels=(LabelSpec(name), LabelSpec("dry")), key="category")
     for text in ('The category is "{}".', "I choose \u201c{}\u201d.", '**Category:** "{}"'):
         assert read(text.format(name), response) == [name]
@@ -49,7 +49,7 @@ def test_a_label_in_quotes_is_read_however_long_it_is(name: str) -> None:
 @pytest.mark.parametrize(
     "marks", ['""', "''", "``", "“”", "„“", "„”", "«»", "\u2039\u203a", "\u2018\u2019", "「」", "『』"]
 )
-def test_a_name_in_quotation_marks_of_any_language_is_read_and_a_quoted_sentence_is_none(marks: str) -> None:
+def test_a_name_in_quotation_marks_of_any_language_is_read_and_a_quoted_sentence_is_none(marks):
     def quoted(text: str) -> str:
         return f"{marks[0]}{text}{marks[1]}"
 

@@ -19,7 +19,7 @@ FORMS = Path(__file__).resolve().parents[2] / "fixtures" / "perturb" / "make_for
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_lexicons_are_large_replace_no_word_by_itself_and_have_the_forms_of_the_rules(language: str) -> None:
+def test_lexicons_are_large_replace_no_word_by_itself_and_have_the_forms_of_the_rules(language):
     for kind, entries in {"preserving": 150, "drift": 150, "dialect": 100}.items():
         lexicon = load_lexicon(kind, language)
         assert lexicon.n_entries >= entries
@@ -32,7 +32,7 @@ def test_lexicons_are_large_replace_no_word_by_itself_and_have_the_forms_of_the_
 
 
 @pytest.mark.parametrize(("kind", "language", "pairs"), cases(__file__, "replacements"))
-def test_replacements_have_the_form_of_what_they_replace(kind: str, language: str, pairs: str) -> None:
+def test_replacements_have_the_form_of_what_they_replace(kind, language, pairs):
     name, _, to = kind.partition(" to ")
     replacements = load_lexicon(name, language, to or None).replacements
     for old, new in (pair.split("=") for pair in pairs.split(", ")):
@@ -40,24 +40,24 @@ def test_replacements_have_the_form_of_what_they_replace(kind: str, language: st
         assert new in news if new else news == ()
 
 
-def test_capitals_carry_over() -> None:
+def test_capitals_carry_over():
     pairs = "dog=cat, Dog=Cat, DOG=CAT, Parking Lot=Car Park, Él=Ella, i'm=I am, I=me"
     for old, new in (pair.split("=") for pair in pairs.split(", ")):
         assert with_capitals_of(old, new if old == "i'm" else new.lower()) == new
 
 
 @pytest.mark.parametrize(("kind", "language", "text", "changed"), cases(__file__, "neighbours"))
-def test_words_agree_with_their_neighbours(kind: str, language: str, text: str, changed: str) -> None:
+def test_words_agree_with_their_neighbours(kind, language, text, changed):
     assert perturb_text(text, [Segment(1, 0, len(text))], kind, language, rate=1).text == changed
 
 
-def test_articles_and_capitals_of_what_is_drawn_agree() -> None:
+def test_articles_and_capitals_of_what_is_drawn_agree():
     nobody = perturb_text("Nobody whistled", [Segment(1, 0, 15)], "drift", "en", rate=1).text
     assert nobody in ("Everybody whistled", "Whistled nobody")
     assert perturb_text("uno o dos", [Segment(1, 0, 9)], "drift", "es", rate=1).text.split()[1] == "o"
 
 
-def test_slips_are_on_neighbouring_keys_never_lengthen_a_word_and_always_change_it() -> None:
+def test_slips_are_on_neighbouring_keys_never_lengthen_a_word_and_always_change_it():
     assert neighbours("en")["q"] == "wa"
     assert neighbours("es")["l"] == "opkñ"
     assert "ñ" not in neighbours("en")["l"]
@@ -71,7 +71,7 @@ def test_slips_are_on_neighbouring_keys_never_lengthen_a_word_and_always_change_
 
 
 @pytest.mark.parametrize(("content", "problem"), cases(__file__, "refused"))
-def test_lines_that_are_no_substitution_are_named(tmp_path: Path, content: str, problem: str) -> None:
+def test_lines_that_are_no_substitution_are_named(tmp_path, content, problem):
     file = tmp_path / "mine.yaml"
     file.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=problem):

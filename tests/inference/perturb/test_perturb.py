@@ -63,9 +63,7 @@ def spans(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
 @pytest.mark.long
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(spans(), st.sampled_from(KINDS), st.sampled_from(["en", "es"]), st.floats(0.02, 1))
-def test_changes_stay_in_the_span_keep_lines_meet_the_rate_and_can_be_undone(
-    span: tuple, kind: str, language: str, rate: float
-) -> None:
+def test_changes_stay_in_the_span_keep_lines_meet_the_rate_and_can_be_undone(span, kind, language, rate):
     text, ranges = span
     made = perturb_text(text, line_segments(text, ranges), kind, language, rate=rate, tolerance=0.1)
     end = 0
@@ -89,7 +87,7 @@ def test_changes_stay_in_the_span_keep_lines_meet_the_rate_and_can_be_undone(
 
 
 @pytest.mark.parametrize(("kind", "rate"), [("orthographic", 0.1), ("orthographic", 0.5), ("drift", 0.3)])
-def test_the_stated_rate_is_met_on_a_long_text(kind: str, rate: float) -> None:
+def test_the_stated_rate_is_met_on_a_long_text(kind, rate):
     text = "My brother drives a big car to the office and nobody ever sees him there again. " * 10
     made = perturb_text(text, line_segments(text, [(0, len(text))]), kind, "en", rate=rate)
     assert made.rate == pytest.approx(rate, abs=0.5 / made.n_words)
@@ -99,7 +97,7 @@ def test_the_stated_rate_is_met_on_a_long_text(kind: str, rate: float) -> None:
 # --- tables of items ------------------------------------------------------------------------------
 
 
-def test_the_copies_of_an_item_depend_on_the_seed_and_on_no_other_item() -> None:
+def test_the_copies_of_an_item_depend_on_the_seed_and_on_no_other_item():
     texts = ["My mom drove home.", "The kids yelled at a dog.", "I don't know anybody."]
     many = pd.DataFrame({"item_id": [f"j{i}" for i in range(6)], "language": "en", "text": texts * 2})
     whole = perturb_items(many, ["orthographic", "drift"], seed=5).items
@@ -112,7 +110,7 @@ def test_the_copies_of_an_item_depend_on_the_seed_and_on_no_other_item() -> None
     assert not one.equals(other)
 
 
-def test_originals_stand_first_and_labels_and_columns_carry_over() -> None:
+def test_originals_stand_first_and_labels_and_columns_carry_over():
     made = perturb_items(items(note=["x", "y", "z"]), ["drift", "orthographic"], labels=labels())
     frame = made.items
     assert frame["item_id"].tolist()[:3] == ["j1", "j1__orthographic", "j1__drift"]
@@ -129,7 +127,7 @@ def test_originals_stand_first_and_labels_and_columns_carry_over() -> None:
         assert undone(row["text"], changes) == "\n".join(JOKES[row["base_item_id"]])
 
 
-def test_only_lines_with_the_label_change() -> None:
+def test_only_lines_with_the_label_change():
     made = perturb_items(items(), ["orthographic"], labels=labels(), only=["punchline"])
     for _, row in made.items[made.items["condition"] == "orthographic"].iterrows():
         assert row["text"].split("\n")[:2] == JOKES[row["base_item_id"]][:2]
@@ -138,13 +136,13 @@ def test_only_lines_with_the_label_change() -> None:
     assert made.refused[["base_item_id", "reason"]].to_numpy().tolist() == [["j3", "no line with the label"]]
 
 
-def test_a_stated_span_is_characters_of_the_text() -> None:
+def test_a_stated_span_is_characters_of_the_text():
     made = perturb_items(items(where=["[[3, 6]]", None, "[]"]), ["dialect"], span_column="where")
     assert made.items["text"].iloc[1] == "My mum bought a car.\n" + "\n".join(JOKES["j1"][1:])
     assert made.refused["reason"].tolist() == ["no words in the span"] * 2
 
 
-def test_lines_and_text_change_together() -> None:
+def test_lines_and_text_change_together():
     lines = [np.array(value, dtype=object) for value in JOKES.values()]
     made = perturb_items(items(lines=lines), ["drift"]).items
     assert all("\n".join(row["lines"]) == row["text"] for _, row in made.iterrows())
@@ -170,7 +168,7 @@ MISALIGNED = ("j1", "labels and lines differ in number")
         (EMPTY, {"kinds": ["drift"]}, [("j2", "no text"), ("j3", "no text")], [3, 1, 1, 0, 0, 2]),
     ],
 )
-def test_refused_pairs_are_excluded_and_counted(columns, options, refused, counts) -> None:
+def test_refused_pairs_are_excluded_and_counted(columns, options, refused, counts):
     made = perturb_items(items(**columns), **options)
     assert list(zip(made.refused["base_item_id"], made.refused["reason"], strict=True)) == refused
     assert set(made.items["item_id"]).isdisjoint(f"{item}__{options['kinds'][0]}" for item, _ in refused)
@@ -187,13 +185,13 @@ def test_refused_pairs_are_excluded_and_counted(columns, options, refused, count
         ({}, FEWER_LABELS | {"allow_misaligned": True}, "j1__orthographic", 1 / 2, True),
     ],
 )
-def test_refused_pairs_may_be_allowed(columns, options, copy, rate, met) -> None:
+def test_refused_pairs_may_be_allowed(columns, options, copy, rate, met):
     row = perturb_items(items(**columns), **options).items.set_index("item_id").loc[copy]
     assert (row["rate"], bool(row["rate_met"])) == (pytest.approx(rate), met)
     assert (row["n_changes"] == 0) == (rate == 0) == (row["text"] == "\n".join(JOKES[copy[:2]]))
 
 
-def test_few_pairs_are_noted_and_languages_may_be_written_in_several_ways() -> None:
+def test_few_pairs_are_noted_and_languages_may_be_written_in_several_ways():
     many = pd.DataFrame({"item_id": [f"j{n}" for n in range(10)], "language": "en", "text": "My mom."})
     assert perturb_items(many, ["dialect"]).notes == []
     [note] = perturb_items(many.head(9), ["dialect"]).notes
@@ -203,14 +201,14 @@ def test_few_pairs_are_noted_and_languages_may_be_written_in_several_ways() -> N
 
 
 @pytest.mark.parametrize(("columns", "options", "problem"), cases(__file__, "refused"))
-def test_what_cannot_be_done_is_refused(columns: dict, options: dict, problem: str) -> None:
+def test_what_cannot_be_done_is_refused(columns, options, problem):
     if "labels" in options:
         options = {**options, "labels": labels() if options["labels"] == "all" else labels().tail(3)}
     with pytest.raises(InputError, match=problem):
         perturb_items(items(**columns), **options)
 
 
-def test_the_sheet_escapes_what_it_shows_and_marks_what_differs() -> None:
+def test_the_sheet_escapes_what_it_shows_and_marks_what_differs():
     text = "<script>alert(1)</script> my mom & dad"
     made = perturb_items(items(text=text), ["dialect"], rates={"dialect": 0.2})
     page = sheet(made)
@@ -222,7 +220,7 @@ def test_the_sheet_escapes_what_it_shows_and_marks_what_differs() -> None:
 
 @pytest.mark.shared
 @pytest.mark.slow
-def test_only_punchlines_of_real_jokes_change() -> None:
+def test_only_punchlines_of_real_jokes_change():
     folder = SHARED / "data" / "multiturn"
     jokes = pd.read_parquet(folder / "items.parquet")[["item_id", "language", "text", "lines"]]
     lines = pd.read_parquet(folder / "lines.parquet").dropna(subset=["gold_purpose"])

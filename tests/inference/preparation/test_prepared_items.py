@@ -28,7 +28,7 @@ def items_of(*texts: str, **columns: list[str | None]) -> pd.DataFrame:
     return pd.DataFrame({"item_id": [f"i{n}" for n in range(len(texts))], "text": texts, **columns})
 
 
-def test_copies_are_marked_by_the_first_of_them_whatever_the_case_spaces_or_signs() -> None:
+def test_copies_are_marked_by_the_first_of_them_whatever_the_case_spaces_or_signs():
     items = items_of(
         JOKE, JOKE.upper(), f"{JOKE[:9]}  {JOKE[10:]}!", ARABIC, f"{ARABIC}!!", "Something else entirely"
     )
@@ -40,7 +40,7 @@ def test_copies_are_marked_by_the_first_of_them_whatever_the_case_spaces_or_sign
     assert "3 items left out" in dropped.sentences[-1]
 
 
-def test_copies_between_dialects_are_counted() -> None:
+def test_copies_between_dialects_are_counted():
     items = items_of(ARABIC, f"{ARABIC}!", JOKE, JOKE.lower(), dialect=["gulf", "egypt", "gulf", "gulf"])
     prepared = prepare_items(items, PreparationSettings(across="dialect"))
     assert prepared.tables["duplicates"]["across"].tolist() == [True, False]
@@ -49,7 +49,7 @@ def test_copies_between_dialects_are_counted() -> None:
 
 @given(st.lists(st.text("abcd ", min_size=14, max_size=30), max_size=8))
 @settings(max_examples=60, deadline=None)
-def test_pairs_are_those_whose_letters_have_the_jaccard_index_of_all_pairs_by_hand(texts: list[str]) -> None:
+def test_pairs_are_those_whose_letters_have_the_jaccard_index_of_all_pairs_by_hand(texts):
     forms = [folded(text) for text in texts]
     by_hand = []
     sets = [{form[k : k + 5] for k in range(len(form) - 4)} if len(form) >= 12 else set() for form in forms]
@@ -81,25 +81,25 @@ NOTHING = [
 
 
 @pytest.mark.parametrize("text", FOUND)
-def test_personal_data_are_recognised_and_masked(text: str) -> None:
+def test_personal_data_are_recognised_and_masked(text):
     assert [match.kind for match in personal_data(text)] == FOUND[text]
     assert personal_data(masked(text)) == []
     assert masked(text).count("[") == len(FOUND[text])
 
 
 @pytest.mark.parametrize("text", NOTHING)
-def test_amounts_dates_and_numbers_with_wrong_check_digits_are_no_personal_data(text: str) -> None:
+def test_amounts_dates_and_numbers_with_wrong_check_digits_are_no_personal_data(text):
     assert personal_data(text) == []
 
 
-def test_masked_items_have_no_personal_data_in_any_table() -> None:
+def test_masked_items_have_no_personal_data_in_any_table():
     prepared = prepare_items(items_of("a@example.org writes", JOKE), PreparationSettings(mask=True))
     assert prepared.items["text"].tolist() == ["[e-mail] writes", JOKE]
     assert prepared.items["personal"].fillna("").tolist() == ["e-mail", ""]
     assert not any("example.org" in table.to_csv() for table in prepared.tables.values())
 
 
-def test_sources_licences_and_languages_are_one_table_and_what_is_missing_is_said() -> None:
+def test_sources_licences_and_languages_are_one_table_and_what_is_missing_is_said():
     items = items_of(
         JOKE,
         ARABIC,
@@ -116,7 +116,7 @@ def test_sources_licences_and_languages_are_one_table_and_what_is_missing_is_sai
     assert sum("add one called" in sentence for sentence in without.sentences) == 2
 
 
-def test_languages_are_compared_with_those_that_are_stated() -> None:
+def test_languages_are_compared_with_those_that_are_stated():
     def identify(text: str) -> TextLanguage:
         return TextLanguage(
             "ar" if re.search("[\u0600-\u06ff]", text) else "en", 0.5 if "fox" in text else 0.99
@@ -130,7 +130,7 @@ def test_languages_are_compared_with_those_that_are_stated() -> None:
     assert is_same_language("es", "es_MX")
 
 
-def test_the_classifier_of_the_extra_identifies_three_languages() -> None:
+def test_the_classifier_of_the_extra_identifies_three_languages():
     pytest.importorskip("py3langid")
     identify = text_languages.load_identifier()
     market = "ذهبت إلى السوق اليوم لأشتري الخبز والحليب لأن أمي طلبت مني ذلك"
@@ -139,7 +139,7 @@ def test_the_classifier_of_the_extra_identifies_three_languages() -> None:
     assert [one.code for one in found if one is not None] == ["en", "ar", "es"]
 
 
-def test_a_clip_is_transcribed_once_and_its_text_is_searched_too(tmp_path: Path) -> None:
+def test_a_clip_is_transcribed_once_and_its_text_is_searched_too(tmp_path):
     (tmp_path / "clip.mp4").write_bytes(b"")
     asked: list[Path] = []
 
@@ -160,7 +160,7 @@ def test_a_clip_is_transcribed_once_and_its_text_is_searched_too(tmp_path: Path)
         )
 
 
-def test_the_command_writes_items_and_a_table_of_each_step(tmp_path, monkeypatch, capsys) -> None:
+def test_the_command_writes_items_and_a_table_of_each_step(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "clip.mp4").write_bytes(b"")
     fake = ClipTranscript("hello there", "en", 3.0)
@@ -190,7 +190,7 @@ def test_the_command_writes_items_and_a_table_of_each_step(tmp_path, monkeypatch
         ("--item text", "row 2: the name of the item is 'a' again"),
     ],
 )
-def test_what_cannot_be_prepared_is_asked_about(options, sentence, tmp_path, monkeypatch, capsys) -> None:
+def test_what_cannot_be_prepared_is_asked_about(options, sentence, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(clip_transcripts, "load_transcriber", lambda model: lambda path: None)
     pd.DataFrame({"key": [1, 2], "text": ["a", "a"]}).to_csv("items.csv", index=False)
@@ -200,7 +200,7 @@ def test_what_cannot_be_prepared_is_asked_about(options, sentence, tmp_path, mon
 
 def test_items_without_text_are_counted_and_tables_of_an_earlier_run_are_not_kept(
     tmp_path, monkeypatch, capsys
-) -> None:
+):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"key": [1, 2], "text": ["call a@b.org", "call a@b.org"]}).to_csv("items.csv", index=False)
     assert run(monkeypatch, "prepare items.csv --out out.csv --item key") == 0
@@ -224,7 +224,7 @@ def run(monkeypatch: pytest.MonkeyPatch, line: str) -> int:
     return int(ended.value.code or 0)
 
 
-def test_the_similarity_of_letters_orders_texts_as_a_library_of_the_language_does() -> None:
+def test_the_similarity_of_letters_orders_texts_as_a_library_of_the_language_does():
     base = JOKE.lower()
     changed = [base.replace("fox", "fix"), base.replace("quick brown", "slow white"), base[::-1]]
     ratios = [SequenceMatcher(None, base, text).ratio() for text in changed]

@@ -85,7 +85,7 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_choices_are_the_same_in_every_format(name: str, taxes: Study, tmp_path: Path) -> None:
+def test_choices_are_the_same_in_every_format(name, taxes, tmp_path):
     if name.endswith("xlsx"):
         pytest.importorskip("openpyxl")
     survey().to_csv(tmp_path / "plain.csv", index=False)
@@ -97,7 +97,7 @@ def test_choices_are_the_same_in_every_format(name: str, taxes: Study, tmp_path:
 
 
 @pytest.mark.parametrize("code", ["-99", ".", "N/A", "no answer"])
-def test_codes_for_no_answer_are_asked_about_or_stated(code: str, taxes: Study, tmp_path: Path) -> None:
+def test_codes_for_no_answer_are_asked_about_or_stated(code, taxes, tmp_path):
     file = tmp_path / "choices.csv"
     with_nothing_as(survey(), code).to_csv(file, index=False)
     with pytest.raises(InputError, match=rf"row 23 of column 'chosen' .*--missing '{code}'"):
@@ -108,7 +108,7 @@ def test_codes_for_no_answer_are_asked_about_or_stated(code: str, taxes: Study, 
     assert notes[0] == f"choices.csv: 2 cells '{code}' of column 'chosen' count as missing."
 
 
-def test_a_study_file_states_how_its_tables_are_read(taxes: Study, tmp_path: Path) -> None:
+def test_a_study_file_states_how_its_tables_are_read(taxes, tmp_path):
     block = """\
 reading:
   missing: [-99]
@@ -142,9 +142,7 @@ reading:
     ],
     ids=["labels", "spellings", "from one", "from zero"],
 )
-def test_levels_are_ids_labels_or_numbers(
-    levels: dict[str, object], note: str, taxes: Study, tmp_path: Path
-) -> None:
+def test_levels_are_ids_labels_or_numbers(levels, note, taxes, tmp_path):
     frame = survey(size=survey()["size"].map({"s": 1, "m": 2, "l": 3}))
     file, notes = tmp_path / "choices.csv", []
     frame.assign(tax=frame["tax"].map(levels)).to_csv(file, index=False)
@@ -160,9 +158,7 @@ def test_levels_are_ids_labels_or_numbers(
 
 
 @pytest.mark.parametrize("numbers", [[1, 2, 2], [2, 3, 4], [1, 2, 5]])
-def test_numbers_that_are_not_those_of_levels_are_refused(
-    numbers: list[int], taxes: Study, tmp_path: Path
-) -> None:
+def test_numbers_that_are_not_those_of_levels_are_refused(numbers, taxes, tmp_path):
     frame = survey(tax=survey()["tax"].map(dict(zip(LEVELS["tax"], numbers, strict=True))))
     frame.to_csv(tmp_path / "choices.csv", index=False)
     with pytest.raises(InputError, match=r"row \d+ of column 'tax' .*not one of its levels; use one of"):
@@ -179,9 +175,7 @@ def test_numbers_that_are_not_those_of_levels_are_refused(
     ],
     ids=["numbers", "words", "truth", "turned"],
 )
-def test_positions_and_choices_in_other_words_are_those_of_studies(
-    position: dict[str, object], chosen: dict[int, object] | None, taxes: Study, tmp_path: Path
-) -> None:
+def test_positions_and_choices_in_other_words_are_those_of_studies(position, chosen, taxes, tmp_path):
     frame = survey().iloc[:22]
     written = frame.assign(position=frame["position"].map(position))
     if chosen is not None:
@@ -193,9 +187,7 @@ def test_positions_and_choices_in_other_words_are_those_of_studies(
     assert choices["chosen"].tolist() == frame["chosen"].astype(int).tolist()
 
 
-def test_three_profiles_and_other_codes_are_refused_with_the_command_or_option(
-    taxes: Study, tmp_path: Path
-) -> None:
+def test_three_profiles_and_other_codes_are_refused_with_the_command_or_option(taxes, tmp_path):
     file = tmp_path / "choices.csv"
     survey(position=["A", "B", "C"] * 8).to_csv(file, index=False)
     with pytest.raises(InputError, match=r"'position' has 3 values .*`conjury conjoint`"):
@@ -210,7 +202,7 @@ def test_three_profiles_and_other_codes_are_refused_with_the_command_or_option(
         load_choices(taxes, file, rules=ReadingRules(levels={"": ("a", "b")}))
 
 
-def test_strict_reading_allows_no_assumption(taxes: Study, tmp_path: Path) -> None:
+def test_strict_reading_allows_no_assumption(taxes, tmp_path):
     file = tmp_path / "choices.csv"
     survey().to_csv(file, index=False)
     load_choices(taxes, file, rules=ReadingRules(strict=True))

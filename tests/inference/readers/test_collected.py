@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_study_alone_gives_its_items_gold_labels_and_settings() -> None:
+def test_a_study_alone_gives_its_items_gold_labels_and_settings():
     found = read_collected("multiturn")
     assert isinstance(found.study, ItemStudy)
     assert found.items is not None
@@ -53,7 +52,7 @@ def test_a_study_alone_gives_its_items_gold_labels_and_settings() -> None:
     }
 
 
-def test_a_run_gives_tables_and_requests_as_they_were_sent(run: Path) -> None:
+def test_a_run_gives_tables_and_requests_as_they_were_sent(run):
     found = read_collected(run)
     assert found.study is not None
     assert found.study.name == "multiturn"
@@ -75,7 +74,7 @@ def test_a_run_gives_tables_and_requests_as_they_were_sent(run: Path) -> None:
     assert found.files["requests"].name == "ledger.sqlite"
 
 
-def test_a_run_whose_study_does_not_ship_needs_its_name(tmp_path: Path) -> None:
+def test_a_run_whose_study_does_not_ship_needs_its_name(tmp_path):
     other = load_any_study("multiturn").model_copy(update={"name": "of_our_own"})
     call = {"prompts": ["joke"], "out": tmp_path / "own", "running": Running(pairs=1)}
     collect(other, "qwen3_8b", asking=Asking(backend="simulated"), **call)
@@ -88,7 +87,7 @@ def test_a_run_whose_study_does_not_ship_needs_its_name(tmp_path: Path) -> None:
     assert named.items is not None
 
 
-def test_a_results_folder_gives_the_data_that_it_contains(tmp_path: Path, choices: pd.DataFrame) -> None:
+def test_a_results_folder_gives_the_data_that_it_contains(tmp_path, choices):
     (tmp_path / "data").mkdir()
     write_table(choices, tmp_path / "data" / "choices.parquet")
     manifest = {"conjury": "1", "study_argument": "moderation", "files": []}
@@ -100,9 +99,7 @@ def test_a_results_folder_gives_the_data_that_it_contains(tmp_path: Path, choice
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
-def test_a_table_of_choices_is_recognised_in_any_format(
-    tmp_path: Path, study: Study, choices: pd.DataFrame, ending: str
-) -> None:
+def test_a_table_of_choices_is_recognised_in_any_format(tmp_path, study, choices, ending):
     file = tmp_path / f"some{ending}"
     write_table(choices, file)
     found = read_collected(file, study)
@@ -111,7 +108,7 @@ def test_a_table_of_choices_is_recognised_in_any_format(
     assert dict(found.files) == {"choices": file}
 
 
-def test_companions_of_a_table_are_read_with_it(tmp_path: Path) -> None:
+def test_companions_of_a_table_are_read_with_it(tmp_path):
     study = load_any_study("harm_or_humor")
     assert isinstance(study, ItemStudy)
     made = simulate_labels(study, 1, items=12, people=3, judges=["human", "gpt_4o"])
@@ -136,7 +133,7 @@ def responses_of(judgments: pd.DataFrame) -> pd.DataFrame:
     )[["study", "judge_id", "judge_kind", "item_id", "prompt_id", "sample", "text", "request_key", "created"]]
 
 
-def test_several_tables_are_recognised_by_their_columns(tmp_path: Path) -> None:
+def test_several_tables_are_recognised_by_their_columns(tmp_path):
     tables = {
         "one": pd.DataFrame({"judge_id": ["a"], "judge_kind": ["human"], "item_id": ["i"], "value": [3]}),
         "two": pd.DataFrame({"item_id": ["i"], "text": ["Hello."]}),
@@ -152,7 +149,7 @@ def test_several_tables_are_recognised_by_their_columns(tmp_path: Path) -> None:
     assert found.respondents["age"].tolist() == [40]
 
 
-def test_json_lines_are_read_and_bad_lines_are_named(tmp_path: Path) -> None:
+def test_json_lines_are_read_and_bad_lines_are_named(tmp_path):
     file = tmp_path / "items.jsonl"
     file.write_text(
         '{"item_id": "a", "text": "x", "tags": ["p"]}\n\n{"item_id": "b", "text": "y"}\n', encoding="utf-8"
@@ -180,16 +177,14 @@ def test_json_lines_are_read_and_bad_lines_are_named(tmp_path: Path) -> None:
     ],
     ids=["absent", "empty folder", "damaged"],
 )
-def test_what_cannot_be_read_is_refused(
-    tmp_path: Path, write: Callable[[Path], object], problem: str
-) -> None:
+def test_what_cannot_be_read_is_refused(tmp_path, write, problem):
     path = tmp_path / "what.parquet"
     write(path)
     with pytest.raises(InputError, match=problem):
         read_collected(path)
 
 
-def test_a_table_of_other_columns_is_refused_with_what_there_is(tmp_path: Path) -> None:
+def test_a_table_of_other_columns_is_refused_with_what_there_is(tmp_path):
     file = tmp_path / "odd.csv"
     file.write_text("x,y\n1,2\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"odd.csv: its columns \(x, y\) are those of no table"):
@@ -200,7 +195,7 @@ def test_a_table_of_other_columns_is_refused_with_what_there_is(tmp_path: Path) 
         read_collected(["multiturn", "moderation"])
 
 
-def test_texts_of_messages_are_those_of_parts_without_media() -> None:
+def test_texts_of_messages_are_those_of_parts_without_media():
     parts = [{"type": "text", "text": "One"}, {"type": "image_url", "image_url": {}}]
     said = [("system", "Rate."), ("user", parts), ("assistant", "3"), ("user", "Two")]
     body = {"messages": [{"role": role, "content": content} for role, content in said]}
@@ -208,7 +203,7 @@ def test_texts_of_messages_are_those_of_parts_without_media() -> None:
     assert texts_of({}) == ("", "")
 
 
-def test_an_export_is_read_by_its_format(tmp_path: Path) -> None:
+def test_an_export_is_read_by_its_format(tmp_path):
     file = tmp_path / "ratings.csv"
     pd.DataFrame({"who": ["a", "b"], "what": ["i", "i"], "score": [1, 2]}).to_csv(file, index=False)
     options = {"value": {"score": "score"}, "judge": "who", "item": "what", "people": True}
@@ -226,7 +221,7 @@ def test_an_export_is_read_by_its_format(tmp_path: Path) -> None:
         read_export(file, "prolific")
 
 
-def test_requests_of_a_large_ledger_are_read_in_bulk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_of_a_large_ledger_are_read_in_bulk(tmp_path, monkeypatch):
     n, path = 300, tmp_path / "ledger.sqlite"
     asked = [
         Request(f"k{k}", "m", "p", f"i{k}", 1, {"model": "m", "seed": k, "messages": []}) for k in range(n)

@@ -24,7 +24,7 @@ def lines(path: Path, records: list[Any]) -> Path:
     return path
 
 
-def test_samples_of_lm_eval_have_answers_and_targets(tmp_path: Path) -> None:
+def test_samples_of_lm_eval_have_answers_and_targets(tmp_path):
     samples = [SAMPLE, {**SAMPLE, "doc_id": 1, "filtered_resps": [], "target": "ok"}]
     found = read_judged(lines(tmp_path / "samples_spam_2026.jsonl", samples))
     assert (found.judge, found.human, found.id, found.program) == (
@@ -39,7 +39,7 @@ def test_samples_of_lm_eval_have_answers_and_targets(tmp_path: Path) -> None:
     assert found.frame["exact_match"].tolist() == [1.0, 1.0]
 
 
-def test_choices_of_lm_eval_are_answered_by_the_most_likely(tmp_path: Path) -> None:
+def test_choices_of_lm_eval_are_answered_by_the_most_likely(tmp_path):
     likely = [[-3.5, False], [-0.5, True], [-9.0, False]]
     as_text = [[["-0.1", "True"]], [["-0.5", "False"]]]
     for given, answer in (
@@ -58,7 +58,7 @@ def test_choices_of_lm_eval_are_answered_by_the_most_likely(tmp_path: Path) -> N
     assert read_judged(lines(tmp_path / "s.jsonl", samples)).frame["answer"].tolist() == ["1", "0"]
 
 
-def test_of_several_filters_of_lm_eval_the_last_is_read(tmp_path: Path) -> None:
+def test_of_several_filters_of_lm_eval_the_last_is_read(tmp_path):
     samples = [
         {**SAMPLE, "filter": name, "filtered_resps": [text]}
         for name, text in (("strict-match", "[invalid]"), ("flexible-extract", "spam"))
@@ -69,7 +69,7 @@ def test_of_several_filters_of_lm_eval_the_last_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "older", "jsonl"])
-def test_output_of_promptfoo_has_grades_by_models_and_people(tmp_path: Path, form: str) -> None:
+def test_output_of_promptfoo_has_grades_by_models_and_people(tmp_path, form):
     if form == "jsonl":
         path = lines(tmp_path / "output.jsonl", [RESULT])
     else:
@@ -87,7 +87,7 @@ def test_output_of_promptfoo_has_grades_by_models_and_people(tmp_path: Path, for
     assert (row["provider"], row["prompt"], row["test"]) == ("openai:gpt-5-mini", "short", 3)
 
 
-def test_a_failed_call_of_promptfoo_is_no_failing_grade(tmp_path: Path) -> None:
+def test_a_failed_call_of_promptfoo_is_no_failing_grade(tmp_path):
     failed = RESULT | {"failureReason": 2, "error": "429", "success": False, "gradingResult": None}
     graded = RESULT | {"gradingResult": {"pass": False, "componentResults": []}, "success": False}
     frame = read_judged(lines(tmp_path / "output.jsonl", [failed, graded])).frame
@@ -95,7 +95,7 @@ def test_a_failed_call_of_promptfoo_is_no_failing_grade(tmp_path: Path) -> None:
     assert frame["passed"].iloc[1] == "fail"
 
 
-def test_tables_and_json_lines_are_read_as_they_are(tmp_path: Path) -> None:
+def test_tables_and_json_lines_are_read_as_they_are(tmp_path):
     frame = pd.DataFrame({"verdict": ["a", "b"], "label": ["a", None]})
     frame.to_parquet(tmp_path / "t.parquet")
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -109,7 +109,7 @@ def test_tables_and_json_lines_are_read_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["excluded", "status", "note"])
-def test_judgments_that_are_excluded_or_refused_are_no_answers(tmp_path: Path, column: str) -> None:
+def test_judgments_that_are_excluded_or_refused_are_no_answers(tmp_path, column):
     rows = [("gpt", "model", "i1", "yes"), ("ann", "human", "i1", "no"), ("gpt", "model", "i2", "no")]
     table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
     table[column] = {"excluded": [None, None, "preview"], "status": ["ok", "ok", "refused"]}.get(
@@ -121,7 +121,7 @@ def test_judgments_that_are_excluded_or_refused_are_no_answers(tmp_path: Path, c
     assert found.frame["gpt"].fillna("none").tolist() == ["yes", "no" if column == "note" else "none"]
 
 
-def test_logs_of_inspect_have_a_row_per_sample(tmp_path: Path) -> None:
+def test_logs_of_inspect_have_a_row_per_sample(tmp_path):
     inspect_ai = pytest.importorskip("inspect_ai")
     from inspect_ai.dataset import Sample
     from inspect_ai.log import read_eval_log, write_eval_log
@@ -158,15 +158,13 @@ def test_logs_of_inspect_have_a_row_per_sample(tmp_path: Path) -> None:
     ("name", "content", "problem"),
     [*cases(__file__, "damaged"), ("a.jsonl", "[" * 500 + "]" * 500, "nested more than 100")],
 )
-def test_damaged_files_are_refused_in_one_sentence(
-    tmp_path: Path, name: str, content: str, problem: str
-) -> None:
+def test_damaged_files_are_refused_in_one_sentence(tmp_path, name, content, problem):
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=problem):
         read_judged(tmp_path / name)
 
 
-def test_other_encodings_and_missing_files_are_refused(tmp_path: Path) -> None:
+def test_other_encodings_and_missing_files_are_refused(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(b'{"a": "\xff"}')
     with pytest.raises(InputError, match="not UTF-8"):
         read_judged(tmp_path / "a.jsonl")
@@ -181,21 +179,19 @@ def guessed(*names: str, **given: Any) -> Any:
 
 
 @pytest.mark.parametrize(("names", "judge", "human"), cases(__file__, "guessed"))
-def test_columns_are_guessed_by_their_names(names: list[str], judge: str, human: list[str]) -> None:
+def test_columns_are_guessed_by_their_names(names, judge, human):
     found = guessed(*names)
     assert (found.judge, list(found.human)) == (judge, human)
     assert len(found.guessed) == 2
 
 
 @pytest.mark.parametrize(("names", "given", "problem"), cases(__file__, "ambiguous"))
-def test_columns_that_could_be_several_are_refused_with_the_candidates(
-    names: list[str], given: dict[str, Any], problem: str
-) -> None:
+def test_columns_that_could_be_several_are_refused_with_the_candidates(names, given, problem):
     with pytest.raises(InputError, match=problem):
         guessed(*names, **given)
 
 
-def test_texts_are_no_labels_and_items_are_named_by_id() -> None:
+def test_texts_are_no_labels_and_items_are_named_by_id():
     frame = pd.DataFrame(
         {"item_id": range(99), "judge": [f"a long text {k}" for k in range(99)], "label": ["a"] * 99}
     )
@@ -205,7 +201,7 @@ def test_texts_are_no_labels_and_items_are_named_by_id() -> None:
 
 
 @pytest.mark.parametrize("as_list", [False, True])
-def test_choices_of_lm_eval_are_texts_where_the_targets_are(tmp_path: Path, as_list: bool) -> None:
+def test_choices_of_lm_eval_are_texts_where_the_targets_are(tmp_path, as_list):
     requests = [["Question", f" {text}"] for text in ("yes", "no", "maybe")]
     arguments = requests if as_list else {f"gen_args_{k}": dict(enumerate(r)) for k, r in enumerate(requests)}
     likelihoods = [[["-5.0", "False"], ["-3.0", "False"], ["-4.0", "False"]]] * 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -61,9 +60,7 @@ BATCH = "HITId,WorkerId,AssignmentStatus,Input.item,Answer.wit\n" + "".join(
         ("batch.csv", lambda file: BATCH.encode("utf-16-le"), {}),
     ],
 )
-def test_a_program_is_recognised_however_its_table_is_written(
-    tmp_path: Path, name: str, content: Any, rules: dict[str, Any]
-) -> None:
+def test_a_program_is_recognised_however_its_table_is_written(tmp_path, name, content, rules):
     plain = tmp_path / "plain.csv"
     plain.write_text(BATCH, encoding="utf-8")
     expected = load_judgments(plain)

@@ -181,7 +181,7 @@ def shares(table: ConjointTable) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("write", READ_AT_ONCE, ids=lambda write: write.__name__)
-def test_a_published_shape_is_read_without_any_option(write: Callable[[Path], None], tmp_path: Path) -> None:
+def test_a_published_shape_is_read_without_any_option(write, tmp_path):
     name, profiles = READ_AT_ONCE[write]
     write(tmp_path / name)
     table = read_conjoint(tmp_path / name)
@@ -191,7 +191,7 @@ def test_a_published_shape_is_read_without_any_option(write: Callable[[Path], No
         assert ours == pytest.approx(theirs)
 
 
-def test_a_table_of_tasks_needs_the_respondent_and_says_so(tmp_path: Path) -> None:
+def test_a_table_of_tasks_needs_the_respondent_and_says_so(tmp_path):
     pytest.importorskip("openpyxl")
     file = tmp_path / "tasks.xlsx"
     second_profile_alone_is_numbered(file)
@@ -208,7 +208,7 @@ def test_a_table_of_tasks_needs_the_respondent_and_says_so(tmp_path: Path) -> No
         assert ours == pytest.approx(theirs)
 
 
-def test_an_export_whose_answers_are_questions_names_the_option_that_this_command_has(tmp_path: Path) -> None:
+def test_an_export_whose_answers_are_questions_names_the_option_that_this_command_has(tmp_path):
     file = tmp_path / "export.csv"
     questions_by_number(file)
     renamed = pd.read_csv(file).rename(columns={f"Q4.1{task}": f"Q{task}.{9 - task}" for task in range(1, 5)})
@@ -226,14 +226,14 @@ def test_an_export_whose_answers_are_questions_names_the_option_that_this_comman
     assert shares(relabelled) == shares(table)
 
 
-def test_decisions_on_single_profiles_are_no_tasks(tmp_path: Path) -> None:
+def test_decisions_on_single_profiles_are_no_tasks(tmp_path):
     single_profiles(tmp_path / "decisions.tsv")
     table = read_conjoint(tmp_path / "decisions.tsv")
     assert (table.outcome, table.profiles, len(table.frame)) == ("chosen", 1, PEOPLE * TASKS)
     assert table.attributes == tuple(COLUMNS)
 
 
-def test_columns_that_follow_from_an_attribute_and_further_outcomes_are_named(tmp_path: Path) -> None:
+def test_columns_that_follow_from_an_attribute_and_further_outcomes_are_named(tmp_path):
     file = tmp_path / "survey.parquet"
     alternatives_of_observations(file)
     sentences = read_conjoint(file).account.notes()
@@ -249,7 +249,7 @@ def test_columns_that_follow_from_an_attribute_and_further_outcomes_are_named(tm
     assert sentence.endswith("not 'selected_repeated', which may be a further outcome.")
 
 
-def test_a_task_without_an_answer_of_its_own_is_not_taken_for_blocks(tmp_path: Path) -> None:
+def test_a_task_without_an_answer_of_its_own_is_not_taken_for_blocks(tmp_path):
     frame = PLAIN.drop(columns=["task", "profile"]).sample(frac=1.0, random_state=1).reset_index(drop=True)
     table = read_conjoint(frame, id="person", outcome="chosen")
     assert table.profiles == 1
@@ -264,7 +264,7 @@ def survey_with_ratings(gaps: bool = False) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-def test_tasks_and_profiles_are_recognised_by_their_numbers_also_with_gaps(gaps: bool) -> None:
+def test_tasks_and_profiles_are_recognised_by_their_numbers_also_with_gaps(gaps):
     frame = survey_with_ratings(gaps)
     table = read_conjoint(frame, id="x1")
     assert (table.outcome, table.attributes, table.profiles) == ("chosen", tuple(COLUMNS), 2)
@@ -276,14 +276,14 @@ def test_tasks_and_profiles_are_recognised_by_their_numbers_also_with_gaps(gaps:
     assert table.frame["position"].tolist() == frame["x3"].astype(str).tolist()
 
 
-def test_profiles_without_a_column_of_tasks_are_no_attribute() -> None:
+def test_profiles_without_a_column_of_tasks_are_no_attribute():
     frame = PLAIN.drop(columns=["task", "weight"])
     assert read_conjoint(frame).attributes == tuple(COLUMNS)
     with pytest.raises(InputError, match=r"respondent '2' .* equally many rows of each 'profile', .* --task"):
         read_conjoint(frame.drop(index=frame.index[frame["person"] == 2][0]), profile="profile")
 
 
-def test_a_choice_beside_a_rating_is_asked_about_and_is_no_attribute() -> None:
+def test_a_choice_beside_a_rating_is_asked_about_and_is_no_attribute():
     frame = survey_with_ratings()
     with pytest.raises(InputError, match=r"column 'x4' marks one profile of each task, .* --attributes") as e:
         read_conjoint(frame, id="x1", outcome="x5")
@@ -294,7 +294,7 @@ def test_a_choice_beside_a_rating_is_asked_about_and_is_no_attribute() -> None:
     assert f"Outcome 'x5' is a rating from {low:g} to {high:g}." in stated.account.notes()
 
 
-def test_of_two_columns_called_as_respondents_are_the_one_with_fewer_values_is_taken() -> None:
+def test_of_two_columns_called_as_respondents_are_the_one_with_fewer_values_is_taken():
     frame = PLAIN.rename(columns={"person": "respondent"}).assign(resp=range(len(PLAIN)))
     table = read_conjoint(frame, attributes=tuple(COLUMNS))
     assert table.frame["judge_id"].nunique() == PEOPLE
@@ -309,7 +309,7 @@ def test_of_two_columns_called_as_respondents_are_the_one_with_fewer_values_is_t
         "répondant tâche profil choisi note",
     ],
 )
-def test_columns_with_names_of_other_languages_are_recognised(names: str) -> None:
+def test_columns_with_names_of_other_languages_are_recognised(names):
     person, task, profile, chosen, rating = names.split()
     renamed = {"x1": person, "x2": task, "x3": profile, "x4": chosen, "x5": rating}
     frame = survey_with_ratings().rename(columns=renamed).sample(frac=1.0, random_state=1)
@@ -319,7 +319,7 @@ def test_columns_with_names_of_other_languages_are_recognised(names: str) -> Non
 
 
 @pytest.mark.parametrize("word", ["none", "neither", "None of these"])
-def test_an_answer_that_is_stated_as_none_chooses_no_profile(word: str) -> None:
+def test_an_answer_that_is_stated_as_none_chooses_no_profile(word):
     chosen = PLAIN.loc[PLAIN["chosen"] == 1, "profile"].astype(str).tolist()
     answers = pd.Series(["undecided", *chosen[1:]])
     frame = PLAIN.drop(columns=["chosen", "weight"]).assign(vote=np.repeat(answers.to_numpy(), 2))
@@ -327,13 +327,13 @@ def test_an_answer_that_is_stated_as_none_chooses_no_profile(word: str) -> None:
     assert table.frame["chosen"].tolist() == [0, 0, *PLAIN["chosen"].tolist()[2:]]
 
 
-def test_an_empty_column_of_respondents_is_refused() -> None:
+def test_an_empty_column_of_respondents_is_refused():
     frame = PLAIN.rename(columns={"person": "ID"})
     with pytest.raises(InputError, match=r"column 'ID', the respondent, is empty in row 1 \(and 191 more\)"):
         read_conjoint(frame.assign(ID=np.nan))
 
 
-def test_attributes_by_number_are_told_from_tasks_and_profiles(tmp_path: Path) -> None:
+def test_attributes_by_number_are_told_from_tasks_and_profiles(tmp_path):
     """src_1_attribut2_1: the task, the attribute and the profile; an incomplete table is refused."""
     rows = []
     for person, cells in PLAIN.groupby("person"):
@@ -354,7 +354,7 @@ def test_attributes_by_number_are_told_from_tasks_and_profiles(tmp_path: Path) -
         read_conjoint(frame.drop(columns=absent))
 
 
-def test_choices_of_a_study_are_read_if_they_are_those_of_people(tmp_path: Path) -> None:
+def test_choices_of_a_study_are_read_if_they_are_those_of_people(tmp_path):
     """judge_id, pair_id, position, chosen: without repeats and excluded respondents; models go to fit."""
     pair = (PLAIN["person"] * TASKS + PLAIN["task"]).astype(str)
     frame = (

@@ -53,7 +53,7 @@ def fill(folder: Path, text: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in TEMPLATES.items()])
-def test_no_template_takes_more_than_its_time_and_memory(text: str, tmp_path: Path) -> None:
+def test_no_template_takes_more_than_its_time_and_memory(text, tmp_path):
     (tmp_path / "a.j2").write_text(text, encoding="utf-8")
     command = [sys.executable, "-c", FILL, str(tmp_path), str(3 * 2**30)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
@@ -78,14 +78,14 @@ QUICK = {
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", [f"{kind}: {name}" for kind, names in QUICK.items() for name in names])
-def test_a_template_that_computes_too_much_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_template_that_computes_too_much_is_refused(name, tmp_path):
     with pytest.raises(InputError, match=r"a\.j2: the template cannot be (filled|used)"):
         fill(tmp_path, TEMPLATES[name])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 3 * 2**20  # kilobytes
 
 
 @pytest.mark.parametrize(("text", "filled"), cases(__file__, "filled"))
-def test_what_prompts_need_is_filled_as_before(text: str, filled: str, tmp_path: Path) -> None:
+def test_what_prompts_need_is_filled_as_before(text, filled, tmp_path):
     (tmp_path / "a.j2").write_text(text, encoding="utf-8")
     labels = [LabelLevel(id="good", label="Good")]
     assert Templates(tmp_path).render("a.j2", {"labels": labels, "x": "hé"}) == filled
@@ -94,13 +94,13 @@ def test_what_prompts_need_is_filled_as_before(text: str, filled: str, tmp_path:
 @pytest.mark.parametrize(
     "call", ["model_dump_json(indent=2000000000)", "model_copy()", "model_json_schema()"]
 )
-def test_values_have_no_methods(call: str, tmp_path: Path) -> None:
+def test_values_have_no_methods(call, tmp_path):
     (tmp_path / "a.j2").write_text(f"{{{{ labels[0].{call} }}}}", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be filled"):
         Templates(tmp_path).render("a.j2", {"labels": [LabelLevel(id="good", label="Good")]})
 
 
-def test_inheritance_and_imports_work_within_the_limits(tmp_path: Path) -> None:
+def test_inheritance_and_imports_work_within_the_limits(tmp_path):
     (tmp_path / "base.j2").write_text(
         "Base {% block part %}old{% endblock %}{{ self.part() }}", encoding="utf-8"
     )

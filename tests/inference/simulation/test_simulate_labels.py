@@ -53,7 +53,7 @@ def truth(made: LabelSimulation, quantity: str, *keys: str) -> pd.Series[float]:
     return rows.set_index(list(keys))["value"]
 
 
-def test_rows_of_simulated_people_are_numbered_from_0(harm_or_humor) -> None:
+def test_rows_of_simulated_people_are_numbered_from_0(harm_or_humor):
     items, labels = (pd.read_csv(harm_or_humor.folder / f"{name}.csv") for name in ("items", "labels"))
     made = simulate_people(harm_or_humor, 1, items.head(4), labels, people=3)
     assert made.index.tolist() == list(range(len(made)))

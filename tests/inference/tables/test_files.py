@@ -279,9 +279,7 @@ def test_choices_that_do_not_fit_the_study_are_refused(tmp_path, old, new, alias
 
 
 @pytest.mark.parametrize("mark", ["NA", "na", "Na", "NaN", "nan", "<NA>", "<na>", ""])
-def test_tables_of_the_contract_and_of_others_have_one_list_of_missing_marks(
-    tmp_path: Path, mark: str
-) -> None:
+def test_tables_of_the_contract_and_of_others_have_one_list_of_missing_marks(tmp_path, mark):
     path = tmp_path / "table.csv"
     path.write_text(f"item_id,label\na,x\nb,{mark}\nc,y\n")
     assert read_table(path)["label"].isna().tolist() == [False, True, False]

@@ -44,7 +44,7 @@ MAKERS: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 
 @pytest.mark.parametrize("library", MAKERS)
-def test_estimates_are_those_of_the_same_pandas_dataframe(library: str) -> None:
+def test_estimates_are_those_of_the_same_pandas_dataframe(library):
     given = MAKERS[library](CHOICES)
     for verb in (amce, mm):
         expected = verb(CHOICES, "chosen ~ colour + size", id="pair_id").frame
@@ -53,13 +53,13 @@ def test_estimates_are_those_of_the_same_pandas_dataframe(library: str) -> None:
     assert list(to_pandas(given)["colour"].cat.categories) == ["red", "blue", "green"]
 
 
-def test_resampling_takes_them() -> None:
+def test_resampling_takes_them():
     expected = bootstrap(amce, CHOICES, "chosen ~ colour", draws=20, seed=1).frame
     found = bootstrap(amce, pl.from_pandas(CHOICES), "chosen ~ colour", draws=20, seed=1).frame
     pd.testing.assert_frame_equal(found, expected, check_categorical=False)
 
 
-def test_ratings_take_them() -> None:
+def test_ratings_take_them():
     rows = [
         {"item_id": f"i{item}", "judge_id": judge, "judge_kind": "human", "dimension": "fun", "value": score}
         for item in range(6)
@@ -71,7 +71,7 @@ def test_ratings_take_them() -> None:
     pd.testing.assert_frame_equal(found, expected)
 
 
-def test_what_is_no_dataframe_stays_as_it_is() -> None:
+def test_what_is_no_dataframe_stays_as_it_is():
     column = pl.Series([1, 2])
     assert to_pandas(column) is column
     assert to_pandas("file.parquet") == "file.parquet"
@@ -91,7 +91,7 @@ class Names(dict[str, Any]):
         return getattr(builtins, name, list)
 
 
-def test_every_public_function_of_a_dataframe_takes_them() -> None:
+def test_every_public_function_of_a_dataframe_takes_them():
     missing, taking = set(), set()
     for name, function in public_functions():
         if any(part in name for part in OWN):

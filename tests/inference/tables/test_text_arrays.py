@@ -45,7 +45,7 @@ def drawn(texts: list[str], draws: random.Random) -> tuple[list[str | None], pa.
     return cells, pa.array(cells, type=pa.large_string())
 
 
-def test_marks_and_blanks_are_those_of_single_texts() -> None:
+def test_marks_and_blanks_are_those_of_single_texts():
     draws, table = random.Random(1), MarkTable(MARKS)
     for _ in range(1500):
         cells, array = drawn(TEXTS, draws)
@@ -60,7 +60,7 @@ def test_marks_and_blanks_are_those_of_single_texts() -> None:
         assert with_gaps(array, is_missing).to_pylist() == expected
 
 
-def test_ids_fractions_and_digits_are_those_of_single_numbers() -> None:
+def test_ids_fractions_and_digits_are_those_of_single_numbers():
     draws = random.Random(2)
     for _ in range(1500):
         cells, array = drawn(NUMBERS, draws)

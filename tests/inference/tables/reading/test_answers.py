@@ -48,7 +48,7 @@ TEXTS = ["a", "b", "a", "b", "a", "b", "a", "a"]
         "2024-01-05",
     ],
 )
-def test_a_text_that_may_be_no_answer_is_asked_about(code: str) -> None:
+def test_a_text_that_may_be_no_answer_is_asked_about(code):
     with pytest.raises(InputError) as refusal:
         compared([*TEXTS[:7], code], TEXTS)
     sentence = str(refusal.value)
@@ -73,9 +73,7 @@ def test_a_text_that_may_be_no_answer_is_asked_about(code: str) -> None:
         ([1, 2, 3, 4, 5], 6, False),
     ],
 )
-def test_numbers_far_outside_of_all_others_are_asked_about(
-    numbers: list[int], code: int, is_asked: bool
-) -> None:
+def test_numbers_far_outside_of_all_others_are_asked_about(numbers, code, is_asked):
     judge, human = [*numbers, code], [*numbers, numbers[0]]
     if is_asked:
         with pytest.raises(InputError, match=f"--missing '{code}'"):
@@ -87,7 +85,7 @@ def test_numbers_far_outside_of_all_others_are_asked_about(
 
 
 @pytest.mark.parametrize("text", ["7/10", "45+", "8-12", "seven", "3 or 4", "about 5", "4 stars"])
-def test_one_text_among_numbers_is_refused_and_never_makes_labels_of_all(text: str) -> None:
+def test_one_text_among_numbers_is_refused_and_never_makes_labels_of_all(text):
     numbers = [str(k % 7) for k in range(20)]
     with pytest.raises(InputError) as refusal:
         compared([*numbers, text], [*numbers, "3"])
@@ -102,7 +100,7 @@ def test_one_text_among_numbers_is_refused_and_never_makes_labels_of_all(text: s
     "text",
     ["I'm sorry, but I can't assist with that.", "I cannot rate this", "As an AI model, I have no view"],
 )
-def test_a_refusal_is_asked_about_in_words_and_in_numbers(text: str) -> None:
+def test_a_refusal_is_asked_about_in_words_and_in_numbers(text):
     with pytest.raises(InputError, match="which may be no answer"):
         compared([*TEXTS[:7], text], TEXTS)
     numbers = [str(k % 7) for k in range(20)]
@@ -110,7 +108,7 @@ def test_a_refusal_is_asked_about_in_words_and_in_numbers(text: str) -> None:
         compared([*numbers, text], [*numbers, "3"])
 
 
-def test_spellings_of_a_label_are_one_label_spelled_as_the_reference_does() -> None:
+def test_spellings_of_a_label_are_one_label_spelled_as_the_reference_does():
     answers = compared(["Spam", " spam", "\uff33\uff30AM", "OK", "1.0"], ["spam", "spam", "spam", "ok", "1"])
     assert (answers.codes[0] == answers.codes[1]).all()
     assert answers.classes == ("1", "ok", "spam")
@@ -128,11 +126,11 @@ def test_spellings_of_a_label_are_one_label_spelled_as_the_reference_does() -> N
         (["a", "b", "c"], "nominal"),
     ],
 )
-def test_the_scale_follows_from_the_answers(values: list[Any], scale: str) -> None:
+def test_the_scale_follows_from_the_answers(values, scale):
     assert compared(values, values).scale == scale
 
 
-def test_declared_orders_and_stated_levels_order_the_classes() -> None:
+def test_declared_orders_and_stated_levels_order_the_classes():
     order = ["neg", "indet", "pos"]
     texts = pd.Series(pd.Categorical(["pos", "neg", "indet"], categories=order, ordered=True))
     answers = read_answers({"judge": texts, "human": texts}, ReadingRules(), source="table")
@@ -145,12 +143,12 @@ def test_declared_orders_and_stated_levels_order_the_classes() -> None:
         compared(["pos", "neg"], ["indet", "neg"], scale="ordinal")
 
 
-def test_a_label_outside_of_the_levels_is_refused_with_its_row() -> None:
+def test_a_label_outside_of_the_levels_is_refused_with_its_row():
     with pytest.raises(InputError, match=r"'judge' contains 'postive' in row 2.*did you mean 'pos'"):
         compared(["pos", "postive"], ["neg", "pos"], levels={"": ["neg", "pos"]})
 
 
-def test_relabelling_holds_for_both_sides_and_refuses_what_no_cell_has() -> None:
+def test_relabelling_holds_for_both_sides_and_refuses_what_no_cell_has():
     answers = compared(["yes", "0", "1"], ["1", "no", "yes"], relabel={"yes": "1", "no": "0"})
     assert answers.classes == ("0", "1")
     assert answers.codes.tolist() == [[1, 0, 1], [1, 0, 1]]
@@ -158,12 +156,12 @@ def test_relabelling_holds_for_both_sides_and_refuses_what_no_cell_has() -> None
         compared(["yes", "0"], ["1", "0"], relabel={"yess": "1"})
 
 
-def test_spellings_of_one_label_are_relabelled_as_one() -> None:
+def test_spellings_of_one_label_are_relabelled_as_one():
     assert compared(["Yes", "yes"], ["1", "1"], relabel={"Yes": "1", "yes": "1"}).classes == ("1",)
     with pytest.raises(InputError, match="'Yes' and 'yes' are spellings of one label"):
         ReadingRules(relabel={"Yes": "1", "yes": "0"})
 
 
-def test_a_text_cannot_be_missing_and_a_label() -> None:
+def test_a_text_cannot_be_missing_and_a_label():
     with pytest.raises(InputError, match="named as missing and as a level"):
         ReadingRules(missing=["none"], levels={"": ["None", "hate"]})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +33,7 @@ def archive(files: Mapping[str, str | bytes]) -> bytes:
         {"rows.jsonl": '{"judge": "yes", "human": "yes"}\n{"judge": "no", "human": "yes"}\n' * 5},
     ],
 )
-def test_the_one_table_of_an_archive_is_read(files: dict[str, str], name: str, tmp_path: Path) -> None:
+def test_the_one_table_of_an_archive_is_read(files, name, tmp_path):
     (tmp_path / name).write_bytes(archive(files))
     table = conjury.read(tmp_path / name)
     assert list(table.frame) == ["judge", "human"]
@@ -52,9 +51,7 @@ def test_the_one_table_of_an_archive_is_read(files: dict[str, str], name: str, t
         ({"inner.zip": archive({"a.csv": ROWS})}, "an archive of 1 file and no table (inner.zip)"),
     ],
 )
-def test_an_archive_of_several_tables_or_none_is_refused_with_its_members(
-    files: dict[str, str | bytes], sentence: str, tmp_path: Path
-) -> None:
+def test_an_archive_of_several_tables_or_none_is_refused_with_its_members(files, sentence, tmp_path):
     (tmp_path / "export.zip").write_bytes(archive(files))
     with pytest.raises(InputError) as refusal:
         conjury.read(tmp_path / "export.zip")
@@ -62,14 +59,14 @@ def test_an_archive_of_several_tables_or_none_is_refused_with_its_members(
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
-def test_a_damaged_archive_is_refused_in_one_sentence(share: float, tmp_path: Path) -> None:
+def test_a_damaged_archive_is_refused_in_one_sentence(share, tmp_path):
     data = archive({"a.csv": ROWS})
     (tmp_path / "export.zip").write_bytes(data[: int(share * len(data))])
     with pytest.raises(InputError, match="the file is damaged"):
         conjury.read(tmp_path / "export.zip")
 
 
-def test_an_export_within_an_archive_is_recognised_and_named_after_its_file(tmp_path: Path) -> None:
+def test_an_export_within_an_archive_is_recognised_and_named_after_its_file(tmp_path):
     lines = '{"id": 1, "text": "x", "label": ["rude"]}\n{"id": 2, "text": "y", "label": ["kind"]}\n'
     (tmp_path / "doccano.zip").write_bytes(archive({"ann.jsonl": lines}))
     assert conjury.read(tmp_path / "doccano.zip").frame["judge_id"].tolist() == ["ann", "ann"]

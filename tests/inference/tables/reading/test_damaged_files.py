@@ -140,16 +140,16 @@ def run_seeds(seeds: range, folder: Path, names: Collection[str] = tuple(WRITERS
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_damaged_file_is_refused_or_keeps_what_was_not_damaged(tmp_path: Path, name: str) -> None:
+def test_a_damaged_file_is_refused_or_keeps_what_was_not_damaged(tmp_path, name):
     run_seeds(range(4 if name == "book.xlsx" else 12), tmp_path, [name])
 
 
 @pytest.mark.slow
-def test_two_thousand_damaged_files_are_refused_or_keep_what_was_not_damaged(tmp_path: Path) -> None:
+def test_two_thousand_damaged_files_are_refused_or_keep_what_was_not_damaged(tmp_path):
     assert run_seeds(range(2000), tmp_path) > 100
 
 
-def test_a_cell_that_changes_far_from_the_damage_is_noticed(tmp_path: Path) -> None:
+def test_a_cell_that_changes_far_from_the_damage_is_noticed(tmp_path):
     path = tmp_path / "plain.csv"
     content = as_text(CLEAN["labels"].frame)
     path.write_bytes(content)

@@ -84,7 +84,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
 
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables())
-def test_one_content_gives_one_table_in_every_format(tmp_path: Path, table: pd.DataFrame) -> None:
+def test_one_content_gives_one_table_in_every_format(tmp_path, table):
     expected = answers_of(read(table))
     for name, write in WRITERS.items():
         path = tmp_path / name
@@ -103,7 +103,7 @@ def kappa_of(source: Any, **rules: Any) -> list[str]:
 @pytest.mark.slow
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables())
-def test_every_door_gives_one_number_for_one_content(tmp_path: Path, table: pd.DataFrame) -> None:
+def test_every_door_gives_one_number_for_one_content(tmp_path, table):
     columns = table[["item", "judge", "human"]]
     expected = kappa_of(columns, id="item")
     encoded: dict[str, Writer] = {
@@ -131,7 +131,7 @@ FRAME = pd.DataFrame(
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_file_is_read_as_what_it_is_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+def test_a_file_is_read_as_what_it_is_whatever_it_is_called(tmp_path, name):
     right, wrong = tmp_path / name, tmp_path / "something.bin"
     WRITERS[name](FRAME, right)
     wrong.write_bytes(right.read_bytes())
@@ -143,21 +143,19 @@ def test_a_file_is_read_as_what_it_is_whatever_it_is_called(tmp_path: Path, name
 
 
 @pytest.mark.parametrize("name", ["plain.csv", "tabs.tsv", "table.parquet", "lines.jsonl", "book.xlsx"])
-def test_standard_input_is_read_as_files_are(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_standard_input_is_read_as_files_are(tmp_path, name, monkeypatch):
     WRITERS[name](FRAME, tmp_path / name)
     content = (tmp_path / name).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert answers_of(read("-")) == answers_of(read(FRAME))
 
 
-def test_frames_of_other_libraries_are_tables() -> None:
+def test_frames_of_other_libraries_are_tables():
     for frame in (FRAME, polars.from_pandas(FRAME), polars.from_pandas(FRAME).lazy(), pa.table(FRAME)):
         assert answers_of(read(frame)) == answers_of(read(FRAME))
 
 
-def test_the_first_of_several_sheets_is_a_guess_and_a_sheet_can_be_named(tmp_path: Path) -> None:
+def test_the_first_of_several_sheets_is_a_guess_and_a_sheet_can_be_named(tmp_path):
     path = tmp_path / "book.xlsx"
     with pd.ExcelWriter(path) as book:
         FRAME.to_excel(book, sheet_name="round 1", index=False)
@@ -168,7 +166,7 @@ def test_the_first_of_several_sheets_is_a_guess_and_a_sheet_can_be_named(tmp_pat
         read(path, ReadingRules(sheet="round 3"))
 
 
-def test_a_comma_that_may_separate_thousands_is_never_decided_in_silence(tmp_path: Path) -> None:
+def test_a_comma_that_may_separate_thousands_is_never_decided_in_silence(tmp_path):
     path = tmp_path / "prices.csv"
     path.write_text("id;share;price\n1;0,250;7\n2;0,125;8\n", encoding="utf-8")
     assert read(path).frame["share"].tolist() == [0.25, 0.125]  # no thousand begins with 0
@@ -188,16 +186,14 @@ def test_a_comma_that_may_separate_thousands_is_never_decided_in_silence(tmp_pat
 
 
 @pytest.mark.parametrize(("top", "is_kept"), [("high", True), ("n/a", False)])
-def test_levels_of_a_file_are_stated_ones_unless_one_may_mean_no_answer(
-    tmp_path: Path, top: str, is_kept: bool
-) -> None:
+def test_levels_of_a_file_are_stated_ones_unless_one_may_mean_no_answer(tmp_path, top, is_kept):
     levels = ("low", "middle", top)
     grade = pd.Categorical(["low", top, "middle"], levels, ordered=True)
     pd.DataFrame({"grade": grade, "name": pd.Categorical(list("abc"))}).to_parquet(tmp_path / "t.parquet")
     assert read(tmp_path / "t.parquet", typed=False).rules.levels == ({"grade": levels} if is_kept else {})
 
 
-def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(tmp_path: Path) -> None:
+def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(tmp_path):
     path = tmp_path / "survey.sav"
     frame = pd.DataFrame({"judge": [1.0, 3.0, 2.0, 9.0], "agree": [1.0, 2.0, 7.0, 4.0]})
     pyreadstat.write_sav(
@@ -222,9 +218,7 @@ def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(t
 
 @pytest.mark.parametrize(("number", "stated"), [(-99.0, "-99"), (-99.0, "-99.0"), (9999999.0, "9999999")])
 @pytest.mark.parametrize("ending", [".sav", ".dta"])
-def test_a_value_that_is_stated_as_missing_needs_no_label(
-    tmp_path: Path, ending: str, number: float, stated: str
-) -> None:
+def test_a_value_that_is_stated_as_missing_needs_no_label(tmp_path, ending, number, stated):
     path = tmp_path / f"survey{ending}"
     frame = pd.DataFrame({"judge": [1.0, 2.0, number, 2.0], "human": [1.0, 2.0, 1.0, 2.0]})
     write = pyreadstat.write_sav if ending == ".sav" else pyreadstat.write_dta
@@ -237,7 +231,7 @@ def test_a_value_that_is_stated_as_missing_needs_no_label(
     assert f"1 cell '{number:.0f}' of column 'judge' counts as missing." in sentences
 
 
-def test_western_letters_are_a_guess_and_other_encodings_are_asked_for(tmp_path: Path) -> None:
+def test_western_letters_are_a_guess_and_other_encodings_are_asked_for(tmp_path):
     path = tmp_path / "words.csv"
     path.write_bytes("judge,human\ngrün,grün\nweiß,grün\n".encode("latin-1"))
     reading = read(path)
@@ -249,7 +243,7 @@ def test_western_letters_are_a_guess_and_other_encodings_are_asked_for(tmp_path:
     assert read(path, ReadingRules(encoding="cp932")).frame["judge"].tolist() == ["はい", "いいえ"]
 
 
-def test_headers_of_surveys_and_lines_of_excel_are_no_rows(tmp_path: Path) -> None:
+def test_headers_of_surveys_and_lines_of_excel_are_no_rows(tmp_path):
     path = tmp_path / "export.csv"
     path.write_text(
         'judge,human\n"What do\nyou see?",Your label\n'
@@ -260,7 +254,7 @@ def test_headers_of_surveys_and_lines_of_excel_are_no_rows(tmp_path: Path) -> No
     assert read(path).frame.to_dict("list") == {"judge": ["x"], "human": ["y"]}
 
 
-def test_ids_with_zeros_and_long_digits_stay_text(tmp_path: Path) -> None:
+def test_ids_with_zeros_and_long_digits_stay_text(tmp_path):
     path = tmp_path / "ids.csv"
     path.write_text("zip,long,count,share\n01234,12345678901234567890,1,0.25\n98765,1,02.0,1\n")
     frame = read(path).frame
@@ -291,7 +285,7 @@ def test_ids_with_zeros_and_long_digits_stay_text(tmp_path: Path) -> None:
         (gzip.compress(b"a,b\n", mtime=0), "no rows below the header"),
     ],
 )
-def test_what_is_no_table_is_refused_with_one_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_what_is_no_table_is_refused_with_one_sentence(tmp_path, content, sentence):
     path = tmp_path / "table.csv"
     path.write_bytes(content)
     with pytest.raises(InputError) as refusal:
@@ -300,7 +294,7 @@ def test_what_is_no_table_is_refused_with_one_sentence(tmp_path: Path, content: 
     assert "\n" not in str(refusal.value)
 
 
-def test_rows_are_selected_by_cells_and_a_misspelt_cell_is_refused() -> None:
+def test_rows_are_selected_by_cells_and_a_misspelt_cell_is_refused():
     reading = read(FRAME, ReadingRules(where={"judge": "X"}, exclude={"item": "a"}))
     assert reading.frame["item"].tolist() == ["c"]
     assert [entry.count for entry in reading.account.entries if entry.subject == "excluded"] == [1, 1]
@@ -310,7 +304,7 @@ def test_rows_are_selected_by_cells_and_a_misspelt_cell_is_refused() -> None:
         read(FRAME, ReadingRules(where={"jugde": "x"}))
 
 
-def test_without_its_reader_a_workbook_is_refused_with_the_extra(tmp_path: Path) -> None:
+def test_without_its_reader_a_workbook_is_refused_with_the_extra(tmp_path):
     FRAME.to_excel(tmp_path / "book.xlsx", index=False)
     code = f"from conjury import read\nread({str(tmp_path / 'book.xlsx')!r})"
     result = run_without(["python_calamine"], code)
@@ -319,7 +313,7 @@ def test_without_its_reader_a_workbook_is_refused_with_the_extra(tmp_path: Path)
     assert issubclass(MissingDependency, Exception)
 
 
-def test_levels_beside_a_csv_are_stated_levels(tmp_path: Path) -> None:
+def test_levels_beside_a_csv_are_stated_levels(tmp_path):
     labels = ["None", "NA", "Hate", "NA", "None", "Hate"]
     frame = pd.DataFrame({"item_id": ["a", "b", "NA", "d", "e", "f"], "value": labels})
     beside = write_with_levels(frame, tmp_path / "labels.csv")

@@ -136,16 +136,14 @@ def in_lanes(is_quick: Callable[[tuple[CleanTable, Fault]], bool], messes: Any =
 
 
 @pytest.mark.parametrize("mess", in_lanes(is_first))
-def test_a_mess_is_read_as_the_right_table_or_refused(mess: tuple[CleanTable, Fault], tmp_path: Path) -> None:
+def test_a_mess_is_read_as_the_right_table_or_refused(mess, tmp_path):
     table, fault = mess
     check(by_read, mess_file(mess, tmp_path), mess, right_number(table, table.without(fault.gone)))
 
 
 @pytest.mark.parametrize("door", ["judge", "compare_runs"])
 @pytest.mark.parametrize("mess", in_lanes(lambda mess: is_first(mess) and mess[0].kind == "ratings"))
-def test_a_mess_gives_the_right_number_or_refusal(
-    mess: tuple[CleanTable, Fault], door: str, tmp_path: Path
-) -> None:
+def test_a_mess_gives_the_right_number_or_refusal(mess, door, tmp_path):
     table, fault = mess
     if door == "compare_runs" and len(table.people) > 1:
         pytest.skip("compares two columns")
@@ -156,9 +154,7 @@ LONG = [mess for mess in MESSES if not mess[1].is_wide and mess[0].kind not in (
 
 
 @pytest.mark.parametrize("mess", in_lanes(lambda mess: is_first(mess) and mess[0].kind == "labels", LONG))
-def test_a_mess_in_long_form_gives_the_right_agreement_or_refusal(
-    mess: tuple[CleanTable, Fault], tmp_path: Path
-) -> None:
+def test_a_mess_in_long_form_gives_the_right_agreement_or_refusal(mess, tmp_path):
     table, fault = mess
     expected = cohen(table.without(fault.gone), "judge", "human")
     check(by_agreement, long_file(mess, tmp_path), mess, expected)
@@ -166,9 +162,7 @@ def test_a_mess_in_long_form_gives_the_right_agreement_or_refusal(
 
 @pytest.mark.long
 @pytest.mark.parametrize("mess", in_lanes(lambda mess: is_first(mess) and mess[0].kind == "ratings"))
-def test_the_command_prints_the_right_number_or_the_refusal(
-    mess: tuple[CleanTable, Fault], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_the_right_number_or_the_refusal(mess, tmp_path, capsys):
     table, fault = mess
     path = mess_file(mess, tmp_path)
     expected = right_number(table, table.without(fault.gone))
