@@ -45,7 +45,7 @@ ROOMS = {
         "tables",
         "inference_wings",
         "entry_registry",
-        "errors",
+        "errors lazy_names",
     ),
     "cli": ("main", "commands"),
 }

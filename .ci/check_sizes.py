@@ -30,7 +30,7 @@ CEILINGS = {
     "analysis/report": 140,
     "analysis/trial": 40,
     "cli": 99,
-    "inference": 2,
+    "inference": 3,
     "inference/backends": 56,
     "inference/collecting": 58,
     "inference/design": 26,

@@ -8,8 +8,9 @@ Examples
 ('mangled_text', 'pass')
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...inference.lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from .check_runner import check_collected, diagnose, load_checks, run_checks
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "check_collected", "diagnose", "load_checks", "run_checks", "summary"]
 
-_PLACES = {"Check": "registry", "summary": "output.check_results"}
-
-
-def __getattr__(name: str) -> Any:
-    """Import names on demand: other rooms use `group_effects.py` without all checks."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_PLACES.get(name, 'check_runner')}", __name__), name)
+import_when_used(
+    __name__,
+    {
+        ".check_runner": ("check_collected", "diagnose", "load_checks", "run_checks"),
+        ".output.check_results": ("summary",),
+        ".registry": ("Check",),
+    },
+)

@@ -1,9 +1,8 @@
 """Conjoint estimators: effects and means with errors that fit the design, comparisons, reliability, power."""
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...inference.lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from ..frames.cells import RepeatsExcluded, RespondentsExcluded
@@ -90,64 +89,43 @@ __all__ = [
     "wild",
 ]
 
-_MODULES = {
-    "..frames.cells": ("RepeatsExcluded", "RespondentsExcluded"),
-    ".comparisons": (
-        "adjust",
-        "conditional_amce",
-        "contrast",
-        "equivalence",
-        "interaction",
-        "pamce",
-        "pmm",
-        "target_sensitivity",
-        "wald",
-    ),
-    ".engines.bayes.choice_model": ("choice_model",),
-    ".engines.few_clusters": ("FewClusters",),
-    ".choice_bounds": ("bounds",),
-    ".power": ("power", "power_by_simulation"),
-    ".preferences": (
-        "afcp",
-        "choice_level",
-        "choice_shares",
-        "importance",
-        "preference_cycles",
-        "share_preferring",
-        "substitution",
-    ),
-    ".reliability": ("reliability",),
-    ".reliability.repeats": ("include_repeats",),
-    ".standard_errors.resample": ("Bootstrap", "bootstrap"),
-    ".standard_errors": ("errors_under_choices", "mixed", "sequential", "wild"),
-    ".verbs.amce": ("amce", "amce_by_reference"),
-    ".verbs.cj": ("amce_diffs", "cj", "cj_anova", "mm", "mm_diffs"),
-    ".verbs.frequencies": ("cj_freqs", "cj_props", "cj_table"),
-    ".verbs.people_diffs": ("people_diffs",),
-    ".verbs.projoint": ("projoint",),
-    ".verbs.conjoint_survey": ("SurveyResult", "conjoint"),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is used: an AMCE does not wait for power, preferences and models."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name], __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
-
-class _VerbModule(ModuleType):
-    """A module in which verbs keep their names when a folder of the same name is imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # Python binds a folder to its parent after import, and `power` and `reliability` are functions here.
-        if name not in _HOMES or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _VerbModule
+import_when_used(
+    __name__,
+    {
+        "..frames.cells": ("RepeatsExcluded", "RespondentsExcluded"),
+        ".choice_bounds": ("bounds",),
+        ".comparisons": (
+            "adjust",
+            "conditional_amce",
+            "contrast",
+            "equivalence",
+            "interaction",
+            "pamce",
+            "pmm",
+            "target_sensitivity",
+            "wald",
+        ),
+        ".engines.bayes.choice_model": ("choice_model",),
+        ".engines.few_clusters": ("FewClusters",),
+        ".power": ("power", "power_by_simulation"),
+        ".preferences": (
+            "afcp",
+            "choice_level",
+            "choice_shares",
+            "importance",
+            "preference_cycles",
+            "share_preferring",
+            "substitution",
+        ),
+        ".reliability": ("reliability",),
+        ".reliability.repeats": ("include_repeats",),
+        ".standard_errors": ("errors_under_choices", "mixed", "sequential", "wild"),
+        ".standard_errors.resample": ("Bootstrap", "bootstrap"),
+        ".verbs.amce": ("amce", "amce_by_reference"),
+        ".verbs.cj": ("amce_diffs", "cj", "cj_anova", "mm", "mm_diffs"),
+        ".verbs.conjoint_survey": ("SurveyResult", "conjoint"),
+        ".verbs.frequencies": ("cj_freqs", "cj_props", "cj_table"),
+        ".verbs.people_diffs": ("people_diffs",),
+        ".verbs.projoint": ("projoint",),
+    },
+)

@@ -1,7 +1,8 @@
 """Corrections of what models answer by what people answer, bounds for what nobody answered, and plans."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...inference.lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from .bounds import covering_interval, tipping_share
@@ -21,17 +22,12 @@ __all__ = [
     "tipping_share",
 ]
 
-_MODULES = {
-    "bounds": ("covering_interval", "tipping_share"),
-    "correction_methods": ("CovariateAdjustment", "DesignBased", "PredictThenDebias", "SwappingErrors"),
-    "misclassification": ("calibration_split", "rates"),
-    "labelling_plan": ("label_plan",),
-}
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is used: a correction of labels does not wait for plans of conjoints."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_PLACES[name]}", __name__), name)
+import_when_used(
+    __name__,
+    {
+        ".bounds": ("covering_interval", "tipping_share"),
+        ".correction_methods": ("CovariateAdjustment", "DesignBased", "PredictThenDebias", "SwappingErrors"),
+        ".labelling_plan": ("label_plan",),
+        ".misclassification": ("calibration_split", "rates"),
+    },
+)

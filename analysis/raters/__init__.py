@@ -1,13 +1,12 @@
 """Ratings and labels by people and models: agreement, biases, rater models, replacement tests."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..results import Result
-from .agreement import agreement
-from .rating_sequences import sequential
+from ...inference.lazy_names import import_when_used
 
 if TYPE_CHECKING:
+    from ..results import Result
+    from .agreement import agreement
     from .descriptive import (
         biases,
         bounds,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         tier_accuracy,
     )
     from .models import ModelFit, dimension_model, label_model, rater_model
+    from .rating_sequences import sequential
     from .ratings import Ratings
     from .reading import read_dimensions, read_ratings
     from .replacement import AltTest, alt_test, alt_test_power, epsilon_curve
@@ -54,17 +54,28 @@ __all__ = [
     "with_items",
 ]
 
-_PLACES = {
-    **dict.fromkeys(("ModelFit", "dimension_model", "label_model", "rater_model"), "models"),
-    **dict.fromkeys(("AltTest", "alt_test", "alt_test_power", "epsilon_curve"), "replacement"),
-    **dict.fromkeys(("read_dimensions", "read_ratings"), "reading"),
-    "Ratings": "ratings",
-    "with_items": "scales",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is used: a command that needs agreement alone starts without the others."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_PLACES.get(name, 'descriptive')}", __name__), name)
+import_when_used(
+    __name__,
+    {
+        ".descriptive": (
+            "biases",
+            "bounds",
+            "correlations",
+            "coverage",
+            "dimension_correlations",
+            "distributions",
+            "means",
+            "prediction_powered",
+            "rating_lines",
+            "tier_accuracy",
+        ),
+        ".models": ("ModelFit", "dimension_model", "label_model", "rater_model"),
+        ".ratings": ("Ratings",),
+        ".reading": ("read_dimensions", "read_ratings"),
+        ".replacement": ("AltTest", "alt_test", "alt_test_power", "epsilon_curve"),
+        ".scales": ("with_items",),
+        "..results": ("Result",),
+        ".agreement": ("agreement",),
+        ".rating_sequences": ("sequential",),
+    },
+)

@@ -1,7 +1,8 @@
 """Collecting judgments: plan a run, ask a judge, go on after an interruption, read the answers again."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from .answering.probe_run import PlannedProbe, plan_probe, probe
@@ -39,47 +40,17 @@ __all__ = [
     "status",
 ]
 
-_MODULES = {
-    "answering.probe_run": (
-        "PlannedProbe",
-        "plan_probe",
-        "probe",
-    ),
-    "answering.probing": ("ServerProbe",),
-    "answering.rereading": ("reread",),
-    "jobs": (
-        "Job",
-        "Plan",
-    ),
-    "past_runs": (
-        "Status",
-        "parse",
-        "retry",
-        "status",
-    ),
-    "people_tasks": (
-        "PeoplePlan",
-        "add_people",
-        "add_raters",
-        "add_survey",
-    ),
-    "recorder": ("Tally",),
-    "run": (
-        "Collected",
-        "Prepared",
-        "collect",
-        "preview",
-    ),
-    "run_options": (
-        "Asking",
-        "Running",
-    ),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is used: the command line shows the options of a run without pandas."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+import_when_used(
+    __name__,
+    {
+        ".answering.probe_run": ("PlannedProbe", "plan_probe", "probe"),
+        ".answering.probing": ("ServerProbe",),
+        ".answering.rereading": ("reread",),
+        ".jobs": ("Job", "Plan"),
+        ".past_runs": ("Status", "parse", "retry", "status"),
+        ".people_tasks": ("PeoplePlan", "add_people", "add_raters", "add_survey"),
+        ".recorder": ("Tally",),
+        ".run": ("Collected", "Prepared", "collect", "preview"),
+        ".run_options": ("Asking", "Running"),
+    },
+)

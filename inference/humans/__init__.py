@@ -1,9 +1,8 @@
 """Judgments of people (and models) from files of other programs, and a first study file for choices."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from ..lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from .conjoint_export import Survey, draft_study, read_qualtrics
@@ -16,20 +15,6 @@ if TYPE_CHECKING:
     from .qualtrics import read_qualtrics_ratings
     from .rating_columns import Layout, read_names
     from .text_tables import make_ids
-
-# The command line reads the formats of this folder before it needs pandas, so names are imported on demand.
-_MODULES = {
-    "conjoint_export": ("Survey", "draft_study", "read_qualtrics"),
-    "crowd": ("join_prolific", "read_crowd"),
-    "imported_ratings": ("Imported", "anonymise"),
-    "inspect_logs": ("read_inspect",),
-    "jspsych": ("read_jspsych",),
-    "label_studio": ("read_label_studio",),
-    "rating_columns": ("Layout", "read_names"),
-    "qualtrics": ("read_qualtrics_ratings",),
-    "exclusion_rules": ("Rules", "read_checks", "read_scale"),
-    "text_tables": ("make_ids",),
-}
 
 __all__ = [
     "Imported",
@@ -51,9 +36,18 @@ __all__ = [
     "read_scale",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+import_when_used(
+    __name__,
+    {
+        ".conjoint_export": ("Survey", "draft_study", "read_qualtrics"),
+        ".crowd": ("join_prolific", "read_crowd"),
+        ".exclusion_rules": ("Rules", "read_checks", "read_scale"),
+        ".imported_ratings": ("Imported", "anonymise"),
+        ".inspect_logs": ("read_inspect",),
+        ".jspsych": ("read_jspsych",),
+        ".label_studio": ("read_label_studio",),
+        ".qualtrics": ("read_qualtrics_ratings",),
+        ".rating_columns": ("Layout", "read_names"),
+        ".text_tables": ("make_ids",),
+    },
+)

@@ -1,7 +1,8 @@
 """The contract between collecting and analysing: which tables there are, how they are read and written."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from .files import read_table, write_table
@@ -9,10 +10,10 @@ if TYPE_CHECKING:
 
 __all__ = ["fields_of", "read_table", "require_columns", "validate", "write_table"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is used: the command line starts without pandas."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "files" if name.endswith("_table") else "schema"
-    return getattr(import_module(f".{module}", __name__), name)
+import_when_used(
+    __name__,
+    {
+        ".files": ("read_table", "write_table"),
+        ".schema": ("fields_of", "require_columns", "validate"),
+    },
+)

@@ -1,7 +1,8 @@
 """Vignettes drawn as pictures: layouts, text in many scripts, faces, and the files that judges receive."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from ..requests.profile_pictures import Pictures, find_pictures
@@ -39,25 +40,22 @@ __all__ = [
     "upload",
     "vignette_records",
 ]
-MODULES = {
-    "faces": ("Faces", "load_faces"),
-    "contact_sheet": ("choose_profiles",),
-    "jobs.drawing": ("draw_job",),
-    "jobs.drawing_jobs": ("Job", "open_job"),
-    "jobs.picture_manifest": ("JobFolder", "read_manifest"),
-    "jobs.store": ("encode", "vignette_records"),
-    "jobs.uploading": ("upload",),
-    "layouts": ("load_layout",),
-    "painting": ("Painter",),
-    "pictures": ("provider_notes",),
-    ".requests.profile_pictures": ("Pictures", "find_pictures"),
-    "fonts": ("Fonts",),
-    "typesetting": ("TextStyle", "Typesetter"),
-}
-HOMES = {name: module for module, names in MODULES.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:  # lazily, since most modules need the packages of the extra "pictures"
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{HOMES[name]}", __name__), name)
+import_when_used(
+    __name__,
+    {
+        "..requests.profile_pictures": ("Pictures", "find_pictures"),
+        ".contact_sheet": ("choose_profiles",),
+        ".faces": ("Faces", "load_faces"),
+        ".fonts": ("Fonts",),
+        ".jobs.drawing": ("draw_job",),
+        ".jobs.drawing_jobs": ("Job", "open_job"),
+        ".jobs.picture_manifest": ("JobFolder", "read_manifest"),
+        ".jobs.store": ("encode", "vignette_records"),
+        ".jobs.uploading": ("upload",),
+        ".layouts": ("load_layout",),
+        ".painting": ("Painter",),
+        ".pictures": ("provider_notes",),
+        ".typesetting": ("TextStyle", "Typesetter"),
+    },
+)

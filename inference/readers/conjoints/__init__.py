@@ -1,7 +1,8 @@
 """Conjoint surveys in tables of others: outcomes of profiles and levels of attributes."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from .conjoint_reading import ConjointTable, read_conjoint
@@ -9,10 +10,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ConjointTable", "has_drawn_levels", "read_conjoint"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is used."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = ".qualtrics_profiles" if name == "has_drawn_levels" else ".conjoint_reading"
-    return getattr(import_module(module, __name__), name)
+import_when_used(
+    __name__,
+    {
+        ".conjoint_reading": ("ConjointTable", "read_conjoint"),
+        ".qualtrics_profiles": ("has_drawn_levels",),
+    },
+)

@@ -1,7 +1,8 @@
 """Tables of others: one reader, one set of rules about cells, and an account of what was done."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from .account import AccountEntry, ReadingAccount
@@ -20,18 +21,14 @@ __all__ = [
     "read",
     "read_answers",
 ]
-_PLACES = {
-    "AccountEntry": "account",
-    "ReadingAccount": "account",
-    "ComparedAnswers": "compared_answers",
-    "read_answers": "compared_answers",
-    "FORMATS": "containers",
-    "ReadingRules": "reading_rules",
-}
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is used: tables of the contract need none of these formats."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_PLACES.get(name, 'table_reading')}", __name__), name)
+import_when_used(
+    __name__,
+    {
+        ".account": ("AccountEntry", "ReadingAccount"),
+        ".compared_answers": ("ComparedAnswers", "read_answers"),
+        ".containers": ("FORMATS",),
+        ".reading_rules": ("ReadingRules",),
+        ".table_reading": ("TableReading", "read"),
+    },
+)
