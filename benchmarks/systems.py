@@ -24,7 +24,6 @@ from measure import listed, machine, page, publish, versions
 from measure import table as markdown
 from scipy.special import expit
 
-from conjury.analysis.correction.correction_methods import PredictThenDebias
 from conjury.analysis.raters.systems import compare_systems
 from conjury.analysis.raters.systems.label_gate import gate_systems, represented_by
 from conjury.analysis.raters.systems.system_estimates import CalibratedRows, correct_contrast, people_alone
@@ -87,8 +86,7 @@ def ours(answers: pd.DataFrame, number: int) -> Iterator[tuple[str, str, float, 
     rows = system_rows(data, ["score"], represented_by(data, gates, None), mix_weights(data, {}), "draw")
     everywhere = np.ones(data.n, dtype=bool)
     asked = {"level": gates[0].has_level, "difference": all(gate.has_level for gate in gates)}
-    method = PredictThenDebias(seed=number)
-    calibrated = {name: CalibratedRows.of(rows, method, name == "ours") for name in ("ours", "raw")}
+    calibrated = {name: CalibratedRows.of(rows, number, name == "ours") for name in ("ours", "raw")}
     for what, contrast in CONTRASTS.items():
         alone = people_alone(rows, contrast, everywhere, ALPHA)
         yield "people", what, alone.lower, alone.upper

@@ -14,7 +14,6 @@ from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.schema import SAMPLING
 
-from ...correction.correction_methods import PredictThenDebias
 from ...correction.sources import represented_rows
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
@@ -135,7 +134,7 @@ def combine_judges(
     place = positive_class(data, source)
     gates = gate_systems(data, label_rows, sampled is not None, place is None, account)
     rows = system_rows(data, judges, represented_by(data, gates, sampled), mix_weights(data, {}), source)
-    calibrated = CalibratedRows.of(rows, PredictThenDebias(seed=seed), calibration)
+    calibrated = CalibratedRows.of(rows, seed, calibration)
     results = TestRows(alpha)
     weights = _add_levels(results, calibrated, gates[0].has_level, alpha)
     table_of_judges = add_judges(results, calibrated, [ALL] if gates[0].has_level else [], seed)

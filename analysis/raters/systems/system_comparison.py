@@ -16,7 +16,6 @@ from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_
 from conjury.inference.tables.schema import SAMPLING
 from conjury.inference.tables.writing import write_text
 
-from ...correction.correction_methods import PredictThenDebias
 from ...correction.sources import represented_rows
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
@@ -244,7 +243,7 @@ def compare_systems(
     )
     gates = [with_borrowed(gate, lent, lenders) for gate, lent in zip(gates, borrowed, strict=True)]
     result_rows = TestRows(alpha)
-    calibrated = CalibratedRows.of(rows, PredictThenDebias(seed=seed), calibration)
+    calibrated = CalibratedRows.of(rows, seed, calibration)
     weights = add_systems(result_rows, calibrated, gates, borrowed, data.groups[1:], margin)
     if len(judges) > 1:
         contrasts = contrasts_of(gates)

@@ -106,7 +106,7 @@ def test_levels_are_those_of_calibrated_judgments_of_several_models() -> None:
         for name, kind, values in sides
     ]
     judgments = pd.concat(parts).dropna(subset="value")
-    reference = prediction_powered(judgments, model=list(JUDGES[1:]), calibration=True).frame
+    reference = prediction_powered(judgments, model=list(JUDGES[1:]), calibration=True, folds=10).frame
     corrected = reference.set_index("source").loc["corrected"]
     for name in ("estimate", "std_error", "lower", "upper"):
         assert rows.loc["corrected_mean", name] == pytest.approx(corrected[name], rel=1e-6), name

@@ -58,7 +58,7 @@ def test_levels_and_differences_are_those_of_means_corrected_by_a_model() -> Non
         "difference": judgments(old["prompt"], new["ann"] - old["ann"], new["score"] - old["score"]),
     }
     for name, table_of_items in cases.items():
-        reference = prediction_powered(table_of_items).frame.set_index("source").loc["corrected"]
+        reference = prediction_powered(table_of_items, folds=10).frame.set_index("source").loc["corrected"]
         row = rows.loc[name]
         assert row["estimate"] == pytest.approx(reference["estimate"], rel=1e-9), name
         # Its labelled part is larger by the degree of freedom of the weight, 59 / 58.
@@ -72,7 +72,8 @@ def test_a_level_by_scores_and_map_is_that_of_calibrated_judgments() -> None:
     table["ann"] = table["ann"].mask(table["system"] == "new")
     row = compare(table).loc["corrected_mean[old]"]
     old = table[table["system"] == "old"]
-    reference = prediction_powered(judgments(old["prompt"], old["ann"], old["score"]), calibration=True)
+    table_of_items = judgments(old["prompt"], old["ann"], old["score"])
+    reference = prediction_powered(table_of_items, calibration=True, folds=10)
     corrected = reference.frame.set_index("source").loc["corrected"]
     for name in ("estimate", "std_error", "lower", "upper", "gain"):
         assert row[name] == pytest.approx(corrected[name], rel=1e-9), name
