@@ -8,6 +8,9 @@ References
 ----------
 Barlow, R. E., Brunk, H. D. (1972). The isotonic regression problem and its dual. Journal of the American
 Statistical Association 67(337), 140-147. doi:10.1080/01621459.1972.10481216
+
+Buja, A., Hastie, T., Tibshirani, R. (1989). Linear smoothers and additive models. Annals of Statistics 17(2),
+453-510. doi:10.1214/aos/1176347115
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ import numpy as np
 from ..numerics.types import Codes, Floats
 
 CALIBRATED = "calibrated"  # what a model's scores on people's scale are called
+ROUNDS = 10  # of backfitting
+FEWEST_PER_SLOPE = 10  # labels for each covariate, with fewer of which there is none
 FEWEST_OF_EACH = 10  # labelled answers of either of two values, with fewer of which there is no map
 
 
@@ -68,18 +73,51 @@ def fit_monotone_map(score: Floats, value: Floats, weight: Floats) -> MonotoneMa
     return maps[int(np.argmin(losses))]
 
 
+@dataclass(frozen=True)
+class CovariateMap:
+    """A monotone map of scores, moved along covariates: an additive model of people's values."""
+
+    monotone: MonotoneMap
+    slope: Floats  # (C,)
+
+    def of(self, score: Floats, covariates: Floats) -> Floats:
+        """Values at any scores, (n,), and covariates, (n, C)."""
+        return np.asarray(self.monotone.of(score) + covariates @ self.slope)
+
+
+def fit_covariate_map(score: Floats, value: Floats, weight: Floats, covariates: Floats) -> CovariateMap:
+    """Fit people's values (n,) to scores and covariates (n, C); to scores alone where labels are few."""
+    slope = np.zeros(covariates.shape[1])
+    if len(value) < FEWEST_PER_SLOPE * len(slope):
+        return CovariateMap(fit_monotone_map(score, value, weight), slope)
+    root = np.sqrt(weight)[:, None]
+    centred = covariates - np.average(covariates, axis=0, weights=weight)
+    for _ in range(ROUNDS if len(slope) else 0):  # backfitting (Buja, Hastie and Tibshirani 1989)
+        residual = value - fit_monotone_map(score, value - covariates @ slope, weight).of(score)
+        slope = np.linalg.lstsq(root * centred, root[:, 0] * residual, rcond=None)[0]
+    return CovariateMap(fit_monotone_map(score, value - covariates @ slope, weight), slope)
+
+
 def cross_fit(
-    score: Floats, value: Floats, weight: Floats, unlabelled: Floats, fold: Codes
+    score: Floats,
+    value: Floats,
+    weight: Floats,
+    unlabelled: Floats,
+    fold: Codes,
+    covariates: tuple[Floats, Floats] | None = None,
 ) -> CalibratedScores:
     """Map scores of labelled items (n,) by the labels of other folds, and those of other items by all."""
+    # `covariates` are those of labelled items, (n, C), and of others, (N, C).
+    of_labelled, of_others = covariates or (np.empty((len(score), 0)), np.empty((len(unlabelled), 0)))
     folds = np.unique(fold)
     labelled, beside = np.empty(len(score)), np.zeros(len(unlabelled))
     for name in folds:
         inside = fold == name
         training = ~inside if len(folds) > 1 else inside
-        monotone = fit_monotone_map(score[training], value[training], weight[training])
-        labelled[inside] = monotone.of(score[inside])
-        beside += monotone.of(unlabelled) / len(folds)
+        training_rows = score[training], value[training], weight[training]
+        additive = fit_covariate_map(*training_rows, of_labelled[training])
+        labelled[inside] = additive.of(score[inside], of_labelled[inside])
+        beside += additive.of(unlabelled, of_others) / len(folds)
     return CalibratedScores(labelled, beside)
 
 

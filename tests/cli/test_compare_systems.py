@@ -37,16 +37,17 @@ def estimates(ended: Any) -> dict[str, float]:
 def test_one_file_files_by_system_and_labels_beside_them_have_the_numbers_of_python(
     place: Path, conjury: Run
 ) -> None:
-    frame = compare_systems(place / "assistants.csv", "grade", "ann", id="prompt").frame
+    options = {"id": "prompt", "covariates": "tokens"}
+    frame = compare_systems(place / "assistants.csv", "grade", "ann", **options).frame
     expected = dict(zip(frame["name"], frame["estimate"], strict=True))
     for command in (
         ONE,
         f"compare-systems baseline.csv retrieval.csv {COLUMNS}",
         f"compare-systems graded.parquet --labels labels.xlsx --system system {COLUMNS}",
     ):
-        assert estimates(conjury(f"{command} --json", cwd=place)) == pytest.approx(expected, rel=1e-12), (
-            command
-        )
+        assert estimates(conjury(f"{command} --covariates tokens --json", cwd=place)) == pytest.approx(
+            expected, rel=1e-12
+        ), command
 
 
 def test_the_finding_comes_first(place: Path, conjury: Run) -> None:

@@ -45,7 +45,7 @@ from .levels_by_map import STALE, fit_calibration_map, levels_by_map, map_table
 from .several_judges import add_judges
 from .stacked_systems import merge_spellings, stack_systems
 from .system_estimates import CalibratedRows
-from .system_rows import SystemRows, mix_weights, positive_class, system_rows
+from .system_rows import SystemRows, covariate_columns, mix_weights, positive_class, system_rows
 from .system_sentences import state_of_systems, verdict_of_systems
 from .system_table import FURTHER, add_systems, contrasts_of, named_pairs
 
@@ -66,6 +66,7 @@ def compare_systems(
     margin: float = 0.05,
     positive: str | None = None,
     calibration: bool = True,
+    covariates: str | Sequence[str] = (),
     maps: MapRequest | None = None,
     labelled: Mapping[str, str] | None = None,
     alpha: float = 0.05,
@@ -106,6 +107,10 @@ def compare_systems(
         The class whose share is compared; by default the second of two.
     calibration : bool
         Whether the monotone map is used.
+    covariates : str or sequence of str
+        Columns of numbers, such as the length of an answer, along which the map is moved: what people say is
+        then a monotone function of the score plus a linear one of them (backfitting, cross-fitted). They make
+        intervals shorter where a judge favours what people do not; saved and borrowed maps have none.
     maps : MapRequest, optional
         A saved map of the judge's scores by which systems without labels get a level, and one to be written.
         The labels of this table audit the first; without labels ``human`` may be empty.
@@ -193,6 +198,9 @@ def compare_systems(
     if not 0 < margin < np.inf:
         raise InputError(f"margin is {margin:g}; give a difference above 0, such as 0.05.")
     judges, people, segments = names_of(judge), names_of(human), names_of(by)
+    columns = names_of(covariates)
+    if columns and not calibration:
+        raise InputError("covariates move the map, and there is none without calibration; omit them.")
     has_map = maps is not None and maps.use is not None
     if not judges or not (people or has_map):
         raise InputError("Name at least one column of the judge and one of people.")
@@ -243,7 +251,9 @@ def compare_systems(
     )
     gates = [with_borrowed(gate, lent, lenders) for gate, lent in zip(gates, borrowed, strict=True)]
     result_rows = TestRows(alpha)
-    calibrated = CalibratedRows.of(rows, seed, calibration)
+    beside, more = covariate_columns(table, columns, (*judges, *people, system, prompt), source)
+    notes += more
+    calibrated = CalibratedRows.of(rows, seed, calibration, beside)
     weights = add_systems(result_rows, calibrated, gates, borrowed, data.groups[1:], margin)
     if len(judges) > 1:
         contrasts = contrasts_of(gates)
@@ -257,6 +267,7 @@ def compare_systems(
         "systems": list(rows.systems), "scale": data.scale, "classes": list(data.classes),
         "positive": positive_name, "measure": rows.measure,
         "alpha": alpha, "seed": seed, "margin": margin, "mix": dict(mix or {}), "calibration": calibration,
+        "covariates": list(columns),
         "n_rows": data.n, "n_labelled": int(rows.labelled.sum()), "clusters": n_clusters(rows.prompt),
         "weighted": represented is not None, "provenance": account.record(limits_of(data, account)),
     }  # fmt: skip

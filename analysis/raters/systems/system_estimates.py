@@ -38,9 +38,13 @@ class CalibratedRows:
     method: PredictThenDebias
 
     @classmethod
-    def of(cls, rows: SystemRows, seed: int, is_calibrated: bool) -> CalibratedRows:
+    def of(
+        cls, rows: SystemRows, seed: int, is_calibrated: bool, covariates: Floats | None = None
+    ) -> CalibratedRows:
         """Fit the maps of all systems together: with more labels; their biases are corrected anyway."""
+        # `covariates`, (R, C), move the maps.
         labelled = rows.labelled
+        beside = None if covariates is None else (covariates[labelled], covariates)
         prompts = RowClusters.numbered(rows.prompt[labelled])
         # Maps by nine tenths of the labels are better than by four fifths, if each part has five prompts.
         folds = int(np.clip(prompts.n // FEWEST_IN_FOLD, FOLDS, MOST_FOLDS))
@@ -48,7 +52,7 @@ class CalibratedRows:
         fold = assign_folds(prompts.n, method.folds, method.seed)[prompts.code]
         weight = rows.label_weight[labelled]
         maps = [
-            cross_fit(score[labelled], rows.label[labelled], weight, score, fold)
+            cross_fit(score[labelled], rows.label[labelled], weight, score, fold, beside)
             for score in rows.score
             if is_calibrated
         ]

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.reading.cell_rules import number_of
+from conjury.inference.tables.reading.compared_answers import quoted
 
+from ...numerics.intervals import SAME
 from ...numerics.intervals.bounded import Flags
 from ...numerics.types import Codes, Floats
 from ..validation.coding import CodedRows, Groups
@@ -119,6 +122,48 @@ def mix_weights(data: CodedRows, mix: Mapping[str, float]) -> Floats:
         )
     factor = shares * prompts.sum(axis=1, keepdims=True) / prompts
     return np.asarray(factor[systems.code, segments.code] / count)
+
+
+def covariate_columns(
+    table: pd.DataFrame, names: Sequence[str], roles: Sequence[str], source: str
+) -> tuple[Floats | None, list[str]]:
+    """Columns of numbers with mean 0 and standard deviation 1, (R, C), 0 where there is none; notes on it."""
+    if not names:
+        return None, []
+    columns, notes = [], list[str]()
+    for name in names:
+        if name not in table:
+            present = list(map(str, table))
+            raise InputError(
+                f"{source}: there is no column '{name}'{did_you_mean(name, present)}; there are "
+                f"{listed(present)}."
+            )
+        if name in roles:
+            raise InputError(
+                f"{source}: '{name}' is named as a covariate and for something else; name another column "
+                "with --covariates."
+            )
+        values = pd.to_numeric(table[name].astype(object), errors="coerce").to_numpy(dtype=float)
+        bad = ~np.isfinite(values) & table[name].notna().to_numpy(dtype=bool)
+        if bad.any():
+            row = int(bad.argmax())
+            raise InputError(
+                f"{source}: '{name}' in row {row + 1:,} is no number ({quoted(str(table[name].iloc[row]))}); "
+                "give numbers, such as lengths of texts, or state it with --missing."
+            )
+        missing = np.isnan(values)
+        spread = np.nanstd(values) if not missing.all() else 0.0
+        if not spread > SAME:
+            raise InputError(
+                f"{source}: '{name}' has one value in all rows, so it moves no map; leave it out of "
+                "--covariates."
+            )
+        if missing.any():
+            notes.append(
+                f"{counted(int(missing.sum()), 'answer')} without '{name}': they count with its mean."
+            )
+        columns.append(np.where(missing, 0.0, (values - np.nanmean(values)) / spread))
+    return np.column_stack(columns), notes
 
 
 def _answers_to_prompt(data: CodedRows) -> Floats:

@@ -67,6 +67,10 @@ class SystemTests:
     calibration: Annotated[
         bool, typer.Option(help="Use a monotone map of the judge's scores to people's scale, too.")
     ] = True
+    covariates: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns of numbers along which the map is moved, such as lengths, COL[,COL...]."),
+    ] = None
     alpha: Alpha = 0.05
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds of prompts.")] = 1
 
@@ -176,6 +180,7 @@ def compare_systems(
         margin=tested.margin,
         positive=columns.positive,
         calibration=tested.calibration,
+        covariates=split_names(tested.covariates),
         maps=maps.request(),
         labelled=labels_statement(columns.labelled),
         alpha=tested.alpha,
@@ -239,4 +244,6 @@ def _columns_in_words(result: Validation, guesses: Sequence[str]) -> str:
         f"'{settings['id']}'; "
         f"compared: {what}"
     )
+    if settings["covariates"]:
+        text = f"{text}; the map is moved along {listed(map(repr, settings['covariates']))}"
     return f"{text} (guessed: {', '.join(guesses)})" if guesses else text

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import special, stats
 from sklearn.isotonic import IsotonicRegression
 
 import conjury
@@ -88,6 +88,41 @@ def test_labels_alone_and_judge_alone_are_paired_t_tests() -> None:
         limits = test.confidence_interval()
         expected = (limits.low, limits.high, test.pvalue)
         assert rows.loc[name, ["lower", "upper", "p"]].tolist() == pytest.approx(expected, rel=1e-9)
+
+
+def test_covariates_move_maps_and_shorten_intervals_where_the_judge_favours_what_people_do_not() -> None:
+    rng = np.random.default_rng(3)
+    score, length = rng.uniform(0, 1, 80), rng.normal(size=(80, 1))
+    value, fold = score**3 - 0.4 * length[:, 0], assign_folds(80, 5, 3)
+    scores = cross_fit(score, value, np.ones(80), score, fold, (length, length))
+    # An additive truth without noise is found, but for the steps of isotonic regression.
+    assert np.abs(scores.labelled - value).max() < 0.06
+    assert np.abs(cross_fit(score, value, np.ones(80), score, fold).labelled - value).max() > 0.5
+    table = answers()
+    table["length"] = rng.normal(size=len(table)) + (table["system"] == "new")
+    table["score"] = special.expit(special.logit(table["score"]) + 1.5 * table["length"])
+    plain, moved = compare(table), compare(table, covariates="length")
+    width = [rows.loc["difference", "upper"] - rows.loc["difference", "lower"] for rows in (plain, moved)]
+    assert width[1] < 0.85 * width[0]
+    assert moved.loc["people_difference", "estimate"] == plain.loc["people_difference", "estimate"]
+
+
+@pytest.mark.parametrize(
+    ("covariates", "options", "part"),
+    [
+        ("size", {}, "there is no column 'size'"),
+        ("ann", {}, "'ann' is named as a covariate and for something else"),
+        ("word", {}, "'word' in row 2 is no number ('many')"),
+        ("flat", {}, "'flat' has one value in all rows"),
+        ("flat", {"calibration": False}, "covariates move the map, and there is none"),
+    ],
+)
+def test_covariates_that_are_none_are_refused(covariates: str, options: dict[str, object], part: str) -> None:
+    table = answers(20, 10).assign(flat=1.0, word="1")
+    table.loc[table.index[1], "word"] = "many"
+    with pytest.raises(InputError) as refusal:
+        compare(table, covariates=covariates, **options)
+    assert part in str(refusal.value)
 
 
 def test_maps_are_isotonic_regressions_of_the_other_folds() -> None:
