@@ -30,15 +30,8 @@ def one_judge(**columns: Any) -> pd.DataFrame:
     return pd.DataFrame({"judge": "gpt", "task": "harm", **columns})
 
 
-def test_scores_have_a_panel_for_each_metric_task_and_stratum_and_a_row_for_each_judge() -> None:
+def test_scores_of_equal_policies_have_no_part_and_unknown_metrics_are_refused() -> None:
     result = made.scores()
-    figure = figures.draw(result, **WORDS)
-    assert titles(figure)[:2] == ["Accuracy: Kind of joke, English", "Accuracy: Kind of joke, Spanish"]
-    assert len(titles(figure)) == 8
-    rows = row_labels(figure.axes[0])
-    assert rows[0] == "Qwen3-8B"
-    assert len(rows) == len(made.FEW)
-    assert not any("_" in row for row in rows)
     assert parts(result) == ["policies"]
     same = result.frame[result.frame["missing"] == "wrong"]
     both = pd.concat([same, same.assign(missing="missing")], ignore_index=True)
@@ -150,12 +143,9 @@ def test_pairs_of_the_best_judge_name_it_first_whichever_column_it_was_in(best: 
     assert shown[columns].to_numpy().tolist() == expected
 
 
-def test_readings_show_shares_that_add_up_in_one_colour_per_status() -> None:
+def test_readings_have_one_colour_per_status() -> None:
     result = made.readings()
     figure = figures.draw(result, **WORDS)
-    ends = [bar.get_x() + bar.get_width() for bar in figure.axes[0].patches]
-    assert max(ends) == pytest.approx(100)
-    assert legend(figure) == ["Answered", "Refused", "Empty", "Cut off", "Not parsed"]
     few = draw(result.frame[result.frame["status"] != "refused"], "readings")
     every, some = (
         dict(zip(legend(one), (bar.get_facecolor() for bar in one.legends[0].get_patches()), strict=True))

@@ -82,11 +82,7 @@ def test_what_the_result_lacks_is_refused(made: Any, options: dict[str, Any], me
         draw(made, **options)
 
 
-def test_agreement_has_dimensions_in_panels_and_comparisons_in_rows() -> None:
-    figure = draw(result("agreement"), labels={("judges", "gpt_4_1"): "Model one"})
-    assert titles(figure) == ["Novelty", "Empathy"]
-    assert rows(figure) == ["People among themselves", "Models among themselves", "People with Model one"]
-    assert figure.get_supxlabel().endswith("ordinal weights (95% intervals, clustered by topic)")
+def test_agreement_without_limits_mentions_none_and_raters_with_themselves_are_named() -> None:
     bare = result("agreement", lower=np.nan, upper=np.nan)
     assert draw(bare, coefficients=["gwet"]).get_supxlabel() == "Gwet's AC, ordinal weights"
     frame = pd.DataFrame({"among": ["human, again", "human", "gpt"], "against": None})
@@ -96,14 +92,12 @@ def test_agreement_has_dimensions_in_panels_and_comparisons_in_rows() -> None:
 
 def test_pairs_of_few_raters_have_numbers_and_gaps_are_explained(tmp_path) -> None:
     made = result("agreement")
-    figure = draw(made, part="pairs")
-    assert len(texts(figure)) == 4 * 3
     pairs = made.extra["pairs"]
     gap = pairs.assign(n_items=np.where(pairs["judge"] == "person_000", 3, 40))
     assert "fewer than 10 shared items" in draw(Result(gap, "agreement_pairs")).get_supxlabel()
     assert len(texts(draw(Result(pairs.assign(n_items=10), "agreement_pairs")))) == 4 * 3
     few = replace(made, extra={"pairs": pairs.assign(n_items=3)})
-    assert (parts(made), parts(few), figure.get_supxlabel()) == (["pairs"], [], "")
+    assert (parts(made), parts(few)) == (["pairs"], [])
     one = made.frame.query("dimension == 'novelty'")
     for table, kind in ((one, "agreement"), (pairs, "agreement_pairs")):  # read back from text
         table.assign(dimension="").to_csv(tmp_path / "table.csv", index=False)
@@ -166,18 +160,10 @@ def test_models_alone_are_columns_where_more_than_half_of_the_pairs_of_people_sh
     assert (len(axes.get_xticks()), len(axes.get_yticks())) == (n_columns, 13)
 
 
-def test_both_rates_are_drawn_for_each_dimension_and_the_best_model_is_first() -> None:
-    made = result("alt_test")
-    figure = draw(made)
-    assert len(figure.axes) == 4
-    means = made.frame.groupby("model")["advantage_probability"].mean()
-    assert rows(figure)[0] == ColumnNames(None).of("judges", means.idxmax())
+def test_models_that_could_not_be_tested_are_named() -> None:
     only = result("alt_test", winning_rate=np.nan)
     assert "no test" in texts(draw(only))
     assert "no test." in alt(only)
-    annotators = texts(draw(made, show="annotators", model="gpt_4_1"))
-    assert "excluded: 10 items, fewer than 30" in annotators
-    assert annotators.count("60 items") == 3
 
 
 @pytest.mark.parametrize(("n_people", "n_columns"), [(10, 1), (11, 2)])
@@ -194,11 +180,9 @@ def test_annotators_have_two_columns_of_panels_where_one_is_higher_than_a_page(
     assert (len(figure.axes), len(places)) == (4, n_columns)
 
 
-def test_curves_over_epsilon_mark_where_a_model_begins_to_pass_and_differ_where_rates_are_equal() -> None:
-    axes = draw(result("epsilon_curve")).axes[0]
-    steps = [line for line in axes.get_lines() if line.get_drawstyle() == "steps-post"]
-    assert len({(line.get_linestyle(), line.get_linewidth()) for line in steps}) == len(steps) == len(MODELS)
-    assert [float(line.get_xdata()[0]) for line in axes.lines if len(line.get_xdata()) == 1] == [0.15]
+def test_curves_over_epsilon_are_steps() -> None:
+    steps = [line.get_drawstyle() for line in draw(result("epsilon_curve")).axes[0].get_lines()]
+    assert steps.count("steps-post") == len(MODELS)
 
 
 def test_of_many_people_only_some_are_shown_with_all_models() -> None:
@@ -214,25 +198,12 @@ def test_of_many_people_only_some_are_shown_with_all_models() -> None:
     assert {ColumnNames(None).of("judge", name) for name in (least, "q59")} <= set(rows(figure))
 
 
-def test_matrices_of_labels_contain_probabilities_and_bars_of_certainty_all_items() -> None:
-    made = result("label_model")
-    figure = draw(made)
-    assert titles(figure) == ["People", "Gpt 4 1", "gemini"]
-    assert texts(figure).count(".80") == 2
-    assert any("\N{EN DASH}" in text for text in texts(draw(made, groups=["human"])))
-    assert "People: Yes 80%, No 80%." in alt(made)
-    (axes,) = draw(made, part="certainty").axes
-    items = made.extra["items"]
-    assert sum(bar.get_height() for bar in axes.patches) == len(items)
-    certain = int((items["probability"] > 0.95).sum())
-    assert f"{certain} of {len(items)} items" in alt(made, part="certainty")
+def test_matrices_of_the_labels_of_one_group_have_limits() -> None:
+    assert any("\N{EN DASH}" in text for text in texts(draw(result("label_model"), groups=["human"])))
 
 
-def test_part_worths_are_drawn_on_the_cloud_of_single_raters() -> None:
-    made = result("choice_model")
-    (axes,) = draw(made).axes
-    assert len(axes.collections[0].get_offsets()) == len(made.extra["raters"])
-    (alone,) = draw(replace(made, extra={})).axes
+def test_part_worths_without_single_raters_have_no_cloud() -> None:
+    (alone,) = draw(replace(result("choice_model"), extra={})).axes
     assert len(alone.collections) == 1  # the intervals, and no cloud
 
 
