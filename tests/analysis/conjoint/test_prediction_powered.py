@@ -160,6 +160,10 @@ def test_differences_interactions_and_contrasts_are_corrected(choices):
     rows = contrast(effects, "author").frame
     made = [estimate[b] - estimate[a] for a, b in zip(rows["reference"], rows["level"], strict=True)]
     np.testing.assert_allclose(rows["estimate"], made)
+    assert len(both.models) == len(both.frame)
+    assert (both.models["statistic"] == "acie").all()
+    with pytest.raises(InputError, match="model applies to correct='ppi'"):
+        interaction(choices, FORMULA, "tone", "topic", id="judge_id", model="gpt")
 
 
 def test_marginal_means_of_pairs_stay_around_one_half(choices):
@@ -213,14 +217,6 @@ def test_weights_of_tasks_apply_to_models_too(choices):
     each = choices["judge_id"].map({name: 1.0 + k % 3 for k, name in enumerate(choices["judge_id"].unique())})
     of_people = choices.assign(w=each.where(choices["judge_kind"] == "human"))
     assert corrected(of_people, weights="w").settings["weights"] == "w"
-
-
-def test_interactions_of_models_alone_are_interactions(choices):
-    found = interaction(choices, FORMULA, "tone", "topic", id="judge_id", correct="ppi")
-    assert len(found.models) == len(found.frame)
-    assert (found.models["statistic"] == "acie").all()
-    with pytest.raises(InputError, match="model applies to correct='ppi'"):
-        interaction(choices, FORMULA, "tone", "topic", id="judge_id", model="gpt")
 
 
 def test_groups_of_people_are_compared_with_the_same_groups_of_models(choices):

@@ -104,10 +104,13 @@ def failing() -> Iterator[Failing]:
         yield Failing(trial, method, situation, frozenset(own["quantity"]), own["coverage"].min())
 
 
+FAILING = list(failing())
+
+
 def worst() -> list[Failing]:
     """The worst of each family of methods."""
     by_family: dict[str, Failing] = {}
-    for one in failing():
+    for one in FAILING:
         by_family.setdefault(one.family, one)
     return list(by_family.values())
 
@@ -153,7 +156,7 @@ def test_the_worst_intervals_of_each_method_have_a_note(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("case", list(failing()), ids=str)
+@pytest.mark.parametrize("case", FAILING, ids=str)
 def test_every_interval_that_covers_too_rarely_has_a_note(
     case: Failing, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
