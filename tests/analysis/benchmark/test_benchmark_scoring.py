@@ -72,13 +72,6 @@ def test_missing_answers_count_as_the_policy_says(missing: str, accuracy: float)
     assert table["missing_rate"] == 0.5  # whatever they count as
 
 
-def test_a_status_that_the_policy_does_not_name_is_missing() -> None:
-    answers = judged("j1", "j2", value=["safe", None], status=["ok", "error"])
-    found = score(answers, gold(j1="safe", j2="safe"), policy={"refused": "safe"})
-    row = of_gpt(found, missing="study").loc["accuracy", ["estimate", "n_answers"]]
-    assert row.tolist() == [1.0, 1]
-
-
 def test_lines_are_units_of_one_task_and_missing_ones_have_the_status_of_the_answer() -> None:
     found = score(line_judgments(1, 3), line_labels("setup", "setup", "punchline"))
     assert found.tasks == ("line",)

@@ -81,17 +81,6 @@ def test_the_isotonic_curve_is_that_of_isoreg_and_splits_the_brier_score() -> No
     assert whole == pytest.approx(np.mean((p - y) ** 2), abs=1e-14)
 
 
-def test_parts_and_within_bin_variation_make_up_the_brier_score() -> None:
-    rng = np.random.default_rng(2)
-    p = rng.choice([0.1, 0.3, 0.6, 0.9], 400)
-    y = (rng.random(400) < p).astype(float)
-    codes = recalibration.equal_bins(p, 50)
-    assert len(set(codes)) == 4
-    found = {name: value[0] for name, value in recalibration.binned(*sums(codes, p, y, 4)).items()}
-    whole = found["reliability"] - found["resolution"] + found["uncertainty"]
-    assert whole == pytest.approx(np.mean((p - y) ** 2), abs=1e-14)
-
-
 def test_bins_have_about_as_many_answers_and_keep_ties_together() -> None:
     p = np.r_[np.full(50, 0.2), np.linspace(0.3, 0.9, 50)]
     codes = recalibration.equal_bins(p, 10)

@@ -18,7 +18,6 @@ from conjury.analysis.benchmark.intervals import (
 )
 from conjury.analysis.numerics.metrics.label_metrics import OVERALL, metric_values
 from conjury.analysis.numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
-from conjury.analysis.numerics.rating_panel import RowClusters
 from conjury.analysis.results import Result
 
 CLASSES = ["a", "b"]
@@ -241,11 +240,6 @@ def test_shares_of_a_confusion_matrix_sum_to_one_in_each_row() -> None:
     assert found.groupby("gold")["share"].sum().to_list() == pytest.approx([1.0, 1.0])
     assert found["n"].sum() == 50
     assert found.loc[found["predicted"] == "no answer", "n"].sum() == 8
-
-
-def test_sums_by_cluster_are_those_of_its_rows() -> None:
-    found = RowClusters(np.array([2, 0, 2, 2, 0, 0]), 4).sums(np.arange(12.0).reshape(6, 2))
-    np.testing.assert_array_equal(found, [[20, 23], [0, 0], [10, 13], [0, 0]])
 
 
 def test_the_most_frequent_label_of_each_stratum_is_a_baseline_of_pooled_scores() -> None:

@@ -87,14 +87,6 @@ def test_answers_given_twice_contain_no_more_information() -> None:
     assert first_row(twice, samples=2, errors="model")["std_error"] == copied["std_error_model"]
 
 
-def test_more_nodes_change_nothing_and_order_of_items_neither() -> None:
-    right, asked = counted("lines")
-    first, finer = fit_mixed_logit(right, asked), fit_mixed_logit(right, asked, 51)
-    np.testing.assert_allclose(first.log_odds, finer.log_odds, atol=1e-5)
-    turned = fit_mixed_logit(right[::-1], asked[::-1])
-    np.testing.assert_array_equal(first.log_odds, turned.log_odds)
-
-
 def test_without_variance_of_items_it_is_plain_logistic_regression() -> None:
     right = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 1], [1, 0]], dtype=float)
     fitted = fit_mixed_logit(right, np.ones_like(right))

@@ -48,14 +48,6 @@ def test_rates_of_two_classes_are_those_of_delicatessen_lee_and_ppi_py(case):
     assert found.loc["efficient", "std_error"] == pytest.approx(normal, rel=0.02)
 
 
-def test_the_rate_of_one_class_is_the_rest_of_the_other():
-    result = rates(units([[30, 6], [4, 20]], [70, 50]))
-    one, other = by_method(result, "a"), by_method(result, "b")
-    np.testing.assert_allclose(one["estimate"], 1 - other["estimate"])
-    np.testing.assert_allclose(one["std_error"], other["std_error"])
-    np.testing.assert_allclose(one["lower"], 1 - other["upper"], atol=1e-12)
-
-
 def test_rates_of_three_classes_solve_the_equations_of_misclassification():
     counts, shown = COUNTS, SHOWN
     found = rates(units(counts, shown)).frame

@@ -30,16 +30,14 @@ def estimates(found) -> dict[str, float]:
     return dict(zip(found.frame["component"], found.frame["estimate"], strict=True))
 
 
-def test_one_facet_is_the_analysis_of_variance_by_hand() -> None:
-    found = variance_components(HAND, draws=100).frame.set_index("component")
+def test_one_facet_is_the_analysis_of_variance_by_hand_with_phi_and_generalisability() -> None:
+    made = variance_components(HAND, draws=100)
+    found = made.frame.set_index("component")
     # Sums of squares 36, 25/6 and 4/3 on 2, 1 and 2 degrees of freedom.
     np.testing.assert_allclose(found["mean_square"], [18, 25 / 6, 2 / 3])
     np.testing.assert_allclose(found["estimate"], [26 / 3, 7 / 6, 2 / 3])
     np.testing.assert_allclose(found["share"].sum(), 1)
-
-
-def test_phi_and_generalisability_are_ratios_of_variances() -> None:
-    rows = variance_components(HAND, draws=100).extra["coefficients"].set_index(["design", "coefficient"])
+    rows = made.extra["coefficients"].set_index(["design", "coefficient"])
     expected = {
         ("one answer", "phi"): 26 / 3 / (26 / 3 + 7 / 6 + 2 / 3),
         ("one answer", "generalisability"): 26 / 3 / (26 / 3 + 2 / 3),

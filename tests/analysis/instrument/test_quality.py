@@ -75,6 +75,7 @@ def test_weights_count_as_copies_of_rows() -> None:
         preferences_beyond_quality(data.assign(times=0), "words", "share", weights="times")
 
 
+@pytest.mark.long
 def test_intervals_of_few_rows_cover_and_have_a_width() -> None:
     rng, covered, points = np.random.default_rng(1), [], []
     for _ in range(200):

@@ -54,6 +54,7 @@ def test_copies_of_a_judge_are_one_judge_and_add_nothing() -> None:
     assert rows.loc["effective_judges", "estimate"] == pytest.approx(1)
     assert rows.loc["error_correlation[gpt, again]", "estimate"] == pytest.approx(1)
     assert rows.loc["gain_over_best", "estimate"] == pytest.approx(1, abs=0.15)
+    assert any("as that of 1.00 independent judges." in sentence for sentence in result.verdict)
 
 
 def test_the_gain_over_the_best_judge_is_a_ratio_of_variances_of_the_difference() -> None:
@@ -141,9 +142,3 @@ def test_judges_who_err_in_opposite_directions_have_an_interval_about_their_numb
     )
     row = conjury.combine_judges(table, ["a", "b"], "ann").frame.set_index("name").loc["effective_judges"]
     assert 2 < row["lower"] < row["estimate"] < row["upper"]
-
-
-def test_a_number_without_an_interval_has_no_empty_brackets() -> None:
-    table = answers().assign(again=lambda t: t["gpt"])
-    result = conjury.compare_systems(table, ("gpt", "again"), "ann", id="prompt")
-    assert any("as that of 1.00 independent judges." in sentence for sentence in result.verdict)

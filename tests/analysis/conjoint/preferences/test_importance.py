@@ -116,18 +116,6 @@ def test_an_attribute_without_an_effect_has_no_finite_rates() -> None:
     assert "no finite limits" in found.notes[0]
 
 
-def test_logit_shares_cover_those_of_logistic_judges() -> None:
-    found = choice_shares(LOGISTIC, F, PROFILES, id="judge_id", vcov="CR1")
-    truth = softmax(CODES @ [-0.4, -0.6, -0.2])
-    frame = found.frame
-    assert ((frame["lower"] < truth) & (truth < frame["upper"])).all()
-    assert frame["estimate"].sum() == pytest.approx(1)
-    row = found.extra["pairs"].query("profile == 'cheap' and rival == 'middle'").iloc[0]
-    assert row["lower"] < expit(0.4 - 0.2) < row["upper"]
-    assert frame["rent"].tolist() == ["500", "900", "700"]
-    assert found.notes == ()
-
-
 def test_two_clusters_are_enough_and_one_is_not() -> None:
     for clusters, known in ((2, True), (1, False)):
         data = LOGISTIC.assign(half=LOGISTIC["pair_id"] % clusters)
@@ -154,6 +142,7 @@ def test_the_logit_is_that_of_statsmodels_on_differences() -> None:
     np.testing.assert_allclose(found["estimate"], share, rtol=1e-6)
     errors = np.sqrt(np.diag(slope @ fit.cov_params().to_numpy() @ slope.T))
     np.testing.assert_allclose(found["std_error"], errors, rtol=1e-5)
+    assert found["rent"].tolist() == ["500", "900", "700"]
 
 
 def test_average_shares_cover_those_of_linear_judges_and_are_means_over_rivals() -> None:

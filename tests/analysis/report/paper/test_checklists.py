@@ -53,7 +53,7 @@ def moderation():
     return load_any_study("moderation")
 
 
-def test_a_run_fills_versions_dates_settings_statuses_and_tokens(moderation) -> None:
+def test_a_run_fills_versions_dates_settings_statuses_and_tokens_and_shows_who_answered(moderation) -> None:
     items = items_of(Facts(moderation, run_facts()))
     assert (
         "gpt-4o-2024-08-06, fingerprint fp_1, 1,200 answers from 2026-03-01 to 2026-03-02"
@@ -64,6 +64,16 @@ def test_a_run_fills_versions_dates_settings_statuses_and_tokens(moderation) -> 
     assert "ok 1,188, refused 12" in items["E.2"].answer
     assert items["O.8"].answer == "1,200 requests, 90,000 tokens in and 1,200 tokens out."
     assert "Gemini" not in items["B.1"].answer
+    done = ("A.1", "B.1", "B.2", "B.3", "B.5", "E.2", "O.6", "O.8")
+    assert {items[code].state for code in done} == {"done"}
+    assert items["A.1"].answer.startswith("1 model answered as judges")
+    assert items["A.2"].state == items["D.1"].state == "planned"
+    assert items["A.2"].answer.startswith("Models answered automatically; people are to judge")
+    people = pd.DataFrame({"state": ["finished", "left"]})
+    items = items_of(Facts(moderation, run_facts(people=people)))
+    assert items["A.2"].state == items["D.1"].state == "done"
+    assert "people judged as well" in items["A.2"].answer
+    assert items["A.2"].source == RUN
 
 
 def written(
@@ -90,20 +100,6 @@ def test_nothing_is_done_where_only_a_study_file_exists(name: str) -> None:
         assert claim not in text
     assert "| planned in the study file |" in text
     assert re.search(r"\d+ items planned in the study file", text)
-
-
-def test_a_run_shows_that_models_answered_and_not_that_people_did(moderation) -> None:
-    items = items_of(Facts(moderation, run_facts()))
-    done = ("A.1", "B.1", "B.2", "B.3", "B.5", "E.2", "O.6", "O.8")
-    assert {items[code].state for code in done} == {"done"}
-    assert items["A.1"].answer.startswith("1 model answered as judges")
-    assert items["A.2"].state == items["D.1"].state == "planned"
-    assert items["A.2"].answer.startswith("Models answered automatically; people are to judge")
-    people = pd.DataFrame({"state": ["finished", "left"]})
-    items = items_of(Facts(moderation, run_facts(people=people)))
-    assert items["A.2"].state == items["D.1"].state == "done"
-    assert "people judged as well" in items["A.2"].answer
-    assert items["A.2"].source == RUN
 
 
 def test_people_who_answered_in_the_results_alone_are_shown_by_run_and_results(moderation, tmp_path) -> None:
