@@ -243,17 +243,17 @@ def test_a_check_alarms_where_one_thing_is_broken(name):
 @pytest.mark.parametrize("name", sorted({*OTHERS, *(case.partition(":")[0] for case in CASES)}))
 def test_the_same_check_does_not_alarm_on_sound_data(name):
     sound = {
-        "heaped_ratings": CollectedData(judgments=ratings(120)),
-        "constant_raters": CollectedData(judgments=ratings(120)),
-        "assignment": CollectedData(judgments=ratings(120), items=SOUND.items),
-        "impossible_times": CollectedData(
+        "heaped_ratings": lambda: CollectedData(judgments=ratings(120)),
+        "constant_raters": lambda: CollectedData(judgments=ratings(120)),
+        "assignment": lambda: CollectedData(judgments=ratings(120), items=SOUND.items),
+        "impossible_times": lambda: CollectedData(
             judgments=ratings(30).assign(seconds=np.random.default_rng(2).lognormal(2, 0.5, 30 * 14))
         ),
-        "unchanged_copies": _perturbed(str.upper)(SOUND),
-        "prompt_differences": _perturbed(str.upper)(SOUND),
-        "same_family": changed("items", generator="human")(SOUND),
+        "unchanged_copies": lambda: _perturbed(str.upper)(SOUND),
+        "prompt_differences": lambda: _perturbed(str.upper)(SOUND),
+        "same_family": lambda: changed("items", generator="human")(SOUND),
     }
-    found = checked(sound.get(name, SOUND), name)
+    found = checked(sound.get(name, lambda: SOUND)(), name)
     assert found.verdict in ("pass", "not_applicable"), found.finding
     if name not in ("model_like_people", "same_family"):
         assert found.verdict == "pass", found.finding

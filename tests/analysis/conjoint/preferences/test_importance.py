@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up.choices import tasks
-from scipy.special import expit, softmax, stdtrit
+from scipy.special import expit, logit, softmax, stdtrit
 
 from conjury.analysis.conjoint import (
     amce,
@@ -142,6 +142,9 @@ def test_the_logit_is_that_of_statsmodels_on_differences() -> None:
     np.testing.assert_allclose(found["estimate"], share, rtol=1e-6)
     errors = np.sqrt(np.diag(slope @ fit.cov_params().to_numpy() @ slope.T))
     np.testing.assert_allclose(found["std_error"], errors, rtol=1e-5)
+    half = stdtrit(found["df"], 0.975) * errors / (share * (1 - share))
+    ends = [expit(logit(share) + sign * half) for sign in (-1, 1)]
+    np.testing.assert_allclose(found[["lower", "upper"]].T, ends, rtol=1e-5)
     assert found["rent"].tolist() == ["500", "900", "700"]
 
 

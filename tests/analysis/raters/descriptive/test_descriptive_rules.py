@@ -108,7 +108,7 @@ def test_few_clusters_are_told_and_a_stratum_within_one_has_no_interval(tables: 
 
 
 def test_a_cluster_with_most_items_is_named_by_the_effective_number_of_clusters(tables: Tables) -> None:
-    judgments, items = tables
+    judgments, items = tables[0].query("dimension == 'novelty'"), tables[1]
     order = np.arange(len(items))
     sizes = items.assign(batch=[f"b{n}" for n in np.where(order % 10 < 8, 0, order)])
     for verb in (partial(means, draws=20), partial(correlations, draws=20)):
