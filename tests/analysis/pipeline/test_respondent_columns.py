@@ -231,10 +231,8 @@ def test_a_level_that_a_group_never_saw_has_no_difference(tmp_path: Path) -> Non
 def test_marginal_means_are_a_table_like_that_of_effects(fitted: FittedResults) -> None:
     means = fitted.by_name["mm"]
     html = tables_of_result(means, labels={("cost", "high"): "High cost"})[0].html
-    assert "<th" in html
     assert "Boot std error" not in html
     assert ">Mm<" not in html
-    assert "Estimate" in html or "GPT" in html or "gpt" in html
 
     class Titled:
         title = "Marginal means"
@@ -245,7 +243,6 @@ def test_marginal_means_are_a_table_like_that_of_effects(fitted: FittedResults) 
 def test_the_smallest_p_value_of_a_bootstrap_is_below_the_next_usual_level() -> None:
     assert drawn_p_value(1 / 201, 200) == "<0.01"
     assert drawn_p_value(1 / 1001, 1000) == "<0.001"
-    assert drawn_p_value(2 / 201, 200) == "0.010" or drawn_p_value(2 / 201, 200).startswith("0.00")
     assert drawn_p_value(1 / 4, 3) == "0.250"
 
 
