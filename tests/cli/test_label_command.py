@@ -89,7 +89,8 @@ def test_it_goes_on_whatever_ended_it_and_the_next_command_reads_the_labels(
 
 def test_a_typed_label_is_relabelled_as_those_of_the_judge_are(typed: Run, place: Path, conjury: Run) -> None:
     options = "--relabel ok=fine --relabel toxic=bad --batch 4"
-    ended = typed(options, ["Toxic", "ok", "fine", "1"])
+    assert typed(options, ["Toxic", "ok"]).code == 0
+    ended = typed("--batch 4", ["fine", "1"])  # options of reading are those of the journal
     assert "Label: 1 bad, 2 fine" in ended.out
     labels = pd.read_csv(place / "comments.labelled.csv")["label"].dropna()
     assert sorted(labels) == ["bad", "bad", "fine", "fine"]

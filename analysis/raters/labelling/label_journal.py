@@ -38,6 +38,7 @@ class LabelJournal:
     fingerprint: str = ""
     is_declared: bool = False  # whether labels of the table are declared as hand-picked
     shown_columns: tuple[str, ...] = ()  # columns that people see
+    reading: Mapping[str, Any] = field(default_factory=dict)  # options with which the table was read
     batches: list[LabelBatch] = field(default_factory=list)
     labels: dict[int, GivenLabel] = field(default_factory=dict)  # by row, in the order in which they came
     skipped: list[int] = field(default_factory=list)  # rows that were put off, the latest last
@@ -57,10 +58,18 @@ class LabelJournal:
                 ) from None
         return journal
 
-    def begin(self, plan: LabelPlan, fingerprint: str, is_declared: bool, columns: Sequence[str]) -> None:
+    def begin(
+        self,
+        plan: LabelPlan,
+        fingerprint: str,
+        is_declared: bool,
+        columns: Sequence[str],
+        reading: Mapping[str, Any],
+    ) -> None:
         """Record the plan, before the first batch."""
         record = {"version": VERSION, "plan": plan.record(), "fingerprint": fingerprint}
-        self._add(PLAN, record | {"hand_picked": is_declared, "shown": list(columns)})
+        further = {"hand_picked": is_declared, "shown": list(columns), "reading": dict(reading)}
+        self._add(PLAN, record | further)
 
     def add_batch(self, batch: LabelBatch) -> None:
         """Record what was drawn, before any of it is shown."""
@@ -97,6 +106,7 @@ class LabelJournal:
                 raise ValueError(event["version"])
             self.plan, self.fingerprint = LabelPlan.of(event["plan"]), event["fingerprint"]
             self.is_declared, self.shown_columns = event["hand_picked"], tuple(event["shown"])
+            self.reading = dict(event.get("reading", {}))
         elif kind == BATCH:
             draws = tuple(UnitDraw.of(draw) for draw in event["draws"])
             self.batches.append(LabelBatch(draws, tuple(event["order"])))

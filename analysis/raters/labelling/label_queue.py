@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -425,8 +425,9 @@ def open_queue(
     batch: int = BATCH,
     show: Sequence[str] = (),
     is_declared: bool = False,
+    options: Mapping[str, Any] | None = None,
 ) -> LabelQueue:
-    """Begin to label a table, or go on where its journal ends."""
+    """Begin to label a table, read with some ``options``, or go on where its journal ends."""
     check_alpha(plan.alpha)
     journal = LabelJournal.open(None if out is None else journal_of(out))
     if journal.plan is None:
@@ -434,7 +435,8 @@ def open_queue(
         queue = LabelQueue(reading, plan, journal, until=until, batch=batch, out=out)
         refuse_unchosen(queue.population, plan.human, reading.source, is_declared)
         _refuse_shown(reading, plan, show)
-        journal.begin(plan, fingerprint_of(reading, plan, queue.population, show), is_declared, show)
+        fingerprint = fingerprint_of(reading, plan, queue.population, show)
+        journal.begin(plan, fingerprint, is_declared, show, options or {})
         return queue
     _refuse_changes(journal.plan, plan, out)
     queue = LabelQueue(reading, plan, journal, until=until, batch=batch, out=out)

@@ -131,12 +131,13 @@ def open_labelling(
         refuse_other_page(session.html)
     if str(file) == "-":
         raise InputError("Labels are read from standard input, so the table cannot be; name a file.")
-    out = session.out or Path(f"{file.stem}.labelled.csv")
-    rules = reading.rules()
-    judged = read_judged(file, rules)
+    out = session.out or _out_of(file)
     lock = lock_of(out)
     try:
         recorded = LabelJournal.open(journal_of(out))
+        options = {name: value for name, value in vars(reading).items() if value not in (None, False)}
+        reading = TableOptions(**{**recorded.reading, **options})
+        judged = read_judged(file, reading.rules())
         plan = _plan(judged, columns, session, reading.id, recorded.plan)
         show = recorded.shown_columns if recorded.plan is not None else _shown(judged, columns, plan)
         queue = open_queue(
@@ -147,6 +148,7 @@ def open_labelling(
             batch=session.batch,
             show=show,
             is_declared=session.hand_picked,
+            options={**recorded.reading, **options},
         )
     except BaseException:
         lock.release()
@@ -159,6 +161,11 @@ def open_labelling(
         f"shown: {listed(map(repr, show)) or 'nothing'}; hidden: all other columns"
     )
     return queue, lock.release
+
+
+def _out_of(file: Path) -> Path:
+    """Where labels are written, and looked for, unless another place is named."""
+    return Path(f"{file.stem}.labelled.csv")
 
 
 def report_labels(queue: LabelQueue, file: Path, html: Path | None = None) -> None:
@@ -268,10 +275,8 @@ def _ask(queue: LabelQueue, annotator: str, file: Path) -> None:
             line = _next_line()
             text = line.strip()
             if not line or (text == STOP and not _is_label(queue, text)):
-                console.print(
-                    "\nStopped. The same command goes on, or in a browser conjury view "
-                    f"{file} --label {annotator}."
-                )
+                view = f", or in a browser conjury view {file} --label {annotator}"
+                console.print(f"\nStopped. The same command goes on{view * (queue.out == _out_of(file))}.")
                 return
             try:
                 if _take(queue, row, text, annotator):
