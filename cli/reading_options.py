@@ -11,7 +11,7 @@ import typer
 
 from conjury.inference.errors import InputError
 
-from .options import read_pairs, typed_options
+from .options import read_pairs, split_names, typed_options
 
 if TYPE_CHECKING:
     from conjury.inference.tables.reading import ReadingRules
@@ -66,7 +66,7 @@ class FileReadingOptions:
     sheet: Annotated[str | None, about_reading("--sheet", text="Sheet of a workbook; else the first.")] = None
     header_row: Annotated[
         int | None,
-        about_reading("--header-row", text="Line with the names of columns, from 1; else recognised."),
+        about_reading("--header-row", text="Line with the names of columns; 0: none; else recognised."),
     ] = None
     strict: Annotated[bool, about_reading("--strict", text="Refuse whatever would be guessed.")] = False
 
@@ -106,6 +106,32 @@ class TableOptions(FileReadingOptions):
     def rules(self) -> ReadingRules:
         """As functions of Python take them."""
         return replace(super().rules(), scale=self.scale, id=self.id)
+
+
+@dataclass(frozen=True)
+class RatingTableOptions(TableOptions):
+    """What a user states about a table of ratings."""
+
+    rater_column: Annotated[
+        str | None,
+        about_reading("--rater-column", text="Of a table with one row per rating, its rater; else guessed."),
+    ] = None
+    rating_column: Annotated[
+        list[str] | None,
+        about_reading("--rating-column", text="Its ratings, or COL,COL of several dimensions; else guessed."),
+    ] = None
+    dimension_column: Annotated[
+        str | None, about_reading("--dimension-column", text="What was rated in each row; else guessed.")
+    ] = None
+
+    def rules(self) -> ReadingRules:
+        """As functions of Python take them."""
+        return replace(
+            super().rules(),
+            rater_column=self.rater_column,
+            rating_column=split_names(self.rating_column),
+            dimension_column=self.dimension_column,
+        )
 
 
 def as_typed(options: FileReadingOptions) -> str:

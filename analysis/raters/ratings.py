@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.reading.table_reading import TableReading
 
 from ..frames.notes import note_under
 from ..frames.vocabulary import HUMAN
@@ -171,7 +172,7 @@ class Ratings:
         return note_under({"dimension": self.dimension}, text)
 
 
-Judgments = pd.DataFrame | Ratings | Sequence[Ratings] | str | Path  # or a table of Ibis
+Judgments = pd.DataFrame | TableReading | Ratings | Sequence[Ratings] | str | Path  # or a table of Ibis
 
 
 def with_codes(result: Ratings, frame: pd.DataFrame, category: Codes) -> Ratings:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.readers.aliases import EXCLUDED, MARKED, exclusion_reasons
-from conjury.inference.readers.rater_columns import is_wide, judgments_of_raters, raters_of
+from conjury.inference.readers.raters.rater_columns import judgments_of_table, raters_of, rows_of_ratings
+from conjury.inference.readers.raters.rating_rows import has_judgments
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.reading_rules import ReadingRules
+from conjury.inference.tables.reading.table_reading import TableReading
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note, excluding
@@ -67,8 +69,9 @@ def read_dimensions(
     Parameters
     ----------
     judgments : DataFrame, Ratings, sequence of Ratings, or table of an engine
-        As :func:`read_ratings` takes it; ratings are returned as they are, and keep their scale. Of a table
-        of Ibis, or a folder, glob or address of Parquet, the columns that are needed are read.
+        As :func:`read_ratings` takes it, or what `conjury.read` gives, whose rules may name its columns;
+        ratings are returned as they are, and keep their scale. Of a table of Ibis, or a folder, glob or
+        address of Parquet, the columns that are needed are read.
     dimensions : str or sequence of str, optional
         Which dimensions, in this order; by default all.
     items : DataFrame, optional
@@ -98,10 +101,11 @@ def read_dimensions(
     """
     if isinstance(judgments, str | Path) or is_stored(judgments):
         judgments = _fetch_columns(judgments, dimensions, columns)
-    if isinstance(judgments, pd.DataFrame) and is_wide(judgments):
+    is_other = isinstance(judgments, pd.DataFrame) and not has_judgments(judgments)
+    if isinstance(judgments, TableReading) or (is_other and isinstance(judgments, pd.DataFrame)):
         long, notes = _with_judges(judgments, value_rules(None, numeric, missing), raters)
         coded_dimensions = read_dimensions(
-            long, dimensions, items=items, columns=columns, scale=scale, numeric=numeric
+            long, dimensions, items=items, columns=columns, scale=scale, numeric=numeric, missing=missing
         )
         return [replace(ratings, notes=(*notes, *ratings.notes)) for ratings in coded_dimensions]
     coded = [judgments] if isinstance(judgments, Ratings) else judgments
@@ -129,12 +133,19 @@ def read_dimensions(
 
 
 def _with_judges(
-    table: pd.DataFrame, rules: ReadingRules, raters: Sequence[str] = ()
+    table: pd.DataFrame | TableReading, rules: ReadingRules, raters: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Judgments of a table with one column per rater, and what was guessed; InputError without any."""
-    if not raters and not raters_of(table, item_column(table)):
+    """Judgments of a table with one row per rating or a column per rater, and what was guessed."""
+    frame = table.frame if isinstance(table, TableReading) else table
+    raters = raters if set(raters) <= set(map(str, frame.columns)) else ()
+    if isinstance(table, TableReading):
+        from conjury.inference.readers.judgments import load_judgments  # which loads study files
+
+        notes: list[str] = []
+        return load_judgments(table, notes=notes, raters=raters), tuple(notes)
+    if not (raters or rows_of_ratings(table, rules, SOURCE) or raters_of(table, item_column(table))):
         require_columns(table, REQUIRED, SOURCE)
-    long, entries = judgments_of_raters(table, rules, SOURCE, raters)
+    long, entries, _ = judgments_of_table(table, rules, SOURCE, raters)
     return long, tuple(entry.sentence for entry in entries if entry.subject != "types")
 
 
@@ -183,7 +194,8 @@ def read_ratings(
     judgments : DataFrame
         One row per judgment: ``judge_id, judge_kind`` ("human" or "model"), ``item_id, value``, and, where
         there are any, ``dimension, prompt_id, sample, status, panel, excluded``; further columns are kept.
-        Or one column per rater, all on one scale; those with names like those of models count as models.
+        Or one row per rating with columns such as rater, item and rating, or one column per rater, all on
+        one scale; raters with names like those of models count as models.
         ``excluded`` contains reasons, or true and false, yes and no, 1 and 0; rows with a reason or true are
         excluded. Prompts of a model are judges of their own; ``sample`` (whole numbers) numbers repeated
         ratings.
@@ -215,9 +227,9 @@ def read_ratings(
     >>> read_ratings(table).groups
     ('human', 'human', 'gpt')
     """
-    if is_wide(judgments):
+    if not has_judgments(judgments):
         long, notes = _with_judges(judgments, value_rules(None, numeric, missing))
-        ratings = read_ratings(long, dimension=dimension, scale=scale, numeric=numeric)
+        ratings = read_ratings(long, dimension=dimension, scale=scale, numeric=numeric, missing=missing)
         return replace(ratings, notes=(*notes, *ratings.notes))
     require_columns(judgments, REQUIRED, SOURCE)
     if judgments.empty:

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..readers.aliases import exclusion_reasons
+from ..readers.aliases import REFUSED_SUBMISSIONS, exclusion_reasons
 from ..tables.columns import as_text, refuse
 from ..tables.limits import parse_json
 from ..tables.reading.cell_rules import key_of
@@ -249,7 +249,6 @@ def _radio_buttons(table: pd.DataFrame, source: str) -> pd.DataFrame:
 
 IDS = ("Participant id", "participant_id", "Submission id", "submission_id", "session_id")
 WITHHELD = ("CONSENT_REVOKED", "DATA_EXPIRED")
-REFUSED = ("rejected", "returned", "timed-out", "screened out", "screened-out", "reserved", "active")
 RENAMED = {  # columns about the submission, and their names among judgments
     "status": "prolific_status",
     "totalapprovals": "prolific_approvals",
@@ -312,7 +311,8 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
             "download it from the study's page."
         )
     statuses = table[status_column].fillna("").map(lambda cell: key_of(cell).replace("_", "-"))
-    people = _by_person(table.assign(_refused=statuses.where(statuses.isin(REFUSED))), id, ids, source)
+    refusals = statuses.where(statuses.isin(REFUSED_SUBMISSIONS))
+    people = _by_person(table.assign(_refused=refusals), id, ids, source)
     new_names = _new_names(table, frame)
     people_rows = people.reindex(pd.Index(ids.fillna(""))).reset_index(drop=True)
     joined_frame = frame.drop(columns=PERSON, errors="ignore")

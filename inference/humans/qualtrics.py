@@ -13,8 +13,9 @@ from ..readers.programs.record_shapes import response_column
 from ..tables.limits import parse_json
 from ..tables.reading.account import ReadingAccount
 from ..tables.reading.cell_rules import key_of
-from ..tables.reading.delimited import IMPORT_ID, ZONE
+from ..tables.reading.delimited import ZONE
 from ..tables.reading.reading_rules import ReadingRules
+from ..tables.reading.surplus_rows import IMPORT_ID
 from .exclusion_rules import Rules
 from .imported_ratings import Imported
 from .rating_columns import Layout

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 EXCLUDED = "excluded"  # column of importers: why a row is excluded, missing where it is not; or a flag
 MARKED = "marked as excluded"  # reason of a flag, which gives none
+REFUSED_SUBMISSIONS = (  # statuses of Prolific
+    *("rejected", "returned", "timed-out", "screened out", "screened-out", "reserved", "active"),
+)
+ACCEPTED_SUBMISSIONS = ("approved", "awaiting review", "awaiting-review")
 YES = ("true", "t", "yes", "y", "1", "1.0")
 NO = ("false", "f", "no", "n", "0", "0.0", "none", "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from ..tables import reading
 from ..tables.reading.account import AccountEntry
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import TableReading
-from .judged.judged_files import read_export, read_judged
+from .judged.judged_files import by_rater, read_export, read_judged
+from .judged.judged_table import Judged
 
 MANY = 10**6  # lines of an account
 
@@ -56,11 +58,15 @@ def read(source: Any, options: ReadingRules | None = None, name: str = "table") 
     return read_export(source, options)[0] if _is_path(source) else reading.read(source, options, name)
 
 
-def read_columns(source: Any, options: ReadingRules | None = None, name: str = "table") -> TableReading:
-    """The same with a column for each judge, as commands compare them."""
+def read_columns(
+    source: Any, options: ReadingRules | None = None, name: str = "table", named: Sequence[str] | None = None
+) -> TableReading:
+    """The same with a column for each judge, as commands compare them; those that are ``named``."""
     if not _is_path(source):
-        return reading.read(source, options, name)
-    judged = read_judged(source, options)
+        table = reading.read(source, options, name)
+        judged = Judged(table.frame, table.source, table=table)
+        return table if named is None else by_rater(judged, named).reading
+    judged = read_judged(source, options, named)
     notes = [note for note in judged.notes if note not in judged.reading.account.lines(MANY)]
     return judged.reading.with_entries(*(AccountEntry("roles", note) for note in notes))
 

@@ -22,7 +22,7 @@ from ..tables.reading.cell_rules import number_of
 from ..tables.reading.compared_answers import read_answers
 from ..tables.reading.containers import FileContent
 from ..tables.reading.reading_rules import ReadingRules
-from ..tables.reading.table_reading import read, select_rows
+from ..tables.reading.table_reading import TableReading, read, select_rows
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
 from .aliases import rename_columns
 from .choice_cells import relabel_cells
@@ -33,7 +33,8 @@ from .model_names import like_models
 from .ordinary_answers import ordinary_answers
 from .programs.formats import ANSWERS
 from .programs.recognised_files import RecognisedFile, recognise
-from .rater_columns import is_wide, judgments_of_raters, refuse_long
+from .raters.rater_columns import judgments_of_table
+from .raters.rating_rows import has_judgments
 
 
 def with_texts(items: pd.DataFrame) -> pd.DataFrame:
@@ -111,7 +112,7 @@ RATING = "rating"  # dimension of judgments that name none
 
 
 def load_judgments(
-    path: str | Path | FileContent,
+    path: str | Path | FileContent | TableReading,
     *,
     study: ItemStudy | None = None,
     renames: Mapping[str, str] | None = None,
@@ -122,40 +123,41 @@ def load_judgments(
     models: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Read judgments and fill in columns that they may lack; ``notes`` receives assumptions."""
-    # A tidy table, what a program of `formats.py` wrote, or a table with one column per rater. Answers that
-    # test judges as instruments are excluded unless `ordinary` is False. Rows are selected by the names that
-    # columns get by `renames`.
+    # A tidy table, what a program of `formats.py` wrote, or a table with a row per rating or a column per
+    # rater. Answers that test judges as instruments are excluded unless `ordinary` is False. Rows are
+    # selected by the names that columns get by `renames`.
     rules = rules or ReadingRules()
     if study is not None:
         rules = rules.over(study.reading.rules())
-    recognised = recognise(path, rules)
+    if isinstance(path, TableReading):
+        source, recognised = path.source, RecognisedFile(Path(path.source), None, path.rules)
+    else:
+        source, recognised = str(path), recognise(path, rules)
     if recognised.format is not None:
         frame, assumed = _of_program(recognised, raters, models)
         rules = replace(recognised.rules, where={}, exclude={}, missing=(), relabel={})
         account = ReadingAccount(strict=rules.strict)
-        frame = _rename_columns(frame, renames or {}, str(path))
+        frame = _rename_columns(frame, renames or {}, source)
         if notes is not None:
             notes += assumed
     else:
         rules, renamed = recognised.rules, set((renames or {}).values())
-        reading = read(recognised.content, rules.conditions_on(renamed, only=False))
-        frame = _rename_columns(reading.frame, renames or {}, str(path))
-        frame, entries = select_rows(frame, rules.conditions_on(renamed, only=True), str(path))
+        content = path if isinstance(path, TableReading) else recognised.content
+        reading = read(content, rules.conditions_on(renamed, only=False))
+        frame = _rename_columns(reading.frame, renames or {}, source)
+        frame, entries = select_rows(frame, rules.conditions_on(renamed, only=True), source)
         account, rules = reading.account.adding(entries), reading.rules
-        if raters or models or (study is None and is_wide(frame)):
-            frame, entries = judgments_of_raters(frame, rules, str(path), raters, models)
+        if raters or models or (study is None and not has_judgments(frame)):
+            frame, entries, rules = judgments_of_table(frame, rules, source, raters, models)
             account = account.adding(entries)
-            rules = replace(rules, missing=(), relabel={}, levels={})
-        elif study is None:
-            refuse_long(frame, str(path))
-    require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
+    require_columns(frame, ["judge_id", "item_id", "value"], source, "--rename")
     if "judge_kind" not in frame:
-        kinds = _judge_kinds(frame, study, str(path))
+        kinds = _judge_kinds(frame, study, source)
         frame = frame.assign(judge_kind=kinds)
         people = frame.loc[(kinds == "human").to_numpy(dtype=bool), "judge_id"].nunique()
         if notes is not None:
             notes.append(
-                f"{Path(str(path)).name} has no judge_kind: {people:,} judges that the study does not name "
+                f"{Path(source).name} has no judge_kind: {people:,} judges that the study does not name "
                 "as models count as people."
             )
     if "sample" not in frame:
@@ -165,18 +167,18 @@ def load_judgments(
         frame = frame.assign(status=np.where(has_value, "ok", "missing"))
     if "dimension" not in frame:
         frame = frame.assign(dimension=_only_dimension(study))
-    valid = validate(frame, "judgments", str(path))
+    valid = validate(frame, "judgments", source)
     if study is not None:
-        valid = relabel_cells(valid, ["value"], rules.relabel, str(path))
-        _check_dimensions(valid, study, str(path))
+        valid = relabel_cells(valid, ["value"], rules.relabel, source)
+        _check_dimensions(valid, study, source)
     else:
-        valid, entries = _with_labels(valid, rules, str(path))
+        valid, entries = _with_labels(valid, rules, source)
         account = account.adding(entries)
     if notes is not None:
         notes += account.notes()
     if ordinary:
         instrument = None if study is None else study.instrument
-        valid, excluded = ordinary_answers(valid, "judgments", instrument, Path(str(path)).name)
+        valid, excluded = ordinary_answers(valid, "judgments", instrument, Path(source).name)
         if notes is not None:
             notes += excluded
     return valid

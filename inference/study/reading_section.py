@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from ..tables.reading.reading_rules import ReadingRules
-from .study_yaml import Count, Part, Text
+from .study_yaml import Part, Text
 
 
 def _as_cell(value: Any) -> Any:
@@ -41,8 +41,8 @@ class ReadingSection(Part):
     """Decimal point of numbers in a text file, . or a comma; else recognised."""
     sheet: Text | None = None
     """Sheet of a workbook; else the first."""
-    header_row: Count | None = None
-    """Line with the names of columns, from 1; else recognised."""
+    header_row: Annotated[int, Field(ge=0)] | None = None
+    """Line with the names of columns, from 1, or 0 where there is none; else recognised."""
     strict: bool = False
     """Whether whatever would be guessed is refused."""
 

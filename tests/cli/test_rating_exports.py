@@ -204,23 +204,6 @@ def test_results_of_reward_bench_count_what_was_chosen_and_failed_calls_do_not(
     assert estimates["accuracy"]["n"] == len(answered)
 
 
-@pytest.mark.parametrize("names", [("A", "B", "Tie"), ("alpha", "beta", "draw")])
-def test_verdicts_on_battles_may_be_letters_or_names_of_models(
-    names: tuple[str, str, str], tmp_path: Path, conjury: Run
-) -> None:
-    renamed = dict(zip(VOTES, names, strict=True))
-    rows = answers(VOTES)
-    battles = [
-        row | {name: renamed.get(row[name]) for name in ("winner", "judge_verdict")} for row in arena(rows)
-    ]
-    ended = conjury(f"judge {saved(tmp_path, 'battles.json', battles)} --json", cwd=tmp_path)
-    assert ended.code == 0, ended.err
-    estimates = {row["name"]: row for row in json.loads(ended.out)["estimates"]}
-    answered = rows[[MODEL, PEOPLE[0]]].dropna()
-    right = float((answered[MODEL] == answered[PEOPLE[0]]).mean())
-    assert estimates["accuracy"]["estimate"] == pytest.approx(right)
-
-
 def test_battles_without_a_verdict_are_refused_with_the_remedy(tmp_path: Path, conjury: Run) -> None:
     battles = [
         {name: cell for name, cell in row.items() if name != "judge_verdict"} for row in arena(answers(VOTES))

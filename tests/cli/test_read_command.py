@@ -79,32 +79,6 @@ def test_the_next_command_of_ratings_of_qualtrics_works_as_printed(ran: Ran) -> 
     assert "10 judgments in judgments.parquet" in ran(line.removeprefix("Next: conjury "))
 
 
-@pytest.mark.parametrize(
-    ("header", "columns"),
-    [
-        ("comment,rater,rating", "--value rating --item comment --judge rater --models gpt-4o"),
-        ("post_id,annotator,score", "--value score --item post_id --judge annotator --models gpt-4o"),
-        ("text no,coder,tone", "--value COLUMN --item 'text no' --judge coder --models gpt-4o"),
-    ],
-)
-def test_one_row_per_rating_leads_to_the_import(ran: Ran, refused: Ran, header: str, columns: str) -> None:
-    rows = [
-        f"{text:02d},{who},{1 + (text * n) % 5}"
-        for n, who in enumerate(("ann", "bob", "gpt-4o"), 1)
-        for text in range(9)
-    ]
-    Path("long.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    command = f"conjury import long.csv --format csv {columns} --out judgments.parquet"
-    assert ran("read long.csv").splitlines()[-1] == f"Next: {command}"
-    for name in ("agreement", "alt-test", "judge"):
-        assert f"long.csv: each row is one rating; `{command}` writes judgments" in refused(
-            f"{name} long.csv"
-        )
-    if "COLUMN" not in columns:
-        assert "27 judgments in judgments.parquet" in ran(command.removeprefix("conjury "))
-        assert "judge: 'gpt-4o'; people: 'ann', 'bob'" in ran("judge judgments.parquet")
-
-
 def test_standard_input_is_read_and_rows_are_selected(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(JUDGED.encode())))
     text = ran("read - --where human=spam --delimiter ;")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury import agreement, alt_test
+from conjury import agreement
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import load_judgments
 from tests.support.messes.clean_tables import cohen
@@ -73,12 +73,6 @@ def test_columns_are_named_in_python_where_they_are_not_on_one_scale() -> None:
     expected = agreement(ratings, ["cohen"], judges=list(PEOPLE), draws=0)
     assert named.frame["estimate"].tolist() == expected.frame["estimate"].tolist()
     assert kappas(named.frame)[""] == pytest.approx(cohen(ratings, *PEOPLE))
-
-
-def test_the_alternative_annotator_test_takes_a_column_per_rater() -> None:
-    frame = wide(("1", "2", "3", "4", "5"))
-    people = frame.assign(eva=frame["ann"].to_numpy()[::-1])
-    assert alt_test(people).frame["model"].tolist() == [MODEL]
 
 
 FAULTS = {

@@ -221,7 +221,7 @@ def judge(
         raise InputError(
             f"epsilon is {epsilon:g}{not_percent(epsilon)}; give a difference of shares, such as 0.1."
         )
-    reading = read_columns(table, rules_of(rules), source)
+    reading = read_columns(table, rules_of(rules), source, (judge, *names_of(human)))
     table, source, id = reading.frame, reading.source, reading.rules.id
     options = CodingOptions((judge,), names_of(human), names_of(by), id, positive, reading.rules)
     if not options.human:

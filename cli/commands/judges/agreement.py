@@ -27,7 +27,7 @@ from ...options import (
     split_names,
 )
 from ...printing import console, draw_figures, figure_formats, print_frame, print_notes
-from ...reading_options import TableOptions
+from ...reading_options import RatingTableOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ class AgreementAnalysis:
     further: Callable[[str, Result, pd.DataFrame], dict[str, tuple[str, Result]]] | None = None
 
 
-def load_judged(file: Path | None, judged: JudgmentSelection, reading: TableOptions) -> LoadedStudy:
+def load_judged(file: Path | None, judged: JudgmentSelection, reading: RatingTableOptions) -> LoadedStudy:
     """Judgments of a file, or those of a results folder; a folder with results on others is refused."""
     from conjury.analysis.pipeline.fitting import refuse_other_data
     from conjury.analysis.pipeline.loading import FileSelection, read_judgments_of, stored_judgments
@@ -222,7 +222,7 @@ Interval = Annotated[
 def agreement(
     judged: JudgmentSelection,
     resampled: ResamplingOptions,
-    reading: TableOptions,
+    reading: RatingTableOptions,
     file: File = None,
     coefficient: Coefficient = None,
     interval: Interval = None,
@@ -289,7 +289,7 @@ def alt_test(
     judged: JudgmentSelection,
     testing: Testing,
     resampled: ResamplingOptions,
-    reading: TableOptions,
+    reading: RatingTableOptions,
     file: File = None,
 ) -> None:
     """Test whether a model may replace a person of the panel.

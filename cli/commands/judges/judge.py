@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError, counted
 
 from ...options import Alpha, grouped, read_pairs, split_names
 from ...printing import console, print_blocks
-from ...reading_options import TableOptions
+from ...reading_options import RatingTableOptions
 
 if TYPE_CHECKING:
     from conjury.analysis.raters.validation.gates import Gate
@@ -103,7 +103,7 @@ def judge(
         ),
     ],
     columns: JudgeColumns,
-    reading: TableOptions,
+    reading: RatingTableOptions,
     asked: DecisionOptions,
     output: Output,
 ) -> None:
@@ -120,10 +120,10 @@ def judge(
     from conjury.inference.readers.judged.judged_columns import columns_of
 
     gates = output.gates
-    judged_file = read_judged(file, reading.rules())
+    judges, people = split_names([columns.judge] if columns.judge else None), split_names(columns.human)
+    judged_file = read_judged(file, reading.rules(), (*judges, *people))
     program = f", {judged_file.program}" if judged_file.program else ""
     title = f"{file.name}{program}: {counted(len(judged_file.frame), 'row')}"
-    judges, people = split_names([columns.judge] if columns.judge else None), split_names(columns.human)
     if len(judges) > 1 and columns.judge not in judged_file.frame:
         from conjury.analysis.raters.systems import combine_judges
 

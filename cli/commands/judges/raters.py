@@ -18,7 +18,7 @@ from conjury.inference.tables.reading.cell_rules import number_of
 from ...automation import record
 from ...options import Alpha, at_most, grouped
 from ...printing import console, print_frame, print_notes, warn
-from ...reading_options import TableOptions
+from ...reading_options import RatingTableOptions
 from .agreement import (
     File,
     JudgmentSelection,
@@ -175,7 +175,7 @@ def raters(
     judged: JudgmentSelection,
     assuming: ModelAssumptions,
     sampling: DrawOptions,
-    reading: TableOptions,
+    reading: RatingTableOptions,
     file: File = None,
 ) -> None:
     """Fit a Bayesian model of raters.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,14 +16,14 @@ from conjury.inference.errors import InputError, counted
 from ...automation import record
 from ...options import grouped
 from ...printing import console, print_table
-from ...reading_options import TableOptions, as_typed
+from ...reading_options import RatingTableOptions, as_typed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from conjury.analysis.frames.word_table import WordTable
     from conjury.inference.readers.programs.formats import Format
-    from conjury.inference.tables.reading import TableReading
+    from conjury.inference.tables.reading import AccountEntry, TableReading
 
 MOST_COLUMNS = 12  # columns that are described on the terminal
 QUALTRICS = "qualtrics"
@@ -40,7 +42,7 @@ def read(
             show_default=False,
         ),
     ],
-    options: TableOptions,
+    options: RatingTableOptions,
 ) -> None:
     """Show how a file is read, and the next command.
 
@@ -51,18 +53,21 @@ def read(
 
     reading, program = read_export(file, options.rules())
     columns = describe_columns(reading.frame)
+    following, entries = next_command(reading, file, program)
+    account = replace(reading.account, entries=(*reading.account.entries, *entries))
     record(
         source=reading.source,
         format=reading.form if program is None else program.name,
         rows=len(reading.frame),
-        account=reading.account.as_records(),
+        account=account.as_records(),
         columns=columns,
     )
-    for line in reading.account.lines():
+    for line in account.lines():
         console.print(line)
     console.print()
     print_table(_described(columns))
-    following = next_command(reading, file, program) + as_typed(options)
+    if following.startswith("conjury"):
+        following += as_typed(options)
     record(next=following)
     console.print(f"\nNext: {following}")
 
@@ -101,8 +106,49 @@ def _pattern_of(frame: pd.DataFrame) -> str:
     return "'Q{item}_{dimension}'" if is_usual else "PATTERN"
 
 
-def next_command(reading: TableReading, file: Path, program: Format | None = None) -> str:
-    """The command that probably goes on with a table, with the columns that it would take."""
+def next_command(
+    reading: TableReading, file: Path, program: Format | None = None
+) -> tuple[str, list[AccountEntry]]:
+    """The command that probably goes on with a table, or what to correct first, and what it would guess."""
+    rows = _command_for_rows(reading, file) if program is None else None
+    return rows or (_command_for_columns(reading, file, program), [])
+
+
+def _command_for_rows(reading: TableReading, file: Path) -> tuple[str, list[AccountEntry]] | None:
+    """The command for a table with one row per rating, or what refuses it; None where it is another table."""
+    from conjury.inference.readers.judged.judged_files import has_roles
+    from conjury.inference.readers.judged.judged_table import Judged
+    from conjury.inference.readers.raters.rater_columns import rows_of_ratings
+    from conjury.inference.readers.raters.rating_rows import has_judgments, judgments_of_rows
+
+    frame = reading.frame
+    if has_judgments(frame):
+        return None
+    if reading.rules.rater_column is None and has_roles(Judged(frame, reading.source)):
+        return None
+    rows = rows_of_ratings(frame, reading.rules, reading.source)
+    if rows is None:
+        return None
+    try:
+        _, entries = judgments_of_rows(*rows, reading.rules, reading.source)
+    except InputError as error:
+        return f"correct the table, or name its columns. {error}", list(rows[1].guessed)
+    return f"conjury agreement {shlex.quote(str(file))}", entries
+
+
+def _can_compare(frame: pd.DataFrame) -> bool:
+    """Whether two columns beside ids are of labels, or of numbers."""
+    from conjury.inference.readers.raters.rating_rows import RATED, is_id
+    from conjury.inference.tables.reading.column_kinds import kind_of_column
+
+    kinds = [kind_of_column(frame[name]) for name in frame if not is_id(str(name))]
+    kinds = [kind for kind in kinds if kind in RATED]
+    n_numbers = sum("numbers" in kind for kind in kinds)
+    return max(n_numbers, len(kinds) - n_numbers) > 1
+
+
+def _command_for_columns(reading: TableReading, file: Path, program: Format | None) -> str:
+    """The command for any other table, with the columns that it would take."""
     from conjury.inference.readers.programs.record_shapes import is_qualtrics
 
     name = shlex.quote(str(file))
@@ -119,21 +165,20 @@ def next_command(reading: TableReading, file: Path, program: Format | None = Non
     if any(set(names) <= set(frame) for names in PAIRS):
         return f"conjury compare-pairs {name}"
     from conjury.inference.readers.judged.judged_columns import columns_of
+    from conjury.inference.readers.judged.judged_files import has_roles
     from conjury.inference.readers.judged.judged_table import Judged
-    from conjury.inference.readers.rater_columns import import_of_ratings, is_wide, raters_of
+    from conjury.inference.readers.raters.rater_columns import raters_of
     from conjury.inference.tables.items import item_column
 
     if program is not None:
         return f"conjury judge {name}"
-    raters = raters_of(frame, item_column(frame)) if is_wide(frame) else ()
+    judged = Judged(frame, reading.source)
+    if not has_roles(judged) and (raters := raters_of(frame, item_column(frame))):
+        return f"conjury agreement {name} --raters {shlex.quote(','.join(raters))}"
+    if not program and not _can_compare(frame):
+        return "add answers of people, or of further raters; no two columns can be compared."
     judge = people = "COLUMN"
-    try:
-        roles = columns_of(Judged(frame, reading.source), None, (), needs_human=False)
-        judge = roles.judge
-        people = ",".join(columns_of(Judged(frame, reading.source), judge, ()).human)
-    except InputError:  # columns that are called like neither are left to the user
-        if raters:
-            return f"conjury agreement {name} --raters {shlex.quote(','.join(raters))}"
-        if (of_ratings := import_of_ratings(frame, str(file))) is not None:
-            return of_ratings
+    with suppress(InputError):  # columns that are called like neither are left to the user
+        judge = columns_of(judged, None, (), needs_human=False).judge
+        people = ",".join(columns_of(judged, judge, ()).human)
     return f"conjury judge {name} --judge {shlex.quote(judge)} --human {shlex.quote(people)}"

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ...errors import InputError, listed
 from ...tables.columns import plain
-from ..rater_columns import refuse_long
 from .judged_table import Judged
 
 JUDGE = (
@@ -134,8 +133,6 @@ def _find_column(judged: Judged, role: str, names: Sequence[Sequence[str]], excl
             return matches[0]
         if matches:
             raise InputError(_refusal(judged, role, matches))
-    if not judged.program:
-        refuse_long(judged.frame, judged.source if judged.table is None else judged.table.source)
     raise InputError(_refusal(judged, role, spoken or free))
 
 

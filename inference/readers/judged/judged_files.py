@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from ...errors import InputError, counted
+from ...errors import InputError, counted, listed
 from ...tables.reading.account import AccountEntry, ReadingAccount
 from ...tables.reading.containers import FileContent
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import TableReading, read, select_rows
 from ..programs.formats import ANSWERS, RATINGS, READERS, TABLE, Format
 from ..programs.recognised_files import INSPECT, RecognisedFile, read_records, recognise
+from ..raters.rater_columns import rows_of_ratings
+from ..raters.rating_rows import judgments_of_rows
 from .inspect_samples import read_samples
+from .judged_columns import columns_of, guessed_people
 from .judged_shapes import KEYS, columns_of_judgments
 from .judged_table import Judged
 
 LONG = ("judge_id", "item_id", "value")  # columns of a table of judgments
 
 
-def read_judged(path: str | Path, rules: ReadingRules | None = None) -> Judged:
+def read_judged(
+    path: str | Path, rules: ReadingRules | None = None, named: Sequence[str] | None = None
+) -> Judged:
     r"""Read any table, or what a program of `conjury.inference.readers.programs.formats` wrote.
 
     Parameters
@@ -31,6 +38,9 @@ def read_judged(path: str | Path, rules: ReadingRules | None = None) -> Judged:
         A file in any format of ``conjury.read``, a log, or ``-`` for standard input.
     rules : ReadingRules, optional
         How it is read.
+    named : sequence of str, optional
+        Columns that are compared; a table with one row per rating gets a column for each rater. None reads
+        such a table as it is.
 
     Returns
     -------
@@ -60,7 +70,8 @@ def read_judged(path: str | Path, rules: ReadingRules | None = None) -> Judged:
         if set(LONG) <= set(table.frame) and "judge_kind" in table.frame:
             judged = columns_of_judgments(table.frame, table.source, "judgments", table.account.notes())
             return _as_read(judged, rules, recognised.entries)
-        return Judged(table.frame, table.source, table=table)
+        judged = Judged(table.frame, table.source, table=table)
+        return judged if named is None else by_rater(judged, named)
     entries = recognised.entries
     if recognised.format.name == INSPECT:
         judged = _inspect(recognised.content)
@@ -72,6 +83,45 @@ def read_judged(path: str | Path, rules: ReadingRules | None = None) -> Judged:
         judged = columns_of_judgments(judgments, source, words, notes)
         rules, entries = replace(rules, where={}, exclude={}), []
     return _as_read(judged, rules, entries)
+
+
+def has_roles(judged: Judged) -> bool:
+    """Whether columns are called as those of a judge and of people are, and have labels in common."""
+    with suppress(InputError):
+        return bool(guessed_people(judged, columns_of(judged, None, (), needs_human=False).judge))
+    return False
+
+
+def by_rater(judged: Judged, named: Sequence[str]) -> Judged:
+    """A table with one row per rating with a column for each rater; any other as it is."""
+    table = judged.reading
+    if table.rules.rater_column is None:
+        if any(name in judged.frame for name in named):
+            return judged
+        if has_roles(judged):
+            return judged
+    rows = rows_of_ratings(table.frame, table.rules, table.source)
+    if rows is None:
+        return judged
+    frame, columns = rows
+    if len(columns.ratings) > 1:
+        raise InputError(
+            f"{table.source}: there are {counted(len(columns.ratings), 'column')} of ratings "
+            f"({listed(columns.ratings)}), and one is compared at a time; name it with --rating-column."
+        )
+    if columns.dimension is not None:
+        raise InputError(
+            f"{table.source}: column '{columns.dimension}' says what was rated, and one is compared "
+            f"at a time; name it, as --where {columns.dimension}={frame[columns.dimension].iloc[0]}."
+        )
+    judgments, entries = judgments_of_rows(frame, columns, table.rules, table.source)
+    of_raters = columns_of_judgments(judgments, table.source, "one row per rating", table.account.notes())
+    rules = replace(
+        table.rules, where={}, exclude={}, id=None, rater_column=None, rating_column=(), dimension_column=None
+    )
+    of_table = _as_read(of_raters, rules, [])
+    account = table.account.adding([*entries, *(AccountEntry("roles", note) for note in of_raters.notes)])
+    return replace(of_table, table=replace(of_table.reading, account=account, form=table.form))
 
 
 def read_export(path: str | Path, rules: ReadingRules | None = None) -> tuple[TableReading, Format | None]:

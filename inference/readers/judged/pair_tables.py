@@ -10,6 +10,7 @@ import pandas as pd
 from ...errors import InputError
 from ...tables.reading.cell_rules import is_code, number_of
 from ...tables.reading.json_rows import flat
+from ..programs.record_shapes import SWAPS
 from .judged_table import Judged
 
 CHOICE, PREFERRED, WINNER = "choice", "preferred", "winner"
@@ -43,6 +44,26 @@ def reward_bench(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
         )
     item = next((name for name in ("id", "prompt_id") if name in frame and frame[name].notna().all()), None)
     return Judged(frame, source, "results of RewardBench", CHOICE, PREFERRED, item, tuple(notes))
+
+
+def llmbar(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
+    """A row per pair: the output that people preferred, and the judge's ``winner`` in each order."""
+    rows = []
+    for record in records:
+        results = record.get("results")
+        games = results[-1] if isinstance(results, list) and results else None
+        winners = [
+            game.get(WINNER) if isinstance(game, Mapping) else None for game in map((games or {}).get, SWAPS)
+        ]
+        further = {name: value for name, value in record.items() if name != "results"}
+        rows.append({**flat(further), WINNER: _text(winners[0]), f"{WINNER}_swapped": _text(winners[1])})
+    frame = pd.DataFrame(rows)
+    frame["label"] = frame["label"].map(_text, na_action="ignore")
+    return Judged(frame, source, "results of LLMBar", WINNER, "label")
+
+
+def _text(cell: Any) -> str | None:
+    return None if cell is None else str(cell)
 
 
 def _choice(result: Any, where: str) -> str | None:

@@ -152,6 +152,11 @@ FORMATS = (
         words="results of RewardBench",
     ),
     Format(
+        *("llmbar", "verdicts on pairs in both orders", ANSWERS, "pair_tables:llmbar", JUDGED),
+        detects=shapes.is_llmbar,
+        words="results of LLMBar",
+    ),
+    Format(
         *("arena", "battles of Chatbot Arena", ANSWERS, "pair_tables:battles", JUDGED),
         detects=shapes.is_arena,
         words="battles of Chatbot Arena",

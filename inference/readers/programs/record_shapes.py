@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ...tables.columns import plain
+from ...tables.items import ITEM
+
 Record = Mapping[str, Any]
+SWAPS = ("swap = False", "swap = True")  # the games of LLMBar
 RESPONSE_NAMES = ("responseid", "recordid")  # of the column of ids in Qualtrics, without underscores
 MARK = ":::"  # between schema and label in the tables of Potato
 
@@ -112,8 +116,16 @@ def response_column(names: Iterable[str]) -> str | None:
 
 
 def is_prolific(record: Record) -> bool:
-    """A submission of Prolific's demographic export."""
-    return {"Participant id", "Submission id"} <= set(record)
+    """A submission of Prolific's demographic export, and no rating beside one."""
+    has_items = any(plain(name) in ITEM for name in record)
+    return {"Participant id", "Submission id"} <= set(record) and not has_items
+
+
+def is_llmbar(record: Record) -> bool:
+    """A pair of outputs with people's label and the verdicts of a judge in both orders."""
+    results = record.get("results")
+    last = results[-1] if isinstance(results, list) and results else None
+    return isinstance(last, Mapping) and {"label", "output_1", "output_2"} <= set(record) and SWAPS[0] in last
 
 
 def is_jspsych(record: Record) -> bool:

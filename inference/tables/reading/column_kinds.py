@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..safe_text import printable
@@ -43,10 +44,21 @@ def kind_of_column(column: pd.Series[Any]) -> str:
         return "whole numbers" if bool((cells.astype("float64") % 1 == 0).all()) else "numbers"
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return "times"
+    if has_lists(cells):
+        return "lists"
     distinct = _distinct(cells)
     if distinct > FEW_LABELS or (distinct == len(cells) and distinct > 2):
         return "text"
     return "labels" if any(number_of(printable(cell)) is None for cell in cells.unique()) else "numbers"
+
+
+def has_lists(column: pd.Series[Any]) -> bool:
+    """Whether the first cells of a column are lists or objects, also as JSON."""
+    first = column.dropna().head(FIRST).tolist()
+    return bool(first) and all(
+        cell.startswith(("[", "{")) if isinstance(cell, str) else isinstance(cell, list | dict | np.ndarray)
+        for cell in first
+    )
 
 
 def _distinct(column: pd.Series[Any]) -> int:

@@ -25,17 +25,25 @@ from .account import AccountEntry
 from .cell_rules import number_of, undecided_comma, writes_decimal_commas
 from .reading_rules import ReadingRules
 from .short_rows import warn_of_short_rows
-from .surplus_rows import MOST_TITLES, title_entry, title_rows
+from .surplus_rows import (
+    IMPORT_ID,
+    MOST_TITLES,
+    header_in_one_cell,
+    numbered_names,
+    refuse_data_as_header,
+    title_entry,
+    title_rows,
+)
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 MOST_AT_ONCE = 8 * BLOCK
 HEAD = 50  # rows by which the separator is found
+HALF = 0.5  # share of rows that a separator has to split into as many cells as the header
 FIRST = 2**16  # characters among which these rows, and titles above the header, are looked for
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 WINDOWS = "cp1252"
 BLANKS = tuple(bytes([code]) for code in (32, 9, 11, 12, 28, 29, 30, 31))  # of ASCII, in lines
-IMPORT_ID = '{"ImportId"'  # how Qualtrics begins the cells of its third header row
 ZONE = "timeZone"  # what Qualtrics notes there of columns of times
 _SEPARATOR_LINE = re.compile(r'^"?sep=(.)"?\r?\n')  # what Excel writes first for itself
 
@@ -47,7 +55,12 @@ def read_delimited(
     entries: list[AccountEntry] = []
     text = _head_of_utf8(data) if _is_utf8(data, options.encoding) else None
     delimiter, after_mark = ("", "") if text is None else _delimiter_of(text, options, source, entries)
-    if text is None or after_mark != text or options.header_row or _titles(text, delimiter)[0]:
+    if (
+        text is None
+        or after_mark != text
+        or options.header_row is not None
+        or _rows_above(text, delimiter, source) != (0, 0, None)
+    ):
         entries.clear()
         text = decode_text(data, options.encoding, source, entries)
         delimiter, text = _delimiter_of(text, options, source, entries)
@@ -110,7 +123,7 @@ def _delimiter_of(
     if delimiter is None:
         delimiter = find_delimiter(text, source)
         if delimiter != ",":
-            words = DELIMITERS[delimiter]
+            words = {**DELIMITERS, " ": "blanks"}[delimiter]
             entries.append(AccountEntry("source", f"Columns are separated by {words}.", option="--delimiter"))
     return delimiter, text
 
@@ -196,9 +209,18 @@ def find_delimiter(text: str, source: str) -> str:
                 rank[0] > best_rank[0] + 0.2 or (rank[0] > best_rank[0] - 0.2 and rank[1] > best_rank[1])
             ):
                 best, best_rank = mark, rank
-        if best_rank[1]:
+        if best_rank[0] > HALF:
             break
-    return best
+    return " " if not best_rank[1] and _has_blanks_alone(head) else best
+
+
+def _has_blanks_alone(head: str) -> bool:
+    """Whether single blanks split the first lines into equally many cells, some column of them numbers."""
+    rows = [line.split(" ") for line in head.splitlines()[:HEAD] if line.strip()]
+    widths = {len(row) for row in rows}
+    if len(rows) < 3 or len(widths) > 1 or widths == {1} or not all(map(all, rows)):
+        return False
+    return any(all(number_of(cell) is not None for cell in column[1:]) for column in zip(*rows, strict=True))
 
 
 def _widths(head: str, mark: str, is_cut: bool, source: str) -> list[int]:
@@ -219,31 +241,47 @@ def _from_header(
     text: str, delimiter: str, header_row: int | None, source: str, entries: list[AccountEntry]
 ) -> str:
     """The text from its header on: that of the line that is stated, else without titles above it."""
+    if header_row == 0:
+        width = len(
+            next(csv.reader(io.StringIO(text[:FIRST].lstrip("\r\n"), newline=""), delimiter=delimiter), [])
+        )
+        return f"{delimiter.join(numbered_names(width))}\n{text}"
     if header_row is not None:
         lines = text.split("\n") if "\n" in text else text.split("\r")
         if not 1 <= header_row < len(lines):
             raise InputError(f"{source}: --header-row {header_row} is not a line above data; correct it.")
         return ("\n" if "\n" in text else "\r").join(lines[header_row - 1 :])
-    count, lines_above = _titles(text, delimiter)
-    if not count:
+    count, lines_above, divided = _rows_above(text, delimiter, source)
+    if not count and divided is None:
         return text
-    entries.append(title_entry(lines_above))
     buffer = io.StringIO(text, newline="")
     for _ in range(lines_above):
         buffer.readline()
-    return buffer.read()
+    if divided is None:
+        entries.append(title_entry(count))
+        return buffer.read()
+    sentence = (
+        f"The header has another separator than the rows, and was read as {listed(map(repr, divided))}."
+    )
+    entries.append(AccountEntry("source", sentence, option="--header-row"))
+    return f"{delimiter.join(divided)}\n{buffer.read()}"
 
 
-def _titles(text: str, delimiter: str) -> tuple[int, int]:
-    """Rows above the header, and the lines that they take."""
+def _rows_above(text: str, delimiter: str, source: str) -> tuple[int, int, list[str] | None]:
+    """Rows above the header or the data, the lines that they take, and names that another mark separates."""
     lines_read = csv.reader(io.StringIO(text[:FIRST], newline=""), delimiter=delimiter)
     rows, ends = [], []
     with suppress(csv.Error):
         for row in islice(lines_read, MOST_TITLES + 2):
             rows.append([cell.strip() for cell in row])
             ends.append(lines_read.line_num)
+    names = header_in_one_cell(rows) if rows else None
+    if names is not None:
+        return 0, ends[0], names
     count = title_rows(rows)
-    return count, ends[count - 1] if count else 0
+    if rows[count:]:
+        refuse_data_as_header(rows[count:], source)
+    return count, ends[count - 1] if count else 0, None
 
 
 def _is_regular(body: bytes, quotes: int) -> bool:

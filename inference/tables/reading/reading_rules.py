@@ -33,6 +33,9 @@ class RuleArguments(TypedDict, total=False):
     id: str | None
     weights: str | None
     judge_kind: str | None
+    rater_column: str | None
+    rating_column: Sequence[str]
+    dimension_column: str | None
     strict: bool
 
 
@@ -47,7 +50,9 @@ def rules_of(arguments: RuleArguments) -> ReadingRules:
     )
     texts = {str(text): str(label) for text, label in (arguments.get("relabel") or {}).items()}
     missing = tuple(map(str, arguments.get("missing", ())))
+    ratings = arguments.get("rating_column", ())
     fields = {**arguments, "levels": by_column, "relabel": texts, "missing": missing}
+    fields["rating_column"] = (ratings,) if isinstance(ratings, str) else tuple(ratings)
     fields.pop("classes", None)
     return ReadingRules(**fields)  # type: ignore[arg-type]
 
@@ -80,6 +85,10 @@ class ReadingRules:
         the file does not call them ordinal. Readers fill it in; no scale follows from it.
     id, weights, judge_kind : str, optional
         Columns of the item of each row, of its weight, and of what the judge is.
+    rater_column, dimension_column : str, optional
+        Of a table with one row per rating the columns of its rater, and of what was rated.
+    rating_column : sequence of str
+        Its columns of ratings; several are dimensions.
     strict : bool
         Whether every guess is refused.
 
@@ -110,6 +119,9 @@ class ReadingRules:
     id: str | None = None
     weights: str | None = None
     judge_kind: str | None = None
+    rater_column: str | None = None
+    dimension_column: str | None = None
+    rating_column: Sequence[str] = ()
     strict: bool = False
 
     def __post_init__(self) -> None:
@@ -149,6 +161,7 @@ class ReadingRules:
         missing = [text for text in base.missing if key_of(text) not in labels_of]
         merged["missing"] = tuple(dict.fromkeys([*missing, *self.missing]))
         merged["strict"] = self.strict or base.strict
+        merged["rating_column"] = self.rating_column or base.rating_column
         single = {
             field.name: getattr(self if getattr(self, field.name) is not None else base, field.name)
             for field in fields(self)

@@ -1,7 +1,8 @@
-"""Rows of a file that are none of its table: titles above the header, headers repeated, totals below."""
+"""Rows of a file that are none of its table: titles, headers that are absent or repeated, totals below."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pandas as pd
@@ -9,8 +10,10 @@ import pandas as pd
 from ...errors import InputError, counted
 from ..columns import as_text, fold
 from .account import AccountEntry
+from .cell_rules import number_of
 from .compared_answers import as_argument
 
+IMPORT_ID = '{"ImportId"'  # how Qualtrics begins the cells of its third header row
 MOST_TITLES = 20  # lines above a header
 LAST = 3  # rows at the end among which totals are looked for
 SUMMARIES = frozenset(
@@ -41,6 +44,65 @@ def title_rows(rows: Sequence[Sequence[str]]) -> int:
         or len(filled[0][0].split()) > 1
     )
     return first if is_header and is_title else 0
+
+
+def header_in_one_cell(rows: Sequence[Sequence[str]]) -> list[str] | None:
+    """Names of columns that another separator divides than that of the rows below; else None."""
+    head, body = rows[:1], [row for row in rows[1:] if any(row)]
+    widths = {len(row) for row in body}
+    if not body or [*map(bool, head[0])].count(True) != 1 or len(widths) != 1 or widths == {1}:
+        return None
+    if not any(number_of(cell) is not None for cell in body[0]):
+        return None  # a title above a header
+    text = next(filter(None, head[0]))
+    for mark in (",", ";", "\t", "|", None):
+        names = [name.strip() for name in text.split(mark)]
+        if {len(names)} == widths and len(set(names)) == len(names) and all(names):
+            return names
+    return None
+
+
+def refuse_data_as_header(rows: Sequence[Sequence[str]], source: str) -> None:
+    """Refuse a table whose first row has the cells of the others, and no names."""
+    header, body = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    named = [place for place, name in enumerate(header) if name]
+    if any(cell.startswith(IMPORT_ID) for row in body[:2] for cell in row) or header[0] == "V1":
+        return  # of Qualtrics, which repeats its header
+    if body and 2 * sum(body[0][place] == header[place] for place in named) > len(named):
+        body = body[1:]  # a second header, or a row that tells nothing
+    if len(body) < 2 or len(named) < 2:
+        return
+    alike = [place for place in named if _is_like(header[place], [row[place] for row in body])]
+    numbers = [number_of(header[place]) for place in alike]
+    first = numbers[0] if numbers else None
+    if first in (0, 1) and numbers == [first + step for step in range(len(numbers))] and alike[0] > 0:
+        return  # raters by their numbers
+    if 2 * len(alike) >= len(named):
+        cells = ", ".join(f"'{header[place]}'" for place in named[:4])
+        raise InputError(
+            f"{source}: the first line ({cells}{', ...' if len(named) > 4 else ''}) looks like data and not "
+            "like names of columns; write names above it, or state --header-row 0 if there are none (columns "
+            "are then called 'column 1', 'column 2' and so on), or --header-row 1 if these are the names."
+        )
+
+
+def _is_like(cell: str, below: Sequence[str]) -> bool:
+    """Whether a cell is one of those below it, or a number or code of the same form among such."""
+    filled = [text for text in below if text]
+    if not filled:
+        return False
+    value, values = number_of(cell), [number_of(text) for text in filled]
+    if value is not None and None not in values:
+        numbers = [number for number in values if number is not None]
+        spread = max(numbers) - min(numbers)
+        return min(numbers) - spread <= value <= max(numbers) + spread or not value.is_integer()
+    forms = {re.sub(r"\d+", "9", text) for text in (cell, *filled)}
+    return cell in filled or (len(forms) == 1 and "9" in next(iter(forms)) and len(set(filled)) > 1)
+
+
+def numbered_names(width: int) -> list[str]:
+    """Names of the columns of a table without a header."""
+    return [f"column {place + 1}" for place in range(width)]
 
 
 def title_entry(count: int) -> AccountEntry:

@@ -19,7 +19,7 @@ from .account import AccountEntry
 from .containers import DAMAGED_ZIP
 from .delimited import drop_survey_header
 from .reading_rules import ReadingRules
-from .surplus_rows import MOST_TITLES, title_entry, title_rows
+from .surplus_rows import MOST_TITLES, numbered_names, refuse_data_as_header, title_entry, title_rows
 
 _ERROR_CELL = re.compile(rb'<c [^>]*t="e"[^>]*>(?:<f.*?(?:</f>|/>))?<v>([^<]*)</v>', re.DOTALL)
 _NO_RESULT = re.compile(rb"<f(?: [^>]*)?>[^<]*</f>(?:<v ?/>|<v></v>)?</c>")
@@ -77,13 +77,18 @@ def _from_header(
     rows: list[list[Any]], header_row: int | None, source: str, entries: list[AccountEntry]
 ) -> list[list[Any]]:
     """The rows from the header on: that which is stated, else without titles above it."""
+    if header_row == 0:
+        return [numbered_names(max(map(len, rows), default=0)), *rows]
     if header_row is not None:
         if not 1 <= header_row < len(rows):
             raise InputError(f"{source}: --header-row {header_row} is not a row above data; correct it.")
         return rows[header_row - 1 :]
-    count = title_rows([[str(cell).strip() for cell in row] for row in rows[: MOST_TITLES + 2]])
+    head = [[str(cell).strip() for cell in row] for row in rows[: MOST_TITLES + 2]]
+    count = title_rows(head)
     if count:
         entries.append(title_entry(count))
+    if head[count:]:
+        refuse_data_as_header(head[count:], source)
     return rows[count:]
 
 

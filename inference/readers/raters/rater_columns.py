@@ -2,87 +2,68 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, listed
-from ..tables.columns import as_text, plain
-from ..tables.items import item_column
-from ..tables.reading.account import AccountEntry
-from ..tables.reading.cell_rules import is_code, is_nothing, key_of, number_of
-from ..tables.reading.column_kinds import kind_of_column
-from ..tables.reading.compared_answers import distinct_texts, read_answers
-from ..tables.reading.reading_rules import ReadingRules
-from ..tables.reading.table_reading import require_named
-from ..tables.schema import SYNONYMS
-from .model_names import like_models
+from ...errors import InputError, listed
+from ...tables.columns import as_text
+from ...tables.items import item_column
+from ...tables.reading.account import AccountEntry
+from ...tables.reading.cell_rules import is_code, is_nothing, key_of, number_of
+from ...tables.reading.column_kinds import kind_of_column
+from ...tables.reading.compared_answers import distinct_texts, read_answers
+from ...tables.reading.reading_rules import ReadingRules
+from ...tables.reading.table_reading import require_named
+from ..model_names import like_models
+from .listed_ratings import listed_ratings
+from .rating_rows import RATED, RatingColumns, is_long, judgments_of_rows, rating_columns
 
 FEW_VALUES = 11  # distinct numbers of all columns up to which ranges that overlap are one scale
-JUDGMENT_COLUMNS = ("judge_id", "value")
-LONG_NAMES = (
-    "rater",
-    "rater id",
-    "annotator",
-    "annotator id",
-    "judge id",
-    "coder",
-    "worker",
-    "worker id",
-    "participant",
-)
+# Names of what is rated and not of who rates: helpfulness, verbosity, coherence, fluency.
+QUALITY = re.compile(r"[a-z]{3}(ness|ity|ence|ance|ency|ancy|acy|tion|ment|lexity)$")
 WIDTHS = 3.0  # by which the ranges of two columns of measurements may differ
 
 
-def is_wide(frame: pd.DataFrame) -> bool:
-    """Whether no column of a table names the judge of each row, or its value."""
-    names = list(map(str, frame.columns))
-    return not set(JUDGMENT_COLUMNS) & set(names) and not any(plain(name) in LONG_NAMES for name in names)
+def judgments_of_table(
+    frame: pd.DataFrame,
+    rules: ReadingRules,
+    source: str,
+    raters: Sequence[str] = (),
+    models: Sequence[str] = (),
+) -> tuple[pd.DataFrame, list[AccountEntry], ReadingRules]:
+    """Judgments of a table with a row per rating or a column per rater, what was guessed, further rules."""
+    rows = None if raters else rows_of_ratings(frame, rules, source)
+    if rows is not None:
+        table, columns = rows
+        long, entries = judgments_of_rows(table, columns, rules, source, models)
+        return long, entries, columns.rules(rules)
+    if not raters and is_long(list(map(str, frame.columns))):
+        return frame, [], rules  # whose columns are refused by their names
+    long, entries = judgments_of_raters(frame, rules, source, raters, models)
+    return long, entries, replace(rules, missing=(), relabel={}, levels={})
 
 
-def import_of_ratings(frame: pd.DataFrame, path: str) -> str | None:
-    """The command that imports a table with one row per rating; None where no column looks like raters."""
-    names = list(map(str, frame.columns))
-    judge = next((name for name in names if plain(name) in LONG_NAMES), None)
-    if judge is None or set(JUDGMENT_COLUMNS) & set(names) or frame[judge].nunique() < 2:
-        return None
-    value = next((name for name in names if name.casefold() in SYNONYMS["value"]), "COLUMN")
-    keys = [
-        name
-        for name in names
-        if name not in (judge, value)
-        and frame[name].duplicated().any()
-        and not frame.duplicated([name, judge]).any()
-    ]
-    if not keys:
-        return None
-    item = item_column(frame[keys]) or keys[0]
-    models = like_models(list(frame[judge].dropna().unique()))
-    kinds = " ".join(f"--models {shlex.quote(name)}" for name in models) or "--people"
-    columns = f"--value {shlex.quote(value)} --item {shlex.quote(item)} --judge {shlex.quote(judge)}"
-    return f"conjury import {shlex.quote(path)} --format csv {columns} {kinds} --out judgments.parquet"
-
-
-def refuse_long(frame: pd.DataFrame, path: str) -> None:
-    """Refuse a table with one row per rating, with the command that imports it."""
-    command = import_of_ratings(frame, path)
-    if command is not None:
-        raise InputError(
-            f"{path}: each row is one rating; `{command}` writes judgments, which this command reads."
-        )
+def rows_of_ratings(
+    frame: pd.DataFrame, rules: ReadingRules, source: str
+) -> tuple[pd.DataFrame, RatingColumns] | None:
+    """A table with one row per rating and its columns, also where cells are lists of ratings; else None."""
+    columns = rating_columns(frame, rules, source)
+    if columns is not None:
+        return frame, columns
+    is_other = bool({"judge_id", "value"} & set(frame)) or raters_of(frame, item_column(frame))
+    return None if is_other else listed_ratings(frame)
 
 
 def raters_of(frame: pd.DataFrame, item: str | None) -> tuple[str, ...]:
     """Columns of raters: all that are not ids, texts or empty, where they share one scale; else none."""
-    names = [
-        str(name)
-        for name in frame.columns
-        if name != item and kind_of_column(frame[name]) not in ("text", "empty", "times")
-    ]
-    return tuple(names) if len(names) > 1 and _share_scale(frame, names) else ()
+    names = [str(name) for name in frame.columns if name != item and kind_of_column(frame[name]) in RATED]
+    are_qualities = sum(QUALITY.search(name.casefold()) is not None for name in names) > len(names) / 2
+    return tuple(names) if len(names) > 1 and not are_qualities and _share_scale(frame, names) else ()
 
 
 def _share_scale(frame: pd.DataFrame, names: Sequence[str]) -> bool:
@@ -127,7 +108,8 @@ def judgments_of_raters(
     if len(names) < 2:
         raise InputError(
             f"{source}: there are no columns 'judge_id' and 'value', and no columns of raters on one scale; "
-            "name two or more with --raters A,B, or the columns of judgments with --rename (there are "
+            "name two or more with --raters A,B; of a table with one row per rating its --rater-column, --id "
+            "and --rating-column; or the columns of judgments with --rename (there are "
             f"{listed(frame.columns)})."
         )
     entries = []

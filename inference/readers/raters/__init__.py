@@ -1,0 +1,1 @@
+"""Tables of ratings: one column per rater, one row per rating, or lists of ratings in cells."""

@@ -1,0 +1,157 @@
+"""Tables with one row per rating: shapes of public releases; the same numbers as of a column per rater."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from conjury import agreement, alt_test, judge, read
+from conjury.inference.errors import InputError
+from conjury.inference.tables.reading import ReadingRules
+from tests.support.messes.clean_tables import cohen
+from tests.support.rating_exports import MODEL, PEOPLE, answers
+
+Run = Callable[..., Any]
+SHAPES = yaml.safe_load(Path("tests/fixtures/public_ratings.yaml").read_text(encoding="utf-8"))
+FIRST = ("MQM, scores by segment", "MQM, errors by rater", "SQM, without a header", "HelpSteer")
+QUICK = " --draws 0 --coefficient cohen --figures none --json"
+
+
+def written(shape: dict[str, Any]) -> tuple[str, pd.DataFrame]:
+    """The content of a file of that shape, and the answers x of its raters by item."""
+    draws, lines, scores = random.Random(7), [], []
+    for n in range(30):
+        cells: dict[str, Any] = {"n": n, "system": ("alpha", "beta", "gamma")[n % 3], "segment": n // 3}
+        raters = []
+        for k in (1, 2, 3):
+            x, y, z = (min(5, max(1, 1 + n % 5 + draws.choice([-1, 0, 0, 0, 1]))) for _ in "xyz")
+            one = {"k": k, "x": x, "y": y, "z": z, "bit": 1 + x % 2, "word": ("Bad", "Good", "Best")[x % 3]}
+            cells |= {f"{name}{k}": value for name, value in one.items()}
+            one |= {"gender": ("Man", "Woman")[k % 2], "age": 20 + k, "seconds": draws.randrange(20, 400)}
+            one |= {"status": ("APPROVED", "AWAITING REVIEW", "TIMED-OUT")[k - 1]}
+            one |= {"judge": ("ann", "bob", "gpt4_pair")[k - 1], "vote": ("model_a", "model_b", "tie")[x % 3]}
+            raters.append(one)
+        parts = raters if shape.get("by") == "rating" else [raters[0]]
+        lines += [shape["row"].format(**cells, **one) for one in parts]
+        scores.append([one["x"] for one in raters])
+    header, frame = shape.get("header"), pd.DataFrame(scores, columns=[*"abc"])
+    if header == "[":
+        return "[" + ",\n".join(lines) + "]", frame
+    return "\n".join([*([header] if header else []), *lines]) + "\n", frame
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in FIRST else pytest.mark.long) for name in SHAPES]
+)
+def test_a_public_release_is_read_and_the_next_command_runs(name: str, tmp_path: Path, conjury: Run) -> None:
+    shape = SHAPES[name]
+    content, scores = written(shape)
+    (tmp_path / shape["file"]).write_text(content, encoding="utf-8")
+    ended = conjury(f"read {shape['file']} {shape.get('options', '')} --json", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    following = json.loads(ended.out)["next"]
+    assert following.startswith(shape["next"])
+    command = following.removeprefix("conjury ")
+    if command == following or "COLUMN" in command.split():
+        return
+    ended = conjury(command + (QUICK if command.startswith("agreement") else " --json"), cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    if "kappa" in shape:
+        rows = pd.DataFrame(next(iter(json.loads(ended.out)["estimates"].values())))
+        rows = rows[(rows["dimension"] == shape["kappa"]) & (rows["weights"] == "nominal")]
+        pairs = list(combinations(shape.get("raters", "abc"), 2))
+        expected = sum(cohen(scores, *pair) for pair in pairs) / len(pairs)
+        among = rows[rows["against"].isna()] if "against" in rows else rows
+        assert among["estimate"].tolist() == pytest.approx([expected])
+
+
+def long_and_wide() -> tuple[pd.DataFrame, pd.DataFrame]:
+    wide = answers(tuple("12345"), gaps=0).assign(eva=lambda table: table["ann"].to_numpy()[::-1])
+    rows = wide.melt("item", var_name="coder", value_name="tone").sample(frac=1, random_state=3)
+    return rows.reset_index(drop=True), wide
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow", "duckdb", "read"])
+def test_rows_and_columns_of_ratings_give_the_same_numbers(library: str) -> None:
+    rows, wide = long_and_wide()
+    frame: Any = rows
+    if library == "polars":
+        frame = pytest.importorskip("polars").from_pandas(rows)
+    elif library == "arrow":
+        frame = pytest.importorskip("pyarrow").Table.from_pandas(rows)
+    elif library == "duckdb":
+        frame = pytest.importorskip("duckdb").from_df(rows)
+    elif library == "read":
+        named = rows.rename(columns={"coder": "who", "tone": "grade given", "item": "what"})
+        frame = read(named, ReadingRules(rater_column="who", rating_column=("grade given",), id="what"))
+    of_rows, of_columns = (agreement(table, ["cohen"], draws=0).frame for table in (frame, wide))
+    numbers = ["among", "against", "weights", "estimate", "lower", "upper"]
+    pd.testing.assert_frame_equal(of_rows[numbers], of_columns[numbers])
+
+
+@pytest.mark.long
+def test_judge_and_alt_test_take_rows_of_ratings() -> None:
+    tables = long_and_wide()
+    shares = [alt_test(table, draws=0).frame["advantage_probability"][0] for table in tables]
+    assert shares[0] == pytest.approx(shares[1])
+    results = [judge(table, MODEL, PEOPLE).frame.set_index("name")["estimate"] for table in tables]
+    assert results[0]["weighted_kappa"] == pytest.approx(results[1]["weighted_kappa"])
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "problem"),
+    [
+        ({"item": "t03"}, {}, "rates item 't03' of 'item' by"),
+        ({"tone": "-99"}, {}, "contains '-99' in 1 cell"),
+        (
+            {},
+            {"rater_column": "codr"},
+            "no column 'codr' (did you mean 'coder'?), which --rater-column names",
+        ),
+        ({"coder": None}, {}, "row 1 of column 'coder' is empty"),
+    ],
+)
+def test_what_is_wrong_in_rows_of_ratings_is_named(
+    change: dict[str, Any], options: dict[str, Any], problem: str
+) -> None:
+    rows, _ = long_and_wide()
+    rows.loc[0, list(change)] = list(change.values())
+    if "item" in change:
+        rows.loc[1, ["item", "coder"]] = rows.loc[0, ["item", "coder"]].tolist()
+    with pytest.raises(InputError) as refusal:
+        agreement(read(rows, ReadingRules(**options)), ["cohen"], draws=0)
+    assert problem in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_data"),
+    [
+        ("t01,fine,rude\nt02,rude,rude\nt03,fine,fine\n", True),
+        ("t01,3,4,3\nt02,2,2,1\nt03,5,4,4\n", True),
+        ("0.4,0.6\n0.1,0.9\n0.7,0.2\n", True),
+        ("item,1,2,3\nt01,3,4,3\nt02,2,2,1\n", False),
+        ("item,ann,bob\nitem,ann,bob\nt02,rude,fine\nt03,fine,fine\n", False),
+        ("fine,rude\n1,0\n0,1\n1,1\n", False),
+    ],
+)
+def test_a_first_row_of_data_is_never_taken_for_the_header(
+    content: str, is_data: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "some.csv"
+    path.write_text(content, encoding="utf-8")
+    n_rows = len(content.splitlines())
+    if is_data:
+        with pytest.raises(InputError, match=r"looks like data.*--header-row 0.*--header-row 1"):
+            read(path)
+        bare = read(path, ReadingRules(header_row=0)).frame
+        assert (len(bare), bare.columns[0]) == (n_rows, "column 1")
+    else:
+        assert list(read(path).frame.columns) == content.splitlines()[0].split(",")
