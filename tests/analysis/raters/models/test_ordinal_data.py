@@ -104,7 +104,7 @@ def test_the_first_of_few_repeated_ratings_is_that_of_the_lowest_sample():
         assert len(data.judge) == len(table)
 
 
-def test_own_effects_are_estimated_where_answers_are_repeated():
+def test_own_effects_are_estimated_where_answers_are_repeated_and_share_a_cell():
     many = pd.concat([judgments(item_id=[f"{k}-{i}" for i in judgments()["item_id"]]) for k in range(5)])
     gpt = many[many["judge_id"] == "gpt"].assign(sample=2)
     data = arranged(pd.concat([many.assign(sample=1), gpt]))
@@ -113,12 +113,6 @@ def test_own_effects_are_estimated_where_answers_are_repeated():
     assert not few.own.any()
     assert len(few.judge) == len(many)
     assert any("too few" in note for note in few.notes)
-
-
-def test_ratings_of_an_item_by_one_judge_are_one_cell():
-    many = pd.concat([judgments(item_id=[f"{k}-{i}" for i in judgments()["item_id"]]) for k in range(5)])
-    gpt = many[many["judge_id"] == "gpt"].assign(sample=2)
-    data = arranged(pd.concat([many.assign(sample=1), gpt]))
     parts = cells(data)
     length = np.diff(parts.rating_start)
     of_item = [sorted(length[cell]) for cell in np.split(parts.item_cell, parts.item_start[1:-1])]
