@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import pandas as pd
 
-from .faulty_files import EVERY, LABELS, NUMBERS, ROW, Fault, as_text, cell, changed, quoted, workbook
+from .faulty_files import (
+    EVERY,
+    LABELS,
+    NUMBERS,
+    ROW,
+    Fault,
+    as_text,
+    cell,
+    changed,
+    missing,
+    quoted,
+    workbook,
+)
 
-NO_ANSWER = "which may be no answer"
-CODES = (
-    ".",
-    "-",
-    "--",
-    "?",
-    "N/A",
-    "n.a.",
-    "#N/A",
-    "#NULL!",
-    "None",
-    "null",
-    "NULL",
-    "(missing)",
-    "missing",
-    "no answer",
-    "refused",
-    "\\N",
-    "don't know",
-    "undefined",
-    "error",
-    "#DIV/0!",
-    "skipped",
-)
-SIBLINGS = (
-    "..",
-    "*",
-    "NONE",
-    "n/a ",
-    "#VALUE!",
-    "NIL",
-    "Unknown",
-    "no response",
-    "not applicable",
-    "\u2014",
-    "\u2013",
-    "#REF!",
-)
+CODES = ". - -- ? N/A n.a. #N/A #NULL! None null NULL (missing) missing refused \\N undefined error".split()
+CODES += ["no answer", "don't know", "#DIV/0!", "skipped", "..", "*", "NONE", "n/a ", "#VALUE!", "NIL"]
+CODES += ["Unknown", "no response", "not applicable", "\u2014", "\u2013", "#REF!"]
 REFUSALS = (
     "I'm sorry, but I can't assist with that.",
     "I\u2019m sorry, I cannot rate this text.",
@@ -53,85 +30,30 @@ REFUSALS = (
 )
 NUMBER_CODES = ("-99", "-9", "999", "9999", "-999", "-77", "99", "-88")
 MARKS = ("", " ", "NA", "NaN", "nan", "<NA>", "na")
-
+NO_NUMBER = "most of its cells are numbers"
 
 MISSING = [
     *(Fault(f"mark {mark!r}", EVERY, cell(mark), gone=(ROW,)) for mark in MARKS),
-    *(
-        Fault(
-            f"code {code!r}",
-            ("labels", "ratings", "words"),
-            cell(code),
-            refusal=NO_ANSWER,
-            rules={"missing": (code,)},
-            gone=(ROW,),
-        )
-        for code in (*CODES, *SIBLINGS)
-    ),
-    *(
-        Fault(
-            f"refusal {text[:12]!r}",
-            ("labels", "ratings", "raters"),
-            cell(text),
-            refusal=NO_ANSWER,
-            rules={"missing": (text,)},
-            gone=(ROW,),
-        )
-        for text in REFUSALS
-    ),
-    *(
-        Fault(
-            f"number {code}", NUMBERS, cell(code), refusal=NO_ANSWER, rules={"missing": (code,)}, gone=(ROW,)
-        )
-        for code in NUMBER_CODES
-    ),
+    *(missing(f"code {code!r}", ("labels", "ratings", "words"), code) for code in CODES),
+    *(missing(f"refusal {text[:12]!r}", ("labels", "ratings", "raters"), text) for text in REFUSALS),
+    *(missing(f"number {code}", NUMBERS, code) for code in NUMBER_CODES),
 ]
 WORDS = [
     *(
-        Fault(
-            f"word {text!r}",
-            NUMBERS,
-            cell(text),
-            refusal="most of its cells are numbers",
-            rules={"missing": (text,)},
-            gone=(ROW,),
-        )
+        missing(f"word {text!r}", NUMBERS, text, refusal=NO_NUMBER)
         for text in ("seven", "7/10", "3-4", "4 stars", "about 5", "5 (good)", "4,5,6")
     ),
-    Fault(
+    missing(
         "date of Excel",
         NUMBERS,
-        cell(pd.Timestamp("2024-03-04")),
+        pd.Timestamp("2024-03-04"),
         content=workbook(),
         file="table.xlsx",
-        refusal=NO_ANSWER,
         rules={"missing": ("2024-03-04",)},
-        gone=(ROW,),
     ),
-    Fault(
-        "date",
-        NUMBERS,
-        cell("2024-03-04"),
-        refusal=NO_ANSWER,
-        rules={"missing": ("2024-03-04",)},
-        gone=(ROW,),
-    ),
-    Fault(
-        "code -1 of surveys",
-        ("ratings",),
-        cell("-1"),
-        refusal=NO_ANSWER,
-        rules={"missing": ("-1",)},
-        gone=(ROW,),
-    ),
-    Fault(
-        "code -5 of surveys",
-        ("ratings",),
-        cell("-5"),
-        refusal=NO_ANSWER,
-        rules={"missing": ("-5",)},
-        gone=(ROW,),
-    ),
+    missing("date", NUMBERS, "2024-03-04"),
+    missing("code -1 of surveys", ("ratings",), "-1"),
+    missing("code -5 of surveys", ("ratings",), "-5"),
 ]
 SPELLINGS = [
     Fault("capitals", LABELS, changed(str.upper, 3)),
@@ -146,33 +68,15 @@ SPELLINGS = [
     Fault("apostrophes of Excel", NUMBERS, changed(lambda text: f"'{text}", 2)),
     Fault("Arabic digits", ("ratings",), changed(lambda text: chr(0x660 + int(text)), 2)),
     Fault("superscript digits", ("ratings",), changed(lambda text: "⁰¹²³⁴⁵⁶⁷"[int(text)], 2)),
-    Fault(
-        "letters like digits",
-        ("ratings",),
-        cell("l"),
-        refusal="most of its cells are numbers",
-        rules={"missing": ("l",)},
-        gone=(ROW,),
-    ),
+    missing("letters like digits", ("ratings",), "l", refusal=NO_NUMBER),
     Fault("tabs within", EVERY, changed(lambda text: f"{text}\t", 2), content=quoted),
     Fault("lines within", EVERY, changed(lambda text: f"{text}\n", 2), content=quoted),
 ]
 NUMBERS_AS_TEXT = [
-    Fault(
-        "decimal commas",
-        ("decimals",),
-        lambda frame: frame.map(lambda text: text.replace(".", ",")),
-        content=lambda frame: as_text(frame, sep=";"),
-    ),
-    Fault(
-        "decimal commas in quotes",
-        ("decimals",),
-        lambda frame: frame.map(lambda text: text.replace(".", ",")),
-    ),
-    Fault(
-        "decimal commas in tabs",
-        ("decimals",),
-        lambda frame: frame.map(lambda text: text.replace(".", ",")),
-        content=lambda frame: as_text(frame, sep="\t"),
-    ),
+    Fault(name, ("decimals",), lambda frame: frame.map(lambda text: text.replace(".", ",")), content=content)
+    for name, content in (
+        ("decimal commas", lambda frame: as_text(frame, sep=";")),
+        ("decimal commas in quotes", as_text),
+        ("decimal commas in tabs", lambda frame: as_text(frame, sep="\t")),
+    )
 ]

@@ -18,6 +18,7 @@ Bytes = Callable[[pd.DataFrame], bytes]
 ROW = 5  # whose cell of the judge has the fault, from 0
 NUMBERS, LABELS = ("ratings", "decimals"), ("labels", "words", "raters")
 EVERY = (*NUMBERS, *LABELS)
+NO_ANSWER = "which may be no answer"
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,12 @@ class Fault:
     refusal: str | None = None
     rules: Mapping[str, Any] = field(default_factory=dict)  # with which the number is right
     is_wide: bool = False  # whether the fault is one of wide tables only
+
+
+def missing(name: str, kinds: Sequence[str], code: Any, **how: Any) -> Fault:
+    """A code in one cell that may be no answer: asked about, and missing where it is stated to be."""
+    stated = {"refusal": NO_ANSWER, "rules": {"missing": (code,)}, "gone": (ROW,)}
+    return Fault(name, kinds, cell(code), **{**stated, **how})
 
 
 def as_text(frame: pd.DataFrame, **how: Any) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from .cell_faults import NO_ANSWER
 from .faulty_files import (
     EVERY,
     LABELS,
@@ -17,12 +16,16 @@ from .faulty_files import (
     changed,
     json_rows,
     lines,
+    missing,
     packed,
     quoted,
     statistics_file,
     typed,
     workbook,
 )
+
+EXCEL = binary(lambda frame, buffer: frame.to_excel(buffer, index=False))
+PARQUET = binary(lambda frame, buffer: frame.to_parquet(buffer))
 
 
 def _total(rows: list[str], word: str) -> str:
@@ -97,29 +100,16 @@ TEXT_FILES = [
     Fault("title lines with separators", content=lines(lambda rows: ["Ratings of round 2,,", ",,", *rows])),
     Fault("header twice", content=lines(lambda rows: [*rows[:8], rows[0], *rows[8:]])),
     Fault("two header rows", content=lines(lambda rows: [rows[0], rows[0], *rows[1:]])),
-    Fault(
-        "total row",
-        NUMBERS,
-        content=lines(lambda rows: [*rows, _total(rows, "Total")]),
-        refusal="'Total'",
-        rules={"exclude": {"item": "Total"}},
-        is_wide=True,
-    ),
-    Fault(
-        "row of means",
-        NUMBERS,
-        content=lines(lambda rows: [*rows, "", _total(rows, "Mean")]),
-        refusal="'Mean'",
-        rules={"exclude": {"item": "mean"}},
-        is_wide=True,
-    ),
-    Fault(
-        "sum in German",
-        NUMBERS,
-        content=lines(lambda rows: [*rows, _total(rows, "Summe")]),
-        refusal="'Summe'",
-        rules={"exclude": {"item": "Summe"}},
-        is_wide=True,
+    *(
+        Fault(
+            f"row of {word}",
+            NUMBERS,
+            content=lines(lambda rows, word=word: [*rows, *[""] * (word == "Mean"), _total(rows, word)]),
+            refusal=f"'{word}'",
+            rules={"exclude": {"item": stated}},
+            is_wide=True,
+        )
+        for word, stated in (("Total", "Total"), ("Mean", "mean"), ("Summe", "Summe"))
     ),
     Fault(
         "duplicate columns", content=lines(lambda rows: [_twice(row) for row in rows]), refusal="occurs twice"
@@ -152,32 +142,15 @@ OTHERS = [
         refusal="numbers with units",
         is_wide=True,
     ),
-    Fault(
-        "one date among labels",
-        ("labels", "raters"),
-        cell("2024-03-04"),
-        refusal=NO_ANSWER,
-        rules={"missing": ("2024-03-04",)},
-        gone=(ROW,),
-    ),
-    Fault(
-        "a date of a spreadsheet",
-        ("labels", "raters"),
-        cell("3-Apr"),
-        refusal=NO_ANSWER,
-        rules={"missing": ("3-Apr",)},
-        gone=(ROW,),
-    ),
+    missing("one date among labels", ("labels", "raters"), "2024-03-04"),
+    missing("a date of a spreadsheet", ("labels", "raters"), "3-Apr"),
     Fault("items repeated", EVERY, cell("text 7", column="item"), is_wide=True),
     Fault("PDF", content=lambda frame: b"%PDF-1.7 1 0 obj", refusal="this is a PDF"),
     Fault("database", content=lambda frame: b"SQLite format 3\0", refusal="a database"),
     Fault("pickle", content=binary(lambda frame, buffer: frame.to_pickle(buffer)), refusal="pickle"),
     Fault("XML", content=lambda frame: b'<?xml version="1.0"?><rows/>', refusal="page of HTML or XML"),
     Fault(
-        "Parquet cut off",
-        content=lambda frame: binary(lambda table, buffer: table.to_parquet(buffer))(frame)[:-40],
-        file="table.parquet",
-        refusal="cut off",
+        "Parquet cut off", content=lambda frame: PARQUET(frame)[:-40], file="table.parquet", refusal="cut off"
     ),
     Fault(
         "Excel cut off", content=lambda frame: workbook()(frame)[:-400], file="table.xlsx", refusal="damaged"
@@ -198,18 +171,8 @@ OTHERS = [
         refusal="cannot be read",
     ),
     Fault("booleans in JSON", ("booleans",), content=json_rows, file="table.jsonl"),
-    Fault(
-        "booleans in Excel",
-        ("booleans",),
-        content=binary(lambda frame, buffer: frame.to_excel(buffer, index=False)),
-        file="table.xlsx",
-    ),
-    Fault(
-        "booleans in Parquet",
-        ("booleans",),
-        content=binary(lambda frame, buffer: frame.to_parquet(buffer)),
-        file="table.parquet",
-    ),
+    Fault("booleans in Excel", ("booleans",), content=EXCEL, file="table.xlsx"),
+    Fault("booleans in Parquet", ("booleans",), content=PARQUET, file="table.parquet"),
     Fault("booleans in text", ("booleans",)),
     Fault(
         "booleans in capitals",
@@ -221,7 +184,7 @@ OTHERS = [
         "formulas without results",
         NUMBERS,
         cell("=2+3"),
-        content=binary(lambda frame, buffer: frame.to_excel(buffer, index=False)),
+        content=EXCEL,
         file="table.xlsx",
         refusal="stored result",
     ),
@@ -235,19 +198,8 @@ TYPED = [
     Fault("Excel called CSV", content=workbook(), file="table.csv"),
     Fault("several sheets", content=workbook("answers", "notes"), file="table.xlsx"),
     Fault("merged title", content=workbook(above=2, merged="A1:C1"), file="table.xlsx"),
-    Fault(
-        "numbers as texts in Excel",
-        NUMBERS,
-        content=binary(lambda frame, buffer: frame.to_excel(buffer, index=False)),
-        file="table.xlsx",
-    ),
-    Fault(
-        "mixed types in Excel",
-        NUMBERS,
-        cells=changed(float, 2),
-        content=binary(lambda frame, buffer: frame.to_excel(buffer, index=False)),
-        file="table.xlsx",
-    ),
+    Fault("numbers as texts in Excel", NUMBERS, content=EXCEL, file="table.xlsx"),
+    Fault("mixed types in Excel", NUMBERS, cells=changed(float, 2), content=EXCEL, file="table.xlsx"),
     Fault("SPSS", content=statistics_file(".sav"), file="table.sav"),
     Fault("Stata", content=statistics_file(".dta"), file="table.dta"),
     Fault(
@@ -261,11 +213,7 @@ TYPED = [
     Fault(
         "Parquet", content=binary(lambda frame, buffer: typed(frame).to_parquet(buffer)), file="table.parquet"
     ),
-    Fault(
-        "texts in Parquet",
-        content=binary(lambda frame, buffer: frame.to_parquet(buffer)),
-        file="table.parquet",
-    ),
+    Fault("texts in Parquet", content=PARQUET, file="table.parquet"),
     Fault(
         "categories in Parquet",
         LABELS,
@@ -285,27 +233,12 @@ TYPED = [
     ),
     Fault("null in JSON", cells=cell(None), content=json_rows, file="table.jsonl", gone=(ROW,)),
     Fault("empty cell in Excel", cells=cell(None), content=workbook(), file="table.xlsx", gone=(ROW,)),
-    Fault(
-        "empty cell in Parquet",
-        cells=cell(None),
-        content=binary(lambda frame, buffer: frame.to_parquet(buffer)),
-        file="table.parquet",
-        gone=(ROW,),
-    ),
+    Fault("empty cell in Parquet", cells=cell(None), content=PARQUET, file="table.parquet", gone=(ROW,)),
     *(
-        Fault(
-            f"text {code!r} in {name}",
-            ("labels",),
-            cell(code),
-            content=content,
-            file=file,
-            refusal=NO_ANSWER,
-            rules={"missing": (code,)},
-            gone=(ROW,),
-        )
+        missing(f"text {code!r} in {name}", ("labels",), code, content=content, file=file)
         for code in ("NA", "None", ".")
         for name, content, file in (
-            ("Parquet", binary(lambda frame, buffer: frame.to_parquet(buffer)), "table.parquet"),
+            ("Parquet", PARQUET, "table.parquet"),
             ("JSON", json_rows, "table.jsonl"),
             ("Excel", workbook(), "table.xlsx"),
         )

@@ -124,25 +124,37 @@ def is_first(mess: tuple[CleanTable, Fault]) -> bool:
     return mess[0].kind == mess[1].kinds[0]
 
 
-def in_lanes(is_quick: Callable[[tuple[CleanTable, Fault]], bool], messes: Any = MESSES) -> list[Any]:
-    """Messes as cases: a third of the quick ones in the default lane, the others long; all else is slow."""
-    n_quick, cases = 0, []
-    for mess in messes:
-        quick = is_quick(mess)
-        marks = pytest.mark.slow if not quick else pytest.mark.long if n_quick % 3 else ()
-        cases.append(pytest.param(mess, id=name_of(mess), marks=marks))
-        n_quick += quick
-    return cases
+def in_lanes() -> list[Any]:
+    """Every fault: a third with its first table in the default lane, the others long; other tables slow."""
+    first = [mess for mess in MESSES if is_first(mess)]
+    lanes = {id(mess): () if place % 3 == 0 else pytest.mark.long for place, mess in enumerate(first)}
+    return [
+        pytest.param(mess, id=name_of(mess), marks=lanes.get(id(mess), pytest.mark.slow)) for mess in MESSES
+    ]
 
 
-@pytest.mark.parametrize("mess", in_lanes(is_first))
+def of_doors(kind: str, messes: Any = MESSES) -> list[Any]:
+    """A third of the faults of one kind of table, and, long, one of each other that is read or refused."""
+    quick = [mess for mess in messes if is_first(mess) and mess[0].kind == kind][::3]
+    others = {(table.kind, fault.refusal is None): (table, fault) for table, fault in messes}
+    return [
+        *(pytest.param(mess, id=name_of(mess)) for mess in quick),
+        *(
+            pytest.param(mess, id=name_of(mess), marks=pytest.mark.long)
+            for mess in others.values()
+            if mess[0].kind != kind
+        ),
+    ]
+
+
+@pytest.mark.parametrize("mess", in_lanes())
 def test_a_mess_is_read_as_the_right_table_or_refused(mess, tmp_path):
     table, fault = mess
     check(by_read, mess_file(mess, tmp_path), mess, right_number(table, table.without(fault.gone)))
 
 
 @pytest.mark.parametrize("door", ["judge", "compare_runs"])
-@pytest.mark.parametrize("mess", in_lanes(lambda mess: is_first(mess) and mess[0].kind == "ratings"))
+@pytest.mark.parametrize("mess", of_doors("ratings"))
 def test_a_mess_gives_the_right_number_or_refusal(mess, door, tmp_path):
     table, fault = mess
     if door == "compare_runs" and len(table.people) > 1:
@@ -153,7 +165,7 @@ def test_a_mess_gives_the_right_number_or_refusal(mess, door, tmp_path):
 LONG = [mess for mess in MESSES if not mess[1].is_wide and mess[0].kind not in ("decimals", "raters")]
 
 
-@pytest.mark.parametrize("mess", in_lanes(lambda mess: is_first(mess) and mess[0].kind == "labels", LONG))
+@pytest.mark.parametrize("mess", of_doors("labels", LONG))
 def test_a_mess_in_long_form_gives_the_right_agreement_or_refusal(mess, tmp_path):
     table, fault = mess
     expected = cohen(table.without(fault.gone), "judge", "human")
@@ -161,7 +173,7 @@ def test_a_mess_in_long_form_gives_the_right_agreement_or_refusal(mess, tmp_path
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mess", in_lanes(lambda mess: is_first(mess) and mess[0].kind == "ratings"))
+@pytest.mark.parametrize("mess", of_doors("ratings"))
 def test_the_command_prints_the_right_number_or_the_refusal(mess, tmp_path, capsys):
     table, fault = mess
     path = mess_file(mess, tmp_path)
