@@ -58,7 +58,9 @@ def test_erasing_what_no_panel_has_is_refused(ran, refused, towns):
 
 def test_a_taken_port_is_refused_before_anything_is_drawn(refused, towns):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        sentence = refused("panel", towns, "--demo", "--port", str(taken.getsockname()[1]))
+        port = taken.getsockname()[1]
+        sentence = refused("panel", towns, "--demo", "--port", str(port))
+    assert f"--port {port}" in sentence
     assert "pages cannot be served there" in sentence
     assert not Path("runs").exists()
 

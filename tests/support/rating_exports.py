@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -339,17 +340,11 @@ def deepeval(rows: Rows, is_snake: bool = False) -> dict[str, Any]:
             "score": None if failed else float(row[MODEL] == "pass"),
             "error": "Timeout" if failed else None,
         }
-        about = {"human": row[PEOPLE[0]]}
-        if is_snake:
-            cases.append(
-                {"name": row["item"], "success": metric["success"], "metrics_data": [metric], "input": "x"}
-                | {"actual_output": "y", "additional_metadata": about}
-            )
-        else:
-            cases.append(
-                {"name": row["item"], "success": metric["success"], "metricsData": [metric], "input": "x"}
-                | {"actualOutput": "y", "additionalMetadata": about}
-            )
+        names = ("metrics_data", "actual_output", "additional_metadata")
+        if not is_snake:
+            names = ("metricsData", "actualOutput", "additionalMetadata")
+        fields = dict(zip(names, ([metric], "y", {"human": row[PEOPLE[0]]}), strict=True))
+        cases.append({"name": row["item"], "success": metric["success"], "input": "x", **fields})
     return (
         {"test_results": cases, "confident_link": None} if is_snake else {"testCases": cases, "testPassed": 3}
     )
@@ -427,140 +422,63 @@ def one(name: str, content: Callable[[Rows], bytes]) -> Callable[[Rows], Files]:
     return lambda rows: {name: content(rows)}
 
 
+def document(content: Any) -> bytes:
+    """One document of JSON."""
+    return json.dumps(content).encode()
+
+
+def of_each(place: str, content: Callable[[Rows, str], bytes]) -> Callable[[Rows], Files]:
+    """An export of one file per person, in whose path the person is named."""
+    return lambda rows: {place.format(name): content(rows, name) for name in PEOPLE}
+
+
 PASSES = ("pass", "fail")
 SCORES = tuple("123456789")
+NUMBERED = {"people": ("1", "2")}
+VOTED = {"classes": VOTES, "people": ("expert_1", "author_2"), "model": "gpt4_pair"}
+BATTLES = {"classes": VOTES, "people": ("winner",), "model": "judge_verdict"}
+METRIC = {"classes": PASSES, "people": ("metadata.human",), "model": "Correctness [GEval]"}
+ANNOTATED = {"classes": VOTES, "people": ("annotator_0", "annotator_1"), "model": "bot_mini_fn"}
+GRADED = {"classes": PASSES, "people": ("human",), "model": "llm-rubric"}
+ANSWERED = {"people": ("target",), "model": "answer"}
+ALONE = {"model": None}
+ONE_FILE: tuple[tuple[str, str, Callable[[Any], bytes], Callable[[Rows], Any], dict[str, Any]], ...] = (
+    ("Label Studio", "tasks.json", document, label_studio, NUMBERED),
+    ("JSON-MIN", "min.json", document, label_studio_min, NUMBERED | ALONE),
+    ("CSV of Label Studio", "min.csv", table, label_studio_min, NUMBERED | ALONE),
+    ("Argilla", "records.json", document, argilla, {}),
+    ("Argilla in Parquet", "records.parquet", parquet, argilla, {}),
+    ("Argilla in CSV", "records.csv", table, argilla, {}),
+    ("Argilla 1", "records.jsonl", lines, argilla_1, {}),
+    ("Argilla 1 in Parquet", "old.parquet", parquet, argilla_1, {}),
+    ("Doccano with users", "all.jsonl", lines, doccano_users, ALONE),
+    ("Potato in TSV", "annotated.tsv", partial(table, delimiter="\t"), potato_table, ALONE),
+    ("MT-Bench votes", "human.jsonl", lines, mt_bench_votes, VOTED),
+    ("MT-Bench votes in Parquet", "human.parquet", parquet, mt_bench_votes, VOTED),
+    ("MT-Bench votes in CSV", "human.csv", table, mt_bench_votes, VOTED),
+    ("MT-Bench scores", "gpt-4_single.jsonl", lines, mt_bench_scores, {"classes": SCORES, "is_named": True}),
+    ("MT-Bench pairs", "gpt-4_pair.jsonl", lines, mt_bench_games, {"classes": VOTES, "is_named": True}),
+    ("AlpacaEval", "annotations.json", document, alpaca_eval, ANNOTATED),
+    ("Arena", "battles.json", document, arena, BATTLES),
+    ("Arena in CSV", "battles.csv", table, arena, BATTLES),
+    ("Arena, one column per winner", "train.csv", table, arena_one_hot, BATTLES),
+    ("deepeval", "run.json", document, deepeval, METRIC),
+    ("deepeval in Python", "run2.json", document, partial(deepeval, is_snake=True), METRIC),
+    ("promptfoo", "output.json", document, promptfoo, GRADED),
+    ("lm-eval", "samples_x.jsonl", lines, lm_eval, ANSWERED),
+    ("MTurk", "batch.csv", table, mturk, ALONE),
+)
 EXPORTS = (
-    RatingExport(
-        "Label Studio",
-        one("tasks.json", lambda rows: json.dumps(label_studio(rows)).encode()),
-        people=("1", "2"),
+    *(
+        RatingExport(name, one(file, lambda rows, write=write, rows_of=rows_of: write(rows_of(rows))), **how)
+        for name, file, write, rows_of, how in ONE_FILE
     ),
-    RatingExport(
-        "JSON-MIN",
-        one("min.json", lambda rows: json.dumps(label_studio_min(rows)).encode()),
-        model=None,
-        people=("1", "2"),
+    *(
+        RatingExport(name, of_each(place, content), path=place.partition("/")[0], model=None)
+        for name, place, content in (
+            ("Doccano", "d/{}.jsonl", lambda rows, name: lines(doccano(rows, name))),
+            ("Potato", "out/{}/annotated_instances.jsonl", lambda rows, name: lines(potato(rows, name))),
+            ("States of Potato", "states/{}/user_state.json", potato_state),
+        )
     ),
-    RatingExport(
-        "CSV of Label Studio",
-        one("min.csv", lambda rows: table(label_studio_min(rows))),
-        model=None,
-        people=("1", "2"),
-    ),
-    RatingExport("Argilla", one("records.json", lambda rows: json.dumps(argilla(rows)).encode())),
-    RatingExport("Argilla in Parquet", one("records.parquet", lambda rows: parquet(argilla(rows)))),
-    RatingExport("Argilla in CSV", one("records.csv", lambda rows: table(argilla(rows)))),
-    RatingExport("Argilla 1", one("records.jsonl", lambda rows: lines(argilla_1(rows)))),
-    RatingExport("Argilla 1 in Parquet", one("old.parquet", lambda rows: parquet(argilla_1(rows)))),
-    RatingExport(
-        "Doccano",
-        lambda rows: {f"d/{n}.jsonl": lines(doccano(rows, n)) for n in PEOPLE},
-        path="d",
-        model=None,
-    ),
-    RatingExport("Doccano with users", one("all.jsonl", lambda rows: lines(doccano_users(rows))), model=None),
-    RatingExport(
-        "Potato",
-        lambda rows: {f"out/{n}/annotated_instances.jsonl": lines(potato(rows, n)) for n in PEOPLE},
-        path="out",
-        model=None,
-    ),
-    RatingExport(
-        "States of Potato",
-        lambda rows: {f"states/{n}/user_state.json": potato_state(rows, n) for n in PEOPLE},
-        path="states",
-        model=None,
-    ),
-    RatingExport(
-        "Potato in TSV", one("annotated.tsv", lambda rows: table(potato_table(rows), "\t")), model=None
-    ),
-    RatingExport(
-        "MT-Bench votes",
-        one("human.jsonl", lambda rows: lines(mt_bench_votes(rows))),
-        VOTES,
-        people=("expert_1", "author_2"),
-        model="gpt4_pair",
-    ),
-    RatingExport(
-        "MT-Bench votes in Parquet",
-        one("human.parquet", lambda rows: parquet(mt_bench_votes(rows))),
-        VOTES,
-        people=("expert_1", "author_2"),
-        model="gpt4_pair",
-    ),
-    RatingExport(
-        "MT-Bench votes in CSV",
-        one("human.csv", lambda rows: table(mt_bench_votes(rows))),
-        VOTES,
-        people=("expert_1", "author_2"),
-        model="gpt4_pair",
-    ),
-    RatingExport(
-        "MT-Bench scores",
-        one("gpt-4_single.jsonl", lambda rows: lines(mt_bench_scores(rows))),
-        SCORES,
-        is_named=True,
-    ),
-    RatingExport(
-        "MT-Bench pairs",
-        one("gpt-4_pair.jsonl", lambda rows: lines(mt_bench_games(rows))),
-        VOTES,
-        is_named=True,
-    ),
-    RatingExport(
-        "AlpacaEval",
-        one("annotations.json", lambda rows: json.dumps(alpaca_eval(rows)).encode()),
-        VOTES,
-        people=("annotator_0", "annotator_1"),
-        model="bot_mini_fn",
-    ),
-    RatingExport(
-        "Arena",
-        one("battles.json", lambda rows: json.dumps(arena(rows)).encode()),
-        VOTES,
-        people=("winner",),
-        model="judge_verdict",
-    ),
-    RatingExport(
-        "Arena in CSV",
-        one("battles.csv", lambda rows: table(arena(rows))),
-        VOTES,
-        people=("winner",),
-        model="judge_verdict",
-    ),
-    RatingExport(
-        "Arena, one column per winner",
-        one("train.csv", lambda rows: table(arena_one_hot(rows))),
-        VOTES,
-        people=("winner",),
-        model="judge_verdict",
-    ),
-    RatingExport(
-        "deepeval",
-        one("run.json", lambda rows: json.dumps(deepeval(rows)).encode()),
-        PASSES,
-        people=("metadata.human",),
-        model="Correctness [GEval]",
-    ),
-    RatingExport(
-        "deepeval in Python",
-        one("run2.json", lambda rows: json.dumps(deepeval(rows, True)).encode()),
-        PASSES,
-        people=("metadata.human",),
-        model="Correctness [GEval]",
-    ),
-    RatingExport(
-        "promptfoo",
-        one("output.json", lambda rows: json.dumps(promptfoo(rows)).encode()),
-        PASSES,
-        people=("human",),
-        model="llm-rubric",
-    ),
-    RatingExport(
-        "lm-eval",
-        one("samples_x.jsonl", lambda rows: lines(lm_eval(rows))),
-        people=("target",),
-        model="answer",
-    ),
-    RatingExport("MTurk", one("batch.csv", lambda rows: table(mturk(rows))), model=None),
 )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from cases import cases
 
 pytest.importorskip("openai")
 
+from fakes.loopback import BODY
 from fakes.recorder import MemoryRecorder
 
 from conjury.inference.backends.addresses import read_address
@@ -41,56 +40,8 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, KEY)
 
 
-class Listener:
-    """A server on loopback that notes the headers of requests, and redirects them where that is wanted."""
-
-    def __init__(self, to: str = "") -> None:
-        seen: list[dict[str, str]] = []
-
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                seen.append({name.lower(): value for name, value in self.headers.items()})
-                body = json.dumps({"data": [], "error": {"message": "none", "code": "none"}}).encode()
-                self.send_response(307 if to else 422)
-                if to:
-                    self.send_header("Location", f"{to}{self.path}")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_GET = do_POST = answer
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.seen = seen
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.root = f"http://127.0.0.1:{self.server.server_port}"
-        self.url = f"{self.root}/v1"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-
-
-@pytest.fixture
-def listener() -> Iterator[Callable[..., Listener]]:
-    listeners: list[Listener] = []
-
-    def listen(to: str = "") -> Listener:
-        listeners.append(Listener(to))
-        return listeners[-1]
-
-    yield listen
-    for one in listeners:
-        one.close()
-
-
 def one_request() -> Iterator[Request]:
-    body = {"model": "m", "messages": [{"role": "user", "content": "Text"}]}
-    return iter([Request("0" * 64, "judge", "p", "1", 1, body)])
+    return iter([Request("0" * 64, "judge", "p", "1", 1, BODY)])
 
 
 # --- who decides ----------------------------------------------------------------------------------
@@ -250,38 +201,38 @@ WAYS: dict[str, Callable[[str], None]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_redirection_is_not_followed_neither_with_a_key_nor_without(way, listener):
-    elsewhere = listener()
-    first = listener(to=elsewhere.root)
+def test_a_redirection_is_not_followed_neither_with_a_key_nor_without(way, listen):
+    elsewhere = listen()
+    first = listen(status=307, Location=elsewhere.root)
     with pytest.raises(InputError, match="redirect"):
-        WAYS[way](first.url)
+        WAYS[way](f"{first.root}/v1")
     assert KEY in json.dumps(first.seen)
     assert elsewhere.seen == []
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_headers_of_the_environment_are_meant_for_openai_alone(way, listener, monkeypatch):
+def test_headers_of_the_environment_are_meant_for_openai_alone(way, listen, monkeypatch):
     monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-secret")
     monkeypatch.setenv(
         "OPENAI_CUSTOM_HEADERS", "X-Gateway: gateway-secret\nAuthorization: Bearer other-secret"
     )
-    server = listener()
+    server = listen(status=422)
     with suppress(InputError):
-        WAYS[way](server.url)
+        WAYS[way](f"{server.root}/v1")
     assert server.seen
     assert "secret" not in json.dumps(server.seen)
     assert KEY in json.dumps(server.seen)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_server_on_this_machine_is_reached_without_a_proxy(way, listener, monkeypatch):
-    server, proxy = listener(), listener()
+def test_a_server_on_this_machine_is_reached_without_a_proxy(way, listen, monkeypatch):
+    server, proxy = listen(status=422), listen()
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, proxy.root)
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with suppress(InputError):
-        WAYS[way](server.url)
+        WAYS[way](f"{server.root}/v1")
     assert proxy.seen == []
     assert KEY in json.dumps(server.seen)

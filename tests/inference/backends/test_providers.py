@@ -253,13 +253,6 @@ def test_death_at_each_step_loses_nothing_and_pays_once(server, tmp_path, provid
     crashed(server, tmp_path, provider, [[step] for step in STEPS])
 
 
-@pytest.mark.slow
-def test_death_at_each_step_and_again_loses_nothing_and_pays_once(server, tmp_path, provider):
-    configure(server, {})
-    runs = [[step, second] for step, second in zip(STEPS, STEPS[4:] + STEPS[:4], strict=True)]
-    crashed(server, tmp_path, provider, [run for run in runs if run[1] != "unlink+1"])
-
-
 @pytest.mark.long
 def test_death_before_the_list_of_batches_is_refused_pays_once(server, tmp_path):
     configure(server, {})

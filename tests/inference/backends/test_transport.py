@@ -6,11 +6,8 @@ import asyncio
 import base64
 import json
 import shutil
-import ssl
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from fakes.answers import completion
+from fakes.loopback import BODY, Endpoint
 from fakes.recorder import MemoryRecorder
 
 from conjury.inference.backends.endpoints import find_endpoint
@@ -28,7 +25,6 @@ from conjury.inference.errors import InputError
 from conjury.inference.ledger.exchanges import Outcome, Request
 
 KEY = "sentinel-0123456789abcdef"
-BODY = {"model": "m", "messages": [{"role": "user", "content": "Text"}]}
 PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
@@ -42,89 +38,6 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("default login me password netrc-secret\n", encoding="utf-8")
     monkeypatch.setenv("NETRC", str(netrc))
-
-
-class Endpoint(ThreadingHTTPServer):
-    """A server on loopback that answers chat completions and notes what it was sent; also a proxy."""
-
-    daemon_threads = True
-
-    def __init__(self, headers: dict[str, str], status: int = 200) -> None:
-        self.headers, self.status = headers, status
-        self.lines: list[str] = []
-        self.seen: list[dict[str, str]] = []
-        super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Chat completions, and CONNECT to whatever is asked for."""
-
-    server: Endpoint
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        self.do_POST()
-
-    def do_POST(self) -> None:
-        self._note()
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        content = json.dumps(completion(BODY)).encode()
-        self.send_response(self.server.status)
-        for name, value in {**self.server.headers, "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def do_CONNECT(self) -> None:
-        self._note()
-        import socket
-
-        host, _, port = self.path.rpartition(":")
-        with socket.create_connection((host, int(port))) as there:
-            self.send_response(200)
-            self.end_headers()
-            backward = threading.Thread(target=pump, args=(there, self.connection), daemon=True)
-            backward.start()
-            pump(self.connection, there)
-            backward.join(5)
-
-    def _note(self) -> None:
-        self.server.lines.append(self.requestline)
-        self.server.seen.append({name.lower(): value for name, value in self.headers.items()})
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-def pump(source: Any, sink: Any) -> None:
-    """Copy bytes from one socket to another."""
-    import contextlib
-
-    with contextlib.suppress(OSError):
-        while piece := source.recv(65536):
-            sink.sendall(piece)
-        sink.shutdown(1)
-
-
-@pytest.fixture
-def listen() -> Iterator[Callable[..., Endpoint]]:
-    """Start servers."""
-    servers: list[Endpoint] = []
-
-    def start(certificate: Path | None = None, status: int = 200, **headers: str) -> Endpoint:
-        server = Endpoint({name.replace("_", "-"): value for name, value in headers.items()}, status)
-        if certificate is not None:
-            trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            trust.load_cert_chain(certificate)
-            server.socket = trust.wrap_socket(server.socket, server_side=True)
-        servers.append(server)
-        return server
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ def test_a_probe_ends_where_the_server_asks_for_minutes(server, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"gpt4o": []}', '{"gpt4o": {"judge": "gpt4o", "findings": {"seed": "kept"}}}']
+    "content", ["{", "[]", '{"gpt4o": []}', '{"gpt4o": {"judge": "gpt4o", "findings": {"seed": "kept"}}}']
 )
 def test_a_damaged_probe_is_asked_about_before_anything_is_sent(content, server, tmp_path):
     (tmp_path / "probe.json").write_text(content)

@@ -63,12 +63,3 @@ def test_an_end_in_a_providers_words_means_the_same_by_every_door(reason, server
     assert statuses(tmp_path / "replayed") == expected
     if status is None:
         assert pd.read_parquet(tmp_path / "replayed" / "responses.parquet")["error_kind"].eq("server").all()
-
-
-def test_an_error_without_a_reason_in_a_batch_says_so(tmp_path):
-    from conjury.inference.backends.batches.shards import LineTally, outcomes_of
-    from conjury.inference.backends.openai.openai_lines import LINES
-
-    line = {"custom_id": "a", "response": {"status_code": 0, "body": {}}, "error": None}
-    [outcome] = outcomes_of([json.dumps(line).encode()], {"a"}, LineTally(), LINES)
-    assert (outcome.kind, outcome.error) == ("server", "no reason given")

@@ -67,11 +67,6 @@ def joined(people: pd.DataFrame, run: Path) -> pd.DataFrame:
     return both
 
 
-def test_pairs_that_are_shown_are_drawn_and_kept_in_the_run(study, run):
-    shown = {one.id for one in RunFolder(run).content(load_study(study), 3).subjects()}
-    assert shown == set(load_design(run / "design").first_pairs(3)["task_id"])
-
-
 def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study, run):
     design = with_people(study, run)
     assert design.panel is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -72,13 +73,19 @@ def test_a_damaged_second_reading_is_asked_about(content, tmp_path, pairs):
     assert record.read_text() == whole
 
 
-@pytest.fixture
-def pairs(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def run_of_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of eight pairs, of which every fourth has an answer that no rule reads."""
-    study = write_study(tmp_path / "towns", towns())
+    folder = tmp_path_factory.mktemp("pairs")
+    study = write_study(folder / "towns", towns())
     texts = Scripted(lambda _, n: OPEN_ENDED if n % 4 == 0 else "AB"[n % 2])
-    collect(study, "judge", prompts=["plain"], out=tmp_path / "run", backend=texts, running=Running(pairs=8))
-    return tmp_path
+    collect(study, "judge", prompts=["plain"], out=folder / "run", backend=texts, running=Running(pairs=8))
+    return folder
+
+
+@pytest.fixture
+def pairs(run_of_pairs: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(run_of_pairs, tmp_path, dirs_exist_ok=True))
 
 
 def read_again(folder: Path, reader: Any, **options: Any) -> Any:

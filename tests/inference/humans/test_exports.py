@@ -370,6 +370,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return logs
 
 
+@pytest.mark.long  # the program writes its logs
 def test_the_role_that_a_scorer_names_is_its_judge(logs):
     made = read_inspect(logs / "c").judgments
     assert made[["judge_id", "dimension"]].to_numpy().tolist() == [["mockllm/arbiter", "referee"]]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import cases
-from made_up.panels import ADULT, CHECK, picture_panel, plan_of, write_jokes, write_towns
+from made_up.panels import ADULT, picture_panel, plan_of, write_jokes, write_towns
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.pages.steps import StepPages, TaskStep
@@ -121,19 +121,6 @@ def test_the_latin_square_of_a_study_is_kept(tmp_path):
     for path, kind in plan.shown.files.values():
         assert path.is_file()
         assert kind.startswith("image/")
-
-
-def test_checks_after_more_tasks_than_there_are_come_after_the_last(tmp_path):
-    late = [{**CHECK, "after": 99}, {**CHECK, "id": "first"}]
-    steps = StepPages(plan_of(tmp_path, panel={"attention": late})).steps(1, "en")
-    names = [
-        step.task.name if isinstance(step, TaskStep) else getattr(getattr(step, "check", None), "id", None)
-        for step in steps
-    ]
-    places = [(step.number, step.of) for step in steps]
-    assert places == [(number, len(steps) + 1) for number in range(1, len(steps) + 1)]
-    assert names[-1] == "check"
-    assert names[4] == "first"
 
 
 def test_the_files_of_the_next_task_are_named_with_each_task(tmp_path):

@@ -6,14 +6,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
+from fakes.studies import change_study
 from made_up.exports import (
     PANEL,
     Decide,
@@ -325,12 +324,9 @@ KIDS = {
 }
 
 
-def changed(study: Path, response: Mapping[str, Any] | None = None, **panel: Any) -> Path:
-    """The study with other entries in its section ``panel``, or another response."""
-    content = yaml.safe_load(study.read_text(encoding="utf-8"))
-    content["panel"] |= panel
-    content["response"] = content.get("response") if response is None else dict(response)
-    study.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+def changed(study: Path, **panel: Any) -> Path:
+    """The study with other entries in its section ``panel``."""
+    change_study(study.parent, lambda content: content["panel"].update(panel))
     return study
 
 

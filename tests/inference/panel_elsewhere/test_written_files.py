@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from fakes.studies import change_study
 from made_up.exports import HOSTILE, Qualtrics, write_study, written_for
 
 from conjury.inference.errors import InputError
@@ -94,12 +95,9 @@ def test_texts_neither_become_html_nor_are_filled_in_by_qualtrics(tmp_path):
 def test_a_conjoint_can_be_read_from_qualtrics_without_the_study(tmp_path):
     from conjury.inference.humans import read_qualtrics
 
-    folder = tmp_path / "plain"
-    path = write_study(folder, "hotel")
-    content = yaml.safe_load(path.read_text())
-    del content["panel"]["attention"]
-    content["design"]["repeat_first"] = False
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    path = write_study(tmp_path / "plain", "hotel")
+    plain = {"repeat_first": False}
+    change_study(path.parent, lambda study: (study["panel"].pop("attention"), study["design"].update(plain)))
     written = export_study(path, "qualtrics", out=tmp_path / "run")
     survey = Qualtrics(
         survey_of(written), lambda slot, task, answer, among: (task + 1) % among if task >= 0 else 0
@@ -130,9 +128,7 @@ def test_people_with_fewer_tasks_skip_the_last_ones(tmp_path):
 
 def test_a_check_after_more_tasks_than_there_are_comes_after_the_last(tmp_path):
     path = write_study(tmp_path / "hotel", "hotel")
-    content = yaml.safe_load(path.read_text())
-    content["panel"]["attention"][0]["after"] = 99
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    change_study(path.parent, lambda study: study["panel"]["attention"][0].update(after=99))
     plan = export_study(path, "qualtrics", out=tmp_path / "run").plan
     assert [[check.id for check in one.checks] for one in segments(plan)] == [["colour"]]
 
@@ -163,9 +159,8 @@ def test_the_experiment_names_exact_versions_and_loads_nothing_from_other_sites(
 
 def test_a_title_with_braces_or_html_is_text_in_every_file(tmp_path):
     path = write_study(tmp_path / "hotel", "hotel")
-    content = yaml.safe_load(path.read_text())
-    content["title"] = content["question"] = "{slots} </title><script>alert(1)</script>"
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    text = "{slots} </title><script>alert(1)</script>"
+    change_study(path.parent, lambda study: study.update(title=text, question=text))
     written = export_study(path, "jspsych", out=tmp_path / "run")
     assert "<script>alert" not in (written.folder / "index.html").read_text()
     assert (written.folder / "README.md").read_text().startswith("# {slots} ")
@@ -235,9 +230,7 @@ def test_what_cannot_be_exported_is_refused_and_nothing_is_written(tmp_path, kin
 
 def test_a_study_without_a_completion_code_is_refused_for_prolific(tmp_path):
     path = write_study(tmp_path / "hotel", "hotel")
-    content = yaml.safe_load(path.read_text())
-    del content["panel"]["completion"]
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    change_study(path.parent, lambda study: study["panel"].pop("completion"))
     with pytest.raises(InputError, match="has no completion code"):
         export_study(path, "prolific", out=tmp_path / "run", offer=OFFER)
     assert not (tmp_path / "run").exists()

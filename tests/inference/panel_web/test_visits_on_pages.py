@@ -50,13 +50,15 @@ def rated(rated_plan, tmp_path):
     visits.close()
 
 
-def test_a_visit_goes_from_the_consent_to_the_completion_code(towns):
+def test_a_visit_goes_from_the_consent_to_the_code_and_shows_levels_that_are_html_as_text(towns):
     client = client_of(towns)
     pages = go_to_end(client, start(client))
     assert "<h1>About this study</h1>" in pages[0]
     assert "<em>made-up</em>" in pages[0]
     assert "C0FFEE" in pages[-1]
     assert 'href="https://example.org/submissions?cc=C0FFEE"' in pages[-1]
+    assert any("&lt;b&gt;bold&lt;/b&gt;" in page for page in pages)
+    assert not any("<b>bold" in page or "<script>" in page for page in pages)
     tables = towns.tables()
     assert len(tables.respondents) == 1
     assert tables.choices is not None
@@ -64,12 +66,16 @@ def test_a_visit_goes_from_the_consent_to_the_completion_code(towns):
     assert set(tables.choices["judge_kind"]) == {"human"}
 
 
-def test_items_are_rated_on_each_scale(rated):
+def test_items_are_rated_on_each_scale_and_those_that_are_html_are_shown_as_text(rated):
     client = client_of(rated)
     pages = go_to_end(client, start(client))
     rated_pages = [page for page in pages if 'name="a.threat"' in page]
     assert len(rated_pages) == 4
     assert all(page.count('name="a.hate"') == 7 for page in rated_pages)
+    html = "".join(pages)
+    assert "<script>" not in html.replace('<script src="/static', "")
+    assert "&lt;script&gt;document.title" in html
+    assert HOSTILE not in html
     judgments = rated.tables().judgments
     assert sorted(judgments["dimension"].unique()) == ["hate", "threat"]
     assert (judgments.loc[judgments["dimension"] == "hate", "value"].astype(float) == 7).all()
@@ -226,22 +232,6 @@ def test_pictures_have_their_descriptions_and_those_of_the_next_task_are_named(t
     assert f'src="/media/{following}"' in pages[1]
     assert client.get(f"/media/{following}").headers["content-type"] == "image/png"
     visits.close()
-
-
-def test_items_that_are_html_are_shown_as_text(rated):
-    client = client_of(rated)
-    pages = "".join(go_to_end(client, start(client)))
-    assert "<script>" not in pages.replace('<script src="/static', "")
-    assert "&lt;script&gt;document.title" in pages
-    assert HOSTILE not in pages
-
-
-def test_levels_that_are_html_are_shown_as_text(towns):
-    client = client_of(towns)
-    pages = go_to_end(client, start(client))
-    assert any("&lt;b&gt;bold&lt;/b&gt;" in page for page in pages)
-    assert not any("<b>bold" in page for page in pages)
-    assert not any("<script>" in page for page in pages)
 
 
 def _without_token(html: str) -> str:

@@ -18,7 +18,8 @@ from .faulty_files import (
     workbook,
 )
 
-CODES = ". - -- ? N/A n.a. #N/A #NULL! None null NULL (missing) missing refused \\N undefined error".split()
+CODES = [".", "-", "--", "?", "N/A", "n.a.", "#N/A", "#NULL!", "None", "null", "NULL", "(missing)", "missing"]
+CODES += ["refused", "\\N", "undefined", "error"]
 CODES += ["no answer", "don't know", "#DIV/0!", "skipped", "..", "*", "NONE", "n/a ", "#VALUE!", "NIL"]
 CODES += ["Unknown", "no response", "not applicable", "\u2014", "\u2013", "#REF!"]
 REFUSALS = (
