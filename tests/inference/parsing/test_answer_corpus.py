@@ -9,7 +9,7 @@ import pytest
 from answer_corpus import CorpusAnswer, outcome, read_corpus
 from answer_variants import variants
 
-from conjury.inference.parsing import Answer, LabelSpec, ResponseSpec, ScaleSpec, read_answer, read_completion
+from conjury.inference.parsing import Answer, ResponseSpec, ScaleSpec, read_answer, read_completion
 from conjury.inference.parsing.answer_words import first_words, spelled_words, words_of
 from conjury.inference.parsing.comparison_words import languages_of
 from conjury.inference.parsing.option_comparisons import asked_quality
@@ -17,7 +17,6 @@ from conjury.inference.parsing.reasoning import REASONING_MARKS, reasoning_is_op
 from conjury.inference.study.asking import Collecting
 
 PAIR = ResponseSpec("choice")
-SCORE = ResponseSpec("ratings", scales=(ScaleSpec("score", 1, 10),))
 
 
 def counts(answers: Iterable[CorpusAnswer]) -> Counter[str]:
@@ -36,6 +35,11 @@ def test_a_sample_of_the_corpus_is_read_as_a_careful_person_reads_it():
     pairs = [answer for answer in read_corpus("first_half.csv") if answer.options == "A|B"][::6]
     misread = [(answer.text, answer.read()) for answer in pairs if answer.read() != answer.right]
     assert len(pairs) > 80
+    assert misread == []
+
+
+def test_answers_that_were_settled_one_by_one_are_read_so():
+    misread = [(one.text, one.read()) for one in read_corpus("settled.csv") if one.read() != one.right]
     assert misread == []
 
 
@@ -59,70 +63,6 @@ def test_of_further_shapes_few_are_read_wrongly(part, most_wrong, share):
     found = counts(read_corpus(f"{part}_part.csv"))
     assert found["wrong"] <= most_wrong
     assert found["read"] >= share * found["readable"]
-
-
-RETRACTED = (
-    "A is better than B. Just kidding.",
-    "A is better. Or is it?",
-    "Final answer: A. Ignore that.",
-    "Ich wähle A. Nur Spaß.",
-    "Je choisis A. Je plaisante.",
-    "我选择A。开玩笑的。",
-)
-OTHER_THINGS = ("Blood type: A", "Vitamin: B", "Paper size: A", "Å", "Answer: Å", "A-")
-IN_PARTS = (
-    "[[A]] or [[B]]",
-    "[[A]] if the reader is a child, [[B]] otherwise",
-    "A (50%), B (50%)",
-    '{"choice": "A',
-    "Let me compare the two texts. Text A",
-    "First place: none. Second place: A",
-)
-DENIED = (
-    "No elijo A.",
-    "No gana A.",
-    "Não escolho A.",
-    "Nie lepsza jest A.",
-    "Non scelgo A.",
-    "Nem melhor A.",
-)
-
-
-@pytest.mark.parametrize("text", [*RETRACTED, *OTHER_THINGS, *IN_PARTS, *DENIED])
-def test_what_is_taken_back_denied_unfinished_or_of_something_else_is_no_verdict(text):
-    assert value(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("First place: A. Second place: B.", "A"),
-        ("( ) A\n(x) B", "B"),
-        ("[RESULT] B", "B"),
-        ("Between A and B, I prefer the latter.", "B"),
-        ("I like B better than A.", "B"),
-        ("Ich finde B überzeugender als A.", "B"),
-        ("No, elijo A.", "A"),
-        ("\U0001f171", "B"),
-    ],
-)
-def test_ticked_boxes_places_and_further_comparisons_are_read(text, read):
-    assert value(text) == read
-
-
-def test_units_ratios_and_half_stars_are_no_ratings():
-    for text in (
-        "Score: 7 kg",
-        "Rating: 5°",
-        "2:1",
-        "3 <= x <= 5",
-        "Users rated it 2.",
-        "Critics rated this 3.",
-    ):
-        assert value(text, SCORE) is None
-    signed = ResponseSpec("ratings", scales=(ScaleSpec("score", -3, 3, whole=False),))
-    assert [value(text, signed) for text in ("minus one", "plus 2", ".5")] == [-1.0, 2.0, 0.5]
-    assert value("7 (1 = not at all, 10 = very)", SCORE) == 7
 
 
 def test_few_variants_of_the_shapes_are_read_as_they_are_meant():
@@ -156,12 +96,6 @@ def test_what_is_better_is_a_verdict_only_where_the_question_asks_for_it(questio
     assert asked_quality(question) in (-1, 0, 1)
 
 
-def test_whose_answer_is_better_is_read_and_what_would_have_been_is_not():
-    assert value("Assistant A's answer is better than Assistant B's answer.") == "A"
-    assert value("Had it cited sources, Response A would be better than Response B.") is None
-    assert value("Response A is better written than Response B.") is None
-
-
 def test_a_clause_with_two_options_that_is_not_understood_states_its_reason():
     [reading] = read_answer(Answer("Answer A cites more studies than Answer B."), PAIR, {})
     assert (reading.value, reading.status) == (None, "unparsed")
@@ -191,76 +125,10 @@ def test_channels_and_marks_of_a_study_are_known_as_well():
     assert Collecting().reasoning_marks == ()
 
 
-def test_ratings_in_brackets_are_read_and_numbers_that_may_be_thousands_are_not():
-    texts = (
-        "Rating: [[7]]",
-        "[[7]]",
-        "**Rating: [[7]]**",
-        "My rating: [[7]].",
-        "[RESULT] 7",
-        "\\boxed{7}",
-        "评分\uff1a7",
-    )
-    assert {value(text, SCORE) for text in texts} == {7.0}
-    for text in ("Rating: 7+", "Rating: 6-7", "Rating: 7,000", "Rating: null", "Rating: >7", "> 7"):
-        assert value(text, SCORE) is None
-
-
-def test_labels_that_are_headings_are_read_and_lists_of_parts_are_not():
-    labels = ResponseSpec("label", labels=tuple(map(LabelSpec, ("answer", "question", "comment"))))
-    for name in ("answer", "question", "comment"):
-        assert value(f"Label: {name}", labels) == name
-        assert value(f"The label is {name}.", labels) == name
-    assert value("Answer:", labels) is None
-    assert value("Response A: short.\nResponse B: long.") is None
-
-
-def test_a_name_behind_a_prefix_or_before_a_suffix_is_another_word():
-    labels = ResponseSpec("label", labels=(LabelSpec("toxic"), LabelSpec("safe")))
-    texts = (
-        "Non-toxic.",
-        "The comment is non-toxic.",
-        "Label: non-toxic",
-        "Label: toxic-free",
-        "It is no-toxic.",
-    )
-    assert [value(text, labels) for text in texts] == [None] * len(texts)
-    assert value("Label: safe. No - toxic.", labels) == "toxic"
-    both = ResponseSpec("label", labels=(LabelSpec("toxic"), LabelSpec("non-toxic")))
-    assert value("The comment is non-toxic.", both) == "non-toxic"
-    assert value('The author says "you are toxic". Label: non-toxic', both) == "non-toxic"
-
-
-def test_numbers_beside_options_that_are_numbers_name_none_of_them():
-    numbered = ResponseSpec("choice", options=("1", "2"))
-    for text in ("Final answer: 1.5", "1.5", "I pick 2.0", "Verdict: 1-0", "Winner: 2:1", "Confidence: 2"):
-        assert value(text, numbered) is None
-    for text in ("Both are bad. Overall score: 2", "Total: 2"):
-        assert value(text, numbered) is None
-    for text in (
-        "I choose 1. Confidence: 2",
-        "1\n\nConfidence: 2",
-        "Better answer: 1",
-        "First, yes: Answer 1.",
-    ):
-        assert value(text, numbered) == "1"
-
-
 def test_a_number_of_things_is_no_rating():
     scales = ResponseSpec("ratings", scales=(ScaleSpec("wit", 1, 5), ScaleSpec("clarity", 1, 5)))
     assert value("Wit: 3 typos spoil it.\nClarity: 2", scales) is None
     assert value("Wit: 3 points\nClarity: 2 reasons: none", scales) == 3
-    for text in ("Score: 3 jokes land.", "Result: 3 mistakes", "Answer: 5 of the facts are wrong."):
-        assert value(text, SCORE) is None
-    assert value("Evaluation: 3 strengths, few weaknesses. Score: 8", SCORE) == 8
-    for text in ("Score: 3 Reasons: few jokes", "Score: 3 as jokes go", "A score of 3 seems fair."):
-        assert value(text, SCORE) == 3
-
-
-@pytest.mark.parametrize("word", ["argues", "argue", "says", "claims"])
-def test_each_word_that_reports_makes_a_statement_none(word):
-    assert value(f"The authors {word}: answer B") is None
-    assert value(f"The authors {word} that the answer is B") is None
 
 
 @pytest.mark.parametrize(
@@ -274,11 +142,6 @@ def test_each_word_that_reports_makes_a_statement_none(word):
 def test_an_order_is_a_verdict_where_the_question_asks_for_it(question, orders):
     response = ResponseSpec("choice", noun="Post", question=question)
     assert {text: value(text, response) for text in orders} == orders
-
-
-@pytest.mark.parametrize("heading", ["Worst answer", "Weakest", "Runner-up", "Eliminated", "Losing response"])
-def test_who_loses_behind_a_heading_is_no_verdict(heading):
-    assert value(f"{heading}: A") is None
 
 
 def test_a_clause_is_compared_only_in_languages_that_have_all_its_words():
