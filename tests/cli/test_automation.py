@@ -370,9 +370,7 @@ def test_a_log_that_cannot_be_written_ends_a_command_with_one_sentence(conjury, 
     assert "the log cannot be written (No such file or directory)" in ended.err
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError, EOFError, MemoryError, BrokenPipeError]
-)
+@pytest.mark.parametrize("error", [ValueError, EOFError, MemoryError, BrokenPipeError])
 @pytest.mark.parametrize("form", ["", " --json"])
 def test_a_crash_never_has_the_exit_code_of_a_limit(error, form, base, conjury, monkeypatch):
     place, _ = base
