@@ -121,6 +121,7 @@ def test_judgments_that_are_excluded_or_refused_are_no_answers(tmp_path, column)
     assert found.frame["gpt"].fillna("none").tolist() == ["yes", "no" if column == "note" else "none"]
 
 
+@pytest.mark.long
 def test_logs_of_inspect_have_a_row_per_sample(tmp_path):
     inspect_ai = pytest.importorskip("inspect_ai")
     from inspect_ai.dataset import Sample
