@@ -64,7 +64,8 @@ def header_in_one_cell(rows: Sequence[Sequence[str]]) -> list[str] | None:
 
 def refuse_data_as_header(rows: Sequence[Sequence[str]], source: str) -> None:
     """Refuse a table whose first row has the cells of the others, and no names."""
-    header, body = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    header, *below = [row for row in rows if any(row)] or [[""]]
+    body = [row for row in below if len(row) == len(header) and row != header]
     named = [place for place, name in enumerate(header) if name]
     if any(cell.startswith(IMPORT_ID) for row in body[:2] for cell in row) or header[0] == "V1":
         return  # of Qualtrics, which repeats its header
