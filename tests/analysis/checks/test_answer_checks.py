@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.checks import Check, diagnose
+from conjury.analysis.checks import Check, diagnose, run_checks
 from conjury.analysis.checks.answers.answers import answers
 from conjury.analysis.checks.answers.missing_choices import missing_at_random, missing_choices
 from conjury.analysis.checks.answers.order.carry_over import carry_over, repeated_sides
@@ -29,6 +29,7 @@ from conjury.analysis.conjoint.comparisons.effects_by_group import hotelling_tes
 from conjury.analysis.figures.note_labels import note_text
 from conjury.analysis.frames.notes import Note
 from conjury.inference.errors import InputError
+from conjury.inference.readers.collected import CollectedData
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
 
@@ -286,7 +287,7 @@ def test_people_who_answered_nothing_cannot_be_tested_and_stop_no_diagnosis(
     choices = people.assign(
         chosen=people["chosen"].mask(gone, pd.NA), status=people["status"].mask(gone, "refused")
     )
-    found = next(each for each in diagnose(study, choices) if each.name == "missing_choices")
+    (found,) = run_checks(CollectedData(study=study, choices=choices), checks=["missing_choices"])
     assert found.verdict == "not_applicable"
     assert "without a choice cannot be tested: the people concerned answered nothing" in found.finding
 

@@ -108,6 +108,7 @@ def test_bad_settings_are_refused() -> None:
         run_checks(CollectedData(), seed=-1)
 
 
+@pytest.mark.long
 def test_random_designs_are_those_of_seed_1_unless_another_is_named(study: Study) -> None:
     choices = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=40, truth=False).choices
     data = CollectedData(study=study, choices=choices)

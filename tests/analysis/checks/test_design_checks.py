@@ -170,6 +170,7 @@ def test_attributes_that_hang_together_are_found(study: Study, model: pd.DataFra
     assert "Never shown together: Curse: with a curse with Engagement: few likes." in words
 
 
+@pytest.mark.long
 def test_all_combinations_that_never_occur_are_named_and_the_remedy_passes(
     study: Study, model: pd.DataFrame
 ) -> None:

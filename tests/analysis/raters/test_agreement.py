@@ -230,7 +230,7 @@ def test_pairs_whose_kappa_is_not_defined_have_no_weight_in_the_mean() -> None:
     assert value(run(pairs, ["cohen"]), "cohen", among="human") == pytest.approx((0.8 - 0.52) / 0.48)
 
 
-def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note() -> None:
+def test_equal_or_single_ratings_have_no_coefficient_beyond_chance_and_a_note() -> None:
     table = judged()
     same = agreement(table.assign(value=3.0), draws=20)
     frame = same.frame.set_index("coefficient")
@@ -243,10 +243,13 @@ def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note()
     assert people[people.index.isna()].isna().all()
     assert people["gpt"].notna().all()
     assert told(single, "no item has two ratings")
-    one = run(table[table["item_id"] == "i1"], weights="quadratic", draws=20).frame
+
+
+def test_few_items_have_no_error_and_few_pairs_of_raters_no_interval() -> None:
+    one = run(judged().query("item_id == 'i1'"), weights="quadratic", draws=20).frame
     assert one["estimate"].notna().all()
     assert one["std_error"].isna().all()
-    few = run(judged(people=20), ["cohen", "conger"], draws=30, interval="bootstrap")
+    few = run(judged(n=20, people=12), ["cohen", "conger"], draws=15, interval="bootstrap")
     assert np.isnan(value(few, "cohen", "lower", among="human"))
     assert np.isfinite(value(few, "conger", "lower", among="human"))
     assert told(few, "share few items")
@@ -254,7 +257,10 @@ def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note()
                      "bob": [(k + k // 7) % 3 if k >= 20 else None for k in range(40)]})  # fmt: skip
     drawn = run(pair, ["cohen"], draws=30, interval="bootstrap")  # of all pairs of raters, the only one
     assert np.isfinite(value(drawn, "cohen", "lower", among="human"))
-    crowd = table.copy()
+
+
+def test_raters_who_rate_once_cannot_be_told_from_chance() -> None:
+    crowd = judged()
     person = crowd["judge_kind"] == "human"
     crowd.loc[person, "judge_id"] = [f"crowd{k}" for k in range(int(person.sum()))]
     names = ["icc", "g_absolute", "g_relative", "krippendorff"]
