@@ -95,6 +95,7 @@ def test_inputs_choose_what_fails_and_a_missing_file_is_broken(tmp_path: Path, l
     assert "absent.csv" in summary
 
 
+@pytest.mark.long
 def test_every_input_and_output_is_described_and_texts_reach_commands_as_variables_alone() -> None:
     for entry in (*ACTION["inputs"].values(), *ACTION["outputs"].values()):
         assert entry["description"].endswith(".") or ":" in entry["description"]

@@ -278,6 +278,7 @@ def test_fit_takes_labels_of_levels_for_their_ids(tmp_path: Path, conjury: Run) 
     assert {*ids["price"].astype(str)} == {"level_50", "level_200", "level_1_000"}
 
 
+@pytest.mark.long
 def test_python_gives_the_numbers_of_the_command_from_a_file_or_a_table(tmp_path: Path, conjury: Run) -> None:
     data = survey(20)
     data.to_csv(tmp_path / "tidy.csv", index=False)

@@ -148,6 +148,7 @@ def test_people_needed_with_a_model_are_planned_from_choices_of_both(
     assert "--icc cannot be combined with --with" in refused(f"{command} --icc 0.1")
 
 
+@pytest.mark.long
 def test_a_plan_with_few_people_says_that_it_is_uncertain(ran: Told, study: Study) -> None:
     both_judged(study, 5)
     command = "power moderation --with gpt4o --data choices.parquet --effect 0.05 --out plan.csv"

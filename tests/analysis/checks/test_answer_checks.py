@@ -279,6 +279,7 @@ def test_refusals_that_follow_an_attribute_are_found(run, kind: str, request: py
     assert found.finding.values["level"] == ["slur", "racism"]
 
 
+@pytest.mark.long
 def test_people_who_answered_nothing_cannot_be_tested_and_stop_no_diagnosis(
     study: Study, people: pd.DataFrame
 ) -> None:

@@ -50,6 +50,7 @@ def pair(human: Sequence[Any], model: Sequence[Any]) -> pd.DataFrame:
     return pd.concat([judged(human, "ann", "human"), judged(model, "gpt", "model")])
 
 
+@pytest.mark.long
 def test_a_map_of_ratings_shortens_intervals_of_means_shares_and_quantiles_by_a_bent_model() -> None:
     rng = np.random.default_rng(2)
     quality = rng.normal(0, 1, 400)
@@ -318,6 +319,7 @@ def test_accuracy_is_a_mean_of_hits() -> None:
         np.testing.assert_allclose(made.loc["model only", name], wanted.loc["gpt only", name], rtol=1e-7)
 
 
+@pytest.mark.long
 def test_influence_on_scores_is_that_of_leaving_units_out() -> None:
     judgments, few, model, _ = labelled(180, 60)
     of_class = [f"{name}_harmful" for name in ("precision", "recall", "specificity")]

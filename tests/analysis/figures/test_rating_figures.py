@@ -90,6 +90,7 @@ def test_agreement_without_limits_mentions_none_and_raters_with_themselves_are_n
     assert compared_in_words(frame, ColumnNames(None)) == words
 
 
+@pytest.mark.long
 def test_pairs_of_few_raters_have_numbers_and_gaps_are_explained(tmp_path) -> None:
     made = result("agreement")
     pairs = made.extra["pairs"]
@@ -137,6 +138,7 @@ def pairs_of(raters: list[str], without: int = 0) -> Result:
     return Result(frame.assign(estimate=0.4), "agreement_pairs")
 
 
+@pytest.mark.long
 def test_matrices_of_up_to_twelve_raters_have_numbers_larger_names_and_wider_gaps() -> None:
     names = [f"m{k}" for k in range(13)]
     for raters, size, gap, n_texts in ((names[:12], 7.6, 1.0, 12 * 11), (names, 6.6, 0.6, 0)):

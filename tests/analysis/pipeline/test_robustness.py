@@ -87,6 +87,7 @@ def test_without_repeated_tasks_and_for_a_judge_of_one_pair_notes_give_the_reaso
         robustness(study, silent)
 
 
+@pytest.mark.long
 def test_the_figure_is_of_one_judge() -> None:
     one = example("detectable").result.frame.assign(prompt="")
     with pytest.raises(InputError, match="one judge and prompt at a time"):

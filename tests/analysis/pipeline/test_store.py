@@ -327,6 +327,7 @@ def test_a_second_process_is_refused_in_words_and_a_killed_one_leaves_no_lock(
     assert names(tmp_path) == tables("mm")
 
 
+@pytest.mark.long
 def test_a_part_that_was_computed_waits_for_another_writer(tmp_path: Path) -> None:
     process = start_writer(tmp_path)
     threading.Timer(0.5, process.kill).start()

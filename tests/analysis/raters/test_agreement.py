@@ -64,6 +64,7 @@ def test_people_models_and_people_with_each_model_are_compared() -> None:
     assert made.frame["n_ratings"].tolist() == [120, 80, 160, 160]
 
 
+@pytest.mark.long
 def test_numbers_have_all_coefficients_and_labels_the_categorical_ones() -> None:
     table = judged()
     numbers = agreement(table, draws=0).frame

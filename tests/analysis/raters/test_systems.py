@@ -367,6 +367,7 @@ def test_differences_of_more_systems_are_adjusted_and_the_best_is_named_with_its
     assert f"cannot be told from {tie}." in winner
 
 
+@pytest.mark.long
 def test_tables_by_system_and_labels_in_a_second_table_give_the_same_numbers() -> None:
     table = answers()
     rows = compare(table)

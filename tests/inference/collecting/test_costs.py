@@ -156,6 +156,7 @@ def test_without_a_limit_nothing_waits(long_answers, run, tmp_path, server):
     assert table(run, "responses")["text"].notna().all()
 
 
+@pytest.mark.long
 def test_a_run_stops_before_it_costs_more_and_goes_on_later(study, run, tmp_path, server, capsys):
     options = {"base_url": server.url, "prices": prices(tmp_path, 10.0, 1000), "concurrency": 4}
     assert collect(study, run, max_cost=20.0, **options) == 0

@@ -82,6 +82,7 @@ def test_every_combination_of_the_fraction_is_asked_of_every_pair_in_its_order(r
         assert len(set(first.drop_duplicates(facets)[one].value_counts())) == 1
 
 
+@pytest.mark.long
 def test_testing_pairs_are_what_they_are_called_and_nothing_else_is_identical(run):
     choices = table(run / "run", "choices")
     attributes = ["size", "place", "age", "trains"]

@@ -99,6 +99,7 @@ def test_each_prompt_asks_in_its_own_form_and_is_put_to_its_items(mixed):
     assert json.dumps("Uno.\nDos.") in bodies(mixed)["lines", "b"]["messages"][0]["content"]
 
 
+@pytest.mark.long
 def test_a_mixed_study_is_simulated_parsed_and_replayed(mixed, run, tmp_path, capsys):
     assert collect(mixed, run, backend="simulated") == 0
     assert "lines for 2, reply for 1" in capsys.readouterr().out

@@ -67,6 +67,7 @@ def joined(people: pd.DataFrame, run: Path) -> pd.DataFrame:
     return both
 
 
+@pytest.mark.long
 def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study, run):
     design = with_people(study, run)
     assert design.panel is not None
@@ -148,6 +149,7 @@ def test_designs_without_people_still_load(study, run):
         read.asked("people")
 
 
+@pytest.mark.long
 def test_tasks_can_be_sampled_from_the_first_pairs_with_their_probability(study, run):
     collect(study, run, backend="simulated", pairs=20)
     design = with_people(study, run, sample="uniform", pairs=20)

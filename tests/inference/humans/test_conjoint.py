@@ -192,6 +192,7 @@ def test_speeders_and_failed_checks_of_a_conjoint_are_excluded_and_ids_are_repla
         read_qualtrics(EXPORT, rules=Rules(min_seconds=60))
 
 
+@pytest.mark.long
 def test_no_door_uses_respondents_who_are_excluded(tmp_path):
     choices = read_qualtrics(edited(tmp_path, MARKED), rules=Rules(ignore=["spam", "unfinished"])).choices
     used_by_hand = choices[choices["excluded"].isna()]

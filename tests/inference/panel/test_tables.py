@@ -92,6 +92,7 @@ def test_written_tables_are_read_as_those_of_the_study(moderation, tmp_path):
     assert set(collected.files) == {"choices", "judgments", "responses", "respondents"}
 
 
+@pytest.mark.long
 def test_order_position_times_and_focus_of_every_task_are_recorded(moderation):
     plan, tables, _ = moderation
     orders = {

@@ -79,6 +79,7 @@ def test_headers_forbid_scripts_of_others_frames_sniffing_and_keeping(town_clien
     assert client.get("/").headers["cache-control"] == "no-store"
 
 
+@pytest.mark.long
 def test_the_page_of_a_failure_has_the_headers_and_nothing_of_the_error(town_collection, monkeypatch):
     def fail(*_: object) -> None:
         raise RuntimeError("of the server alone")

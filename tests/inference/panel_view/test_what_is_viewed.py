@@ -26,6 +26,7 @@ def selected(collection, *filters: str, order: str = "asked", descending: bool =
     return collection.answers.frame.iloc[numbers]
 
 
+@pytest.mark.long
 def test_every_answer_of_models_and_people_is_there_once(town_files, town_collection):
     _, run = town_files
     tables = [pd.read_parquet(folder / "responses.parquet") for folder in (run, run / "people")]
@@ -239,6 +240,7 @@ def test_profiles_are_shown_as_people_see_them_with_their_levels_beside(town_fil
     assert levels["Size"] == tuple(shown.fields[0][1] for shown in one.content.shown)
 
 
+@pytest.mark.long
 def test_a_picture_is_that_of_the_study_and_the_request_names_that_of_the_ledger(picture_collection):
     one = Transcripts(picture_collection).of(0)
     shown = one.content.shown[0]

@@ -191,6 +191,7 @@ def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write)
     assert visits.tables().respondents["width"].tolist() == [360]
 
 
+@pytest.mark.long
 def test_arabic_pages_run_from_right_to_left(fresh, panel):
     visits, address = panel(arabic_panel)
     starts: list[bool] = []

@@ -208,6 +208,7 @@ def test_a_table_of_tasks_needs_the_respondent_and_says_so(tmp_path):
         assert ours == pytest.approx(theirs)
 
 
+@pytest.mark.long
 def test_an_export_whose_answers_are_questions_names_the_option_that_this_command_has(tmp_path):
     file = tmp_path / "export.csv"
     questions_by_number(file)

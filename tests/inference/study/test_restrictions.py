@@ -257,6 +257,7 @@ def test_population_effects_and_power_are_those_of_the_cells(make):
     assert worse["tone", "loud"] == pytest.approx(1)
 
 
+@pytest.mark.long
 def test_diagnostics_know_the_restrictions(make):
     unaware, study = make(), make(NEVER)
     made, free = (

@@ -72,6 +72,7 @@ def test_items_in_an_order_of_their_labels_make_no_pattern() -> None:
     assert constant_raters(ordered.drop(columns="usual"), 0.05).verdict == "pass"
 
 
+@pytest.mark.long
 def test_the_same_value_on_all_dimensions_stands_out_only_beyond_what_others_give() -> None:
     tables = [panel(seed).assign(dimension=f"d{seed}") for seed in range(4)]
     answers = pd.concat(tables, ignore_index=True)

@@ -319,6 +319,7 @@ def test_peoples_pairs_are_weighted_by_their_probabilities() -> None:
     assert strength == pytest.approx(np.log(0.6 / 0.4), abs=0.45)
 
 
+@pytest.mark.long
 def test_only_verdicts_of_people_on_pairs_that_they_did_not_choose_correct_the_judge() -> None:
     table = PAIRS.assign(human=PAIRS["human"].where(np.arange(300) < 120))
     kept = compare_pairs(table.assign(human=table["human"].where(np.arange(300) >= 40)))

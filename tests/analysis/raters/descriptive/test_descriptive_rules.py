@@ -107,6 +107,7 @@ def test_few_clusters_are_told_and_a_stratum_within_one_has_no_interval(tables: 
     assert not told(few(draws=0), "clusters")
 
 
+@pytest.mark.long
 def test_a_cluster_with_most_items_is_named_by_the_effective_number_of_clusters(tables: Tables) -> None:
     judgments, items = tables[0].query("dimension == 'novelty'"), tables[1]
     order = np.arange(len(items))

@@ -82,6 +82,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables())
 def test_one_content_gives_one_table_in_every_format(tmp_path, table):
