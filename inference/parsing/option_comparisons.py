@@ -358,6 +358,9 @@ def _filled(template: str, words: dict[str, object] | object, gap: str, signs: d
         value = "|".join(slots[slot]) if isinstance(slots[slot], list) else str(slots[slot])
         value = value.replace("W", "\ue003").replace("L", "\ue002")
         group = f"(?:{value})" if slot != "adv" else f"(?:(?:{value})\ue006){{0,4}}"
+        if slot in ("better", "worse") and "and" in slots:  # "clearer and better supported"
+            further = "|".join(filter(None, (value, slots.get("further") if slot == "better" else "")))
+            group += rf"(?: (?:{slots['and']}) (?:(?:{slots['adv']})\ue006){{0,2}}(?:{further}))?"
         text = text.replace("{" + slot + "}", group)
     folded = fold(text).replace("\ue004", "{").replace("\ue005", "}")
     folded = re.sub(r" ?\? ?", lambda match: match.group(), folded).replace(" ?", r"\s?")
