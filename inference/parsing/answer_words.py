@@ -47,6 +47,7 @@ def words_of(*parts: str) -> Iterator[str]:
                     yield folded
 
 
+@cache
 def number_words() -> dict[str, float]:
     """Numbers by the words for them; words that differ between languages in what they mean are left out."""
     numbers: dict[str, set[float]] = {}

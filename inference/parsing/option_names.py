@@ -19,6 +19,7 @@ from .answer_words import (
     first_words,
     is_unspaced,
     name_places,
+    number_words,
     words_before,
     words_of,
 )
@@ -120,7 +121,9 @@ _NO = frozenset(
 )
 _GRADED = re.compile(r"(?<![\w+-])\w[+\u00b1-]\s*\Z")  # "4-", "A+"
 _COPULA = re.compile(fold(r"\s?(?:です|である|だ|입니다|이다|이에요|है)$"))
-_BULLET = re.compile(r"^(?:[-•]\s+)+")
+_SPOKEN = fold("(?:的(?!\\w)|です|である|だ(?!\\w)|입니다|이다|이에요|예요)")  # behind a label in a sentence
+_BULLET = re.compile(r"^(?:[-+•]\s+)+")
+_LISTED = re.compile(r"^\(?(?:[a-z]|\d{1,2})[).:]\s+(?=\w\w)")  # "(a) sports", "3. science"
 
 
 def token_word(token: str) -> str:
@@ -170,7 +173,7 @@ class ValueNames:
             return None
         name = plain(_BULLET.sub("", text.strip(ORNAMENT))).strip(ORNAMENT)
         for _ in range(1 if "{" in text else 2):  # "final answer: response B" has two nouns before the name
-            value = self.values.get(name) or self.values.get(_COPULA.sub("", name)) or self._abroad(name)
+            value = self.values.get(name) or self.values.get(_COPULA.sub("", name)) or self._familiar(name)
             title = self._title.match(name)
             if value is not None or title is None:
                 return value
@@ -203,11 +206,16 @@ class ValueNames:
                 return NameMention(*match.span(), match["name"] or match["bare"], bare)
         return None
 
-    def _abroad(self, name: str) -> str | None:
-        """Find yes or no by a word of another language, or a familiar one, that is the whole of an answer."""
-        if "yes" not in self.values or "no" not in self.values:
-            return None
-        return self.values.get("yes" if name in _YES else "no" if name in _NO else "")
+    def _familiar(self, name: str) -> str | None:
+        """Find the value of a name that is the whole of an answer, and written in another way."""
+        if "yes" in self.values and "no" in self.values and (name in _YES or name in _NO):
+            return self.values["yes" if name in _YES else "no"]
+        word, _, figure = name.partition(" (")
+        number = number_words().get(word)
+        if number is not None and name not in _NO and figure in ("", f"{number:g}"):
+            return self.values.get(f"{number:g}")
+        listed = _LISTED.match(name)
+        return None if listed is None or len(self.values) < 2 else self.values.get(name[listed.end() :])
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
     def word(self, token: str) -> str | None:
@@ -259,6 +267,9 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
                     f"'{values[name]}' and '{value}' of the response form share the name '{name}'; "
                     "give each its own names and aliases."
                 )
+    parts_of_names = [(*name.partition(" "), value) for name, value in values.items()]
+    if {article for article, *_ in parts_of_names} in ({"the"}, {"a"}, {"a", "an"}):
+        values |= {rest: value for _, _, rest, value in parts_of_names if len(rest) > 2}  # "the dog": a dog
     longest_first = sorted(values, key=len, reverse=True)
     pattern = "|".join(
         r"[\s_/-]{1,3}".join(map(re.escape, name.split())) + _end_of(name) for name in longest_first
@@ -293,7 +304,7 @@ def _end_of(name: str) -> str:
     """What ends a name: no letter of its own script, or of any where scripts have no spaces; no decimal."""
     if name[-1].isdigit():
         return WORD_END + r"(?![.,:/-]\d)"
-    return r"(?!\w)" if is_unspaced(name[-1]) else WORD_END
+    return rf"(?!(?!{_SPOKEN})\w)" if is_unspaced(name[-1]) else WORD_END
 
 
 _ARTICLES = ("the", "el", "la", "le", "die", "der", "das", "o", "il", "lo", "de", "het", "l")

@@ -84,6 +84,7 @@ class _Patterns:
     closing: re.Pattern[str]
     corrected: AnchoredPattern
     sentence: AnchoredPattern
+    verb: re.Pattern[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +157,11 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
             re.compile(
                 rf"(?:(?<=\A)|(?<=[.!?;:\n]\s)|(?<=[.!?;:\n]))(?:(?:overall|so|and|but|yes|no"
                 rf"|therefore|i think|i find|to me|clearly),?\s){{0,2}}"
-                rf"(?:it|this|that|(?:this|the|that)\s{_JUDGED}|{_JUDGED_ABROAD})(?:\s(?:about|of|from|by"
-                rf"|for)\s[^.,;:!?\n]{{1,40}})?\s(?:is|seems|looks|was|reads as|counts as|ist|est|n'est|es|e|lautet"
-                rf"|qualifies as)\s"
-                rf"(?:(?:{_DEGREE})\s){{0,2}}[\"'`]{{0,2}}(?P<name>{names.pattern})"
-                rf"(?=[\"'`]{{0,2}}(?:\s?[.!;\n(]|\Z|,\s(?:not|rather than)\s|,?\s(?:because|since|as|for)\b))"
+                rf"(?:(?:it|this|that|(?:this|the|that)\s{_JUDGED})(?:\s(?:about|of|from|by"
+                rf"|for)\s[^.,;:!?\n]{{1,40}})?(?:\s|(?='s\s))(?:is|'s|seems|looks|was|reads as|counts as|qualifies as"
+                rf"|gets|gets a|deserves|(?:is|'s) (?:mainly |mostly |primarily |clearly |really )?about|(?:mainly |mostly )?concerns)\s"
+                rf"(?:(?:{_DEGREE})\s){{0,2}}|(?:{_judged_abroad()}))[\"'`]{{0,2}}(?P<name>{names.pattern})"
+                rf"(?=[\"'`]{{0,2}}(?:{_SPOKEN_END[1:]})?(?:\s?[.!;:\n(\u3002]|\Z|{_ADDED}))"
                 rf"|(?:(?<=\A)|(?<=[.!?;:\n]\s))(?:it|this|that|(?:this|the|that)\s{_JUDGED})\s(?:"
                 rf"(?:falls|belongs)\s(?:into|under|to|in)\sthe\s(?:category|class|label)(?:\sof)?"
                 rf"|(?:should|must|can) be\s(?:labell?ed|classified|marked|flagged|rated)(?:\sas)?)\s"
@@ -169,33 +170,24 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
                 rf"|class|consider|call|judge)\s(?:it|this|that|(?:the|this)\s\w{{1,20}})\s"
                 rf"(?:(?:as|to be)\s)?(?:a\s|an\s)?[\"'`]{{0,2}}(?P<called>{names.pattern}){_END}"
             ),
-            _SENTENCE_WORDS,
+            _SENTENCE_WORDS | first_words(words_of("judged")),
         ),
+        verb=_verb_pattern(names),
     )
 
 
-_SENTENCE_WORDS = frozenset(
-    {
-        *("das", "es", "dies", "dieser", "diese", "dieses", "der", "die", "ce", "le", "esto", "este", "esta"),
-        *("questo", "questa", "isto", "isso", "dit", "deze"),
-        "overall",
-        "so",
-        "and",
-        "but",
-        "yes",
-        "no",
-        "therefore",
-        "i",
-        "to",
-        "clearly",
-        "it",
-        "this",
-        "that",
-        "the",
-        "we",
-    }
-)
+_SENTENCE_WORDS = frozenset({
+    "overall", "so", "and", "but", "yes", "no", "therefore", "i", "to", "clearly", "it", "this", "that", "the", "we",
+})  # fmt: skip
 _ENDING = " .!*_)\n\t"
+# What may stand behind a label in its sentence.
+_ADDED = (
+    r",\s(?:not|rather than|just|only|plain and simple|nur|bloss|seulement|juste|solo|apenas|alleen|tylko|только)\s"
+    r"|,?\s(?:because|since|as|for|weil|denn|car|porque|perche|bo|omdat|потому)\b"
+    r"|,?\s(?:at all|overall|to me|for me|in my (?:opinion|view)|indeed|enough|after all|per se|i think|i suppose)\b"
+)
+_VERBS = ("pass", "fail", "violate", "comply", "support", "refute", "contradict", "entail", "agree", "disagree")
+_NEVER = "(?!)"  # a pattern that nothing matches
 _PERHAPS = (
     r"(?:(?:i(?:'d| would)? (?:guess|say|think|suppose)|probably|most likely|likely|perhaps|maybe"
     r"|definitely|clearly|certainly|obviously|surely|overall|on balance|a (?:marginal|clear"
@@ -210,7 +202,6 @@ _FINALLY = (
     r"|entonces|portanto|quindi|dus|also)"
 )
 _JUDGED = r"(?:risk|severity|level|likelihood|sentiment|category|topic|post|comment|text|message|joke|essay|answer|response|reply|item|review|pun|draft|tweet|story|recipe|caption|statement|sentence|one|content|passage|summary|poem)"
-_JUDGED_ABROAD = r"(?:das|es|dies(?:er|e|es)?(?:\s\w{1,20})?|(?:der|die)\s(?:text|beitrag|witz|kommentar)|ce(?:\s\w{1,20})?|(?:le|ce)\s(?:texte|message|commentaire)|(?:esto|est[ea]\s\w{1,20})|(?:questo|quest[oa]\s\w{1,20})|(?:isto|isso|est[ea]\s\w{1,20})|(?:dit|deze)(?:\s\w{1,20})?)"
 _DEGREE = r"entirely|completely|clearly|definitely|very|quite|rather|mildly|somewhat|simply|just|obviously|certainly|really|plainly|fairly|totally|therefore|thus|hence|also|probably|likely|to be|best described as|a|an"
 _ASIDE = (
     r"(?:while|unlike|which|who|although|though|however|on the|in|compared|like|as opposed"
@@ -242,6 +233,32 @@ _NUMBERED = re.compile(
 _BOLD = re.compile(r"(?<![\w*\\])(\*{1,3}|__)(?=[^\s*_])([^*\n]{1,200}?)(?<=[^\s*_])\1(?![\w*])")
 _TAGS = re.compile(r"</?(?:b|i|em|strong|u|p|br|span|div|code|mark)\s?/?>", re.IGNORECASE)
 LOOKALIKES = str.maketrans("\u0410\u0412\u0421\u0415\u0391\u0392\u0395\u0430\u0435\u0441", "ABCEABEaec")
+
+
+def _inflected_names(names: ValueNames) -> dict[str, str]:
+    """Names that are verbs, by how they stand behind what is judged ("passes")."""
+    verbs = (name for name in names.values if name in _VERBS)
+    return {f"{name[:-1]}ies" if name[-1] == "y" else f"{name}{'es' * (name[-1] == 's') or 's'}": name for name in verbs}
+
+
+def _verb_pattern(names: ValueNames) -> re.Pattern[str] | None:
+    """Pattern of names that are verbs, in a sentence of what is judged or of the judge ("I agree")."""
+    inflected = "|".join(_inflected_names(names))
+    said = [name for name in names.values if name.split(" ")[-1] in ("agree", "disagree")]
+    if not inflected and not said:
+        return None
+    longest_first = "|".join(sorted(said, key=len, reverse=True))
+    return re.compile(
+        rf"(?:\A|(?<=[.!?;:\n]\s))(?:(?:so|therefore|thus|overall|clearly),?\s)?(?:(?:it|this|that|(?:this|the|that)\s{_JUDGED})\s(?:clearly\s|therefore\s)?"
+        rf"(?P<verb>{inflected or _NEVER})(?=\s?(?:[.!;\n]|\Z)|\sthe\s)|i\s(?P<said>{longest_first or _NEVER})(?=\s?(?:[.!;\n]|\Z)|\s(?:with|that)\s))"
+    )
+
+
+@lru_cache(maxsize=1)
+def _judged_abroad() -> str:
+    """Pattern of what is judged and the verb before its label, in other languages than English."""
+    subjects = sorted(words_of("judged"), key=len, reverse=True)
+    return "|".join(part if is_unspaced(part.lstrip("(?:")[0]) else rf"(?<!\w){part}\s" for part in subjects)
 
 
 @lru_cache(maxsize=1)
@@ -411,6 +428,10 @@ def statements_in(
         called = statement["called"] or statement["marked"]
         if (at_end or called) and not _goes_on(prose, statement.end(), names):
             yield Statement(statement.start(), statement.end(), names.value(statement["name"] or called))
+    for statement in patterns.verb.finditer(prose) if patterns.verb else ():
+        if not _goes_on(prose, statement.end(), names):
+            name = statement["said"] or _inflected_names(names)[statement["verb"]]
+            yield Statement(statement.start(), statement.end(), names.value(name))
     yield from _at_ends(prose, names, patterns, cut, question)
 
 
