@@ -65,7 +65,8 @@ _ALSO_BEFORE = (
 )
 _BAD = "(?:较差的?|更差的?|差的|悪い|劣る|나쁜)"
 _CORRECTION = re.compile(
-    r"\b(?:no|wait|correction|actually|i mean|scratch that|on second thoughts?|on reflection"
+    r"\b(?:no|wait|hold on|correction|update|edit|actually|i mean|scratch that|on second thoughts?|on reflection"
+    r"|(?:chang|revis|correct|switch|updat|amend)(?:e|ed|ing) (?:(?:my|the|that|this|it|from) ?){1,2}"
     r"|on closer reading|sorry|i was wrong"
     r"|let me correct|corrected|corrigiendo|correccion|en realidad|nein|moment|korrektur|doch|non"
     r"|attends|correction|en fait|pardon"
@@ -121,7 +122,8 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
     ]
     ends = rf"(?(line){_ALONE}|(?(boxed)\s?\}}|(?(marked)\s?\]\]|(?(tagged)[\s*_`\"'\])]{{0,6}}</|{_END}))))"
     name = rf"(?:{nouns})?(?:the\s)?(?P<name>{names.pattern})"
-    ended = re.compile(rf"{names.pattern}(?={_END[3:-1]}|\s?\}}|\s?\]\]|\s(?:wins|is better))")
+    ended = re.compile(rf"{names.pattern}(?={_END[3:-1]}|\s?\}}|\s?\]\]|\s(?:wins|is better)|{_ADDED})")
+    degree = _NEVER if _are_graded(names) else _DEGREE_OF_LABELS
     title_words = first_words([*words_of("headings"), *keys])
     return _Patterns(
         ended=ended,
@@ -134,14 +136,14 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
             re.MULTILINE,
         ),
         opening=re.compile(
-            rf"[\s*_#`\"'(\[]{{0,8}}(?P<hedge>{_PERHAPS})?(?P<noun>{nouns})?(?P<name>{names.pattern})"
-            rf"(?=[*_`\"')\]]{{0,6}}(?:[.;)(!\n\u3002]|:(?!\s?{next_name}{_END})|,(?!\s?{_ASIDE})"
-            rf"|\s[(-]|\s(?:{_REASON})|\Z)){several}{_UNSURE}"
+            rf"[\s*_#`\"'(\[]{{0,8}}(?P<hedge>{_PERHAPS})?(?:{degree})?(?P<noun>{nouns})?(?P<name>{names.pattern})"
+            rf"(?=[*_`\"')\]]{{0,6}}(?:[.;)(!\n\u3002]|:(?!\s?{next_name}{_END})|[,\u060c\u3001](?!\s?{_ASIDE})"
+            rf"|\s[(-]|\s(?:{_REASON})|\s(?:of (?:the two|them|these)|it is|hands down|by far|all the way|by a (?:mile|nose|hair|whisker|wide margin))\b|\Z)){several}{_UNSURE}"
         ),
         closing=re.compile(
             rf"(?P<lead>\A|(?<!\d)\.|[!?;:\n\u2026\u3002\uff1a\u2192\u061f]|\s-|,\s(?=so|hence"
             rf"|thus|therefore|but)|\s(?=so\s)|[,\u3001])[\s*_\"')\]]{{0,4}}"
-            rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?{name}[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
+            rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?(?:{degree})?{name}(?:\sit(?:'s|\sis)(?:\sthen)?|\s\((?:\d{{1,3}}|[a-z]{{1,12}})\)|,?\s(?:i (?:think|guess|suppose|believe|would say|'d say)|in my (?:opinion|view)))?[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
         ),
         corrected=AnchoredPattern(
             re.compile(
@@ -150,8 +152,12 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
                 rf"(?:(?:it's|it is|make that|i mean|i meant|wait|no|i choose|rather|es|c'est"
                 rf"|es ist)[\s,:]{{1,3}}){{0,2}}"
                 rf"{name}(?:{_END}|\s(?:wins|is better)){several}{_UNSURE}"
+                rf"|(?:{'|'.join(_CHANGED)})\s(?:(?:my|the|that|this|it|from)\s){{1,2}}(?:\w{{1,20}}\s){{0,2}}to\s[\"'`]?"
+                rf"(?P<changed>{names.pattern}){_END}"
+                rf"|(?:update|edit|correction|revised)(?:\s[^.:;\n]{{1,60}})?:\s(?P<updated>{names.pattern}){_END}"
             ),
-            first_words(re.sub(r"\\b|\(\?:|\)\\b", "", _CORRECTION.pattern).split("|")) | {"i", "make"},
+            first_words(re.sub(r"\\b|\(\?:|\)\\b", "", _CORRECTION.pattern).split("|"))
+            | {"i", "make", *_CHANGED},
         ),
         sentence=AnchoredPattern(
             re.compile(
@@ -184,9 +190,11 @@ _ENDING = " .!*_)\n\t"
 _ADDED = (
     r",\s(?:not|rather than|just|only|plain and simple|nur|bloss|seulement|juste|solo|apenas|alleen|tylko|только)\s"
     r"|,?\s(?:because|since|as|for|weil|denn|car|porque|perche|bo|omdat|потому)\b"
+    r"|\s(?:comment|post|text|message|joke|essay|answer|response|reply|review|tweet|one)(?=\s?[.!;\n]|\Z)"
     r"|,?\s(?:at all|overall|to me|for me|in my (?:opinion|view)|indeed|enough|after all|per se|i think|i suppose)\b"
 )
 _VERBS = ("pass", "fail", "violate", "comply", "support", "refute", "contradict", "entail", "agree", "disagree")
+_CHANGED = ("change", "changed", "changing", "revise", "revised", "revising", "correct", "corrected", "correcting", "switch", "switching", "amend")
 _NEVER = "(?!)"  # a pattern that nothing matches
 _PERHAPS = (
     r"(?:(?:i(?:'d| would)? (?:guess|say|think|suppose)|probably|most likely|likely|perhaps|maybe"
@@ -202,9 +210,10 @@ _FINALLY = (
     r"|entonces|portanto|quindi|dus|also)"
 )
 _JUDGED = r"(?:risk|severity|level|likelihood|sentiment|category|topic|post|comment|text|message|joke|essay|answer|response|reply|item|review|pun|draft|tweet|story|recipe|caption|statement|sentence|one|content|passage|summary|poem)"
+_DEGREE_OF_LABELS = r"(?:very|quite|rather|mildly|somewhat|clearly|fairly|slightly|moderately|extremely|highly)\s"
 _DEGREE = r"entirely|completely|clearly|definitely|very|quite|rather|mildly|somewhat|simply|just|obviously|certainly|really|plainly|fairly|totally|therefore|thus|hence|also|probably|likely|to be|best described as|a|an"
 _ASIDE = (
-    r"(?:while|unlike|which|who|although|though|however|on the|in|compared|like|as opposed"
+    r"(?:while|unlike|which|who|although|though(?! (?:it's|it is|that's|only|just|barely) (?:very |quite |rather |really |only |just |barely )?(?:a )?(?:close|tight|narrow|hard|near))|however|on the|in|compared|like|as opposed"
     r"|despite|whose|being|when|if|where|provided|unless|as long|on condition|for(?! (?:\w+ ){0,2}reasons?)|arguably|let|here|first|okay|sure"
     r"|i (?:will|won't|can|can't|cannot|do not|don't|refuse|must|am|need)|we|wahrend|aunque|bien"
     r"|embora|mentre|anders|obwohl|хотя|хоть)\b"
@@ -252,6 +261,12 @@ def _verb_pattern(names: ValueNames) -> re.Pattern[str] | None:
         rf"(?:\A|(?<=[.!?;:\n]\s))(?:(?:so|therefore|thus|overall|clearly),?\s)?(?:(?:it|this|that|(?:this|the|that)\s{_JUDGED})\s(?:clearly\s|therefore\s)?"
         rf"(?P<verb>{inflected or _NEVER})(?=\s?(?:[.!;\n]|\Z)|\sthe\s)|i\s(?P<said>{longest_first or _NEVER})(?=\s?(?:[.!;\n]|\Z)|\s(?:with|that)\s))"
     )
+
+
+def _are_graded(names: ValueNames) -> bool:
+    """Whether a label is a degree of another one ("strongly agree")."""
+    parts_of_names = (name.partition(" ") for name in names.values)
+    return any(rest in names.values and first not in ("not", "no", "non") for first, _, rest in parts_of_names)
 
 
 @lru_cache(maxsize=1)
@@ -306,6 +321,11 @@ def plain_markup(prose: str) -> str:
 def plain_prose(prose: str, names: ValueNames) -> str:
     """Write prose without emphasis and markup; ordinals, numbers in words and look-alike letters as the options are called."""
     prose = plain_markup(prose)
+    negated = _negated(names)
+    if negated is not None:
+        prose = negated.sub(lambda match: f"{'it is ' * bool(match['call'])}{'is ' * bool(match['be'])}not {match['name'] or match['called'] or match['joined']}", prose)
+    if "neither" in names.values and "nor" in prose:
+        prose = _neither(names).sub("neither", prose)
     options = list(dict.fromkeys(names.values.values()))
     if len(options) != 2:
         return prose
@@ -316,6 +336,9 @@ def plain_prose(prose: str, names: ValueNames) -> str:
         prose = _ORDINAL.sub(lambda match: _called(match, options, short), prose)
     if "latter" in small or "former" in small:
         prose = _latter(names).sub(_resolved, prose)
+    place = _PLACE_ALONE.fullmatch(small) if is_placed and len(small) < 40 else None
+    if place is not None and (bool(place["side"]) == (short[0] == "left")):
+        return options[bool(place["two"] or place["side"] == "right")]
     if short == ["1", "2"]:
         numbers = {"one": 0, "i": 0, "two": 1, "ii": 1}
         prose = _NUMBERED.sub(lambda match: f"{match['noun']} {numbers[match['number'].lower()] + 1}", prose)
@@ -323,6 +346,36 @@ def plain_prose(prose: str, names: ValueNames) -> str:
         prose = _ACCENTED.sub(GAP, prose)  # another letter than the one without its mark
         prose = _STRAY.sub(lambda letter: letter.group().translate(LOOKALIKES), prose)
     return prose
+
+
+_PLACE_ALONE = re.compile(
+    r"\W*(?:i (?:choose|pick|prefer) )?(?:the )?(?:(?P<one>first|1st|former)|(?P<two>second|2nd|latter)|(?P<side>left|right)(?:most|-hand)?)"
+    r"(?: (?:one|option|text|answer|response|of the two))?\W*"
+)
+
+
+@lru_cache(maxsize=256)
+def _negated(names: ValueNames) -> re.Pattern[str] | None:
+    """Pattern of what denies a label, where another label is that it does not apply ("not X"); None without such."""
+    bases = [name[4:] for name in names.values if name.startswith("not ") and name[4:] in names.values]
+    if not bases:
+        return None
+    base = "|".join(map(re.escape, sorted(bases, key=len, reverse=True)))
+    joined = "|".join(re.escape(name) for name in bases if f"non {name}" not in names.values) or _NEVER
+    less = r"(?:(?:an?|at all|very|really|actually|particularly|even|remotely|in any way|as)\s){0,3}"
+    return re.compile(
+        rf"(?i)\b(?:(?P<be>is|was|does)(?:n't|\snot)\s{less}(?P<name>{base})(?!\w)"
+        rf"|(?P<call>i\s(?:would|do|could|can)(?:n't|\s?not)\s(?:call|label|classify|consider|find|rate|mark|flag)\s(?:this|it|that|the\s\w{{1,20}})\s{less})(?P<called>{base})(?!\w)"
+        rf"|(?<![\w-])non-?(?P<joined>{joined})(?!\w))"
+    )
+
+
+@lru_cache(maxsize=256)
+def _neither(names: ValueNames) -> re.Pattern[str]:
+    """Pattern of a sentence that denies two labels where a third is neither of them."""
+    return re.compile(
+        rf"(?i)\bneither\s(?:an?\s|the\s|really\s)?{names.pattern}\snor\s(?:an?\s|the\s)?{names.pattern}"
+    )
 
 
 @lru_cache(maxsize=256)
@@ -422,7 +475,8 @@ def statements_in(
         if not reported and not (heading and heading.end() <= start):
             yield Statement(start, statement.end(), names.value(statement["name"]))
     for statement in patterns.corrected.finditer(prose, before):
-        yield Statement(statement.start(), statement.end(), names.value(statement["name"]))
+        name = statement["name"] or statement["changed"] or statement["updated"]
+        yield Statement(statement.start(), statement.end(), names.value(name))
     for statement in patterns.sentence.finditer(prose, before):
         at_end = not prose[: statement.start()].strip() or not prose[statement.end() :].strip(_ENDING)
         called = statement["called"] or statement["marked"]
