@@ -163,6 +163,8 @@ def _is_name(text: str, letters: str, start: int, end: int) -> bool:
         return not re.match(r"[.,]?\d|\s?%", text[end : end + 2])
     if sign.islower():
         return sign not in _ARTICLES
+    if sign in "AO" and re.match(r"\s[A-Z]\s", letters[end : end + 3]):
+        return False  # "A B é pior"
     begins = not re.search(r"[\w,]\s{0,2}\Z", letters[max(0, start - 3) : start])
     return not (begins and sign.lower() in _ARTICLES and _after_article().match(letters, end))
 

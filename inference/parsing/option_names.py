@@ -111,6 +111,7 @@ _SYMBOLS = re.compile(
 _ENCLOSED = {
     0x1F150 + row + place: 65 + place for row in (0, 0x20) for place in range(26)
 }  # letters in discs
+_QUALITIES = frozenset({"better", "best", "overall", "final", "1st", "first place", "1st place"})  # headings, no nouns
 _YES = frozenset(  # as the whole of an answer
     {"yep", "yeah", "yup", "ja", "oui", "sim", "tak", "ya", "evet", "да", "так", "はい", "是", "是的"}
     | set(map(fold, ("예", "네", "نعم", "हाँ", "có")))
@@ -173,7 +174,7 @@ class ValueNames:
             return None
         name = plain(_BULLET.sub("", text.strip(ORNAMENT))).strip(ORNAMENT)
         for _ in range(1 if "{" in text else 2):  # "final answer: response B" has two nouns before the name
-            value = self.values.get(name) or self.values.get(_COPULA.sub("", name)) or self._familiar(name)
+            value = self.values.get(name) or self.values.get(_COPULA.sub("", name)) or self.familiar(name)
             title = self._title.match(name)
             if value is not None or title is None:
                 return value
@@ -206,7 +207,7 @@ class ValueNames:
                 return NameMention(*match.span(), match["name"] or match["bare"], bare)
         return None
 
-    def _familiar(self, name: str) -> str | None:
+    def familiar(self, name: str) -> str | None:
         """Find the value of a name that is the whole of an answer, and written in another way."""
         if "yes" in self.values and "no" in self.values and (name in _YES or name in _NO):
             return self.values["yes" if name in _YES else "no"]
@@ -275,7 +276,7 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
         r"[\s_/-]{1,3}".join(map(re.escape, name.split())) + _end_of(name) for name in longest_first
     )
     words = _nouns(noun) - set(values)
-    nouns, title = _before_name(words), _before_name(words, connected=True)
+    nouns, title = _before_name(words - _QUALITIES), _before_name(words, connected=True)
     behind = alternatives(
         [*words_of("after"), *(words if not any(len(name) == 1 for name in values) else ())]
     )

@@ -142,6 +142,7 @@ _CLOSERS = {
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BLOCKQUOTE = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,30})>")
+_STYLES = frozenset({"b", "i", "em", "strong", "u", "p", "span", "div", "mark"})
 _ANSWER_TAG = re.compile(
     r"answer|choice|verdict|label|rating|score|output|result|final|response|decision|winner|judge?ment|preference"
     r"|category|json",
@@ -222,7 +223,7 @@ def _without_tags(text: str) -> str:
     pieces, end = [], 0
     for tag in _TAG.finditer(text):
         closing, name = tag.groups()
-        if _ANSWER_TAG.search(name):
+        if _ANSWER_TAG.search(name) or name in _STYLES:
             continue
         if not closing:
             opened.setdefault(name, tag.start())

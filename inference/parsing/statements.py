@@ -55,8 +55,8 @@ _ADVERB = r"(?:(?:likely|probably|clearly|definitely|therefore|thus|hence|ultima
 _BRACKET = r"(?:[\s*_]{0,4}[(\[][^()\[\]\n]{0,40}[)\]])?"
 _BLANKS = r"[\s:=>\"'*_`(\[{#|$]{0,12}"
 _REPORTED_TO = (
-    r"\W{0,3}(?:(?:that|you|me|us|to|the|a|your|my|its|their|judges?|models?|reader|assistant"
-    r"|with|final|correct|only)\W{1,3}){0,4}"
+    r"[^\w.!?;\n]{0,3}(?:(?:that|you|me|us|to|the|a|your|my|its|their|judges?|models?|reader|assistant"
+    r"|with|final|correct|only)[^\w.!?;\n]{1,3}){0,4}"
 )
 _ALSO_BEFORE = (
     r"worse|worst|weaker|weakest|inferior|poorer|second|losing|other|rejected|wrong|incorrect"
@@ -115,7 +115,7 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
         rf"(?:{titles}){_BRACKET}(?:{link}|{sign})(?:\\?text\{{)?",
         rf"\[(?:{titles})\]\s{{1,3}}",
         rf"(?:{titles})[*_:#\"]{{0,4}}[ \t]{{0,3}}(?P<line>\n{{1,2}})[\s*_#>`\"'(\[]{{0,8}}",
-        rf"(?:{choosing()})[\s:*_\"'`(\[]{{0,6}}",
+        rf"(?:{choosing()})[\s:,*_\"'`(\[]{{0,6}}",
         r"\\f?box(?:ed)?(?P<boxed>[\s{]{1,4})(?:\\?(?:text(?:bf|tt|rm|it)?|mathrm|mathbf)\{)?\s?",
         r"(?P<marked>\[\[)\s?",
         rf"<[\w:-]{{0,20}}(?:{titles})[\w:-]{{0,20}}(?:\s[^<>]{{0,40}})?(?P<tagged>>)[\s*_`\"'\[(]{{0,6}}",
@@ -161,7 +161,7 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
         ),
         sentence=AnchoredPattern(
             re.compile(
-                rf"(?:(?<=\A)|(?<=[.!?;:\n]\s)|(?<=[.!?;:\n]))(?:(?:overall|so|and|but|yes|no"
+                rf"(?:(?<=\A)|(?<=[.!?;:\n]\s)|(?<=[.!?;:\n])|(?<=,\s)(?=(?:so|hence|thus|therefore)\s))(?:(?:overall|so|and|but|yes|no"
                 rf"|therefore|i think|i find|to me|clearly),?\s){{0,2}}"
                 rf"(?:(?:it|this|that|(?:this|the|that)\s{_JUDGED})(?:\s(?:about|of|from|by"
                 rf"|for)\s[^.,;:!?\n]{{1,40}})?(?:\s|(?='s\s))(?:is|'s|seems|looks|was|reads as|counts as|qualifies as"
@@ -224,7 +224,7 @@ _CONDITION = re.compile(
 )
 _RETRACTION = re.compile(
     r"\b(?:no longer sure|take (?:that|it|this) back|on (?:second thoughts?|reflection)"
-    r"|correction|i meant|hold on|wait[,.! ]|scratch that|i was wrong|chang(?:e|ed|ing) my mind"
+    r"|correction|i meant|hold on|wait(?=[,.!]|\s(?!until|till|for|to|before))|scratch that|i was wrong|chang(?:e|ed|ing) my mind"
     r"|i revise|revised|update|let me reconsider|sorry, i)"
 )
 _ORDINAL = re.compile(
@@ -240,6 +240,7 @@ _NUMBERED = re.compile(
     r"|essay|profile)\s(?P<number>one|two|i{1,2})(?![\w'])"
 )
 _BOLD = re.compile(r"(?<![\w*\\])(\*{1,3}|__)(?=[^\s*_])([^*\n]{1,200}?)(?<=[^\s*_])\1(?![\w*])")
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _TAGS = re.compile(r"</?(?:b|i|em|strong|u|p|br|span|div|code|mark)\s?/?>", re.IGNORECASE)
 LOOKALIKES = str.maketrans("\u0410\u0412\u0421\u0415\u0391\u0392\u0395\u0430\u0435\u0441", "ABCEABEaec")
 
@@ -315,6 +316,7 @@ def plain_markup(prose: str) -> str:
     """Write prose without emphasis and without tags of style."""
     prose = html.unescape(prose) if "&" in prose else prose
     prose = _TAGS.sub("", prose) if "<" in prose else prose
+    prose = _STRUCK.sub("", prose) if "~~" in prose else prose
     return _BOLD.sub(r"\2", prose) if "*" in prose or "__" in prose else prose
 
 
@@ -536,9 +538,15 @@ def _at_ends(
         value = names.values.get(plain(paragraph.group().strip(ORNAMENT)))
         if value is not None:
             yield Statement(start + paragraph.start(), start + paragraph.end(), value)
+    word = _FIRST_WORD.match(text) if "yes" in names.values else None
+    if word is not None and word["word"] not in names.values and (value := names.familiar(word["word"])):
+        yield Statement(start, start + word.end(), value)
     opening = patterns.opening.match(lines[0] + "\n")
     if opening is not None and not _is_heading(opening, lines, text, names, patterns):
         yield Statement(start, start + opening.end(), names.value(opening["name"]))
+
+
+_FIRST_WORD = re.compile(r"\W{0,4}(?P<word>\w[^\s.,!:;]{0,12}?)[,.!;\u3001\u060c\u3002]")
 
 
 def _closing(
@@ -594,7 +602,8 @@ def _words_of_headings() -> frozenset[str]:
 _PERSONAL = frozenset({"mine", "me", "us", "then", "which", "say", "it", "that", "this", "them", "these"})
 _FORCED = re.compile(
     r"\b(?:if|since) (?:i|you|one|we) (?:had|have|must|insist|need)|\bforced\b|\bpressed\b|so\Z"
-    r"|\boverall|therefore\b|though\Z"
+    r"|\boverall|therefore\b|though\Z|\bhands down|without (?:a )?doubt|\bno (?:question|contest)|\ball (?:things considered|told)"
+    r"|\btaken together|\bin the end|\bin my (?:opinion|view|judge?ment)|\b(?:in|on) (?:reflection|balance|the whole|sum|short)"
 )
 _DENYING = re.compile(
     r"\b(?:not|never|no|less|least|worse|worst|weaker|weakest|loser|rejected|against|without"

@@ -28,7 +28,7 @@ from .finish_reasons import CUT
 from .option_names import ValueNames, first_token, masses, option_names, share, token_at
 from .quoted import DOUBLED, is_placeholder, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Mass, ResponseSpec, RuleFinding
-from .statements import has_accent, plain_prose, stated_values, statements_in
+from .statements import has_accent, plain_markup, plain_prose, stated_values, statements_in
 
 
 def whole_answer(
@@ -163,6 +163,7 @@ def find_verdict(
     cut: bool = False,
 ) -> ParsedValue:
     """Find the verdict of an answer; with ``asks``, the question, also in comparisons of two options."""
+    text = plain_markup(text) if "~~" in text or text.startswith("<") else text
     value = None if text.lstrip().startswith("{") or has_accent(text, names) else names.bare(text)
     if value is not None:
         return ParsedValue(value, "" if value == text.strip() else "without what adorns the name")
@@ -255,4 +256,6 @@ def _is_word(passage: str, names: ValueNames) -> bool:
     is_name = names.bare(inside) is not None
     if _STRUCTURE.search(inside) or (len(inside) > 60 and not is_name):
         return False
-    return " " not in inside or (is_name and not re.match(headings(), fold(inside)))
+    if " " not in inside or plain(inside) in names.values:
+        return True
+    return is_name and not re.match(headings(), fold(inside))
