@@ -124,7 +124,6 @@ _GRADED = re.compile(r"(?<![\w+-])\w[+\u00b1-]\s*\Z")  # "4-", "A+"
 _COPULA = re.compile(fold(r"\s?(?:です|である|だ|입니다|이다|이에요|है)$"))
 _SPOKEN = fold("(?:的(?!\\w)|です|である|だ(?!\\w)|입니다|이다|이에요|예요)")  # behind a label in a sentence
 _BULLET = re.compile(r"^(?:[-+•]\s+)+")
-_LISTED = re.compile(r"^\(?(?:[a-z]|\d{1,2})[).:]\s+(?=\w\w)")  # "(a) sports", "3. science"
 
 
 def token_word(token: str) -> str:
@@ -213,10 +212,8 @@ class ValueNames:
             return self.values["yes" if name in _YES else "no"]
         word, _, figure = name.partition(" (")
         number = number_words().get(word)
-        if number is not None and name not in _NO and figure in ("", f"{number:g}"):
-            return self.values.get(f"{number:g}")
-        listed = _LISTED.match(name)
-        return None if listed is None or len(self.values) < 2 else self.values.get(name[listed.end() :])
+        is_number = number is not None and name not in _NO and figure in ("", f"{number:g}")
+        return self.values.get(f"{number:g}") if is_number else None
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well
     def word(self, token: str) -> str | None:

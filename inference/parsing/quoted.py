@@ -95,12 +95,22 @@ def records_with_key(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tu
             yield from records_with_key(value, keys)
         elif isinstance(value, Record):
             plain_names = {name: plain(name) for name in value}
-            matches = [name for name, key in plain_names.items() if key in keys]
+            matches = [name for name, key in plain_names.items() if key in keys] or [
+                name for name, key in plain_names.items() if _ADDITION.sub("", key) in keys
+            ]
             for name in matches:
                 yield value, name
             if not matches:
-                inner = [value[name] for name, key in plain_names.items() if key in WRAPPERS]
+                inner = (_decoded(value[name]) for name, key in plain_names.items() if key in WRAPPERS)
                 yield from records_with_key((item for item in inner if isinstance(item, dict | list)), keys)
+
+
+_ADDITION = re.compile(r"\s?[(\[].{0,40}[)\]]\Z|\s(?:score|rating)\Z")  # "score (0-10)", "novelty score"
+
+
+def _decoded(value: Any) -> Any:
+    """Decode a text that is JSON."""
+    return decode_whole(value.strip()) if isinstance(value, str) and value.lstrip()[:1] == "{" else value
 
 
 def is_placeholder(value: Any) -> bool:
@@ -164,7 +174,31 @@ class UnquotedAnswer:
     text: str = ""
 
 
-def unquoted_content(text: str, keep: Callable[[str], bool], texts: Sequence[str] = ()) -> UnquotedAnswer:
+_CORRECTS = re.compile(
+    r"\b(?:correct(?:ion|ed)|misread|should (?:be|have)|apologi[sz]e|sorry|wrong way|revised|on reflection|no, wait"
+    r"|korrektur|correccion|correction|correzione|correcao)\b",
+    re.IGNORECASE,
+)
+
+
+def last_values(content: UnquotedAnswer) -> list[Any]:
+    """JSON values of an answer without those that it corrects in words before the next one."""
+    parts = content.prose.split(GAP)
+    if len(content.values) < 2 or len(parts) != len(content.values) + 1:
+        return content.values
+    corrections = [place for place, part in enumerate(parts[1:-1], 1) if _CORRECTS.search(part)]
+    return content.values[max(corrections, default=0) :]
+
+
+def text_of_correction(content: UnquotedAnswer) -> str:
+    """Text behind all JSON values of an answer, if it corrects them."""
+    rest = content.prose.rpartition(GAP)[2] if content.values else ""
+    return rest if _CORRECTS.search(rest) else ""
+
+
+def unquoted_content(
+    text: str, keep: Callable[[str], bool], texts: Sequence[str] = (), tags: frozenset[str] = frozenset()
+) -> UnquotedAnswer:
     """Take out of an answer what it quotes, and decode the JSON that it gives itself."""
     # Quotations are between quotation marks, backticks or foreign tags, lines with `>`, and copies of
     # `texts`; an answer that is one quotation is unwrapped. Work per character is bounded.
@@ -174,7 +208,7 @@ def unquoted_content(text: str, keep: Callable[[str], bool], texts: Sequence[str
         return UnquotedAnswer([document], pure=True)
     text = _without_copies(_unwrapped(text), texts)
     if ">" in text:
-        text = _without_tags(_BLOCKQUOTE.sub(GAP + "\n", text))
+        text = _without_tags(_BLOCKQUOTE.sub(GAP + "\n", text), tags)
     content = _Scanner(text, keep).content()
     content.text = text
     return content
@@ -216,14 +250,14 @@ def _written_forms(passage: str) -> tuple[str, ...]:
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
-def _without_tags(text: str) -> str:
+def _without_tags(text: str, tags: frozenset[str]) -> str:
     if "</" not in text:
         return text
     opened: dict[str, int] = {}
     pieces, end = [], 0
     for tag in _TAG.finditer(text):
         closing, name = tag.groups()
-        if _ANSWER_TAG.search(name) or name in _STYLES:
+        if _ANSWER_TAG.search(name) or name in _STYLES or plain(name) in tags:
             continue
         if not closing:
             opened.setdefault(name, tag.start())

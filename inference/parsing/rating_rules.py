@@ -11,7 +11,7 @@ from functools import lru_cache
 from ..tables.columns import fold, plain
 from .answer_words import UNSPACED, WORD_END, alternatives, is_unspaced, number_words, words_of
 from .option_names import ORNAMENT, first_token, masses, share, token_at, token_word
-from .quoted import DOUBLED, Record, records_with_key, strict_object, unquoted_content
+from .quoted import DOUBLED, GAP, Record, last_values, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Mass, ResponseSpec, RuleFinding, ScaleSpec
 from .statements import plain_markup
 
@@ -117,23 +117,68 @@ _NO_END = (
     r"|komma|coma|virgule|et demi|y medio|e meio|e mezzo|if|unless|times|or so|ish)\b|-ish)"
 )
 NUMBER = (
-    rf"\$?(?:{_FIGURE}|\b(?:{_WORD})(?!\w))(?>(?:{_OF}(?:\d{{1,4}}(?:,\d{{3}})?|(?:{_WORD})\b))?)"
+    rf"\$?(?:{_FIGURE}|\b(?:{_WORD})(?!\w))(?>(?:{_OF}(?:\d{{1,4}}(?:[,. ]\d{{3}})?(?!\d)|(?:{_WORD})\b))?)"
     rf"(?>(?:{_OTHER}\d{{1,4}})?){_UNITS}{_NO_END}"
 )
 _PARTS = re.compile(
-    rf"(?P<figure>{_FIGURE})?(?P<word>(?:{_WORD})(?!\w))?(?:{_OF}(?P<out_of>[\d,]{{1,6}}|(?:{_WORD})(?!\w)))?"
+    rf"(?P<figure>{_FIGURE})?(?P<word>(?:{_WORD})(?!\w))?(?:{_OF}(?P<out_of>\d[\d,. ]{{0,5}}\d|\d|(?:{_WORD})(?!\w)))?"
     rf"{_UNITS}(?P<rest>.*)",
     re.DOTALL,
 )
 _HALF = re.compile(r"(\d)\s?\u00bd")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[,' \u202f\u2019]\d{3})+(?:\.\d+)?")
 _POINTED = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+")
-_HALF_STAR = re.compile(r"([\u2605\u2b50\U0001f31f\u2606]\ufe0f?)\s?\u00bd")
+_HALF_STAR = re.compile(r"(?P<run>[\u2605\u2b50\U0001f31f\u2606\ufe0f]{1,20})\s?\u00bd(?!\s?[\u2606\u2605])")
 _STAR_LINE = re.compile(
     r"(?:(?<=\A)"
     r"|(?<=[\n:]))\s?\*{0,2}[\u2605\u2b50\U0001f31f](?:\s?[\u2605\u2b50\U0001f31f\u2606\ufe0f])*(?!\u00bd)(?=\s?\*{0,2}[.!]?\s*(?:\n|\Z|\d|because|[-\u2013(]))"
 )
 _STARS = re.compile(r"[\u2605\u2b50\U0001f31f][\u2605\u2b50\U0001f31f\u2606\ufe0f]*")
+
+
+_SAME = re.compile(rf"\b(?P<word>{_WORD})\s\((?P<figure>\d{{1,3}})\)")  # "three (3)"
+_COUNT_OF = re.compile(rf"(?P<figure>\d(?:[\d.,]{{0,6}}\d)?)(?P<unit>{_UNITS[:-1]})(?P<of>{_OF})(?=\d)")  # "2 points out of 10"
+_OF_COUNT = re.compile(
+    rf"(?P<most>\d{{1,3}})\s?(?:{fold('점 만점에|점만점에|点満点(?:中|で|の)|üzerinden|में से')})\s?(?P<figure>\d{{1,3}}(?:[.,]\d{{1,2}})?)(?!\d)"
+    rf"|满分(?P<full>\d{{1,3}})分?,?\s?(?:我?给|打|得)?\s?(?P<given>\d{{1,3}}(?:[.,]\d{{1,2}})?)(?!\d)"
+)
+
+
+def _plain_numbers(text: str) -> str:
+    """Fold a text, and write the numbers in it as digits: halves, fractions, "2 points out of 10", tables."""
+    text = _HALF_STAR.sub(_with_half, _HALF.sub(r"\1.5", _rows_of_table(text)))
+    text = re.sub(r"\\[dt]?frac\{(\d{1,4})\}\{(\d{1,4})\}", r"\1/\2", text.replace("\\%", "%"))
+    text = fold(plain_markup(text.replace("\u20e3", ""))).replace("\u2044", "/").replace("\ufe0f", "")
+    text = re.sub(r"(?<=\d)\u00b7(?=\d)", ".", text).replace("\u00b10", "0")
+    text = _OF_COUNT.sub(lambda match: f"{match['figure'] or match['given']}/{match['most'] or match['full']}", text)
+    text = _COUNT_OF.sub(lambda match: match["figure"] + match["of"], text)
+    return _SAME.sub(lambda match: match["figure"] if WORDS[match["word"]] == float(match["figure"]) else match[0], text)
+
+
+def _thousands(text: str) -> str:
+    """Write "2.5k", "6_000" and "three thousand" in digits."""
+    text = re.sub(r"(?<=\d)_(?=\d{3}(?!\d))", "", text)
+    text = re.sub(rf"\b(?P<word>{'|'.join(_ONES)}) thousand(?!\w)", lambda match: f"{WORDS[match['word']]:g}000", text)
+    return re.sub(r"(?<![\d.,])(\d{1,3}(?:\.\d{1,2})?)\s?k(?!\w)", lambda match: f"{1000 * float(match[1]):.0f}", text)
+
+
+def _with_half(match: re.Match[str]) -> str:
+    run = match["run"].replace("\ufe0f", "").replace(" ", "")
+    return f" {len(run)}.5 stars" if "\u2606" not in run else match[0]
+
+
+_TABLE = re.compile(r"^[ \t]*\|([^\n]+)\|[ \t]*\n[ \t]*\|[\s:|-]+\|[ \t]*\n[ \t]*\|([^\n]+)\|[ \t]*(?:\n(?![ \t]*\|)|\Z)", re.MULTILINE)
+
+
+def _rows_of_table(text: str) -> str:
+    """Write a table of one row as lines of a heading with its cell."""
+    return _TABLE.sub(_headed_cells, text) if "|" in text else text
+
+
+def _headed_cells(match: re.Match[str]) -> str:
+    headings, cells = (line.split("|") for line in match.groups())
+    lines = (f"{heading.strip()}: {cell.strip()}" for heading, cell in zip(headings, cells, strict=False))
+    return "\n".join(lines) + "\n" if len(headings) == len(cells) else match[0]
 
 
 def number_pattern(scale: ScaleSpec) -> str:
@@ -183,10 +228,12 @@ def _read_rating(text: str, scale: ScaleSpec) -> float | str:
         return "not one number"
     figure, word, out_of = parts["figure"], parts["word"], parts["out_of"]
     if out_of is not None:
-        maximum = WORDS.get(out_of, None) if out_of in WORDS else float(out_of.replace(",", ""))
+        maximum = WORDS.get(out_of, None) if out_of in WORDS else float(re.sub(r"[,. ]", "", out_of))
         if maximum != scale.maximum:
             return f"out of {out_of} on a scale to {scale.maximum:g}"
     if figure is not None and word is None:
+        if out_of is not None and re.search(r"[,. ]", out_of):  # which parts thousands in the same way
+            figure = re.sub(r"(?<=\d)[,. ](?=\d{3}(?!\d))", "", figure)
         return _figure(figure, scale)
     return WORDS.get(word or "", "not a number") if figure is None else "not one number"
 
@@ -197,7 +244,9 @@ def _figure(figure: str, scale: ScaleSpec) -> float | str:
         if scale.maximum >= 1000:
             return float(re.sub(r"[,' \u202f\u2019]", "", figure))
         return f"{figure} may be thousands"
-    if (_POINTED.fullmatch(figure) or "," in figure) and scale.maximum >= 1000:
+    if scale.maximum >= 1000 and (_POINTED.fullmatch(figure) or "," in figure):
+        return f"{figure} may be thousands"
+    if "." in figure and scale.maximum >= 1000 and 1000 * float(figure) <= scale.maximum:
         return f"{figure} may be thousands"
     return float(figure.replace(",", "."))
 
@@ -212,23 +261,33 @@ _BRACKET = r"(?:[\s*_\"'`]{0,4}(?:[(\[][^()\[\]\n]{0,30}[)\]]))?"
 _END = (
     r"(?=[\s*_`\"')\]}|$]{0,8}(?:\Z|\n|[.,;:!(\u3002\uff0c\u3001]|-\s|(?:because|since|as|for|due"
     r"|overall|here|weil|da|porque|parce|car|perche|omdat|pois|and|but"
-    r"|bo|потому|from me|in my|to me|i think)\b|です|입니다|है|,))"
+    r"|bo|потому|from me|in my|to me|i think|von mir|van mij|de ma part|de mi parte|da me|da mim|ode mnie|от меня"
+    r"|(?:to|for|a|an|pour|fur|para|per|voor) (?:this|ce|cet|cette|est[ea]|diese[rnsm]?|quest[oa]|dit|deze))\b|です|입니다|है|,|</|%))"
 )
 _GIVING = (
     r"(?<![\w'])(?:(?:i|we)(?:'d|'ll| would| will|)(?:\s(?:therefore|thus|hereby|also|ultimately"
-    r"|personally|overall))?\s(?:rate|give|score|assign|grade|award|say)"
-    r"|\Arated|let me go with|(?:i(?:'d| would| will|'ll)) go (?:with|for)|i(?:'d| would) put (?:it|this) at"
+    r"|personally|overall))?\s(?:rate|give|score|assign|grade|award|say|estimate|put|settle on|land on)"
+    r"|\Arated|let me go with|(?:i(?:'d| would| will|'ll)) go(?: with| for)?|c'est(?=\sune?\s)|(?:das|es) ist(?=\seine?\s)|i(?:'d| would) put (?:it|this) at"
     r"|i(?:'m| am) (?:giving|rating|scoring|assigning)|(?:this|that) one(?: is)?(?=\s(?:a|an"
     r"|gets)\s)|(?:it|this|this one|answer|response|text|post|joke|essay|item|reply|summary|story"
     r"|which|and)\s(?:therefore |thus |clearly |fully )?"
     r"(?:deserves|gets|earns|receives|merits|scores|warrants|rates)|(?:it's|it is|this is|that's"
     r"|that is|makes this|makes it)(?=\s(?:a|an)\s)"
-    r"|le pongo|le doy|doy|otorgo|asigno|merece|je (?:donne|lui donne|mets|note|attribue)|merite"
-    r"|obtient|ich (?:gebe|vergebe|bewerte)|verdient"
+    r"|le pongo|le doy|doy|otorgo|asigno|merece|je (?:lui )?(?:donne|mets|note|attribue|accorde)|j'(?:accorde|attribue)|merite"
+    r"|obtient|recoit|krijgt|bekommt|erhalt|recibe|recebe|riceve|ottiene|dostaje|otrzymuje|получает|far|mendapat(?:kan)?|ich (?:gebe|vergebe|bewerte)|verdient"
     r"|(?:eu )?dou|atribuo|assegno|do un|merita|ik geef|verdient|daje|stawiam|zasluguje na"
     r"|я (?:ставлю|даю|оцениваю)|ставлю|заслуживает|jag ger"
     rf"|我给|我打|给出?|打|veriyorum|saya (?:beri|memberi)|اعطي|اعطيه|امنح)(?:(?!\w)|(?<={UNSPACED}))"
 )
+_VERBS_BEHIND = fold(
+    r"\s?(?:를|을|을|を)?\s?(?:veriyorum|verirdim|veririm|주겠습니다|줍니다|드립니다|줄게요|주고 싶습니다|つけます|与えます|とします|とします|にします"
+    r"|(?:geben|vergeben)(?=\s?[.!,;\n]|$)|(?:देता|देती|दूंगा|दूंगी)(?: हूं)?)"
+)
+_GIVEN_TO = (  # between the name of a scale behind "for" and its rating
+    r"(?:,?\s(?:(?:i|we|it|they|(?:this|the)\s\w{1,14})(?:'d|\swould)?\s)?(?:give|gives|gave|say|award|assign|earns?|gets?|deserves?|scores?"
+    r"|receives?|merits?|is|gebe ich|vergebe ich|bekommt \w{1,4}|(?:le )?doy|je (?:donne|mets)|dou|do|geef ik|daje|ставлю)(?:\s(?:it|only))?\s|[,:]?\s(?:only\s)?)"
+)
+_DENIED = re.compile(r"\b(?:nicht|keine?|nie|niemals)\b")
 _NOT_GIVING = r"(?![^.\n]{0,60}\b(?:not|never|if|than|between|up to|nearly|almost|at (?:least|most)|less|more|over|under|only if)\b)"
 
 
@@ -262,11 +321,15 @@ def lenient(
     # A scale that is missing, out of range, or given twice with different numbers is not read; the others
     # are.
     # Quotations of few words may contain the rating itself; what is longer is quoted from the judged text.
-    content = unquoted_content(answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, texts)
-    halved = _HALF_STAR.sub(r"\1 and a half", _HALF.sub(r"\1.5", content.prose)).replace("\u20e3", "")
-    prose = fold(plain_markup(halved))
+    tags = frozenset(plain(name) for scale in response.scales for name in (scale.id, scale.label))
+    content = unquoted_content(
+        answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, texts, tags
+    )
+    content.values = last_values(content)
+    written = _plain_numbers(content.prose)
     findings = []
     for scale in response.scales:
+        prose = _thousands(written) if scale.maximum >= 1000 else written
         ratings = _ratings_in_json(content.values, scale, single=len(response.scales) == 1)
         if not content.pure:
             prose_values = list(_numbers(prose, scale, _pattern(scale, len(response.scales) == 1)))
@@ -324,6 +387,8 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
     words = [r"[\s_/-]{1,3}".join(map(re.escape, name.split())) for name in names]
     general, sign = _general()
     number = number_pattern(scale)
+    several = rf"(?:(?:'s)?\s?(?:,|&|and|und|et|y|e|i|en|и|,\sand)\s(?:the\s)?\w{{2,30}}){{1,4}}"
+    all_of_them = r"(?:across the board|for (?:each|all)|on (?:each|all)|each|in every respect)"
     named = rf"(?<![\w-])(?:{'|'.join(words)})(?:\s(?:score|rating|first))?(?!\w)[*_\"'`]{{0,4}}{_BRACKET}"
     forms = [
         rf"{named}(?:{sign}{_ARTICLES}(?P<named>{number})"
@@ -331,26 +396,35 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
         rf"|[\s*_`\"'|(>]{{1,6}}(?P<beside>{number})(?!\)\s(?:and|or)\b)(?:{_END}|(?=\s?\|))|,?\s(?:sadly,?\s)?(?:gets|earns"
         rf"|receives|scores|deserves|at|rated|is rated|only"
         rf"|has|a|an)\s{_ARTICLES}(?P<earned>{number}){_END})",
+        rf"(?<![\w-])(?:{'|'.join(words)})(?!\w)(?:{sign}|[\s:]{{0,3}})(?P<in_stars>[\u2605\u2b50\U0001f31f][\u2605\u2b50\U0001f31f\u2606\ufe0f]*)",
+        rf"(?<![\w-])(?:{'|'.join(words)})(?!\w)\s\((?P<bracketed>{_FIGURE}(?:\s?/\s?{scale.maximum:g})?)\)",
+        rf"(?<!\w)(?:for|on|in|fur|bei|pour|en|para|per|voor|za|за)\s(?:the\s|its\s|la\s|le\s|die\s|den\s|el\s|de\s)?(?:{'|'.join(words)})(?!\w){_GIVEN_TO}{_ARTICLES}(?P<thereof>{number}){_END}",
+        rf"(?<![\w-])(?:{'|'.join(words)}){several}\s(?:both|each|all)?\s?(?:get|are|score|earn|deserve|merit|receive|rate|:|=)\s(?:both\s|each\s)?{_ARTICLES}(?P<jointly>{number}){_END}",
+        rf"(?<![\w-])\w{{2,30}}{several.replace('{1,4}', '{0,3}')}\s?(?:,|&|and|und|et|y|e|i|en|и)\s(?:the\s)?(?:{'|'.join(words)})\s(?:both|each|all)?\s?(?:get|are|score|earn|deserve|merit|receive|rate)\s(?:both\s|each\s)?{_ARTICLES}(?P<joint>{number}){_END}",
+        rf"(?:\A|[.!\n]\s?)(?:an?\s)?(?P<overall>{number})\s{all_of_them}(?!\w)",
         rf"(?P<before>{_FIGURE}(?:\s?/\s?{scale.maximum:g})?)\s(?:points?\s)?(?:for|on|pour|fur"
         rf"|para|per)\s(?:the\s|its\s|la\s|le\s)?(?:{'|'.join(words)})(?!\w)(?!\s?[:=])",
     ]
     if single:
-        before, behind = r"[\s*_`(\[\"'$]{0,6}", r"[\s*_`)\]\"'.!}$]{0,6}"
+        bullet = r"(?:[-+\u2022]\s)?" if scale.minimum >= 0 else ""
+        before, behind = rf"[\s*_`#{GAP}(\[\"'$]{{0,6}}{bullet}", r"[\s*_`)\]\"'.!}$\u3002]{0,6}"
         forms = [
-            rf"\A{before}[~\u2248=]?\s?{_ARTICLES}(?P<alone>{number}){behind}\Z",
+            rf"\A(?:\"[^\"\n]{{1,80}}[?.:]\"\s)?{before}[~\u2248=]?\s?{_ARTICLES}(?P<alone>{number})(?:\s(?:rather than|instead of|not)\s(?:an?\s)?\d{{1,3}}|,?\s(?:at best|at a push|i (?:think|guess|suppose|believe|would say|'d say)))?{behind}\Z",
             rf"(?:\A|\n)[*_`(\[\"']{{0,6}}(?P<line>{number})[*_`)\]\"'.!]{{0,4}}[ \t]*(?=\n|\Z)",
-            rf"\A[*_`(\[\"'=\u2248~]{{0,6}}\s?{_ARTICLES}(?P<opening>{number})[*_]{{0,3}}(?:\.(?=\s(?!actually|hmm|or|no\b)[a-z][^\n]{{10,}}[.!?]\s*(?:\n|\Z))(?![^\n]*\n\s*\d)|,(?=\s(?!or|maybe|but|perhaps)[a-z])(?![^.\n]*\bor\s\d)|\s-(?=\s[a-z])|(?=\s\((?!or|maybe|\d(?!\s?=)))|\s=(?=\s[a-z][^=\d]*\Z))",
+            rf"\A[*_`(\[\"'=\u2248~]{{0,6}}\s?{_ARTICLES}(?P<opening>{number})[*_]{{0,3}}(?:\.(?=\s(?!actually|hmm|or|no\b)[a-z][^\n]{{10,}}[.!?]\s*(?:\n|\Z))(?![^\n]*\n\s*\d)|,(?=\s(?!or|maybe|but|perhaps)[a-z])(?![^.\n]*\bor\s\d)|\s-(?=\s[a-z])|(?=\s\((?!or|maybe|\d(?!\s?=|\s(?:points?|stars?)\s(?:for|each))))|\s=(?=\s[a-z][^=\d]*\Z))",
             rf"(?:[!?;\u2026\u3002\uff1a\u2192\n]|(?<![<>])=|:(?!(?<=\d:)\d)|\.\s|,\s(?:so|but)|\sso|,\sa"
             rf"|\.\sa)[\s*_(\[]{{0,4}}(?:(?:so|thus|therefore|overall|fine|ok|final|i say|i'd say|it is|rated|i'd go with|let me go with"
             rf"|it's|then|mine|i answer"
             rf"|i'll settle on)[\s,:]{{1,3}}){{0,3}}{_ARTICLES}(?P<closing>{number})[*_`)\]\"'.!]{{0,4}}\s*\Z",
             *forms,
             rf"(?:{general}){_BRACKET}{_WHAT}{sign}{_ARTICLES}(?P<general>{number})",
-            rf"(?<!\w)(?:rating|score|grade|note|nota|bewertung|ocena"
+            rf"(?<!\w)(?:rating|score|grade|note|nota|bewertung|ocena|total|overall|total impression"
             rf"|оценка)\s[*_]{{0,3}}(?P<blank>{number}){_END}",
             rf"<[\w-]{{0,20}}(?:{general})[\w-]{{0,20}}(?:\s[^<>]{{0,40}})?>\s{{0,4}}(?P<tagged>{number})\s{{0,4}}</",
             rf"\\boxed\s?\{{\s?(?:\\text\{{)?(?P<boxed>{number})\s?\}}",
             rf"\[\[\s?(?P<marked>{number})\s?\]\]",
+            rf"(?<![\w.,/-])(?P<mine>{_FIGURE})\s(?:is|would be|seems|feels|sounds)\s(?:my|the|a)\s(?:(?:final|fair|right|overall|honest)\s)?(?:score|rating|answer|grade|mark|verdict){_END}",
+            rf"(?:(?<=\s)|(?<=\A)|(?<={UNSPACED}))(?P<verbal>{number}){_VERBS_BEHIND}",
             rf"{_GIVING}{_NOT_GIVING}[^.\n\d]{{0,60}}?(?:(?<=[\s*_(])"
             rf"|(?<={UNSPACED}))(?P<given>{number}){_END}",
             rf"(?:\A|\n)[^\n:]{{0,80}}?[\s*_(](?P<fraction>{_FIGURE}\s?(?:/"
@@ -376,12 +450,17 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
             continue
         value = _stars(number, scale) if _STARS.match(number) else rating(_without_ornament(number), scale)
         before = prose[max(0, match.start() - 80) : match.start()]
-        if _REPORTED.search(before) or (before.endswith(("(", " (")) and _RANGE.fullmatch(number)):
+        if _REPORTED.search(before) or (
+            _RANGE.fullmatch(number)
+            and (before.endswith(("(", " (")) or number in _ranges(scale) or _A_RANGE.search(prose, 0, match.start(name)))
+        ):
+            continue
+        if name == "verbal" and _DENIED.search(before):
             continue
         replaced = corrections.match(prose, match.end())
         if replaced is not None:
             value = rating(_without_ornament(replaced["number"]), scale)
-        if match.lastgroup == "closing" and len(_ENDINGS.findall(prose)) > 1:
+        if name == "closing" and len(_ENDINGS.findall(prose)) > 1 and not _headed().search(prose, 0, match.start(name)):
             continue
         if match.end() == len(prose.rstrip()) and "{" in prose and "}" not in prose:
             value = "may go on behind the cut"
@@ -401,7 +480,17 @@ _COUNTED = re.compile(
     r"| (?:of (?:the|its|his|her|their|my|all|these|those)\b|(?!this\b)[a-z]{3,}s\b(?!\s?[:\n]))"
 )  # "wit: 3 typos", "overall: 2 of the facts"
 _ENDINGS = re.compile(r":\s*\d{1,4}\W*$", re.MULTILINE)
+_A_RANGE = re.compile(r"\b(?:range|interval|scale|between)\W{1,3}\Z")
 _RANGE = re.compile(r"\d+\s?(?:-|to)\s?\d+")
+
+
+def _ranges(scale: ScaleSpec) -> tuple[str, str]:
+    return f"{scale.minimum:g}-{scale.maximum:g}", f"{scale.minimum:g} to {scale.maximum:g}"
+
+
+@lru_cache(maxsize=1)
+def _headed() -> re.Pattern[str]:
+    return re.compile(rf"(?:\A|\n)[\s*_#]{{0,4}}(?:{_general()[0]})[\s*_:=]{{0,6}}\Z")
 
 
 @lru_cache(maxsize=256)
@@ -415,7 +504,7 @@ def _replacing(scale: ScaleSpec) -> re.Pattern[str]:
 
 
 _REPORTED = re.compile(
-    r"\b(?:says?|said|claims?|reads?|states?|asks? for|asked for|demands?|if|whether|not|never"
+    r"(?<!i )(?<!i'd )(?<!i would )\b(?:says?|said|claims?|reads?|states?|asks? for|asked for|demands?|if|whether|not|never"
     r"|n't|wants?|minimum|maximum|lowest|highest|possible|average|sample|example"
     r"|dice|dit|sagt|diz|wenn|si)\s(?:(?:that|the|a|an|la|el|die|le|my|its)\s){0,2}\Z"
 )

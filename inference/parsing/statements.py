@@ -138,12 +138,12 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
         opening=re.compile(
             rf"[\s*_#`\"'(\[]{{0,8}}(?P<hedge>{_PERHAPS})?(?:{degree})?(?P<noun>{nouns})?(?P<name>{names.pattern})"
             rf"(?=[*_`\"')\]]{{0,6}}(?:[.;)(!\n\u3002]|:(?!\s?{next_name}{_END})|[,\u060c\u3001](?!\s?{_ASIDE})"
-            rf"|\s[(-]|\s(?:{_REASON})|\s(?:of (?:the two|them|these)|it is|hands down|by far|all the way|by a (?:mile|nose|hair|whisker|wide margin))\b|\Z)){several}{_UNSURE}"
+            rf"|\s[(-]|\s(?:{_REASON})|\s(?:of (?:the two|them|these)|it is|hands down|by far|all the way|by a (?:mile|nose|hair|whisker|wide margin))(?:\sthen)?(?:\s?[.!;\n]|\Z)|\Z)){several}{_UNSURE}"
         ),
         closing=re.compile(
             rf"(?P<lead>\A|(?<!\d)\.|[!?;:\n\u2026\u3002\uff1a\u2192\u061f]|\s-|,\s(?=so|hence"
             rf"|thus|therefore|but)|\s(?=so\s)|[,\u3001])[\s*_\"')\]]{{0,4}}"
-            rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?(?:{degree})?{name}(?:\sit(?:'s|\sis)(?:\sthen)?|\s\((?:\d{{1,3}}|[a-z]{{1,12}})\)|,?\s(?:i (?:think|guess|suppose|believe|would say|'d say)|in my (?:opinion|view)))?[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
+            rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?(?:{degree})?{name}(?:\sit(?:'s|\sis)(?:\sthen)?|\s\((?:\d{{1,3}}|(?!{names.pattern})[a-z]{{1,12}})\)|,?\s(?:i (?:think|guess|suppose|believe|would say|'d say)|in my (?:opinion|view)))?[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
         ),
         corrected=AnchoredPattern(
             re.compile(
@@ -213,7 +213,7 @@ _JUDGED = r"(?:risk|severity|level|likelihood|sentiment|category|topic|post|comm
 _DEGREE_OF_LABELS = r"(?:very|quite|rather|mildly|somewhat|clearly|fairly|slightly|moderately|extremely|highly)\s"
 _DEGREE = r"entirely|completely|clearly|definitely|very|quite|rather|mildly|somewhat|simply|just|obviously|certainly|really|plainly|fairly|totally|therefore|thus|hence|also|probably|likely|to be|best described as|a|an"
 _ASIDE = (
-    r"(?:while|unlike|which|who|although|though(?! (?:it's|it is|that's|only|just|barely) (?:very |quite |rather |really |only |just |barely )?(?:a )?(?:close|tight|narrow|hard|near))|however|on the|in|compared|like|as opposed"
+    r"(?:while|unlike|which|who|although|though(?! (?:it's|it is|that's|only|just|barely) (?:very |quite |rather |really |only |just |barely )?(?:a )?(?:close|tight|narrow|near)(?: (?:call|race))?(?:[.!;\n]|\Z))|however|on the|in|compared|like|as opposed"
     r"|despite|whose|being|when|if|where|provided|unless|as long|on condition|for(?! (?:\w+ ){0,2}reasons?)|arguably|let|here|first|okay|sure"
     r"|i (?:will|won't|can|can't|cannot|do not|don't|refuse|must|am|need)|we|wahrend|aunque|bien"
     r"|embora|mentre|anders|obwohl|хотя|хоть)\b"
@@ -260,7 +260,7 @@ def _verb_pattern(names: ValueNames) -> re.Pattern[str] | None:
     longest_first = "|".join(sorted(said, key=len, reverse=True))
     return re.compile(
         rf"(?:\A|(?<=[.!?;:\n]\s))(?:(?:so|therefore|thus|overall|clearly),?\s)?(?:(?:it|this|that|(?:this|the|that)\s{_JUDGED})\s(?:clearly\s|therefore\s)?"
-        rf"(?P<verb>{inflected or _NEVER})(?=\s?(?:[.!;\n]|\Z)|\sthe\s)|i\s(?P<said>{longest_first or _NEVER})(?=\s?(?:[.!;\n]|\Z)|\s(?:with|that)\s))"
+        rf"(?P<verb>{inflected or _NEVER})(?=(?:\sthe(?:\s\w{{1,14}}){{1,3}})?\s?(?:[.!;\n]|\Z))|i\s(?P<said>{longest_first or _NEVER})(?=\s?(?:[.!;\n]|\Z)|\s(?:with|that)\s))"
     )
 
 
@@ -364,7 +364,7 @@ def _negated(names: ValueNames) -> re.Pattern[str] | None:
         return None
     base = "|".join(map(re.escape, sorted(bases, key=len, reverse=True)))
     joined = "|".join(re.escape(name) for name in bases if f"non {name}" not in names.values) or _NEVER
-    less = r"(?:(?:an?|at all|very|really|actually|particularly|even|remotely|in any way|as)\s){0,3}"
+    less = r"(?:(?:an?|at all|actually|even|remotely|in any way)\s){0,3}"
     return re.compile(
         rf"(?i)\b(?:(?P<be>is|was|does)(?:n't|\snot)\s{less}(?P<name>{base})(?!\w)"
         rf"|(?P<call>i\s(?:would|do|could|can)(?:n't|\s?not)\s(?:call|label|classify|consider|find|rate|mark|flag)\s(?:this|it|that|the\s\w{{1,20}})\s{less})(?P<called>{base})(?!\w)"
@@ -469,6 +469,8 @@ def statements_in(
         heading = patterns.heading.match(prose, line)
         heading = None if heading and ":" in prose[line : heading.start("name")] else heading
         reported = _reported().search(prose[max(line, start - 80) : start])
+        if "would" in statement.group() and _CONDITION.search(_SENTENCE_END.split(prose[line:start])[-1]):
+            continue
         is_framed = statement["boxed"] or statement["marked"] or statement["tagged"]
         if is_framed and _ALSO_FRAMED.search(prose, 0, start):
             continue
@@ -491,6 +493,7 @@ def statements_in(
     yield from _at_ends(prose, names, patterns, cut, question)
 
 
+_SENTENCE_END = re.compile(r"[.!?;]\s")
 _ALSO_FRAMED = re.compile(rf"(?:\]\]|\}}\$?|>)\s?(?:,|/|{_OR})\s?\Z")  # a verdict in a frame, and another one
 _LIMITS = re.compile(
     rf"[.!?;:\n({GAP}\u3002]|\s-\s|,?\s?(?:\b(?:but|while|whereas|although|though|not|than|over"
@@ -620,6 +623,8 @@ def _is_heading(
     """Whether the name at the beginning of a text heads a part of it, or takes part in a longer sentence."""
     value = names.value(opening["name"])
     first = lines[0]
+    if re.fullmatch(r"[^.!;]*\?\s*", first) and len(lines) == 1:
+        return True  # "A over B?"
     first_name = plain(first).strip(ORNAMENT)
     if len(first) > 2 and first.rstrip("*_ \t").endswith(":"):
         return True

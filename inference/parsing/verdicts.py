@@ -26,7 +26,7 @@ from ..tables.columns import fold, plain
 from .answer_words import headings
 from .finish_reasons import CUT
 from .option_names import ValueNames, first_token, masses, option_names, share, token_at
-from .quoted import DOUBLED, is_placeholder, records_with_key, strict_object, unquoted_content
+from .quoted import DOUBLED, is_placeholder, last_values, records_with_key, strict_object, text_of_correction, unquoted_content
 from .spec import Answer, Mass, ResponseSpec, RuleFinding
 from .statements import has_accent, plain_markup, plain_prose, stated_values, statements_in
 
@@ -142,6 +142,7 @@ FALLBACK_KEYS = frozenset(
         "better answer",
     }
 )
+_LISTED = re.compile(r"\A\(?(?:[A-Za-z]|\d{1,2})[).:]\s+(?=\w\w[^\n]*\Z)")  # "(a) sports", "3. science"
 _STRUCTURE = re.compile(r"[:={}\n\t]")
 
 
@@ -164,15 +165,17 @@ def find_verdict(
 ) -> ParsedValue:
     """Find the verdict of an answer; with ``asks``, the question, also in comparisons of two options."""
     text = plain_markup(text) if "~~" in text or text.startswith("<") else text
-    value = None if text.lstrip().startswith("{") or has_accent(text, names) else names.bare(text)
+    is_alone = not (text.lstrip().startswith("{") or has_accent(text, names))
+    value = names.bare(text) or names.bare(_LISTED.sub("", text.strip())) if is_alone else None
     if value is not None:
         return ParsedValue(value, "" if value == text.strip() else "without what adorns the name")
     if _BOXES.match(text):
         return _ticked(text, names)
     if "{" in text and "}" not in text and text.count('"') % 2:
         text = text[: text.rfind('"')]  # what the cut may have shortened
-    content = unquoted_content(text, lambda passage: _is_word(passage, names), texts)
     keys = frozenset({plain(key)})
+    content = unquoted_content(text, lambda passage: _is_word(passage, names), texts, keys)
+    content.values = last_values(content)
     pairs = list(records_with_key(content.values, keys)) or list(
         records_with_key(content.values, FALLBACK_KEYS)
     )
@@ -187,7 +190,12 @@ def find_verdict(
     for record, name in pairs:
         candidates.append(None if name in record.contradicted else named_by(record[name], names))
         notes += [DOUBLED] if name in record.doubled else []
-    statements = stated_values(plain_prose(content.prose, names), names, keys | FALLBACK_KEYS, asks, cut)
+    prose = plain_prose(content.prose, names)
+    statements = stated_values(prose, names, keys | FALLBACK_KEYS, asks, cut)
+    correction = text_of_correction(content)
+    if pairs and correction:
+        later = stated_values(plain_prose(correction, names), names, keys | FALLBACK_KEYS, asks, cut)
+        candidates, statements = ([], later) if later.values else (candidates, statements)
     if not pairs and statements.values:
         notes.append("read from a sentence")
     elif pairs and not content.pure:
@@ -232,6 +240,8 @@ def named_by(value: object, names: ValueNames) -> str | None:
         value = value[0]
     if isinstance(value, dict):
         inner = [value[key] for key in VALUE_KEYS if key in value]
+        if not inner and value and all(isinstance(mark, bool) for mark in value.values()):
+            inner = [name for name, mark in value.items() if mark]  # each label with whether it applies
         value = inner[0] if len(inner) == 1 else None
     if isinstance(value, bool):
         return names.values.get("true" if value else "false")
