@@ -279,7 +279,7 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
     )
     begins = rf"(?:(?<!\w)|(?<={UNSPACED}))"
     ends = r"(?:'s\s(?:answer|response|reply|output)(?!\w)|[*_\"'`)\]]{0,4})"
-    called = re.compile(rf"{begins}{nouns}(?P<name>{pattern}){ends}")
+    called = re.compile(rf"{begins}{nouns.replace(chr(92) + 's:#', chr(92) + 's#')}(?P<name>{pattern}){ends}")
     alone = re.compile(
         rf"{begins}(?:(?:{_ARTICLE})?(?P<name>{pattern})\s(?:{behind})"
         rf"|[*_\"'`(\[]{{0,4}}(?P<bare>{pattern})){ends}"

@@ -105,7 +105,7 @@ def records_with_key(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tu
                 yield from records_with_key((item for item in inner if isinstance(item, dict | list)), keys)
 
 
-_ADDITION = re.compile(r"\s?[(\[].{0,40}[)\]]\Z|\s(?:score|rating)\Z")  # "score (0-10)", "novelty score"
+_ADDITION = re.compile(r"\A(?:final|my|your|overall)\s|\s?[(\[].{0,40}[)\]]\Z|\s(?:score|rating)\Z")  # "final choice", "score (0-10)"
 
 
 def _decoded(value: Any) -> Any:

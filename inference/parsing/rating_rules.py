@@ -267,7 +267,8 @@ _END = (
 _GIVING = (
     r"(?<![\w'])(?:(?:i|we)(?:'d|'ll| would| will|)(?:\s(?:therefore|thus|hereby|also|ultimately"
     r"|personally|overall))?\s(?:rate|give|score|assign|grade|award|say|estimate|put|settle on|land on)"
-    r"|\Arated|let me go with|(?:i(?:'d| would| will|'ll)) go(?: with| for)?|c'est(?=\sune?\s)|(?:das|es) ist(?=\seine?\s)|i(?:'d| would) put (?:it|this) at"
+    r"|\Arated|let me go with|(?:i(?:'d| would| will|'ll)) go(?: with| for)?|c'est(?=\sune?\s)|(?:das|es) ist(?=\seine?\s)|i(?:'d| would) (?:put|call|make|place) (?:it|this|that|this one)(?=\s(?:an?|at)\s)"
+    r"|oceniam (?:to|tekst|odpowiedz) na"
     r"|i(?:'m| am) (?:giving|rating|scoring|assigning)|(?:this|that) one(?: is)?(?=\s(?:a|an"
     r"|gets)\s)|(?:it|this|this one|answer|response|text|post|joke|essay|item|reply|summary|story"
     r"|which|and)\s(?:therefore |thus |clearly |fully )?"
@@ -418,7 +419,7 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
             rf"|i'll settle on)[\s,:]{{1,3}}){{0,3}}{_ARTICLES}(?P<closing>{number})[*_`)\]\"'.!]{{0,4}}\s*\Z",
             *forms,
             rf"(?:{general}){_BRACKET}{_WHAT}{sign}{_ARTICLES}(?P<general>{number})",
-            rf"(?<!\w)(?:rating|score|grade|note|nota|bewertung|ocena|total|overall|total impression"
+            rf"(?<!\w)(?:rating|score|grade|note|nota|bewertung|ocena|total|overall|total impression|puanim|voto|punteggio|cijfer|betyg|nilai|skor"
             rf"|оценка)\s[*_]{{0,3}}(?P<blank>{number}){_END}",
             rf"<[\w-]{{0,20}}(?:{general})[\w-]{{0,20}}(?:\s[^<>]{{0,40}})?>\s{{0,4}}(?P<tagged>{number})\s{{0,4}}</",
             rf"\\boxed\s?\{{\s?(?:\\text\{{)?(?P<boxed>{number})\s?\}}",

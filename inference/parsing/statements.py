@@ -65,7 +65,7 @@ _ALSO_BEFORE = (
 )
 _BAD = "(?:较差的?|更差的?|差的|悪い|劣る|나쁜)"
 _CORRECTION = re.compile(
-    r"\b(?:no|wait|hold on|correction|update|edit|actually|i mean|scratch that|on second thoughts?|on reflection"
+    r"\b(?:no|wait|hold on|correction|(?<!\()update|(?<!\()edit|actually|i mean|scratch that|on second thoughts?|on reflection"
     r"|(?:chang|revis|correct|switch|updat|amend)(?:e|ed|ing) (?:(?:my|the|that|this|it|from) ?){1,2}"
     r"|on closer reading|sorry|i was wrong"
     r"|let me correct|corrected|corrigiendo|correccion|en realidad|nein|moment|korrektur|doch|non"
@@ -143,18 +143,18 @@ def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
         closing=re.compile(
             rf"(?P<lead>\A|(?<!\d)\.|[!?;:\n\u2026\u3002\uff1a\u2192\u061f]|\s-|,\s(?=so|hence"
             rf"|thus|therefore|but)|\s(?=so\s)|[,\u3001])[\s*_\"')\]]{{0,4}}"
-            rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?(?:{degree})?{name}(?:\sit(?:'s|\sis)(?:\sthen)?|\s\((?:\d{{1,3}}|(?!{names.pattern})[a-z]{{1,12}})\)|,?\s(?:i (?:think|guess|suppose|believe|would say|'d say)|in my (?:opinion|view)))?[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
+            rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?(?:{degree})?{name}(?:\sit(?:'s|\sis)(?:\sthen)?|\s\((?:\d{{1,3}}|(?!{names.pattern})[a-z]{{1,12}}|(?:confidence|certainty|score)[^()\n]{{0,20}})\)|,?\s(?:i (?:think|guess|suppose|believe|would say|'d say)|in my (?:opinion|view)))?[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
         ),
         corrected=AnchoredPattern(
             re.compile(
-                rf"(?:(?:{_CORRECTION.pattern})[\s]{{0,2}}(?:[,:;.!\u2026]|-(?!\w))|\b(?:actually|i mean|i meant"
+                rf"(?:(?<!\()(?:{_CORRECTION.pattern})[\s]{{0,2}}(?:[,:;.!\u2026]|-(?!\w))|\b(?:actually|i mean|i meant"
                 rf"|make that)\s)[\s,:;.!\u2026-]{{0,6}}"
                 rf"(?:(?:it's|it is|make that|i mean|i meant|wait|no|i choose|rather|es|c'est"
                 rf"|es ist)[\s,:]{{1,3}}){{0,2}}"
                 rf"{name}(?:{_END}|\s(?:wins|is better)){several}{_UNSURE}"
                 rf"|(?:{'|'.join(_CHANGED)})\s(?:(?:my|the|that|this|it|from)\s){{1,2}}(?:\w{{1,20}}\s){{0,2}}to\s[\"'`]?"
                 rf"(?P<changed>{names.pattern}){_END}"
-                rf"|(?:update|edit|correction|revised)(?:\s[^.:;\n]{{1,60}})?:\s(?P<updated>{names.pattern}){_END}"
+                rf"|(?<!\()(?:update|edit|correction|revised)(?:\s[^.:;\n]{{1,60}})?:\s(?P<updated>{names.pattern}){_END}"
             ),
             first_words(re.sub(r"\\b|\(\?:|\)\\b", "", _CORRECTION.pattern).split("|"))
             | {"i", "make", *_CHANGED},
@@ -191,6 +191,7 @@ _ADDED = (
     r",\s(?:not|rather than|just|only|plain and simple|nur|bloss|seulement|juste|solo|apenas|alleen|tylko|только)\s"
     r"|,?\s(?:because|since|as|for|weil|denn|car|porque|perche|bo|omdat|потому)\b"
     r"|\s(?:comment|post|text|message|joke|essay|answer|response|reply|review|tweet|one)(?=\s?[.!;\n]|\Z)"
+    r"|\s(?:to|for)\s(?:the|this|that|your|my|our)\s\w{1,20}(?=\s?[.!;\n]|\Z)"
     r"|,?\s(?:at all|overall|to me|for me|in my (?:opinion|view)|indeed|enough|after all|per se|i think|i suppose)\b"
 )
 _VERBS = ("pass", "fail", "violate", "comply", "support", "refute", "contradict", "entail", "agree", "disagree")
@@ -210,8 +211,11 @@ _FINALLY = (
     r"|entonces|portanto|quindi|dus|also)"
 )
 _JUDGED = r"(?:risk|severity|level|likelihood|sentiment|category|topic|post|comment|text|message|joke|essay|answer|response|reply|item|review|pun|draft|tweet|story|recipe|caption|statement|sentence|one|content|passage|summary|poem)"
-_DEGREE_OF_LABELS = r"(?:very|quite|rather|mildly|somewhat|clearly|fairly|slightly|moderately|extremely|highly)\s"
-_DEGREE = r"entirely|completely|clearly|definitely|very|quite|rather|mildly|somewhat|simply|just|obviously|certainly|really|plainly|fairly|totally|therefore|thus|hence|also|probably|likely|to be|best described as|a|an"
+_LY = (  # adverbs of degree, without those that doubt or deny
+    r"(?!(?:hard|bare|scarce|near|rare|alleged|supposed|seeming|potential|possib|ostensib|reported|initial|superficial|part|partial|usual|apparent|original|former|previous|near|on|occasional)ly)\w{2,14}ly"
+)
+_DEGREE_OF_LABELS = rf"(?:very|quite|rather|somewhat|mostly|{_LY})\s"
+_DEGREE = rf"{_LY}|entirely|completely|clearly|definitely|very|quite|rather|mildly|somewhat|simply|just|obviously|certainly|really|plainly|fairly|totally|therefore|thus|hence|also|probably|likely|to be|best described as|a|an"
 _ASIDE = (
     r"(?:while|unlike|which|who|although|though(?! (?:it's|it is|that's|only|just|barely) (?:very |quite |rather |really |only |just |barely )?(?:a )?(?:close|tight|narrow|near)(?: (?:call|race))?(?:[.!;\n]|\Z))|however|on the|in|compared|like|as opposed"
     r"|despite|whose|being|when|if|where|provided|unless|as long|on condition|for(?! (?:\w+ ){0,2}reasons?)|arguably|let|here|first|okay|sure"
@@ -284,6 +288,14 @@ def _linked() -> str:
         {part for words in words_of("is") for part in words.split("|") if len(part) > 1 or part.isalpha()}
     )
     return "|".join(link if is_unspaced(link[-1]) else rf"(?<!\w){link}(?!\w)" for link in reversed(links))
+
+
+@lru_cache(maxsize=256)
+def _other_name(names: ValueNames) -> re.Pattern[str]:
+    """Pattern of a further name behind a verdict: "A, I think. Or maybe B."."""
+    return re.compile(
+        rf"[.!?;\n\u2026-]\s{{0,3}}(?:or|oder|ou|o|of|lub|или|eller|atau)\s(?:maybe\s|perhaps\s|possibly\s|rather\s|even\s|is it\s|should it be\s)?(?:{names.nouns})?{names.pattern}(?!\w)"
+    )
 
 
 @lru_cache(maxsize=1)
@@ -367,8 +379,8 @@ def _negated(names: ValueNames) -> re.Pattern[str] | None:
     less = r"(?:(?:an?|at all|actually|even|remotely|in any way)\s){0,3}"
     return re.compile(
         rf"(?i)\b(?:(?P<be>is|was|does)(?:n't|\snot)\s{less}(?P<name>{base})(?!\w)"
-        rf"|(?P<call>i\s(?:would|do|could|can)(?:n't|\s?not)\s(?:call|label|classify|consider|find|rate|mark|flag)\s(?:this|it|that|the\s\w{{1,20}})\s{less})(?P<called>{base})(?!\w)"
-        rf"|(?<![\w-])non-?(?P<joined>{joined})(?!\w))"
+        rf"|(?P<call>i\s(?:do(?:n't|\snot)\s(?:think|believe|find)\s(?:that\s)?(?:it|this|that)(?:'s|\sis)?\s{less}|(?:would|do|could|can)(?:n't|\s?not)\s(?:call|label|classify|consider|find|rate|mark|flag)\s(?:this|it|that|the\s\w{{1,20}})\s{less}))(?P<called>{base})(?!\w)"
+        rf"|(?<![\w-])(?:non-?|ir|in|im|un)(?P<joined>{joined})(?!\w))"
     )
 
 
@@ -446,7 +458,7 @@ def stated_values(
             values, is_corrected = [], True
         values.append(statement.value)
         end = max(end, statement.end)
-    if values and (_RETRACTION.search(folded, end) or _retracting().search(folded, end - 1)):
+    if values and (_RETRACTION.search(folded, end) or _other_name(names).search(folded, end - 1) or _retracting().search(folded, end - 1)):
         return StatedValues(
             [], unclear="a verdict that the answer takes back, and no other that is understood"
         )
@@ -598,11 +610,11 @@ def _heads_something_else(heading: str) -> bool:
 @lru_cache(maxsize=1)
 def _words_of_headings() -> frozenset[str]:
     """Words of which the heading of a verdict has at least one."""
-    slots = ("headings", "choose", "better", "best", "open", "is", "things", "say", "after")
+    slots = ("headings", "better", "best", "open", "is", "things", "say", "after")
     return frozenset(word for words in words_of(*slots) for word in spelled_words(words)) | _PERSONAL
 
 
-_PERSONAL = frozenset({"mine", "me", "us", "then", "which", "say", "it", "that", "this", "them", "these"})
+_PERSONAL = frozenset({"vote", "choose", "choosing", "pick", "picking", "i", "mine", "me", "us", "then", "which", "say", "it", "that", "this", "them", "these"})
 _FORCED = re.compile(
     r"\b(?:if|since) (?:i|you|one|we) (?:had|have|must|insist|need)|\bforced\b|\bpressed\b|so\Z"
     r"|\boverall|therefore\b|though\Z|\bhands down|without (?:a )?doubt|\bno (?:question|contest)|\ball (?:things considered|told)"
