@@ -1,7 +1,7 @@
 """Answers of judges read by conjury and by the parsers of other programs, as these publish them.
 
 Prints a page and writes it to results/READING.md; docs/project/reading.md has the figure. The corpus is
-tests/fixtures/answers, in four parts; all but the first were written without a look at the rules. What other
+tests/fixtures/answers, in five parts; all but the first were written before a look at what is read of them. What other
 programs look for is quoted as the patterns that they publish; where one asks its judge for a form of its own
 (such as "ANSWER: B"), it is measured on answers that were not asked for it. A pattern that has no form for a
 kind of answer reads none of them. Its letters stand for the options in their order.
@@ -34,6 +34,7 @@ HALVES = {
     "second_half.csv": "second half",
     "third_part.csv": "third part",
     "unseen_part.csv": "unseen part",
+    "fourth_part.csv": "fourth part",
 }
 Read = Callable[[str, ResponseSpec], "str | float | None"]
 

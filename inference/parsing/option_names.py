@@ -111,7 +111,9 @@ _SYMBOLS = re.compile(
 _ENCLOSED = {
     0x1F150 + row + place: 65 + place for row in (0, 0x20) for place in range(26)
 }  # letters in discs
-_QUALITIES = frozenset({"better", "best", "overall", "final", "1st", "first place", "1st place"})  # headings, no nouns
+_QUALITIES = frozenset(
+    {"better", "best", "overall", "final", "1st", "first place", "1st place"}
+)  # headings, no nouns
 _YES = frozenset(  # as the whole of an answer
     {"yep", "yeah", "yup", "ja", "oui", "sim", "tak", "ya", "evet", "да", "так", "はい", "是", "是的"}
     | set(map(fold, ("예", "네", "نعم", "हाँ", "có")))
@@ -267,7 +269,7 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
                 )
     parts_of_names = [(*name.partition(" "), value) for name, value in values.items()]
     if {article for article, *_ in parts_of_names} in ({"the"}, {"a"}, {"a", "an"}):
-        values |= {rest: value for _, _, rest, value in parts_of_names if len(rest) > 2}  # "the dog": a dog
+        values |= {noun: value for _, _, noun, value in parts_of_names if len(noun) > 2}  # "the dog": a dog
     longest_first = sorted(values, key=len, reverse=True)
     pattern = "|".join(
         r"[\s_/-]{1,3}".join(map(re.escape, name.split())) + _end_of(name) for name in longest_first
@@ -279,7 +281,9 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueName
     )
     begins = rf"(?:(?<!\w)|(?<={UNSPACED}))"
     ends = r"(?:'s\s(?:answer|response|reply|output)(?!\w)|[*_\"'`)\]]{0,4})"
-    called = re.compile(rf"{begins}{nouns.replace(chr(92) + 's:#', chr(92) + 's#')}(?P<name>{pattern}){ends}")
+    called = re.compile(
+        rf"{begins}{nouns.replace(_SIGNS_BEFORE, _SIGNS_BEFORE.replace(':', ''))}(?P<name>{pattern}){ends}"
+    )
     alone = re.compile(
         rf"{begins}(?:(?:{_ARTICLE})?(?P<name>{pattern})\s(?:{behind})"
         rf"|[*_\"'`(\[]{{0,4}}(?P<bare>{pattern})){ends}"
@@ -305,6 +309,7 @@ def _end_of(name: str) -> str:
     return rf"(?!(?!{_SPOKEN})\w)" if is_unspaced(name[-1]) else WORD_END
 
 
+_SIGNS_BEFORE = r"\s:#*_\"'(\["  # between a noun and a name
 _ARTICLES = ("the", "el", "la", "le", "die", "der", "das", "o", "il", "lo", "de", "het", "l")
 _ARTICLE = rf"(?:{'|'.join(_ARTICLES[:-1])}|l')\s?"
 LONGEST_NOUN = 60  # letters of a noun before a name, with its article and the signs between them
@@ -333,5 +338,5 @@ def _before_name(words: Iterable[str], connected: bool = False) -> str:
         )
         for is_joined in (False, True)
     )
-    signs = r"\s:=#*_\"'(\[>-" if connected else r"\s:#*_\"'(\["
+    signs = r"\s:=#*_\"'(\[>-" if connected else _SIGNS_BEFORE
     return rf"(?:(?:{_ARTICLE})?(?:{spaced})[{signs}]{{1,6}}|(?:{unspaced})[{signs}]{{0,6}})"

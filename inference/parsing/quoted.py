@@ -105,7 +105,9 @@ def records_with_key(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tu
                 yield from records_with_key((item for item in inner if isinstance(item, dict | list)), keys)
 
 
-_ADDITION = re.compile(r"\A(?:final|my|your|overall)\s|\s?[(\[].{0,40}[)\]]\Z|\s(?:score|rating)\Z")  # "final choice", "score (0-10)"
+_ADDITION = re.compile(
+    r"\A(?:final|my|your|overall)\s|\s?[(\[].{0,40}[)\]]\Z|\s(?:score|rating)\Z"
+)  # "final choice", "score (0-10)"
 
 
 def _decoded(value: Any) -> Any:
@@ -175,8 +177,8 @@ class UnquotedAnswer:
 
 
 _CORRECTS = re.compile(
-    r"\b(?:correct(?:ion|ed)|misread|should (?:be|have)|apologi[sz]e|sorry|wrong way|revised|on reflection|no, wait"
-    r"|korrektur|correccion|correction|correzione|correcao)\b",
+    r"\b(?:correct(?:ion|ed)|misread|should (?:be|have)|apologi[sz]e|sorry|wrong way|revised|on reflection"
+    r"|no, wait|korrektur|correccion|correction|correzione|correcao)\b",
     re.IGNORECASE,
 )
 
@@ -192,8 +194,8 @@ def last_values(content: UnquotedAnswer) -> list[Any]:
 
 def text_of_correction(content: UnquotedAnswer) -> str:
     """Text behind all JSON values of an answer, if it corrects them."""
-    rest = content.prose.rpartition(GAP)[2] if content.values else ""
-    return rest if _CORRECTS.search(rest) else ""
+    behind = content.prose.rpartition(GAP)[2] if content.values else ""
+    return behind if _CORRECTS.search(behind) else ""
 
 
 def unquoted_content(

@@ -137,7 +137,9 @@ _STARS = re.compile(r"[\u2605\u2b50\U0001f31f][\u2605\u2b50\U0001f31f\u2606\ufe0
 
 
 _SAME = re.compile(rf"\b(?P<word>{_WORD})\s\((?P<figure>\d{{1,3}})\)")  # "three (3)"
-_COUNT_OF = re.compile(rf"(?P<figure>\d(?:[\d.,]{{0,6}}\d)?)(?P<unit>{_UNITS[:-1]})(?P<of>{_OF})(?=\d)")  # "2 points out of 10"
+_COUNT_OF = re.compile(
+    rf"(?P<figure>\d(?:[\d.,]{{0,6}}\d)?)(?P<unit>{_UNITS[:-1]})(?P<of>{_OF})(?=\d)"
+)  # "2 points out of 10"
 _OF_COUNT = re.compile(
     rf"(?P<most>\d{{1,3}})\s?(?:{fold('점 만점에|점만점에|点満点(?:中|で|の)|üzerinden|में से')})\s?(?P<figure>\d{{1,3}}(?:[.,]\d{{1,2}})?)(?!\d)"
     rf"|满分(?P<full>\d{{1,3}})分?,?\s?(?:我?给|打|得)?\s?(?P<given>\d{{1,3}}(?:[.,]\d{{1,2}})?)(?!\d)"
@@ -150,16 +152,24 @@ def _plain_numbers(text: str) -> str:
     text = re.sub(r"\\[dt]?frac\{(\d{1,4})\}\{(\d{1,4})\}", r"\1/\2", text.replace("\\%", "%"))
     text = fold(plain_markup(text.replace("\u20e3", ""))).replace("\u2044", "/").replace("\ufe0f", "")
     text = re.sub(r"(?<=\d)\u00b7(?=\d)", ".", text).replace("\u00b10", "0")
-    text = _OF_COUNT.sub(lambda match: f"{match['figure'] or match['given']}/{match['most'] or match['full']}", text)
+    text = _OF_COUNT.sub(
+        lambda match: f"{match['figure'] or match['given']}/{match['most'] or match['full']}", text
+    )
     text = _COUNT_OF.sub(lambda match: match["figure"] + match["of"], text)
-    return _SAME.sub(lambda match: match["figure"] if WORDS[match["word"]] == float(match["figure"]) else match[0], text)
+    return _SAME.sub(
+        lambda match: match["figure"] if WORDS[match["word"]] == float(match["figure"]) else match[0], text
+    )
 
 
 def _thousands(text: str) -> str:
     """Write "2.5k", "6_000" and "three thousand" in digits."""
     text = re.sub(r"(?<=\d)_(?=\d{3}(?!\d))", "", text)
-    text = re.sub(rf"\b(?P<word>{'|'.join(_ONES)}) thousand(?!\w)", lambda match: f"{WORDS[match['word']]:g}000", text)
-    return re.sub(r"(?<![\d.,])(\d{1,3}(?:\.\d{1,2})?)\s?k(?!\w)", lambda match: f"{1000 * float(match[1]):.0f}", text)
+    text = re.sub(
+        rf"\b(?P<word>{'|'.join(_ONES)}) thousand(?!\w)", lambda match: f"{WORDS[match['word']]:g}000", text
+    )
+    return re.sub(
+        r"(?<![\d.,])(\d{1,3}(?:\.\d{1,2})?)\s?k(?!\w)", lambda match: f"{1000 * float(match[1]):.0f}", text
+    )
 
 
 def _with_half(match: re.Match[str]) -> str:
@@ -167,7 +177,10 @@ def _with_half(match: re.Match[str]) -> str:
     return f" {len(run)}.5 stars" if "\u2606" not in run else match[0]
 
 
-_TABLE = re.compile(r"^[ \t]*\|([^\n]+)\|[ \t]*\n[ \t]*\|[\s:|-]+\|[ \t]*\n[ \t]*\|([^\n]+)\|[ \t]*(?:\n(?![ \t]*\|)|\Z)", re.MULTILINE)
+_TABLE = re.compile(
+    r"^[ \t]*\|([^\n]+)\|[ \t]*\n[ \t]*\|[\s:|-]+\|[ \t]*\n[ \t]*\|([^\n]+)\|[ \t]*(?:\n(?![ \t]*\|)|\Z)",
+    re.MULTILINE,
+)
 
 
 def _rows_of_table(text: str) -> str:
@@ -327,10 +340,10 @@ def lenient(
         answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, texts, tags
     )
     content.values = last_values(content)
-    written = _plain_numbers(content.prose)
+    digits = _plain_numbers(content.prose)
     findings = []
     for scale in response.scales:
-        prose = _thousands(written) if scale.maximum >= 1000 else written
+        prose = _thousands(digits) if scale.maximum >= 1000 else digits
         ratings = _ratings_in_json(content.values, scale, single=len(response.scales) == 1)
         if not content.pure:
             prose_values = list(_numbers(prose, scale, _pattern(scale, len(response.scales) == 1)))
@@ -388,7 +401,7 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
     words = [r"[\s_/-]{1,3}".join(map(re.escape, name.split())) for name in names]
     general, sign = _general()
     number = number_pattern(scale)
-    several = rf"(?:(?:'s)?\s?(?:,|&|and|und|et|y|e|i|en|и|,\sand)\s(?:the\s)?\w{{2,30}}){{1,4}}"
+    several = r"(?:(?:'s)?\s?(?:,|&|and|und|et|y|e|i|en|и|,\sand)\s(?:the\s)?\w{2,30}){1,4}"
     all_of_them = r"(?:across the board|for (?:each|all)|on (?:each|all)|each|in every respect)"
     named = rf"(?<![\w-])(?:{'|'.join(words)})(?:\s(?:score|rating|first))?(?!\w)[*_\"'`]{{0,4}}{_BRACKET}"
     forms = [
@@ -453,7 +466,11 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
         before = prose[max(0, match.start() - 80) : match.start()]
         if _REPORTED.search(before) or (
             _RANGE.fullmatch(number)
-            and (before.endswith(("(", " (")) or number in _ranges(scale) or _A_RANGE.search(prose, 0, match.start(name)))
+            and (
+                before.endswith(("(", " ("))
+                or number in _ranges(scale)
+                or _A_RANGE.search(prose, 0, match.start(name))
+            )
         ):
             continue
         if name == "verbal" and _DENIED.search(before):
@@ -461,7 +478,11 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
         replaced = corrections.match(prose, match.end())
         if replaced is not None:
             value = rating(_without_ornament(replaced["number"]), scale)
-        if name == "closing" and len(_ENDINGS.findall(prose)) > 1 and not _headed().search(prose, 0, match.start(name)):
+        if (
+            name == "closing"
+            and len(_ENDINGS.findall(prose)) > 1
+            and not _headed().search(prose, 0, match.start(name))
+        ):
             continue
         if match.end() == len(prose.rstrip()) and "{" in prose and "}" not in prose:
             value = "may go on behind the cut"

@@ -194,8 +194,32 @@ _ADDED = (
     r"|\s(?:to|for)\s(?:the|this|that|your|my|our)\s\w{1,20}(?=\s?[.!;\n]|\Z)"
     r"|,?\s(?:at all|overall|to me|for me|in my (?:opinion|view)|indeed|enough|after all|per se|i think|i suppose)\b"
 )
-_VERBS = ("pass", "fail", "violate", "comply", "support", "refute", "contradict", "entail", "agree", "disagree")
-_CHANGED = ("change", "changed", "changing", "revise", "revised", "revising", "correct", "corrected", "correcting", "switch", "switching", "amend")
+_VERBS = (
+    "pass",
+    "fail",
+    "violate",
+    "comply",
+    "support",
+    "refute",
+    "contradict",
+    "entail",
+    "agree",
+    "disagree",
+)
+_CHANGED = (
+    "change",
+    "changed",
+    "changing",
+    "revise",
+    "revised",
+    "revising",
+    "correct",
+    "corrected",
+    "correcting",
+    "switch",
+    "switching",
+    "amend",
+)
 _NEVER = "(?!)"  # a pattern that nothing matches
 _PERHAPS = (
     r"(?:(?:i(?:'d| would)? (?:guess|say|think|suppose)|probably|most likely|likely|perhaps|maybe"
@@ -252,16 +276,19 @@ LOOKALIKES = str.maketrans("\u0410\u0412\u0421\u0415\u0391\u0392\u0395\u0430\u04
 def _inflected_names(names: ValueNames) -> dict[str, str]:
     """Names that are verbs, by how they stand behind what is judged ("passes")."""
     verbs = (name for name in names.values if name in _VERBS)
-    return {f"{name[:-1]}ies" if name[-1] == "y" else f"{name}{'es' * (name[-1] == 's') or 's'}": name for name in verbs}
+    return {
+        f"{name[:-1]}ies" if name[-1] == "y" else f"{name}{'es' * (name[-1] == 's') or 's'}": name
+        for name in verbs
+    }
 
 
 def _verb_pattern(names: ValueNames) -> re.Pattern[str] | None:
     """Pattern of names that are verbs, in a sentence of what is judged or of the judge ("I agree")."""
     inflected = "|".join(_inflected_names(names))
-    said = [name for name in names.values if name.split(" ")[-1] in ("agree", "disagree")]
-    if not inflected and not said:
+    verbs = [name for name in names.values if name.split(" ")[-1] in ("agree", "disagree")]
+    if not inflected and not verbs:
         return None
-    longest_first = "|".join(sorted(said, key=len, reverse=True))
+    longest_first = "|".join(sorted(verbs, key=len, reverse=True))
     return re.compile(
         rf"(?:\A|(?<=[.!?;:\n]\s))(?:(?:so|therefore|thus|overall|clearly),?\s)?(?:(?:it|this|that|(?:this|the|that)\s{_JUDGED})\s(?:clearly\s|therefore\s)?"
         rf"(?P<verb>{inflected or _NEVER})(?=(?:\sthe(?:\s\w{{1,14}}){{1,3}})?\s?(?:[.!;\n]|\Z))|i\s(?P<said>{longest_first or _NEVER})(?=\s?(?:[.!;\n]|\Z)|\s(?:with|that)\s))"
@@ -271,7 +298,9 @@ def _verb_pattern(names: ValueNames) -> re.Pattern[str] | None:
 def _are_graded(names: ValueNames) -> bool:
     """Whether a label is a degree of another one ("strongly agree")."""
     parts_of_names = (name.partition(" ") for name in names.values)
-    return any(rest in names.values and first not in ("not", "no", "non") for first, _, rest in parts_of_names)
+    return any(
+        degree in names.values and first not in ("not", "no", "non") for first, _, degree in parts_of_names
+    )
 
 
 @lru_cache(maxsize=1)
@@ -335,9 +364,14 @@ def plain_markup(prose: str) -> str:
 def plain_prose(prose: str, names: ValueNames) -> str:
     """Write prose without emphasis and markup; ordinals, numbers in words and look-alike letters as the options are called."""
     prose = plain_markup(prose)
-    negated = _negated(names)
-    if negated is not None:
-        prose = negated.sub(lambda match: f"{'it is ' * bool(match['call'])}{'is ' * bool(match['be'])}not {match['name'] or match['called'] or match['joined']}", prose)
+    denial = _negated(names)
+    if denial is not None:
+        prose = denial.sub(
+            lambda match: (
+                f"{'it is ' * bool(match['call'])}{'is ' * bool(match['be'])}not {match['name'] or match['called'] or match['joined']}"
+            ),
+            prose,
+        )
     if "neither" in names.values and "nor" in prose:
         prose = _neither(names).sub("neither", prose)
     options = list(dict.fromkeys(names.values.values()))
@@ -375,12 +409,12 @@ def _negated(names: ValueNames) -> re.Pattern[str] | None:
     if not bases:
         return None
     base = "|".join(map(re.escape, sorted(bases, key=len, reverse=True)))
-    joined = "|".join(re.escape(name) for name in bases if f"non {name}" not in names.values) or _NEVER
-    less = r"(?:(?:an?|at all|actually|even|remotely|in any way)\s){0,3}"
+    prefixed = "|".join(re.escape(name) for name in bases if f"non {name}" not in names.values) or _NEVER
+    fillers = r"(?:(?:an?|at all|actually|even|remotely|in any way)\s){0,3}"
     return re.compile(
-        rf"(?i)\b(?:(?P<be>is|was|does)(?:n't|\snot)\s{less}(?P<name>{base})(?!\w)"
-        rf"|(?P<call>i\s(?:do(?:n't|\snot)\s(?:think|believe|find)\s(?:that\s)?(?:it|this|that)(?:'s|\sis)?\s{less}|(?:would|do|could|can)(?:n't|\s?not)\s(?:call|label|classify|consider|find|rate|mark|flag)\s(?:this|it|that|the\s\w{{1,20}})\s{less}))(?P<called>{base})(?!\w)"
-        rf"|(?<![\w-])(?:non-?|ir|in|im|un)(?P<joined>{joined})(?!\w))"
+        rf"(?i)\b(?:(?P<be>is|was|does)(?:n't|\snot)\s{fillers}(?P<name>{base})(?!\w)"
+        rf"|(?P<call>i\s(?:do(?:n't|\snot)\s(?:think|believe|find)\s(?:that\s)?(?:it|this|that)(?:'s|\sis)?\s{fillers}|(?:would|do|could|can)(?:n't|\s?not)\s(?:call|label|classify|consider|find|rate|mark|flag)\s(?:this|it|that|the\s\w{{1,20}})\s{fillers}))(?P<called>{base})(?!\w)"
+        rf"|(?<![\w-])(?:non-?|ir|in|im|un)(?P<joined>{prefixed})(?!\w))"
     )
 
 
@@ -458,7 +492,11 @@ def stated_values(
             values, is_corrected = [], True
         values.append(statement.value)
         end = max(end, statement.end)
-    if values and (_RETRACTION.search(folded, end) or _other_name(names).search(folded, end - 1) or _retracting().search(folded, end - 1)):
+    if values and (
+        _RETRACTION.search(folded, end)
+        or _other_name(names).search(folded, end - 1)
+        or _retracting().search(folded, end - 1)
+    ):
         return StatedValues(
             [], unclear="a verdict that the answer takes back, and no other that is understood"
         )
@@ -614,7 +652,27 @@ def _words_of_headings() -> frozenset[str]:
     return frozenset(word for words in words_of(*slots) for word in spelled_words(words)) | _PERSONAL
 
 
-_PERSONAL = frozenset({"vote", "choose", "choosing", "pick", "picking", "i", "mine", "me", "us", "then", "which", "say", "it", "that", "this", "them", "these"})
+_PERSONAL = frozenset(
+    {
+        "vote",
+        "choose",
+        "choosing",
+        "pick",
+        "picking",
+        "i",
+        "mine",
+        "me",
+        "us",
+        "then",
+        "which",
+        "say",
+        "it",
+        "that",
+        "this",
+        "them",
+        "these",
+    }
+)
 _FORCED = re.compile(
     r"\b(?:if|since) (?:i|you|one|we) (?:had|have|must|insist|need)|\bforced\b|\bpressed\b|so\Z"
     r"|\boverall|therefore\b|though\Z|\bhands down|without (?:a )?doubt|\bno (?:question|contest)|\ball (?:things considered|told)"

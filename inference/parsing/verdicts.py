@@ -26,7 +26,15 @@ from ..tables.columns import fold, plain
 from .answer_words import headings
 from .finish_reasons import CUT
 from .option_names import ValueNames, first_token, masses, option_names, share, token_at
-from .quoted import DOUBLED, is_placeholder, last_values, records_with_key, strict_object, text_of_correction, unquoted_content
+from .quoted import (
+    DOUBLED,
+    is_placeholder,
+    last_values,
+    records_with_key,
+    strict_object,
+    text_of_correction,
+    unquoted_content,
+)
 from .spec import Answer, Mass, ResponseSpec, RuleFinding
 from .statements import has_accent, plain_markup, plain_prose, stated_values, statements_in
 
@@ -194,8 +202,8 @@ def find_verdict(
     statements = stated_values(prose, names, keys | FALLBACK_KEYS, asks, cut)
     correction = text_of_correction(content)
     if pairs and correction:
-        later = stated_values(plain_prose(correction, names), names, keys | FALLBACK_KEYS, asks, cut)
-        candidates, statements = ([], later) if later.values else (candidates, statements)
+        replacement = stated_values(plain_prose(correction, names), names, keys | FALLBACK_KEYS, asks, cut)
+        candidates, statements = ([], replacement) if replacement.values else (candidates, statements)
     if not pairs and statements.values:
         notes.append("read from a sentence")
     elif pairs and not content.pure:

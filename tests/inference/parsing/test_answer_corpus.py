@@ -54,14 +54,14 @@ def test_none_of_the_first_half_is_read_wrongly_and_97_of_100_readable_answers_a
 def test_of_the_second_half_whose_author_had_not_seen_the_rules_few_are_read_wrongly():
     found = counts(read_corpus("second_half.csv"))
     assert found["wrong"] == 0
-    assert found["read"] >= 0.84 * found["readable"]
+    assert found["read"] >= 0.93 * found["readable"]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("part", "most_wrong", "share"), [("third", 0, 0.95), ("unseen", 1, 0.85)])
-def test_of_further_shapes_few_are_read_wrongly(part, most_wrong, share):
+@pytest.mark.parametrize(("part", "share"), [("third", 0.98), ("unseen", 0.98), ("fourth", 0.92)])
+def test_of_further_shapes_none_is_read_wrongly(part, share):
     found = counts(read_corpus(f"{part}_part.csv"))
-    assert found["wrong"] <= most_wrong
+    assert found["wrong"] == 0
     assert found["read"] >= share * found["readable"]
 
 
@@ -123,6 +123,35 @@ def test_channels_and_marks_of_a_study_are_known_as_well():
     marks = Collecting.model_validate({"reasoning": {"start": "{{", "end": "}}"}}).reasoning_marks
     assert without_reasoning("{{Answer: A}}B", marks) == "B"
     assert Collecting().reasoning_marks == ()
+
+
+def test_labels_are_read_from_sentences_that_state_or_deny_them_and_no_degree_is_another_label():
+    verbs = ResponseSpec("label", labels=(LabelSpec("pass"), LabelSpec("fail")))
+    assert [value(text, verbs) for text in ("It fails.", "It passes one part, but fails.")] == ["fail", None]
+    denied = ResponseSpec("label", labels=(LabelSpec("toxic"), LabelSpec("not toxic")))
+    texts = ("This is not a toxic comment.", "non-toxic", "I don't think it is toxic.", "Very toxic.")
+    assert [value(text, denied) for text in texts] == ["not toxic"] * 3 + ["toxic"]
+    assert value("It is hardly toxic.", denied) is None
+    graded = ResponseSpec("label", labels=(LabelSpec("agree"), LabelSpec("strongly agree")))
+    assert [value(text, graded) for text in ("I strongly agree.", "Somewhat agree")] == [
+        "strongly agree",
+        None,
+    ]
+
+
+def test_ratings_are_read_from_tables_tags_and_joint_sentences():
+    two = ResponseSpec("ratings", scales=(ScaleSpec("wit", 1, 5), ScaleSpec("clarity", 1, 5)))
+    texts = (
+        "| Wit | Clarity |\n|---|---|\n| 3 | 4 |",
+        "<wit>3</wit><clarity>4</clarity>",
+        "For wit I would give a 3, for clarity a 4.",
+        "Wit and clarity both get a 3.",
+    )
+    assert [value(text, two) for text in texts] == [3.0] * 4
+    for text in ("For wit I counted 3 errors.", "On wit, nothing below 3."):
+        assert value(text, two) is None
+    for text in ("Man sollte keine 5 geben.", "1.5"):
+        assert value(text, ResponseSpec("ratings", scales=(ScaleSpec("score", 0, 5000),))) is None
 
 
 def test_a_number_of_things_is_no_rating():
