@@ -3,8 +3,8 @@
 Prints a page and writes it to results/READING.md; docs/project/reading.md has the figure. The corpus is
 tests/fixtures/answers, in five parts; all but the first were written before a look at what is read of them.
 What other programs look for is quoted as the patterns that they publish; where one asks its judge for a form
-of its own (such as "ANSWER: B"), it is measured on answers that were not asked for it. A pattern that has no form for a
-kind of answer reads none of them. Its letters stand for the options in their order.
+of its own (such as "ANSWER: B"), it is measured on answers that were not asked for it. A pattern
+that has no form for a kind of answer reads none of them. Its letters stand for the options in their order.
 """
 
 from __future__ import annotations

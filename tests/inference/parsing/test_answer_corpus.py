@@ -9,7 +9,7 @@ import pytest
 from answer_corpus import CorpusAnswer, outcome, read_corpus
 from answer_variants import variants
 
-from conjury.inference.parsing import Answer, ResponseSpec, ScaleSpec, read_answer, read_completion
+from conjury.inference.parsing import Answer, LabelSpec, ResponseSpec, ScaleSpec, read_answer, read_completion
 from conjury.inference.parsing.answer_words import first_words, spelled_words, words_of
 from conjury.inference.parsing.comparison_words import languages_of
 from conjury.inference.parsing.option_comparisons import asked_quality
