@@ -24,7 +24,7 @@ extensions = [
     "sphinxcontrib.bibtex",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["gallery/**/*.ipynb", "gallery/**/*.py.md5", "examples"]
+exclude_patterns = ["gallery/**/*.ipynb", "gallery/**/*.py.md5", "examples", "project/paper.md"]
 
 # Pages are executed, each in an empty folder; the cache lies outside the pages and is one of this code alone.
 nb_execution_mode = "cache"
@@ -90,6 +90,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
+    **({"github_url": address} if (address := os.environ["CONJURY_DOCS_REPOSITORY"]) else {}),
     "back_to_top_button": False,
     "navigation_with_keys": False,
     "show_toc_level": 2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import shutil
@@ -12,6 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+from lints import lint
 from wheel import ROOT, build_wheel, tracked_files
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -141,10 +144,76 @@ print(any(there for name, there in features.items() if name in ("AVX512_SKX", "X
     assert ran.stdout in ("False\n", "This processor has no AVX-512: make test already runs these numbers.\n")
 
 
-def test_version_is_the_same_everywhere() -> None:
-    version = PYPROJECT["project"]["version"]
-    assert f"\nversion: {version}\n" in text_of("CITATION.cff")
-    assert f"\n## {version}" in text_of("CHANGELOG.md")
+# ---- what a release states ----
+
+
+def full_name(author: dict[str, str]) -> str:
+    """The name of a group, or of a person as CITATION.cff, CodeMeta or Zenodo writes it."""
+    keys = ("given-names", "givenName", "family-names", "familyName")
+    parts = [author[key] for key in keys if key in author]
+    return " ".join(parts) if parts else " ".join(reversed(author["name"].split(", ")))
+
+
+def test_version_licence_title_and_authors_are_the_same_everywhere() -> None:
+    project, cited = PYPROJECT["project"], yaml.safe_load(text_of("CITATION.cff"))
+    codemeta, archive = json.loads(text_of("codemeta.json")), json.loads(text_of(".zenodo.json"))
+    r_package = dict(re.findall(r"^(\S+): (.*(?:\n .*)*)", text_of("R/DESCRIPTION"), flags=re.MULTILINE))
+    locked = dict(re.findall(r'\nname = "(.+)"\nversion = "(.+)"\n', text_of("uv.lock")))
+    bibtex = dict(re.findall(r"(\w+) = \{+(.*?)\}+,?\n", text_of("docs/project/cite.md")))
+
+    assert f"\n## {project['version']}" in text_of("CHANGELOG.md")
+    versions = {entry["version"] for entry in (cited, codemeta, archive, bibtex)}
+    assert {*versions, r_package["Version"], locked["conjury"]} == {project["version"]}
+    licences = {cited["license"], codemeta["license"].rpartition("/")[2], archive["license"]}
+    assert licences == {project["license"]}
+    assert r_package["License"] == f"{project['license']} + file LICENSE"
+    authors = [author["name"] for author in project["authors"]]
+    for entry, names in ((cited, "authors"), (codemeta, "author"), (archive, "creators")):
+        assert [full_name(author) for author in entry[names]] == authors
+    for author in authors:
+        assert author in r_package["Authors@R"]
+        assert author in text_of("docs/project/paper.md").split("---")[1]
+    assert bibtex["author"] == " and ".join(authors)
+    assert cited["title"] == archive["title"] == bibtex["title"].replace("{LLM}", "LLM")
+    for title in (cited["title"], r_package["Title"], project["description"], codemeta["description"]):
+        assert "how llm judges decide, next to human judges" in title.lower()
+
+
+def test_one_setting_fills_the_address_everywhere_and_without_it_nothing_links_anywhere() -> None:
+    metadata = lint("metadata")
+    texts = metadata.read_all(ROOT)
+    assert metadata.filled(texts) == texts
+    setting = r'(?m)^repository = ".*"'
+    address = "https://github.com/ada/juries"
+    named = {**texts, "pyproject.toml": re.sub(setting, f'repository = "{address}"', texts["pyproject.toml"])}
+    published = metadata.filled(named)
+    stated = {*metadata.FILES} - {"uv.lock", "CHANGELOG.md", "docs/project/cite.md", ".zenodo.json"}
+    assert {name for name, text in published.items() if "ada/juries" in text} == stated
+    assert not any("OWNER" in published[page] for page in metadata.PAGES)
+    assert tomllib.loads(published["pyproject.toml"])["project"]["urls"]["Source"] == address
+    assert metadata.filled(published) == published
+    withdrawn = re.sub(setting, 'repository = ""', published["pyproject.toml"])
+    unnamed = metadata.filled({**published, "pyproject.toml": withdrawn})
+    assert not any("ada/juries" in text for text in unnamed.values())
+    assert any("address" in sentence for sentence in metadata.lacks(unnamed, "v0.0.0"))
+
+
+def test_a_release_is_published_after_all_else_and_alone_may_sign_or_write() -> None:
+    jobs = yaml.safe_load(text_of(".github/workflows/release.yml"))["jobs"]
+
+    def before(name: str) -> set[str]:
+        needs = jobs[name].get("needs", [])
+        needs = {needs} if isinstance(needs, str) else set(needs)
+        return needs.union(*(before(need) for need in needs))
+
+    allowed = {name for name, job in jobs.items() if "permissions" in job}
+    assert before("attest") == set(jobs) - allowed
+    assert before("pypi") == before("attest") | {"attest"}
+    assert before("github") == before("pypi") | {"pypi"}
+    assert allowed == {"attest", "pypi", "github"}
+    commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    assert {line[5:] for line in commands if line.startswith("make ")} <= make_targets()
+    assert not any("${{" in command for command in commands)
 
 
 # ---- the set-up script, among stand-ins for what it may find ----

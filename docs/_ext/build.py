@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,10 +121,12 @@ def caches(fingerprint: str) -> Path:
 
 def environment(cache: Path) -> dict[str, str]:
     """Environment of the build and so of the commands on pages: the package is on the path, keys are not."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     return kept | {
         "CONJURY_DOCS_CACHE": str(cache),
         "CONJURY_DOCS_GALLERY": str(DOCS / "gallery"),
+        "CONJURY_DOCS_REPOSITORY": project["tool"]["conjury"]["repository"],
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(DOCS / "_ext"),
         "XDG_CONFIG_HOME": str(BUILT / "settings"),  # of `conjury trust`

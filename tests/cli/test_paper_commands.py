@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from conjury.cli.commands.papers.paper_inputs import _same_texts
 from conjury.cli.main import app
+from conjury.inference.tables.files import ROOT
 
 
 def run(*arguments: object) -> str:
@@ -52,7 +53,10 @@ def test_a_checklist_and_a_registration_are_written(tmp_path, monkeypatch) -> No
 
 def test_methods_and_metadata_lie_where_they_belong(results, tmp_path) -> None:
     run("methods", results, "--out", tmp_path / "methods.md")
-    assert (tmp_path / "methods.bib").read_text(encoding="utf-8").startswith("@software{conjury")
+    entry = (tmp_path / "methods.bib").read_text(encoding="utf-8").partition("\n}")[0]
+    assert entry.startswith("@software{conjury")
+    cited = (ROOT / "docs/project/cite.md").read_text(encoding="utf-8")
+    assert [line for line in entry.splitlines() if line.rstrip(",") not in cited] == []
     printed = run("metadata", results, "--creator", "A. Author")
     assert "Add --license before publication" in printed
     assert json.loads((results / "croissant.json").read_text(encoding="utf-8"))["recordSet"]

@@ -69,6 +69,6 @@ def software() -> str:
     """BibTeX entry of this package in its installed version."""
     return (
         "@software{conjury,\n  author = {{The conjury authors}},\n"
-        "  title = {conjury: measures how LLM judges decide, next to human judges},\n"
+        "  title = {conjury: measuring how {LLM} judges decide, next to human judges},\n"
         f"  version = {{{version('conjury')}}}\n}}"
     )
