@@ -110,7 +110,7 @@ test-vllm: $(READY_VLLM) ## run a real small model with vLLM (sets up 3.7 GB of 
 lint: $(READY) ## check style, types, paths, rooms, docstrings, names and sizes
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 	.ci/check-paths.sh
 	$(BIN)/python .ci/check_rooms.py
 	$(BIN)/python .ci/check_docstrings.py
