@@ -36,6 +36,12 @@ def test_a_file_is_described_with_what_was_recognised_and_the_next_command(ran: 
     assert lines[-1] == "Next: conjury judge answers.csv --judge verdict --human human"
 
 
+def test_whole_numbers_with_a_gap_have_no_decimal_point(ran: Ran) -> None:
+    Path("some.csv").write_text("id,score\n1,4\n2,\n3,5\n", encoding="utf-8")
+    (score,) = (line.split() for line in ran("read some.csv").splitlines() if line.startswith("score"))
+    assert score == ["score", "whole", "numbers", "2", "1", "4,", "5"]
+
+
 def test_the_account_is_whole_in_json(here: Callable[..., Any], tmp_path: Path) -> None:
     Path("answers.csv").write_text(JUDGED, encoding="utf-8")
     content = json.loads(here("read answers.csv --json", cwd=tmp_path).out)

@@ -18,14 +18,17 @@ def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per column: ``column, kind, distinct, missing, first``."""
     rows = []
     for name in frame.columns:
-        column = frame[name].dropna()
+        column, kind = frame[name].dropna(), kind_of_column(frame[name])
+        first = column.head(FIRST)
+        if kind == "whole numbers":  # statistics programs store them as floats
+            first = first.map(int)
         rows.append(
             {
                 "column": str(name),
-                "kind": kind_of_column(frame[name]),
+                "kind": kind,
                 "distinct": _distinct(column),
                 "missing": int(len(frame) - len(column)),
-                "first": ", ".join(printable(cell)[:24] for cell in column.head(FIRST)),
+                "first": ", ".join(printable(cell)[:24] for cell in first),
             }
         )
     return pd.DataFrame(rows, columns=["column", "kind", "distinct", "missing", "first"])
