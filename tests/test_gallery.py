@@ -73,7 +73,7 @@ def test_a_script_imports_public_names_alone(script: Path) -> None:
         assert not any(part.startswith("_") for part in (*module.split("."), name))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
 def test_a_script_leaves_a_figure_when_it_is_run_in_an_empty_folder(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

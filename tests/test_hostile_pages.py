@@ -106,7 +106,7 @@ def test_a_report_shows_hostile_text_in_every_place(
         assert word in seen.text
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_quarto_is_handed_holds_no_shortcode_cell_or_raw_block_of_a_study(
     rendered: tuple[str, Path],
 ) -> None:
@@ -139,7 +139,7 @@ def card(text: str) -> pd.DataFrame:
     )  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.browser
 def test_cards_of_items_show_hostile_text(
     texts: dict[str, str], secrets: Path, browser: Any, tmp_path: Path
@@ -178,7 +178,7 @@ def study(texts: dict[str, str], tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("command", ["design", "gallery"])
 def test_design_cards_and_galleries_show_hostile_text(
@@ -198,7 +198,7 @@ def test_design_cards_and_galleries_show_hostile_text(
         assert word in seen.text
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.browser
 def test_the_sheet_of_copies_shows_hostile_text(
     texts: dict[str, str], secrets: Path, browser: Any, tmp_path: Path
@@ -226,7 +226,7 @@ BENCHMARKS = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_sections_of_benchmarks_hold_hostile_labels_as_text(
     name: str,
@@ -263,7 +263,7 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
     check_markdown("\n\n".join([report.opening(), report.notes(), capsys.readouterr().out]))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_checked_tables_show_hostile_text(
     texts: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -113,7 +113,7 @@ def test_results_are_written(place: Path, done: Callable[..., str]) -> None:
     assert (place / "results" / "figures" / "published_numbers_means.svg").is_file()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_results_are_rendered(place: Path, done: Callable[..., str]) -> None:
     done("check-table small.csv off.csv --out results", cwd=place)
     done("report published --results results", cwd=place)

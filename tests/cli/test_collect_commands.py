@@ -156,7 +156,7 @@ def test_a_key_that_a_server_repeats_is_kept_in_no_answer(study, tmp_path, serve
     assert KEY.encode() not in everything_said(run)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(study, tmp_path, server):
     run = tmp_path / "run"
     options = ("collect", study, "--judge", "judge", "--base-url", server.url, "--out", run)
@@ -166,7 +166,7 @@ def test_a_full_disk_ends_a_run_with_one_sentence_and_keeps_what_was_answered(st
     assert len(table(run, "choices")) == 2 * REQUESTS
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["run", pytest.param("new", marks=pytest.mark.long)])
 def test_a_folder_that_cannot_be_written_ends_a_run_with_one_sentence(server, out):
     with tempfile.TemporaryDirectory() as name:

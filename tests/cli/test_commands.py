@@ -285,6 +285,7 @@ def test_report_of_the_study_is_one_page(folder: Path, ran: Told, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["moderation.html"]
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_real_choices_are_compared_with_published_numbers_under_both_joins(
     shared: Path, done: Told, short_study: Path, tmp_path: Path

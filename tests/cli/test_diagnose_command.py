@@ -67,6 +67,7 @@ def test_every_check_is_printed_with_its_verdict_tables_and_figures(
     assert list(stimuli.columns[:2]) == ["judge", "prompt"]
 
 
+@pytest.mark.slow
 def test_the_manifest_records_the_diagnosis_and_keeps_the_fit(place: Path) -> None:
     manifest = json.loads((place / "results" / "manifest.json").read_text(encoding="utf-8"))
     found = manifest["parts"]["diagnosed"]

@@ -55,7 +55,7 @@ def test_a_judge_is_printed_in_any_encoding(folder: Path, variables: dict[str, s
     assert "köm mentare.csv" in (folder / "Seite ä.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_runs_in_a_folder_with_umlauts(folder: Path) -> None:
     run(folder, CODE_PAGE, "init", "minimal", "stüdie x")
     study, choices = "stüdie x/study.yaml", "läuf/choices.parquet"

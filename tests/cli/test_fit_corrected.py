@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, short_study: Path, done: To
     return place
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_estimates_are_those_of_the_verb_and_stand_in_the_folder_with_their_sources(folder: Path) -> None:
     both = pd.concat([pd.read_parquet(folder / f"{name}.parquet") for name in ("people", "models")])
     made = amce(both, FORMULA, id="judge_id", correct="ppi", human="people", model="gpt4o", calibration=True)

@@ -35,7 +35,7 @@ def rated(tmp_path_factory: pytest.TempPathFactory, done: Told) -> Path:
     return folder
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_mean_ratings_are_those_of_means_by_the_first_stratum_and_of_all_items(rated: Path) -> None:
     table = ratings_by_few_people(labelled=18, dimensions=("warmth", "wit"))
     options = {"by": "stratum", "overall": True, "scale": range(1, 6)}

@@ -72,7 +72,7 @@ def test_all_files_stand_in_the_manifest_with_checksums_and_rows(folder, short_s
     assert not (tmp_path / "tables" / "truth.parquet").exists()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_only_simulated_judges_are_compared_with_the_truth_and_reported_as_such(
     folder: Path, short_study: Path, done: Told, capsys: pytest.CaptureFixture[str]
 ) -> None:

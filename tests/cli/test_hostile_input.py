@@ -334,7 +334,7 @@ def sparse(name: str, first: bytes, size: int) -> None:
     os.truncate(name, size)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "content", "command", "told"),
     [

@@ -71,7 +71,7 @@ def test_a_template_is_a_study_without_problems_beside_a_schema_and_a_readme_of_
         assert len(pd.read_csv(folder / "items.csv")) == 20
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=further(name)) for name in NAMES if name != "minimal"] + ["minimal"]
 )

@@ -66,7 +66,7 @@ def test_an_amce_in_python_is_few_files() -> None:
     check("amce", lambda: amce(choices, "chosen ~ slur + topic", id=choices.columns[0]))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fit", "collect", "agreement", "judge"])
 def test_commands_are_few_files(name: str, done: Callable[..., str], tmp_path: Path) -> None:
     for example in ("ratings", "judge"):

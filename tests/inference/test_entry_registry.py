@@ -122,7 +122,7 @@ def run(code: str, place: Path, *arguments: str) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_installed_distribution_adds_checks_figures_exhibits_trials_and_arithmetic(tmp_path):
     distribute(tmp_path, ADDED, MODULES)
     ended = run(SHOW, tmp_path)
@@ -130,7 +130,7 @@ def test_an_installed_distribution_adds_checks_figures_exhibits_trials_and_arith
     assert ended.stdout.split() == ["True"] * 12
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_installed_distribution_adds_a_metric_with_its_baselines(tmp_path):
     distribute(tmp_path, {"conjury.metrics": "addition.metrics"}, MODULES)
     ended = run(SCORE, tmp_path)

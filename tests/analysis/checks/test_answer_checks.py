@@ -266,7 +266,7 @@ def test_unanswered_pairs_are_counted_by_reason(study: Study, model: pd.DataFram
     assert answers(split(study, lose(model, pairs < 400))).verdict == "error"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["model", "people"])
 def test_refusals_that_follow_an_attribute_are_found(run, kind: str, request: pytest.FixtureRequest) -> None:
     choices: pd.DataFrame = request.getfixturevalue(kind)
@@ -321,7 +321,7 @@ def test_a_joint_test_is_hotellings() -> None:
     assert (found.statistic, found.df, found.df_residual) == (pytest.approx(t2 * 9 / 33), 3, 9)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_check_is_run_and_has_a_remedy_where_it_alarms_in_any_order_of_rows(
     study: Study, people: pd.DataFrame, model: pd.DataFrame
 ) -> None:

@@ -147,7 +147,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize(
-    "engine", ["native", pytest.param("survey", marks=[pytest.mark.r, pytest.mark.long])]
+    "engine", ["native", pytest.param("survey", marks=[pytest.mark.r, pytest.mark.slow])]
 )
 @pytest.mark.parametrize("name", RIGHT)
 def test_numbers_that_cregg_has_right_beside_wrong_ones_are_ours(name: str, engine: str) -> None:

@@ -222,7 +222,7 @@ def test_studentized_intervals_follow_the_textbook() -> None:
         np.testing.assert_allclose(replicates, means)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("alpha", [0.05, pytest.param(0.2, marks=pytest.mark.slow)])
 def test_p_values_invert_the_interval(method: Any, alpha: float) -> None:

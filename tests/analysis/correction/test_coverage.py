@@ -76,6 +76,7 @@ def covered(made: list[CorrectedEstimates], truth: float) -> tuple[float, float,
     return float(alone), float(corrected), float(width[1] / width[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.6, 0.95])
 @pytest.mark.parametrize("n", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_intervals_of_means_cover(n: int, rho: float) -> None:
@@ -90,6 +91,7 @@ def test_intervals_of_means_cover(n: int, rho: float) -> None:
     assert 0.98 < width < 1.05 if rho == 0 else width < (0.95 if rho == 0.6 else 0.6)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["10k_prompts", "cebab_stars", "framing"])
 def test_hidden_ratings_are_covered(shared: Path, name: str) -> None:
@@ -110,6 +112,7 @@ def test_hidden_ratings_are_covered(shared: Path, name: str) -> None:
     assert width < 1.03
 
 
+@pytest.mark.slow
 def test_quantiles_of_ratings_are_covered() -> None:
     human, model, _, _ = sampled(200, 1)
     grid, inside = np.arange(1.0, 6.0), []
@@ -122,6 +125,7 @@ def test_quantiles_of_ratings_are_covered() -> None:
     assert np.mean(inside) > 0.93
 
 
+@pytest.mark.slow
 def test_means_of_items_that_are_sampled_with_unequal_probabilities_are_covered() -> None:
     human, model, chance, chosen = sampled(200, 2)
     made = [
@@ -174,6 +178,7 @@ def effects_covered(
     return float(np.mean(inside)), float(after / before)
 
 
+@pytest.mark.slow
 def test_effects_with_a_matrix_of_weights_are_covered(truth: np.ndarray) -> None:
     inside, ratio = effects_covered(15, truth, False, id="judge_id", tuning="matrix")
     assert inside > 0.85
@@ -182,6 +187,7 @@ def test_effects_with_a_matrix_of_weights_are_covered(truth: np.ndarray) -> None
     assert ratio < 1.05  # 1.09 before the matrix was shrunk
 
 
+@pytest.mark.slow
 def test_effects_with_crossed_clusters_are_covered(truth: np.ndarray) -> None:
     # one in five texts leaves no choice, so that effects are four fifths of those of all
     inside, ratio = effects_covered(15, 0.8 * truth, True, id=["judge_id", "text"])
@@ -189,6 +195,7 @@ def test_effects_with_crossed_clusters_are_covered(truth: np.ndarray) -> None:
     assert ratio < 1.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("people", "rare"), [(8, None), (12, 2.2), pytest.param(30, None, marks=pytest.mark.slow)]
 )
@@ -214,6 +221,7 @@ def study(seed: int, people: int, other: int, rho: float) -> PredictionPowered:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "draws"), [(30, 24), (100, 12)])
 @pytest.mark.parametrize(
     "rho", [pytest.param(0.0, marks=pytest.mark.slow), 0.6, pytest.param(0.9, marks=pytest.mark.slow)]

@@ -86,6 +86,7 @@ SPARSE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "world",
     [

@@ -70,7 +70,7 @@ ALIKE = set(CHECKS) - {"design_card", "position_balance", "straight_lining", "re
 VARIANTS = [pytest.param(name, marks=pytest.mark.slow if name in ALIKE else ()) for name in EXAMPLES]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_kind_is_drawn_with_labels_and_no_identifiers(name: str) -> None:
     figure = drawn(name, is_long=False)
@@ -91,7 +91,7 @@ def test_every_kind_is_described_with_numbers_and_no_identifiers() -> None:
         assert text.endswith("."), file.name
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_nothing_overlaps_or_leaves_the_figure_with_long_labels(name: str) -> None:
     figure = drawn(name, is_long=True)

@@ -262,7 +262,7 @@ def test_texts_that_touch_in_a_line_or_a_figure_higher_than_a_page_do_not_fit_a_
         fit_to_width(written(0.2, high=9.7))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_notebook_shows_a_figure_without_further_settings() -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     code = "from conjury.analysis.figures.theme import new_figure\nfigure = new_figure(2, 1)\nfigure"

@@ -77,7 +77,7 @@ def test_equal_probabilities_give_the_weights_of_a_simple_random_sample() -> Non
     assert label_weights([0.5, 1.0], 2).tolist() == [1, 1]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_weights_count_every_row_on_average() -> None:
     table, truth = verdicts(2, n=60)
     totals = []
@@ -98,7 +98,7 @@ def test_all_labels_give_the_share_itself() -> None:
     assert (queue.table()["sampling_probability"] == 1).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_estimates_are_unbiased_and_intervals_shrink() -> None:
     errors, narrower = [], []
     for seed in range(30):
@@ -121,7 +121,7 @@ def test_peeking_after_every_batch_misses_in_five_percent_at_most(rate: float, r
     assert count <= 9  # of 100, with a probability of 97% where it is 5 on average
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_differences_of_systems_are_missed_in_five_percent_at_most() -> None:
     count = 0
     for seed in range(60):
@@ -232,7 +232,7 @@ def test_labelling_goes_on_where_it_ended_whatever_ends_it(tmp_path: Path) -> No
         label(table, "verdict", positive="no", out=path)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_judge_weights_labels_by_their_probabilities() -> None:
     rates, agreed = [], []
     for seed in range(8):
@@ -292,7 +292,7 @@ def test_a_weighted_mean_of_ratings_is_that_of_all_rows() -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_good_judge_saves_half_of_the_labels_of_published_ratings(shared: Path) -> None:
     frame = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet")
     frame = frame[frame["dataset"] == "cebab_stars"].astype({"value": float})

@@ -115,7 +115,7 @@ def test_pages_load_nothing_from_elsewhere_and_every_document_is_listed() -> Non
     assert not [one for one in QUARTO.glob("*.*css") if re.search(r"@import|url\(", one.read_text())]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_page_contains_figures_captions_and_tables_but_nothing_external_and_no_script(page) -> None:
     markup = page.read_text(encoding="utf-8")
     assert "rendered without Quarto" in markup
@@ -138,7 +138,7 @@ def test_the_page_contains_figures_captions_and_tables_but_nothing_external_and_
     assert stat.S_IMODE(page.stat().st_mode) == 0o644
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_failing_cell_is_one_error_and_keeps_the_old_page(results, tmp_path, no_quarto) -> None:
     copy = shutil.copytree(results, tmp_path / "copy")
     write_manifest(copy, compared=COMPARED | {"data": 3})
@@ -259,7 +259,7 @@ def test_warnings_of_quarto_are_reported(results, tmp_path, quarto) -> None:
     assert f"Quarto warned: {warning}" in run.stderr
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path) -> None:
     widths = "[...i.querySelectorAll('text')].map(t => t.getBBox().width - t.getAttribute('textLength'))"

@@ -155,7 +155,7 @@ def test_the_worst_intervals_of_each_method_have_a_note(
     assert not_noted(case, monkeypatch) < case.quantities
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FAILING, ids=str)
 def test_every_interval_that_covers_too_rarely_has_a_note(
     case: Failing, quick: None, monkeypatch: pytest.MonkeyPatch

@@ -83,7 +83,7 @@ def test_true_differences_between_prompts_are_what_many_pairs_estimate() -> None
     assert abs(truth["tone=rude"]) > 0.02
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_true_values_of_a_fixed_model_are_those_of_all_its_answers() -> None:
     one = drawn("deterministic", pairs=30_000, prompts=3)
     assert_close(one.data, true(one, "these_prompts"))

@@ -131,7 +131,7 @@ def test_measures_of_users_stand_beside_the_others(tmp_path: Path) -> None:
     assert (measured(found, names[1]) >= measured(found, "bias").abs() - 1e-12).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_draws_stop_when_errors_are_small_enough(tmp_path: Path) -> None:
     methods = [{"name": "means", "method": f"{OWN}:means"}]
     result = run(tmp_path, draws=800, until={"bias": 0.032}, methods=methods)

@@ -253,7 +253,7 @@ def test_death_at_each_step_loses_nothing_and_pays_once(server, tmp_path, provid
     crashed(server, tmp_path, provider, [[step] for step in STEPS])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_death_before_the_list_of_batches_is_refused_pays_once(server, tmp_path):
     configure(server, {})
     runs = [["create+1", LIMITED], ["update_batch-2", LIMITED, "create+1"], ["create-1", LIMITED, "create+1"]]

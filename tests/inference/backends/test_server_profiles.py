@@ -109,7 +109,7 @@ def test_a_server_that_wants_the_other_name_of_the_limit_gets_it(server, tmp_pat
     assert "temperature" not in bodies[-1]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_does_not_ask_for_log_probabilities_that_a_probe_missed_and_goes_on_as_it_began(
     server, tmp_path
 ):

@@ -131,7 +131,7 @@ def test_exchanges_that_broke_off_count_and_are_not_repeated_unasked(long_answer
     assert billed(server) <= 600.0 + billed(server) / n
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_batches_reserve_the_most_that_they_can_cost(long_answers, run, tmp_path, server, capsys):
     server.configure(tokens=LIMIT, batches={"plans": [{"polls": 2}]})
     options = {"base_url": server.url, "prices": prices(tmp_path), "batch": True, "max_cost": 1500.0}

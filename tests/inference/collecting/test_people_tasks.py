@@ -67,7 +67,7 @@ def joined(people: pd.DataFrame, run: Path) -> pd.DataFrame:
     return both
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study, run):
     design = with_people(study, run)
     assert design.panel is not None
@@ -96,7 +96,7 @@ def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study, ru
     assert planned(study, run, "all") == (total, 0)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_people_may_be_added_to_a_run_that_has_begun(study, run, server):
     assert collect(study, run, base_url=server.url, pairs=3) == 0
     before = server.counts()["arrivals"]

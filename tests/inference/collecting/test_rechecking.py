@@ -101,7 +101,7 @@ def test_changed_texts_and_changed_answers_are_told_apart(study, collected, monk
     assert set(table(collected, "responses")["text"]) == {"A", "B"}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_answers_of_an_instrument_are_compared_by_its_facets(tmp_path):
     shutil.copytree(EXAMPLES / "instrument", tmp_path / "flats")
     flats = tmp_path / "flats" / "flats.yaml"

@@ -39,7 +39,7 @@ def answers(folder: Path, judge: str = "judge") -> pd.DataFrame:
     return found[found["judge_id"] == judge]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_ends_when_its_rule_is_met_and_a_later_one_asks_the_rest(study, run, capsys):
     assert collect(study, run, until="ci(size) < 0.9", **SIMULATED) == 0
     asked = set(answers(run)["task_id"])

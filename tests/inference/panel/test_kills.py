@@ -69,7 +69,7 @@ def check(plan: PanelPlan, url: str, reported: list[tuple[str, int, str]]) -> No
     visits.close()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its threads hold no lock of ours
 @pytest.mark.parametrize(
     ("kind", "kills"),

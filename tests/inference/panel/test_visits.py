@@ -185,7 +185,7 @@ def test_who_arrives_as_the_last_slot_is_filled_late_is_turned_away(
     visits.close()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "people"), [("sqlite", 200), pytest.param("postgres", 30, marks=pytest.mark.postgres)]
 )

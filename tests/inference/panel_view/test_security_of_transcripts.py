@@ -30,7 +30,7 @@ def tags(html: str) -> set[str]:
     return set(re.findall(r"<([a-z0-9]+)", html))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_hostile_texts_are_text_on_lists_transcripts_and_in_the_file(hostile, tmp_path):
     texts, files = hostile
     collection = collection_of(*files)

@@ -35,7 +35,7 @@ LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 READY = "document.readyState === 'complete' && %s"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_keys_move_through_the_list_and_the_transcripts(fresh, town_collection):
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.select import Select
@@ -97,7 +97,7 @@ def test_a_person_labels_by_keys_undoes_and_goes_on_on_pages_that_pass_axe_core(
     assert (judgments["seconds"] > 0).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_hostile_texts_do_not_act_on_any_page_or_in_the_file(fresh, hostile, tmp_path):
     study, run, folder = hostile
     collection = collection_of(study, run)

@@ -81,7 +81,7 @@ def run_without_servers(*arguments: str, cwd) -> subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_file_is_written_without_the_extra_and_pages_ask_for_it(town_files, tmp_path):
     study, run = town_files
     common = (str(run), "--study", str(study / "study.yaml"))

@@ -20,7 +20,7 @@ from conjury.inference.panel.visits import Visits
 from conjury.inference.study import load_study
 from conjury.inference.tables.files import STUDIES
 
-pytestmark = [pytest.mark.browser, pytest.mark.long]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "collecting" / "panel.md"
 STEP = "document.getElementById('step')?.dataset.step"
 

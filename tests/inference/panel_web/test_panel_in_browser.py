@@ -137,7 +137,7 @@ def test_a_conjoint_is_answered_to_the_end_by_mouse(fresh, panel):
     assert (tables.respondents["task_seconds"] > 0).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_conjoint_is_answered_to_the_end_by_keys_alone(fresh, panel):
     from selenium.webdriver.common.keys import Keys
 
@@ -152,7 +152,7 @@ def test_a_conjoint_is_answered_to_the_end_by_keys_alone(fresh, panel):
     assert set(chosen["position"]) == {"A"}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_items_are_rated_to_the_end_by_keys_alone(fresh, panel):
     visits, address = panel(rating_panel)
     go_to_end(fresh, address, by_keys)
@@ -173,7 +173,7 @@ def test_keys_can_be_turned_off(fresh, panel):
     assert fresh.execute_script("return document.querySelector(':checked').value") == "B"
 
 
-@pytest.mark.parametrize("write", [pytest.param(town_panel, marks=pytest.mark.long), picture_panel])
+@pytest.mark.parametrize("write", [pytest.param(town_panel, marks=pytest.mark.slow), picture_panel])
 def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write):
     visits, address = panel(write)
     fresh.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
@@ -191,7 +191,7 @@ def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write)
     assert visits.tables().respondents["width"].tolist() == [360]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_arabic_pages_run_from_right_to_left(fresh, panel):
     visits, address = panel(arabic_panel)
     starts: list[bool] = []
@@ -252,7 +252,7 @@ def test_missing_answers_pass_axe_and_have_the_focus(fresh, panel):
         assert violations(fresh) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_researchers_page_passes_axe_and_needs_no_script(fresh, panel):
     visits, address = panel(town_panel)
     token = visits.researcher_token()
@@ -298,7 +298,7 @@ def test_the_back_button_leads_to_where_the_person_is(fresh, panel):
     wait(fresh, f"{STEP} === '2'")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_clock_starts_when_the_picture_is_there(fresh, panel):
     visits, address = panel(picture_panel)
     step = begin(fresh, address)

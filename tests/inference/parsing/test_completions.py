@@ -56,7 +56,7 @@ def without(name: str, row: dict[str, Any] = GOOD) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != name}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_names_of_columns_judges_and_prompts_are_brought_to_the_contract(read):
     found = read(
         completion('{"category": "wordplay"}', perturbation="none"),

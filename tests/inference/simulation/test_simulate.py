@@ -44,7 +44,7 @@ def test_choices_and_tasks_keep_the_contract(moderation, profiles):
     assert (made.choices["judge_kind"] == "human").sum() == 15 * 16 * 2
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_full_study_has_the_size_of_the_design_and_keeps_the_contract(full, moderation):
     choices = full.choices
     human = choices["judge_kind"] == "human"

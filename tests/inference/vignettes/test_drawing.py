@@ -79,7 +79,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_profile_has_its_picture_and_its_row_whatever_the_number_of_processes(
     renderer, everything, folder, reference
 ):

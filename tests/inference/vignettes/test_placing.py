@@ -107,7 +107,7 @@ def test_what_ships_places_all_that_a_record_contains(typesetter):
         check(load_layout(name), record, typesetter.set)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_no_text_of_the_corpus_is_cut_off(typesetter):
     study = load_study("moderation")
     assert study.content is not None

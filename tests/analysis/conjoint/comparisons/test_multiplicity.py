@@ -128,7 +128,7 @@ def correlated(tests: int, rho: float, rng: np.random.Generator, samples: int) -
     return np.asarray(np.sqrt(rho) * shared + np.sqrt(1 - rho) * rng.normal(size=(samples, tests)))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_familywise_error_is_near_alpha_and_power_above_holm() -> None:
     rng = np.random.default_rng(4)
     samples, ratios = correlated(30, 0.8, rng, 1000), correlated(30, 0.8, rng, 999)
@@ -144,7 +144,7 @@ def test_familywise_error_is_near_alpha_and_power_above_holm() -> None:
     assert found[:, :10].mean() > known[:, :10].mean() + 0.1
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_familywise_error_of_correlated_judges_is_near_alpha() -> None:
     rejected = 0
     for seed in range(60):
@@ -166,7 +166,7 @@ def few_clusters(clusters: int, random: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(columns).assign(y=outcome, id=cluster)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("vcov", ["CR2", "survey"])
 def test_familywise_error_is_near_alpha_with_ten_clusters(vcov: str) -> None:
     random, rejected = np.random.default_rng(10), 0
@@ -273,7 +273,7 @@ def test_bounds_of_means_are_counted_from_the_null_value() -> None:
     np.testing.assert_allclose(found["p_equivalence"], plain["p_equivalence"], rtol=1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_effect_at_the_bound_is_called_equivalent_at_rate_alpha() -> None:
     called = 0
     for seed in range(200):

@@ -468,7 +468,7 @@ def test_what_cannot_be_corrected_is_an_error(call: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("seeds", "exact", "options"),
     [
-        pytest.param(range(20), 40_000, {"tasks": 4}, marks=pytest.mark.long),
+        pytest.param(range(20), 40_000, {"tasks": 4}, marks=pytest.mark.slow),
         pytest.param(range(1000, 1400), 200_000, {"respondents": 300, "tau": 0.2}, marks=pytest.mark.slow),
     ],
 )

@@ -236,7 +236,7 @@ def test_intervals_by_pair_miss_effects_that_differ_between_texts() -> None:
 @pytest.mark.parametrize(
     ("draws", "pairs", "options"),
     [
-        pytest.param(40, 6000, CROSSED, marks=pytest.mark.long),
+        pytest.param(40, 6000, CROSSED, marks=pytest.mark.slow),
         pytest.param(300, 10_000, CROSSED, marks=pytest.mark.slow),
         pytest.param(300, 10_000, {"id": "text", "vcov": "CR2"}, marks=pytest.mark.slow),
     ],

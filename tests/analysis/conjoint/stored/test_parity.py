@@ -110,7 +110,7 @@ def test_the_jackknife_reads_some_clusters_at_a_time(name: str, monkeypatch: pyt
     np.testing.assert_allclose(*numbers, rtol=1e-10)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("clusters", ["respondent", "text"])
 def test_clusters_are_taken_in_parts_where_an_engine_cannot_hold_all(
     clusters: str, monkeypatch: pytest.MonkeyPatch

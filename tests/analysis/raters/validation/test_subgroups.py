@@ -29,7 +29,7 @@ def labels(n: int, seed: int, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame({"judge": given, "label": gold, **columns})
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [5, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 20, 150))])
 def test_a_random_subgroup_of_any_size_is_seldom_called_different(few: int) -> None:
     # Newcombe's interval misses a little more often than one time in twenty where five rows are compared.
