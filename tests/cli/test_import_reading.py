@@ -92,6 +92,7 @@ def test_classes_that_look_like_nothing_come_back_in_both_formats(ran, refused, 
     assert "2 cells 'NA' of column 'label' count as missing." in printed
 
 
+@pytest.mark.long
 def test_the_command_reads_workbooks_and_standard_input_selects_rows_and_allows_no_guess(
     ran, refused, monkeypatch
 ):

@@ -71,6 +71,7 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
     assert pd.read_parquet("runs/towns/choices.parquet")["sampling_probability"].between(0.25, 1).all()
 
 
+@pytest.mark.long
 def test_a_refused_command_leaves_a_design_as_it_was(
     ran: Callable[..., str], refused: Callable[..., str], study: Path
 ) -> None:

@@ -113,6 +113,7 @@ def test_the_document_of_a_run_names_server_and_variable(
     assert json.loads(out)["sent_to"] == {"address": server.url, "key_variable": "UNSET_KEY"}
 
 
+@pytest.mark.long
 def test_what_stays_on_this_machine_names_no_server(tmp_path: Path, ran: Callable[..., str]) -> None:
     study = strangers_study(tmp_path, "https://llm.example.org/v1", "MY_KEY")
     for further in ("--backend simulated", "--export requests.jsonl"):

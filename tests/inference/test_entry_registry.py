@@ -140,6 +140,7 @@ def test_an_installed_distribution_adds_a_metric_with_its_baselines(tmp_path):
     assert "The metric 'half' cannot be added" in run(twice, tmp_path).stderr
 
 
+@pytest.mark.long
 def test_an_installed_distribution_adds_a_command_that_is_imported_when_it_is_run(tmp_path):
     distribute(tmp_path, ADDED, MODULES)
     code = "from conjury.cli.main import main; main()"

@@ -83,6 +83,7 @@ groups:
 """
 
 
+@pytest.mark.long
 def test_scores_that_cannot_be_are_excluded_before_the_search_begins_to_walk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,6 +175,7 @@ def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
     assert kept["condition"].tolist() == ["none"] * 4 + ["drift"] * 4
 
 
+@pytest.mark.long
 def test_notes_name_published_numbers_that_are_not_compared() -> None:
     given = answered()
     read = given.judgments.assign(rule="label/published@1", judge_id="qwen3_8b", condition="shuffled")
@@ -377,6 +378,7 @@ def test_scores_of_all_items_cells_and_gold_labels_are_compared_with_the_truth()
     assert "Accuracy of the answers given" in alt_of(Result(found, "recovery"))
 
 
+@pytest.mark.long
 def test_passes_are_compared_with_the_truth_of_the_same_number_of_answers() -> None:
     given, truth = simulated("multiturn", items=60, judges=["qwen3_8b"], samples=3)
     result = passes(score_study(given, given.unperturbed), draws=200)

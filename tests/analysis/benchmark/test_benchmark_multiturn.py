@@ -164,6 +164,7 @@ def test_alphas_of_the_raters_layer_are_the_recomputed_ones(protocol: str) -> No
         assert found == pytest.approx(row.value, abs=RECOMPUTED_DIGITS)
 
 
+@pytest.mark.long
 def test_only_jokes_whose_lines_match_their_labels_have_the_recomputed_accuracy() -> None:
     made = scored("aligned")
     some = made.of(task="line", sample=1)

@@ -124,6 +124,7 @@ def test_effects_that_differ_between_positions_are_found(run, model: pd.DataFram
     assert row["estimate"] == pytest.approx(row["amce_b"] - row["amce_a"])
 
 
+@pytest.mark.long
 def test_effects_that_fade_over_tasks_are_found(run, people: pd.DataFrame) -> None:
     assert run(task_order, people).verdict == "pass"
     curse = has(people, "curse", "curse")
@@ -167,6 +168,7 @@ def test_a_level_that_loses_after_it_was_shown_is_found(run, people: pd.DataFram
     assert found.table.set_index("feature").loc["reply", "p_adjusted"] < 0.01
 
 
+@pytest.mark.long
 def test_those_who_fail_attention_and_decide_otherwise_are_found(run, people: pd.DataFrame) -> None:
     fails = np.random.default_rng(5).random(300) < 0.15
     failed = fails[respondent_of(people)]

@@ -91,6 +91,7 @@ def test_blocks_of_respondents_are_found(study: Study, people: pd.DataFrame, mod
     assert "reply" in found.finding
 
 
+@pytest.mark.long
 def test_permutation_moments_of_a_sparse_table_are_right() -> None:
     rng = np.random.default_rng(3)
     unit = np.repeat(np.arange(9), [3, 5, 8, 2, 9, 10, 4, 4, 12])
@@ -148,6 +149,7 @@ def test_profiles_drawn_with_replacement_are_told_apart(study: Study, model: pd.
     assert infer_draw(study, again).population is None
 
 
+@pytest.mark.long
 def test_attributes_that_hang_together_are_found(study: Study, model: pd.DataFrame) -> None:
     assert attribute_independence(study, split(study, model), 0.05, 1).verdict == "pass"
     tied = (np.arange(len(model)) % 5 == 0) & (model["curse"] == "curse").to_numpy()

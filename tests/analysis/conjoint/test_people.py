@@ -231,6 +231,7 @@ def alone(study, choices):
     return fit(study, choices[choices["judge_kind"] == "model"])
 
 
+@pytest.mark.long
 def test_models_are_compared_with_people_without_asking(fitted, alone) -> None:
     frame = fitted.tables["amce_people"]
     compared = frame[["judge", "prompt"]].drop_duplicates().to_numpy().tolist()
@@ -289,6 +290,7 @@ def told(folder, study, fitted) -> str:
     return shown(Report(folder), "people")
 
 
+@pytest.mark.long
 def test_the_report_counts_models_differences_and_shared_pairs(
     tmp_path, monkeypatch, study, choices, fitted, alone
 ) -> None:

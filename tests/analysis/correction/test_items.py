@@ -255,6 +255,7 @@ def test_a_cluster_holds_its_items_together() -> None:
     assert made.loc["corrected", "std_error"] == pytest.approx(wanted.loc["corrected", "std_error"])
 
 
+@pytest.mark.long
 def test_sampling_probabilities_undo_the_choice_of_items() -> None:
     rng = np.random.default_rng(8)
     quality = rng.normal(3, 1, 4000)
@@ -338,6 +339,7 @@ def test_influence_on_scores_is_that_of_leaving_units_out() -> None:
     np.testing.assert_allclose(own["std_error"], jackknife, rtol=0.05)
 
 
+@pytest.mark.long
 def test_units_chosen_by_the_certainty_of_the_judge_need_their_probabilities() -> None:
     judgments, _, model, every = labelled()
     doubtful = judgments.sort_values("probability", key=lambda p: (p - 0.5).abs())["item_id"].head(100)

@@ -41,6 +41,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "study.yaml", folder / "run" / "people" / "choices.parquet"
 
 
+@pytest.mark.long
 def test_a_fit_has_effects_on_each_question_and_the_reliability_of_both(answered) -> None:
     study, path = answered
     fitted, _ = work_of(read_choices_of(load_study(study), [path]), FitOptions(draws=0)).run()

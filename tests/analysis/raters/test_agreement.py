@@ -157,6 +157,7 @@ def test_a_model_with_samples_is_compared_with_itself_and_elsewhere_by_its_first
     assert told(made, "the first is used")
 
 
+@pytest.mark.long
 def test_unused_ratings_of_the_scale_of_each_dimension_count_for_the_chance_that_counts_them() -> None:
     both = pd.concat([judged(dimension="wit"), judged(dimension="fun", seed=5)])
     both["value"] = both["value"].clip(1, 3)
@@ -231,6 +232,7 @@ def test_pairs_whose_kappa_is_not_defined_have_no_weight_in_the_mean() -> None:
     assert value(run(pairs, ["cohen"]), "cohen", among="human") == pytest.approx((0.8 - 0.52) / 0.48)
 
 
+@pytest.mark.long
 def test_equal_or_single_ratings_have_no_coefficient_beyond_chance_and_a_note() -> None:
     table = judged()
     same = agreement(table.assign(value=3.0), draws=20)
@@ -246,6 +248,7 @@ def test_equal_or_single_ratings_have_no_coefficient_beyond_chance_and_a_note() 
     assert told(single, "no item has two ratings")
 
 
+@pytest.mark.long
 def test_few_items_have_no_error_and_few_pairs_of_raters_no_interval() -> None:
     one = run(judged().query("item_id == 'i1'"), weights="quadratic", draws=20).frame
     assert one["estimate"].notna().all()

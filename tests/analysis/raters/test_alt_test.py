@@ -279,6 +279,7 @@ def test_p_values_are_adjusted_as_elsewhere_and_missing_ones_do_not_count(ours: 
         assert np.isnan(adjusted[~there]).all()
 
 
+@pytest.mark.long
 def test_the_curve_rises_and_holds_the_tests_themselves() -> None:
     table = ragged(3)
     made = alt_test(table, scoring=["accuracy", "neg_rmse"])

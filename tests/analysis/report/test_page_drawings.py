@@ -39,6 +39,7 @@ def refuse_to_draw(*_: object, **__: object) -> None:
     raise AssertionError("a figure was drawn again")
 
 
+@pytest.mark.long
 def test_a_report_shows_the_drawing_that_was_kept_and_draws_none(drawn: Path, monkeypatch) -> None:
     monkeypatch.setattr(results_report, "draw", refuse_to_draw)
     text = shown(drawn, "mm")

@@ -153,6 +153,7 @@ def test_the_first_effects_of_all_levels_are_the_main_ones(tmp_path) -> None:
     assert [made.name for made in report.of_kind("further_amce")] == ["cut"]
 
 
+@pytest.mark.long
 def test_figures_of_a_run_are_named_by_their_results_and_drawn_when_they_are_needed(results) -> None:
     figures = dict(Report(results).figures())
     assert list(figures) == ["amce", "amce_slur", "amce_by_identity", "mm", "frequencies", "published"]

@@ -110,6 +110,7 @@ def test_requests_are_taken_one_by_one(tmp_path):
     assert taken == 5
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_size_of_the_text(tmp_path):
     tracemalloc.start()
     write(make_requests(2_000, "x" * 10_000), tmp_path, ShardLimits(bytes=5_000_000))

@@ -100,6 +100,7 @@ def test_testing_pairs_are_what_they_are_called_and_nothing_else_is_identical(ru
     assert (choices["option_order"] == "given")[choices["pair_kind"] == "vacuum"].all()
 
 
+@pytest.mark.long
 def test_the_question_shows_the_facets_and_the_answer_is_coded_alike(run):
     requests = requests_of(run / "towns", run=run / "run", samples=2)
     by_labels = {request.arrangement["option_labels"]: request for request in requests}

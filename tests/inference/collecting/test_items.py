@@ -135,6 +135,7 @@ def test_a_mixed_study_is_simulated_parsed_and_replayed(mixed, run, tmp_path, ca
         assert judgments["labels_given"].eq(4).all()
 
 
+@pytest.mark.long
 def test_simulated_labels_lean_towards_gold_and_are_the_same_each_time(mixed, tmp_path):
     change_study(mixed, at(*ASK, samples=60))
     runs = [tmp_path / name for name in ("one", "two")]

@@ -201,6 +201,7 @@ def test_tasks_are_sampled_by_the_models_uncertainty_with_a_floor(study, run, se
         )
 
 
+@pytest.mark.long
 def test_without_probabilities_swapped_repeats_show_uncertainty_by_stratum(study, run):
     collect(study, run, backend="simulated")
     by = {"sample": "uncertainty", "judge": "judge"}
@@ -228,6 +229,7 @@ def survey(study: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_models_are_asked_about_the_pairs_of_an_imported_survey(study, run, survey):
     add_survey(study, survey, out=run)
     add_survey(study, survey, out=run)

@@ -146,6 +146,7 @@ def test_tables_keep_the_contract_and_the_town_that_was_named_is_chosen(whole):
         assert chosen[place] == json.loads(row["arrangement"])[row["text"]]
 
 
+@pytest.mark.long
 def test_options_of_other_names_stand_for_the_positions(study, run, server):
     change_study(study, set_at("response", value={"form": "choice", "options": ["Left", "Right"]}))
     change_study(study, ask(answer="choice"))
@@ -169,6 +170,7 @@ def test_a_replay_gives_the_tables_of_the_recorded_run(recorded, study, run, ser
     assert_frame_equal(again, first)
 
 
+@pytest.mark.long
 def test_a_replay_of_more_samples_misses_them_and_of_changed_requests_is_refused(begun, run):
     study, options = begun / "towns", {"backend": "replay", "recorded": begun / "run" / "responses.parquet"}
     assert collect(study, run, samples=2, pairs=4, **options) == 0
@@ -438,6 +440,7 @@ def test_a_run_that_received_nothing_has_nothing_to_parse_or_retry(study, run, m
     assert capsys.readouterr().out.endswith("Nothing to retry: no request has the status error or refused.\n")
 
 
+@pytest.mark.long
 def test_failures_are_named_with_the_answers_that_came_before(begun, run, server, capsys):
     study = begun / "towns"
     server.configure(status=401, error={"message": "No."})

@@ -225,6 +225,7 @@ def test_every_likes_count_and_the_whole_range_of_days_occur(posts):
     assert posts["posted"].str.fullmatch(r"2025-0[1-6]-\d\dT\d\d:\d\d").all()
 
 
+@pytest.mark.long
 def test_a_post_depends_on_seed_and_profile_alone(profiles, some, posts, kit):
     many = profiles.iloc[np.union1d(np.arange(0, len(profiles), 7), some.index)]
     whole = kit.posts(many, seed=1)

@@ -46,6 +46,7 @@ def spread(counts: pd.Series | pd.DataFrame) -> int:
     return int(np.max(counts.max(axis=counts.ndim - 1) - counts.min(axis=counts.ndim - 1)))
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=12)
 @given(ragged())
 def test_ragged_items_are_rated_by_exactly_k_people_who_meet_each_topic_once(case):

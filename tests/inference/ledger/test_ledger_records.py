@@ -290,6 +290,7 @@ def test_similar_bodies_take_little_room(path):
     assert path.stat().st_size < size / 3
 
 
+@pytest.mark.long
 def test_memory_of_pending_does_not_grow_with_the_number_of_requests(ledger):
     peaks = []
     for n in (300, 1500):

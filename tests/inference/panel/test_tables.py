@@ -107,6 +107,7 @@ def test_order_position_times_and_focus_of_every_task_are_recorded(moderation):
     assert (choices.loc[choices["repeat"].to_numpy(bool), "task"] == 16).all()
 
 
+@pytest.mark.long
 def test_all_answers_of_simulated_people_are_marked_and_written_for_their_owner_alone(moderation, tmp_path):
     for table in vars(moderation[1]).values():
         assert (table["origin"] == "simulated").all()

@@ -92,6 +92,7 @@ def test_texts_neither_become_html_nor_are_filled_in_by_qualtrics(tmp_path):
     assert "<b>no HTML</b> ${e://Field/x}" in as_text
 
 
+@pytest.mark.long
 def test_a_conjoint_can_be_read_from_qualtrics_without_the_study(tmp_path):
     from conjury.inference.humans import read_qualtrics
 

@@ -59,6 +59,7 @@ def test_the_order_is_that_of_the_seed_whatever_was_labelled_before(run):
     assert sorted(in_seeded_order(order, 2)) == sorted(order)
 
 
+@pytest.mark.long
 def test_labels_are_rows_of_judgments_and_choices_of_a_person_at_once(run):
     study, folder = run
     labelling = opened(study, folder)
@@ -352,6 +353,7 @@ def test_all_tasks_of_a_run_are_labelled_and_another_run_of_the_pages_knows_it(t
     client.app.state.pages.close()
 
 
+@pytest.mark.long
 def test_ratings_of_items_are_judgments_on_every_scale_beside_those_of_the_model(picture_files, tmp_path):
     study, folder = picture_files[0], tmp_path / "run"
     shutil.copytree(picture_files[1], folder)

@@ -194,6 +194,7 @@ def test_a_transcript_has_the_messages_that_the_ledger_has_and_the_answer_as_rec
             assert dict(one.settings)["model"] == ledger.request_body(key)["model"]
 
 
+@pytest.mark.long
 def test_every_rule_reads_each_answer_and_one_of_them_is_that_of_the_tables(town_collection):
     transcripts = Transcripts(town_collection)
     by_text = {}

@@ -159,6 +159,7 @@ def test_items_are_rated_to_the_end_by_keys_alone(fresh, panel):
     assert set(visits.tables().judgments["value"].astype(float)) == {2.0}
 
 
+@pytest.mark.long
 def test_keys_can_be_turned_off(fresh, panel):
     _, address = panel(town_panel)
     step = begin(fresh, address)
@@ -239,6 +240,7 @@ def test_every_page_passes_axe_in_both_themes(fresh, panel):
     assert len(found) > 10
 
 
+@pytest.mark.long
 def test_missing_answers_pass_axe_and_have_the_focus(fresh, panel):
     _, address = panel(rating_panel)
     step = begin(fresh, address)
@@ -287,6 +289,7 @@ def test_an_answer_is_sent_again_when_the_connection_was_lost(fresh, panel):
     assert next_page(fresh, step) == "2"
 
 
+@pytest.mark.long
 def test_the_back_button_leads_to_where_the_person_is(fresh, panel):
     _, address = panel(town_panel)
     step = begin(fresh, address)

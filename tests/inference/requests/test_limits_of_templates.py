@@ -135,6 +135,7 @@ def test_nesting_beyond_what_can_be_parsed_is_refused_with_its_line(text, senten
             Templates(tmp_path).names(name)
 
 
+@pytest.mark.long
 def test_many_blocks_after_each_other_are_no_nesting(tmp_path):
     (tmp_path / "t.j2").write_text("{% if a %}{{ {'b': (1)} }}{% endif %}{% for i in a %}{% endfor %}" * 500)
     assert Templates(tmp_path).names("t.j2") == {"a"}

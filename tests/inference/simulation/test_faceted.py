@@ -95,6 +95,7 @@ def test_a_facet_that_a_judge_cannot_depend_on_is_refused(tmp_path, row, sentenc
     assert sentence in str(refused.value)
 
 
+@pytest.mark.long
 def test_strict_and_lenient_parsers_read_sentences_differently(tmp_path):
     study = tmp_path / "towns"
     facets = {"parser": ["strict", "lenient"], "option_labels": ["letters", "numbers", "first_second"]}

@@ -93,6 +93,7 @@ def test_tables_are_valid_and_every_judge_answers_as_often_as_planned(harm, joke
     assert samples == {"drift": 1, "none": 5, "orthographic": 1, "preserving": 1}
 
 
+@pytest.mark.long
 def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(harm, harm_or_humor):
     frame = scored_of(harm, harm_or_humor).frame
     frame = frame.assign(gold=pd.Index(["implicit", "explicit", "safe"]).take(frame["level"]))
@@ -205,6 +206,7 @@ def test_labels_that_a_judge_is_pulled_to_are_given_too_often(multiturn):
         np.testing.assert_allclose(difference[condition], expected, atol=1e-12)
 
 
+@pytest.mark.long
 def test_one_judge_or_sample_more_leaves_the_others_as_they_were(multiturn):
     few, other = (simulate_labels(multiturn, s, items=20, judges=MODELS[:1], samples=2) for s in (5, 6))
     more = simulate_labels(multiturn, seed=5, items=20, judges=MODELS, samples=3).judgments

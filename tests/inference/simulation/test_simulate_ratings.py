@@ -49,6 +49,7 @@ def item_means(made: RatingSimulation, judge: str) -> pd.DataFrame:
     return rows.groupby(keys, observed=True)["value"].mean().astype(float).reset_index()
 
 
+@pytest.mark.long
 def test_the_full_size_is_that_of_the_paper(full):
     assert len(full.judgments) == 399 * 8 * (4 + 3) * 6 == 134_064
     assert full.items["modality"].value_counts().to_dict() == {"text": 200 * 8, "image": 199 * 8}

@@ -64,6 +64,7 @@ def test_a_judge_that_the_table_does_not_name_is_not_drawn(claims):
     assert drawn(claims) is None
 
 
+@pytest.mark.long
 def test_a_run_contains_these_answers_and_their_statuses(claims, tmp_path):
     add(claims, "mini,model,missing,,short,,,refused,0.4", "mini,model,missing,,long,,,unparsed,0.4")
     add(claims, "mini,model,missing,,long,,,empty,0.2")

@@ -151,6 +151,7 @@ def test_pictures_go_out_beside_the_response_and_texts_as_text(small, tmp_path, 
             assert str(item["response_type"]) + '"' not in json.dumps(user)
 
 
+@pytest.mark.long
 def test_a_simulated_judge_answers_by_the_truth_table(small, tmp_path):
     assert collect(small.folder, tmp_path, "claude_sonnet_4", backend="simulated", samples=2) == 0
     judgments = validate(table(tmp_path, "judgments"), "judgments")

@@ -124,6 +124,7 @@ def test_no_text_of_the_corpus_is_cut_off(typesetter):
         check(POST_LAYOUT, post, set_text)
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32), length=st.integers(1, 1500))
 def test_no_random_text_is_cut_off(typesetter, seed, length):

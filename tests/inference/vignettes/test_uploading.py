@@ -165,6 +165,7 @@ class Bucket(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.long
 def test_pictures_reach_a_bucket_with_their_media_type(folder, monkeypatch):
     pytest.importorskip("s3fs", reason="s3fs is not installed")
     with ThreadingHTTPServer(("127.0.0.1", 0), Bucket) as server:

@@ -275,6 +275,7 @@ def test_biases_that_cancel_out_show_in_the_squared_bias_alone() -> None:
     assert only_row(found.frame, sides="either")["agreement"] == pytest.approx(0.5, abs=0.03)
 
 
+@pytest.mark.long
 def test_tau_of_either_sides_is_the_attenuation_under_noise_and_position_bias() -> None:
     rng = np.random.default_rng(13)
     n, bias, noise = 20_000, 0.3, 0.1

@@ -295,6 +295,7 @@ def test_the_advantage_of_a_position_is_spread_as_its_prior_says() -> None:
         assert share.var() == pytest.approx(variance, rel=0.15)
 
 
+@pytest.mark.long
 def test_raters_who_do_not_differ_differ_by_chance_alone_and_choices_follow_part_worths() -> None:
     pairs = paired()
     means = {"mean": (0.0, 1e-6), "position": (0.0, 1e-6)}

@@ -192,6 +192,7 @@ def test_clusters_widen_intervals() -> None:
     assert naive["std_error"] < 0.6 * once["std_error"]
 
 
+@pytest.mark.long
 def test_labels_with_known_probabilities_count_as_copies_of_rows() -> None:
     first, second = runs(120)
     copies = np.arange(120) % 3 + 1
