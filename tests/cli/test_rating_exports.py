@@ -101,7 +101,7 @@ def test_judge_compares_the_columns_of_an_export(export: RatingExport, tmp_path:
     assert estimate["n"] == len(answered)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("export", EXPORTS, ids=IDS)
 def test_import_recognises_an_export_and_agreement_of_its_file_is_the_same(
     export: RatingExport, tmp_path: Path, conjury: Run
