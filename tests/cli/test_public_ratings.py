@@ -110,7 +110,7 @@ def test_judge_and_alt_test_take_rows_of_ratings() -> None:
     ("change", "options", "problem"),
     [
         ({"item": "t03"}, {}, "rates item 't03' of 'item' by"),
-        ({"tone": "-99"}, {}, "contains '-99' in 1 cell"),
+        ({"tone": "-99"}, {}, "column 'tone' contains '-99' in 1 cell (first in row 1)"),
         (
             {},
             {"rater_column": "codr"},

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...errors import InputError, counted, listed
@@ -14,6 +15,7 @@ from ...tables.items import ITEM, LAST
 from ...tables.reading.account import AccountEntry
 from ...tables.reading.cell_rules import key_of
 from ...tables.reading.column_kinds import FEW_LABELS, has_lists, kind_of_column
+from ...tables.reading.compared_answers import read_answers
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
 from ...tables.schema import JUDGE_KINDS, TABLES
@@ -189,6 +191,7 @@ def judgments_of_rows(
         empty = cells.isna().to_numpy(dtype=bool)
         if empty.any():
             refuse(source, name, empty, "is empty", "name rater and item of each rating, or omit the row")
+    _refuse_doubtful(frame, columns, rules, source)
     item = _item_of(frame, columns.items)
     entries = list(columns.guessed)
     kinds, of_kinds = _kinds(frame, columns, raters, models, source)
@@ -206,6 +209,17 @@ def judgments_of_rows(
         return long.assign(value=frame[columns.ratings[0]].array).reset_index(drop=True), entries
     parts = [long.assign(dimension=name, value=frame[name].array) for name in columns.ratings]
     return pd.concat(parts, ignore_index=True), entries
+
+
+def _refuse_doubtful(frame: pd.DataFrame, columns: RatingColumns, rules: ReadingRules, source: str) -> None:
+    """Refuse what may be no answer while cells still have the columns and rows of the file."""
+    dimension = np.zeros(len(frame), dtype=np.int64)
+    if columns.dimension is not None:
+        dimension = pd.factorize(frame[columns.dimension])[0]
+    for name in columns.ratings:
+        for code in range(int(dimension.max(initial=-1)) + 1):
+            rows = np.flatnonzero(dimension == code)
+            read_answers({name: frame[name].iloc[rows]}, rules, source=source, rows=rows)
 
 
 def _numbers_samples(frame: pd.DataFrame, name: str) -> bool:
