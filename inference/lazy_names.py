@@ -8,7 +8,7 @@ from typing import Any
 
 
 class _LazyPackage(ModuleType):
-    """A package whose names are imported on demand; a folder that is called like a function leaves it be."""
+    """A package whose names are imported on demand, also where a folder is called like a function of it."""
 
     _homes: Mapping[str, str]
 

@@ -125,6 +125,15 @@ def test_ci_runs_make_targets_and_nothing_else() -> None:
     assert set(lanes) <= make_targets()
 
 
+def test_every_lane_is_run_by_ci_or_every_week() -> None:
+    weekly = yaml.safe_load(text_of(".github/workflows/weekly.yml"))["jobs"]["lane"]["strategy"]["matrix"][
+        "lane"
+    ]
+    by_hand = {"test-mutants", "test-portable"}  # hours; the rounding of another processor
+    lanes = {name for name in make_targets() if name.startswith("test-")}
+    assert lanes - by_hand <= set(weekly) <= make_targets()
+
+
 def test_make_alone_describes_every_target_for_users() -> None:
     shown = subprocess.run(["make", "--silent"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     described = set(re.findall(r"^make ([a-z][a-z-]*) +\w", shown, flags=re.MULTILINE))

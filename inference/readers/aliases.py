@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import counted, did_you_mean, listed
@@ -69,6 +70,13 @@ def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
     text = as_text(column).str.strip()
     word = text.str.casefold()
     return text.mask(word.isin(YES), MARKED).mask(word.isin(NO))
+
+
+def is_used(rows: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Flags of the rows that are not marked in column ``excluded``."""
+    if EXCLUDED not in rows:
+        return np.ones(len(rows), dtype=bool)
+    return exclusion_reasons(rows[EXCLUDED]).isna().to_numpy(dtype=bool)
 
 
 def without_excluded(rows: pd.DataFrame, noun: str = "row") -> tuple[pd.DataFrame, list[str]]:

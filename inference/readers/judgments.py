@@ -24,7 +24,7 @@ from ..tables.reading.containers import FileContent
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import TableReading, read, select_rows
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
-from .aliases import rename_columns
+from .aliases import is_used, rename_columns
 from .choice_cells import relabel_cells
 from .judged.judged_columns import columns_of
 from .judged.judged_files import read_answers_of, read_judgments_of
@@ -244,7 +244,7 @@ def _with_labels(
     frame: pd.DataFrame, rules: ReadingRules, source: str
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """Labels in one spelling, by dimension; of a single dimension in the order that is stated or declared."""
-    is_valid = (as_text(frame["status"]) == "ok") & frame["value"].notna()
+    is_valid = (as_text(frame["status"]) == "ok") & frame["value"].notna() & is_used(frame)
     entries: list[AccountEntry] = []
     values = frame["value"].astype(object)
     orders: list[tuple[str, ...]] = []

@@ -131,6 +131,19 @@ def test_what_is_wrong_in_rows_of_ratings_is_named(
     assert problem in str(refusal.value)
 
 
+def test_cells_of_submissions_that_were_returned_are_not_asked_about(tmp_path: Path, conjury: Run) -> None:
+    rows, _ = long_and_wide()
+    is_returned = rows["coder"] == "eva"
+    status = is_returned.map({True: "RETURNED", False: "APPROVED"})
+    table = rows.assign(status=status, tone=rows["tone"].mask(is_returned, "-99"))
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    for command in ("agreement rows.csv --draws 0", "judge rows.csv --judge ann --human bob,eva"):
+        ended = conjury(command, cwd=tmp_path)
+        assert ended.code == 0, ended.err
+        assert "that Prolific did not accept excluded" in ended.out
+    assert "people: 'bob'" in ended.out
+
+
 @pytest.mark.parametrize(
     ("content", "is_data"),
     [

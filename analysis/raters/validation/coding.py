@@ -107,19 +107,25 @@ def code_table(table: pd.DataFrame, options: CodingOptions, source: str = "table
     )
     if answers.scale != "interval" and not any(options.rules.order_of(name) for name in names):
         _refuse_disjoint(answers, options, source)
-    count = len(options.judges)
+    count, shape = len(options.judges), (len(options.human), len(table))
+    people, rated = answers.codes[count:].reshape(shape), answers.values[count:].reshape(shape)
+    # Who answered nothing is no person: with one more, two disagreeing labels would be a tie of three.
+    answered = np.isfinite(rated).any(axis=1)
+    present = answered if answered.any() else ~answered
+    silent = [name for name, is_present in zip(options.human, present, strict=True) if not is_present]
+    notes = [f"No person answered in {listed(map(repr, silent))}, which is not used."] if silent else []
     return CodedRows(
         judges=answers.codes[:count],
-        people=answers.codes[count:].reshape(len(options.human), len(table)),
+        people=people[present],
         judged=answers.values[:count],
-        rated=answers.values[count:].reshape(len(options.human), len(table)),
+        rated=rated[present],
         classes=answers.classes,
         scale=answers.scale,
         cluster=_clusters(table, options.id, source),
         groups=tuple(_groups(table[name], source) for name in options.by),
         positive=_positive(options.positive, answers.classes, source),
-        people_names=options.human,
-        notes=tuple(entry.sentence for entry in answers.entries),
+        people_names=tuple(name for name in options.human if name not in silent),
+        notes=(*(entry.sentence for entry in answers.entries), *notes),
     )
 
 

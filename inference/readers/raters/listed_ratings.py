@@ -89,12 +89,12 @@ def _lists_of(column: pd.Series[Any]) -> Lists | None:
 
 
 def _may_be_ratings(name: str, cells: Lists) -> bool:
-    """Whether lists have numbers, or the name of their column says that they are ratings."""
+    """Whether lists are of numbers, or the name of their column says that they are ratings."""
     elements = [element for row in cells for element in row]
-    if all(isinstance(element, Mapping) for element in elements) or not all(
-        isinstance(element, str | int | float | None) for element in elements
-    ):
-        return all(isinstance(element, Mapping) for element in elements) and _is_called(name)
+    if all(isinstance(element, Mapping) for element in elements):
+        return _is_called(name)
+    if not all(isinstance(element, str | int | float | None) for element in elements):
+        return False
     are_numbers = all(isinstance(element, int | float) for element in elements if element is not None)
     return are_numbers or _is_called(name)
 

@@ -18,44 +18,23 @@ from ...tables.reading.column_kinds import FEW_LABELS, has_lists, kind_of_column
 from ...tables.reading.compared_answers import read_answers
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
-from ...tables.schema import JUDGE_KINDS, TABLES
-from ..aliases import ACCEPTED_SUBMISSIONS, EXCLUDED, REFUSED_SUBMISSIONS
+from ...tables.schema import JUDGE_KINDS, SYNONYMS, TABLES
+from ..aliases import ACCEPTED_SUBMISSIONS, EXCLUDED, REFUSED_SUBMISSIONS, is_used
 from ..model_names import like_models
 
-RATERS = frozenset(  # without blanks, and without "id" at the end
-    (
-        *(
-            "rater",
-            "annotator",
-            "coder",
-            "worker",
-            "participant",
-            "labeler",
-            "labeller",
-            "evaluator",
-            "judge",
-        ),
-        *(
-            "reviewer",
-            "respondent",
-            "contributor",
-            "uniquecontributor",
-            "user",
-            "expert",
-            "subject",
-            "person",
-        ),
-        *("assessor", "grader", "prolific", "prolificp", "crowdworker", "completedby", "ratername"),
-        *("annotatorname", "username", "judgename"),
-    )
-)
+
+def rater_key(name: object) -> str:
+    """The name of a column without blanks, and without "id" or a plural at the end."""
+    return plain(str(name)).replace(" ", "").removesuffix("s").removesuffix("id")
+
+
+RATERS = frozenset(map(rater_key, SYNONYMS["judge_id"])) | {
+    *("coder", "labeler", "labeller", "evaluator", "reviewer", "respondent", "contributor"),
+    *("uniquecontributor", "user", "expert", "subject", "person", "assessor", "grader", "prolific"),
+    *("prolificp", "crowdworker", "completedby", "ratername", "annotatorname", "username", "judgename"),
+}
 SURE = ("rater", "annotator", "coder", "worker", "participant")  # which are no columns of one rater each
-VALUES = frozenset(
-    (
-        *("value", "rating", "score", "label", "answer", "judgment", "judgement", "grade", "vote"),
-        "annotation",
-    )
-)
+VALUES = {*SYNONYMS["value"], "value", "judgment", "judgement", "grade", "vote", "annotation"}
 DIMENSIONS = frozenset(
     ("dimension", "criterion", "aspect", "quality", "scale", "facet", "attribute", "metric", "question")
 )
@@ -191,7 +170,6 @@ def judgments_of_rows(
         empty = cells.isna().to_numpy(dtype=bool)
         if empty.any():
             refuse(source, name, empty, "is empty", "name rater and item of each rating, or omit the row")
-    _refuse_doubtful(frame, columns, rules, source)
     item = _item_of(frame, columns.items)
     entries = list(columns.guessed)
     kinds, of_kinds = _kinds(frame, columns, raters, models, source)
@@ -205,21 +183,24 @@ def judgments_of_rows(
     if columns.dimension is not None:
         long["dimension"] = as_text(frame[columns.dimension])
     _refuse_repeats(long, columns, source)
+    _refuse_doubtful(frame, columns, is_used(long), rules, source)
     if len(columns.ratings) == 1:
         return long.assign(value=frame[columns.ratings[0]].array).reset_index(drop=True), entries
     parts = [long.assign(dimension=name, value=frame[name].array) for name in columns.ratings]
     return pd.concat(parts, ignore_index=True), entries
 
 
-def _refuse_doubtful(frame: pd.DataFrame, columns: RatingColumns, rules: ReadingRules, source: str) -> None:
-    """Refuse what may be no answer while cells still have the columns and rows of the file."""
-    dimension = np.zeros(len(frame), dtype=np.int64)
+def _refuse_doubtful(
+    frame: pd.DataFrame, columns: RatingColumns, used: np.ndarray, rules: ReadingRules, source: str
+) -> None:
+    """Refuse what may be no answer while cells still have the columns and rows of the table."""
+    rows = np.flatnonzero(used)
+    groups = [rows]
     if columns.dimension is not None:
-        dimension = pd.factorize(frame[columns.dimension])[0]
+        groups = [rows[at] for at in frame.iloc[rows].groupby(columns.dimension).indices.values()]
     for name in columns.ratings:
-        for code in range(int(dimension.max(initial=-1)) + 1):
-            rows = np.flatnonzero(dimension == code)
-            read_answers({name: frame[name].iloc[rows]}, rules, source=source, rows=rows)
+        for group in groups:
+            read_answers({name: frame[name].iloc[group]}, rules, source=source, rows=group)
 
 
 def _numbers_samples(frame: pd.DataFrame, name: str) -> bool:
@@ -293,11 +274,6 @@ def _refused(frame: pd.DataFrame) -> tuple[dict[str, Any], list[AccountEntry]]:
 def is_long(names: Sequence[str]) -> bool:
     """Whether a column is called as raters or values of a table with one row per rating are."""
     return bool({"judge_id", "value"} & set(names)) or any(rater_key(name) in SURE for name in names)
-
-
-def rater_key(name: object) -> str:
-    """The name of a column without blanks, and without "id" or a plural at the end."""
-    return plain(str(name)).replace(" ", "").removesuffix("s").removesuffix("id")
 
 
 def _names_raters(frame: pd.DataFrame, name: str) -> bool:

@@ -71,3 +71,15 @@ def test_samples_of_clusters_draw_no_cluster_that_has_no_item() -> None:
     expected = Samples(cluster, 50, 1).replicate(mean)[1]
     assert np.array_equal(Samples(cluster * 5 + 2, 50, 1).replicate(mean)[1], expected)
     assert not len(Samples(np.full(12, 3), 50, 1).replicate(mean)[1])
+
+
+@pytest.mark.parametrize("scale", ["labels", "ratings"])
+def test_a_person_without_any_answer_is_no_person(scale: str) -> None:
+    frame = ratings(people=2)
+    if scale == "labels":  # with a third person a row on which two disagree would be tied
+        frame = frame.assign(**{name: (frame[name] // 8).astype(int) for name in ("judge", "p0", "p1")})
+    with_silent = judge(frame.assign(p2=np.nan), "judge", ["p0", "p1", "p2"])
+    without = judge(frame, "judge", ["p0", "p1"])
+    pd.testing.assert_frame_equal(with_silent.frame, without.frame)
+    assert with_silent.settings["human"] == ["p0", "p1"]
+    assert any("'p2'" in note and "not used" in note for note in with_silent.notes)
