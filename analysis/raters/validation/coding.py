@@ -110,8 +110,8 @@ def code_table(table: pd.DataFrame, options: CodingOptions, source: str = "table
     count, shape = len(options.judges), (len(options.human), len(table))
     people, rated = answers.codes[count:].reshape(shape), answers.values[count:].reshape(shape)
     # Who answered nothing is no person: with one more, two disagreeing labels would be a tie of three.
-    answered = np.isfinite(rated).any(axis=1)
-    present = answered if answered.any() else ~answered
+    answered = np.asarray(np.isfinite(rated).any(axis=1))
+    present = answered if answered.any() else np.ones(len(options.human), dtype=bool)
     silent = [name for name, is_present in zip(options.human, present, strict=True) if not is_present]
     notes = [f"No person answered in {listed(map(repr, silent))}, which is not used."] if silent else []
     return CodedRows(

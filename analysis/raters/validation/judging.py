@@ -267,7 +267,8 @@ def judge(
     main = headline_of(data.scale)
     extra["precision"] = _precision(rows.bounds, main, threshold, width, alpha)
     settings: dict[str, Any] = {
-        "judge": judge, "human": list(data.people_names), "by": list(options.by), "id": item, "scale": data.scale,
+        "judge": judge, "human": list(data.people_names), "by": list(options.by), "id": item,
+        "scale": data.scale,
         "classes": list(data.classes), "positive": data.positive, "alpha": alpha, "seed": seed,
         "epsilon": epsilon, "threshold": threshold, "width": width, "main": main, "n_rows": data.n,
         "n_answered": int(answered.sum()), "n_people": int(_rated(data).sum()),

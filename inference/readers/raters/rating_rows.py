@@ -191,10 +191,10 @@ def judgments_of_rows(
 
 
 def _refuse_doubtful(
-    frame: pd.DataFrame, columns: RatingColumns, used: np.ndarray, rules: ReadingRules, source: str
+    frame: pd.DataFrame, columns: RatingColumns, mask: np.ndarray, rules: ReadingRules, source: str
 ) -> None:
     """Refuse what may be no answer while cells still have the columns and rows of the table."""
-    rows = np.flatnonzero(used)
+    rows = np.flatnonzero(mask)
     groups = [rows]
     if columns.dimension is not None:
         groups = [rows[at] for at in frame.iloc[rows].groupby(columns.dimension).indices.values()]
