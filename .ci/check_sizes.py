@@ -37,7 +37,7 @@ CEILINGS = {
     "inference/humans": 42,
     "inference/ledger": 26,
     "inference/panel": 98,
-    "inference/parsing": 48,
+    "inference/parsing": 49,
     "inference/perturb": 15,
     "inference/preparation": 7,
     "inference/readers": 64,

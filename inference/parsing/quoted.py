@@ -154,7 +154,7 @@ _CLOSERS = {
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BLOCKQUOTE = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,30})>")
-_STYLES = frozenset({"b", "i", "em", "strong", "u", "p", "span", "div", "mark"})
+STYLE_TAGS = frozenset({"b", "i", "em", "strong", "u", "p", "span", "div", "mark"})
 _ANSWER_TAG = re.compile(
     r"answer|choice|verdict|label|rating|score|output|result|final|response|decision|winner|judge?ment|preference"
     r"|category|json",
@@ -259,7 +259,7 @@ def _without_tags(text: str, tags: frozenset[str]) -> str:
     pieces, end = [], 0
     for tag in _TAG.finditer(text):
         closing, name = tag.groups()
-        if _ANSWER_TAG.search(name) or name in _STYLES or plain(name) in tags:
+        if _ANSWER_TAG.search(name) or name in STYLE_TAGS or plain(name) in tags:
             continue
         if not closing:
             opened.setdefault(name, tag.start())

@@ -35,8 +35,9 @@ from .quoted import (
     text_of_correction,
     unquoted_content,
 )
+from .sentences.plain_prose import has_accent, plain_markup, plain_prose
+from .sentences.statements import stated_values, statements_in
 from .spec import Answer, Mass, ResponseSpec, RuleFinding
-from .statements import has_accent, plain_markup, plain_prose, stated_values, statements_in
 
 
 def whole_answer(

@@ -22,7 +22,7 @@ CEILINGS = {
     "amce": (23, 13),
     "fit": (107, 24),
     "collect": (82, 25),
-    "agreement": (84, 21),
+    "agreement": (85, 21),
     "judge": (80, 20),
 }
 

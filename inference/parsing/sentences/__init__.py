@@ -1,0 +1,1 @@
+"""Values that sentences state: plain prose, the patterns of statements, and what they find."""
