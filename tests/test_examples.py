@@ -23,13 +23,13 @@ for path in sorted(REPOSITORY.glob("[aic]*/**/*.py")):
 
 
 LANES = {
-    "analysis.audit.published": pytest.mark.long,  # every number of a published table
+    "analysis.audit.published": pytest.mark.slow,  # every number of a published table
     "analysis.conjoint.engines.bayes": pytest.mark.bayes,
     "analysis.conjoint.power": pytest.mark.long,  # effects among all posts of a shipped study
     "analysis.raters.models": pytest.mark.bayes,
     "inference.collecting": pytest.mark.long,  # runs of a shipped study
-    "inference.panel": pytest.mark.long,  # panels of a shipped study
-    "inference.panel.elsewhere": pytest.mark.long,  # panels of a shipped study
+    "inference.panel": pytest.mark.slow,  # panels of a shipped study
+    "inference.panel.elsewhere": pytest.mark.slow,  # panels of a shipped study
 }
 
 

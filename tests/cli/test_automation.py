@@ -125,7 +125,7 @@ def test_commands_that_begin_a_study_print_one_document(name, base):
     "name",
     [
         *QUICK,
-        *(pytest.param(name, marks=pytest.mark.long) for name in LONG),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in LONG),
         *(pytest.param(name, marks=pytest.mark.bayes) for name in BAYES),
     ],
 )

@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, done: Callable[..., str]) -
     return place
 
 
-OFTEN = ("analysis.checks", "inference.panel")  # the largest, which most of the rest is next to
+OFTEN = ("analysis.checks",)  # the largest, which most of the rest is next to
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def study_of_labels(seed: int, n: int) -> CollectedData:
     return collected(len(frame), seed, labels=labels, **tables, **absent)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_findings_on_drawn_labels_have_no_missing_numbers_and_no_part_above_its_whole(seed: int) -> None:
     for check in run_checks(study_of_labels(seed, (1, 8, 60, 60)[seed % 4])):

@@ -57,8 +57,14 @@ def test_of_the_second_half_whose_author_had_not_seen_the_rules_few_are_read_wro
     assert found["read"] >= 0.93 * found["readable"]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("part", "share"), [("third", 0.98), ("unseen", 0.98), ("fourth", 0.92)])
+@pytest.mark.parametrize(
+    ("part", "share"),
+    [
+        pytest.param("third", 0.98, marks=pytest.mark.slow),
+        pytest.param("unseen", 0.98, marks=pytest.mark.slow),
+        pytest.param("fourth", 0.92, marks=pytest.mark.long),
+    ],
+)
 def test_of_further_shapes_none_is_read_wrongly(part, share):
     found = counts(read_corpus(f"{part}_part.csv"))
     assert found["wrong"] == 0

@@ -101,7 +101,7 @@ def test_the_last_line_of_long_prose_is_the_answer():
     assert read_answer(Answer(prose[:LONG] + "\nFinal answer: B"), FORMS["choice"], {})[0].value == "B"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["choice", "ratings", "line_labels"])
 @pytest.mark.parametrize("unit", UNITS, ids=repr)
 def test_no_long_answer_takes_time_that_grows_with_its_square(unit, form):

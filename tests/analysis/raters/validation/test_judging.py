@@ -432,8 +432,8 @@ def test_kappa_of_a_judge_who_missed_six_of_six_is_not_bounded_by_what_was_not_s
     [
         (10, (0.45, 0.05, 0.05, 0.45)),
         (10, (0.19, 0.04, 0.01, 0.76)),
-        pytest.param(60, (0.45, 0.05, 0.05, 0.45), marks=pytest.mark.long),
-        pytest.param(100, (0.02, 0.02, 0.03, 0.93), marks=pytest.mark.long),
+        pytest.param(60, (0.45, 0.05, 0.05, 0.45), marks=pytest.mark.slow),
+        pytest.param(100, (0.02, 0.02, 0.03, 0.93), marks=pytest.mark.slow),
         pytest.param(300, (0.001, 0.019, 0.019, 0.961), marks=pytest.mark.long),
     ],
 )
