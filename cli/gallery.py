@@ -1,45 +1,50 @@
-"""The command ``conjury gallery``: a contact sheet of vignettes, to be looked at before anyone is asked."""
+"""``conjury render --page``: a contact sheet of vignettes, to be looked at before anyone is asked."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import StudyName, grouped
-from .rendering import Look
-
 if TYPE_CHECKING:
-    import pandas as pd
-
     from conjury.inference.study.models import Study
+
+    from .rendering import Delivery, Look, PictureSelection
+
+PANEL = "A page to look at"
 
 MOST = 400  # profiles that a page shows without being slow
 
 
-@grouped
-def gallery(
-    study: StudyName,
-    look: Look,
-    n: Annotated[int, typer.Option(min=1, max=MOST, help="Number of profiles to show.")] = 40,
-    cues: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Identity cues: both (the default), name, face or none; several are shown next "
-            "to each other."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the page and the picture; by default runs/STUDY.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the selection of profiles.")] = 1,
-) -> None:
-    """Show a selection of drawn profiles on one page.
+WHAT_DRAWS_ALL = ("check", "dry_run", "upload", "address", "workers")  # options of the pictures themselves
 
-    Vignettes with all levels about equally often, as a page and as one picture.
-    """
-    from conjury.inference.study import load_study
+
+@dataclass(frozen=True)
+class PageOptions:
+    """A selection of profiles on one page, in place of all pictures."""
+
+    page: Annotated[
+        bool,
+        typer.Option(
+            "--page",
+            help="Show a selection on one page (gallery.html, gallery.png), with all levels about equally "
+            "often, and draw no other picture.",
+            rich_help_panel=PANEL,
+        ),
+    ] = False
+    n: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Number of profiles on the page.", rich_help_panel=PANEL)
+    ] = 40
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the selection.", rich_help_panel=PANEL)] = 1
+
+
+def draw_gallery(
+    study: Study, selection: PictureSelection, look: Look, delivery: Delivery, options: PageOptions
+) -> None:
+    """Write vignettes with all levels about equally often as a page and as one picture."""
+    from conjury.inference.collecting.past_runs import run_folder
+    from conjury.inference.errors import InputError
     from conjury.inference.tables.writing import atomic_write
     from conjury.inference.vignettes.contact_sheet import (
         choose_profiles,
@@ -52,43 +57,32 @@ def gallery(
 
     from .automation import record
     from .printing import console, show_count
-    from .rendering import check_cues, study_job
+    from .rendering import check_cues, choose_drawn, study_job
 
-    loaded_study = load_study(study)
-    cue_names = check_cues(cues)
-    folder = Path("runs") / loaded_study.name if out is None else out
-    profiles, posts_seed = _profiles(loaded_study, folder)
-    renderers = [open_job(study_job(loaded_study, name, look, posts_seed)) for name in cue_names]
-    sample = choose_profiles(loaded_study, profiles, n, seed)
+    for name in WHAT_DRAWS_ALL:
+        if getattr(delivery, name):
+            raise InputError(f"--page writes one page and no pictures; omit --{name.replace('_', '-')}.")
+    cue_names = check_cues(selection.cues)
+    run = run_folder(study, selection.run)
+    folder = run.path if delivery.out is None else delivery.out
+    if run.design is None and selection.pairs is None:  # nothing is drawn for a look at it
+        selection = replace(selection, all=True)
+    profiles, posts_seed = choose_drawn(study, selection, keep=False)
+    renderers = [open_job(study_job(study, name, look, posts_seed)) for name in cue_names]
+    sample = choose_profiles(study, profiles, options.n, options.seed)
     with show_count("Drawing", len(sample) * len(renderers)) as watch:
-        vignettes = draw_profiles(loaded_study, sample, renderers, watch)
+        vignettes = draw_profiles(study, sample, renderers, watch)
     job = renderers[0].job
-    facts = {"Layout": f"{job.layout}, {job.theme}", "Seed": str(seed)}
+    facts = {"Layout": f"{job.layout}, {job.theme}", "Seed": str(options.seed)}
     page, sheet = folder / "gallery.html", folder / "gallery.png"
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_write(page) as file:
-        file.write(gallery_page(loaded_study, vignettes, facts).encode())
+        file.write(gallery_page(study, vignettes, facts).encode())
     with atomic_write(sheet) as file:
-        gallery_sheet(vignettes, Typesetter(renderers[0].fonts), loaded_study.title).save(
+        gallery_sheet(vignettes, Typesetter(renderers[0].fonts), study.title).save(
             file, "png", compress_level=4
         )
     record(profiles={"shown": len(vignettes), "all": len(profiles)})
-    console.print(f"{len(vignettes):,} of {len(profiles):,} profiles of {loaded_study.title}")
+    console.print(f"{len(vignettes):,} of {len(profiles):,} profiles of {study.title}")
     console.print(f"  {page}   to look through, by level")
     console.print(f"  {sheet}    the same as one picture")
-
-
-def _profiles(study: Study, folder: Path) -> tuple[pd.DataFrame, int]:
-    """Return the profiles of a run's design, or all that the study can have, and the seed of their posts."""
-    from conjury.inference.collecting.run_folder import RunFolder
-    from conjury.inference.design.profiles import enumerate_profiles
-
-    from .rendering import check_posts
-
-    design, profiles = RunFolder(folder).design, enumerate_profiles(study)
-    if design is None:
-        return profiles, study.collect.seed
-    profile_ids = sorted(set(design.profiles["profile_id"]))
-    profiles = profiles[profiles["profile_id"].isin(profile_ids)]
-    check_posts(study, profiles, profile_ids, design, folder)
-    return profiles, int(design.drawn["seed"])

@@ -47,21 +47,16 @@ PANELS = {  # of the help, in its order: module and function of each command
         "validate": "commands.starting.validate:validate",
         "design": "commands.designs.design:design",
         "power": "commands.designs.power:power",
-        "preregister": "commands.papers.preregister:preregister",
         "simulate": "commands.simulate:simulate",
         "perturb": "perturbing:perturb",
         "render": "rendering:render",
-        "gallery": "gallery:gallery",
     },
     "Collect": {
         "probe": "commands.judges.probe_command:probe",
         "collect": "commands.collect:collect",
         "trust": "commands.starting.trust:trust",
-        "status": "commands.runs:status",
-        "retry": "commands.runs:retry",
-        "parse": "commands.runs:parse",
+        "run": "commands.runs:run",
         "panel": "commands.people.panel:panel",
-        "ledger": "commands.runs:ledger",
     },
     "Data in and out": {
         "read": "commands.starting.read_command:read",
@@ -91,9 +86,7 @@ PANELS = {  # of the help, in its order: module and function of each command
         "report": "commands.papers.report:report",
         "tables": "commands.papers.tables:tables",
         "replicate": "commands.papers.replicate:replicate",
-        "methods": "commands.papers.methods:methods",
-        "checklist": "commands.papers.checklist:checklist",
-        "metadata": "commands.papers.metadata:metadata",
+        "paper": "commands.papers.paper_group:paper",
     },
     "Methods": {
         "trial": "commands.trial:trial",
@@ -102,6 +95,12 @@ PANELS = {  # of the help, in its order: module and function of each command
 }
 PLACES = {name: place for commands in PANELS.values() for name, place in commands.items()}
 ADDED = "Added by other packages"
+MOVED = {  # former commands, whose names are understood until version 0.3
+    **{name: ("run", name) for name in ("status", "retry", "parse")},
+    "ledger": ("run",),  # whose one command was verify
+    **{name: ("paper", name) for name in ("preregister", "methods", "checklist", "metadata")},
+    "gallery": ("render", "--page"),
+}
 _MARK = re.compile(r"(?<!\\)\[(?=[a-z#/@])")  # what rich takes for one
 
 
@@ -157,6 +156,14 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Names without their commands, which the default would import."""
         return list(COMMANDS)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command by its name, or by the one that it had before."""
+        if args and args[0] in MOVED and args[0] not in COMMANDS:
+            words = MOVED[args[0]]
+            print(f"conjury: `conjury {args[0]}` is now `conjury {' '.join(words)}`.", file=sys.stderr)
+            args = [*words, *args[1:]]
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

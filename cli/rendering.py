@@ -13,6 +13,7 @@ import typer
 from conjury.inference.errors import InputError
 
 from .automation import record
+from .gallery import PageOptions, draw_gallery
 from .options import StudyName, grouped
 from .printing import console, duration, show_count
 
@@ -81,8 +82,14 @@ class Delivery:
     """Where pictures go, and how."""
 
     out: Annotated[
-        Path, typer.Option("--out", help="Folder of pictures and their tables.", rich_help_panel=DELIVERY)
-    ] = Path("stimuli")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder of pictures and their tables, by default stimuli; with --page that of the page, by "
+            "default runs/STUDY.",
+            rich_help_panel=DELIVERY,
+        ),
+    ] = None
     format: Annotated[
         str,
         typer.Option(help="png, or webp (smaller, slower, also lossless).", rich_help_panel=DELIVERY),
@@ -131,13 +138,14 @@ def next_step(study: str, selection: PictureSelection, delivery: Delivery) -> st
         "stimuli": "images" if delivery.upload is None else "links",
         "out": selection.run,
         "pairs": selection.pairs,
-        "pictures": None if delivery.out == Path("stimuli") else delivery.out,
+        "pictures": delivery.out,
     }
     flags = (f"--{name} {value}" for name, value in options.items() if value is not None)
     return f"Next: conjury collect {study} {' '.join(flags)} --judge ..."
 
 
 MB = 1e6
+PICTURES = Path("stimuli")  # where pictures go by default
 SHOWN = 20  # damaged files that are named
 
 
@@ -147,19 +155,24 @@ def render(
     selection: PictureSelection,
     look: Look,
     delivery: Delivery,
+    page: PageOptions,
 ) -> None:
     """Draw the profiles of a design as pictures.
 
-    Draw the profiles of a design as pictures; run it again to resume.
+    Run it again to resume; --page shows a selection on one page.
     """
     from conjury.inference.study.load import load_study
 
     loaded_study = load_study(study)
+    if page.page:
+        draw_gallery(loaded_study, selection, look, delivery, page)
+        return
+    folder = delivery.out or PICTURES
     cues = check_cues(selection.cues)
     _check_delivery(delivery)
     if delivery.check:
-        raise typer.Exit(max(_check(loaded_study, name, delivery.out) for name in cues))
-    profiles, seed = _profiles(loaded_study, selection, keep=not delivery.dry_run)
+        raise typer.Exit(max(_check(loaded_study, name, folder) for name in cues))
+    profiles, seed = choose_drawn(loaded_study, selection, keep=not delivery.dry_run)
     for name in cues:
         job = study_job(loaded_study, name, look, seed, delivery.format)
         _render(job, profiles, delivery)
@@ -176,7 +189,7 @@ def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
     from conjury.inference.vignettes.jobs.drawing_jobs import check_ablation, check_job
 
     renderer = open_job(job)
-    folder = JobFolder(delivery.out, job.study.name, job.cues)
+    folder = JobFolder(delivery.out or PICTURES, job.study.name, job.cues)
     check_job(folder, renderer.facts)
     check_ablation(renderer, profiles)
     workers = delivery.workers or _cores()
@@ -222,7 +235,7 @@ def _check_delivery(delivery: Delivery) -> None:
         open_storage(delivery.upload)
 
 
-def _profiles(study: Study, selection: PictureSelection, keep: bool) -> tuple[pd.DataFrame, int]:
+def choose_drawn(study: Study, selection: PictureSelection, keep: bool) -> tuple[pd.DataFrame, int]:
     """Return the profiles that are drawn, and the seed of their posts."""
     from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.design.profiles import enumerate_profiles

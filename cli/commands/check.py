@@ -98,7 +98,7 @@ class CheckOutput:
     output: Annotated[str, typer.Option(help="text, json or sarif (2.1.0), on the standard output.")] = "text"
     as_json: Annotated[bool, typer.Option("--json", help="The same as --output json.")] = False
     figures: FigureFormats = None
-    page: Annotated[Path | None, typer.Option(help="Write one HTML page.")] = None
+    html: Annotated[Path | None, typer.Option(help="Write one HTML page.")] = None
     fail_on: Annotated[
         str, typer.Option(help="Exit with 1 if there is a warning or error, or only on an error.")
     ] = "error"
@@ -142,8 +142,8 @@ def check(
             progress=step,
         )
     findings = _findings(collected, checks, what, choosing)
-    if writing.page is not None:
-        _write_page(writing.page, findings)
+    if writing.html is not None:
+        _write_page(writing.html, findings)
     if writing.out is not None:
         _add(writing.out, findings, collected, figure_formats(writing.figures))
     _print(findings, writing)

@@ -1,4 +1,4 @@
-"""``conjury status``, ``retry``, ``parse`` and ``ledger verify``: runs that were begun."""
+"""``conjury run``: what becomes of a run that was begun."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from ..automation import record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName
 from ..printing import console, one_line, print_table
 
-ledger = typer.Typer(no_args_is_help=True, help="Check the ledger of a run.")
+run = typer.Typer(no_args_is_help=True, help="Look at a run, ask again, read again or verify it.")
 
 
+@run.command()
 def status(study: StudyName, out: RunFolderPath = None) -> None:
     """Show the progress of a run."""
     from conjury.analysis.frames.word_table import WordTable
@@ -22,42 +23,43 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
     from conjury.inference.collecting.answering.answer_account import account_sentences
     from conjury.inference.collecting.answering.provenance import engine_notes, version_notes
 
-    run = status_of(study, out)
-    notes = [*version_notes(run.folder), *engine_notes(run.folder)] if run.counts else []
+    progress = status_of(study, out)
+    notes = [*version_notes(progress.folder), *engine_notes(progress.folder)] if progress.counts else []
     record(
-        folder=run.folder,
-        requests=run.counts,
-        batches=run.batches,
-        judgments=run.judgments,
-        accounts=run.accounts,
+        folder=progress.folder,
+        requests=progress.counts,
+        batches=progress.batches,
+        judgments=progress.judgments,
+        accounts=progress.accounts,
         notes=notes,
     )
-    if not run.counts:
-        console.print(f"{run.study.title}: no requests have been sent yet in {run.folder}.")
+    if not progress.counts:
+        console.print(f"{progress.study.title}: no requests have been sent yet in {progress.folder}.")
         return
     head = ("judge", "prompt", "state", "requests", "tokens in", "tokens out")
     rows = []
-    for count in run.counts:
+    for count in progress.counts:
         state = f"{count.state}, {count.batch}" if count.batch else count.state
         numbers = (f"{number:,}" for number in (count.n, count.prompt_tokens, count.completion_tokens))
         rows.append((count.judge_id, count.prompt_id, state, *numbers))
-    print_table(WordTable(f"{run.study.title}: {run.folder}", head, rows, words=range(3)))
-    for batch in run.batches:
+    print_table(WordTable(f"{progress.study.title}: {progress.folder}", head, rows, words=range(3)))
+    for batch in progress.batches:
         detail = f": {one_line(batch.detail)}" if batch.detail else ""
         console.print(
             f"  batch {batch.shard} of {batch.judge_id}, {batch.n:,} requests, {batch.state}{detail}"
         )
-    if len(run.judgments):
+    if len(progress.judgments):
         console.print("Judgments by status, when last parsed:")
-    for row in run.judgments.itertuples():
+    for row in progress.judgments.itertuples():
         console.print(f"  {row.judge_id} {row.prompt_id} {row.status}: {row.n:,}")
-    for account in run.accounts:
+    for account in progress.accounts:
         for sentence in account_sentences(account, study):
             console.print(one_line(sentence))
     for note in notes:
         console.print(note)
 
 
+@run.command()
 def retry(
     study: StudyName,
     status: Annotated[
@@ -85,6 +87,7 @@ def retry(
     )
 
 
+@run.command()
 def parse(
     study: StudyName, out: RunFolderPath = None, rule: Rule = "default", prices: PriceTable = None
 ) -> None:
@@ -102,7 +105,7 @@ def parse(
         console.print(explain(name))
 
 
-@ledger.command()
+@run.command()
 def verify(study: StudyName, out: RunFolderPath = None) -> None:
     """Verify the ledger of a run; exit code 1 if it is damaged."""
     from conjury.inference.collecting.past_runs import verify as verify_run

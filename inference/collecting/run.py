@@ -311,7 +311,7 @@ def collect(
         except (ConjuryError, KeyboardInterrupt) as error:
             if has_outcomes(ledger):
                 error.add_note(
-                    f"Answers so far are in {setup.folder.ledger}; `conjury parse` makes their tables."
+                    f"Answers so far are in {setup.folder.ledger}; `conjury run parse` makes their tables."
                 )
             raise
         files: list[Path] = []

@@ -62,7 +62,7 @@ def _sentence(error: sqlite3.Error) -> str:
         )
     if name.startswith("SQLITE_CORRUPT"):
         return (
-            f"the ledger is damaged ({error}); see what `conjury ledger verify` finds, and put a copy of "
+            f"the ledger is damaged ({error}); see what `conjury run verify` finds, and put a copy of "
             "the file in its place."
         )
     if name.startswith("SQLITE_NOTADB"):
@@ -73,7 +73,7 @@ def _sentence(error: sqlite3.Error) -> str:
         return f"what is to be written is too large for the ledger ({error}); make it smaller."
     return (
         f"the ledger contains invalid data, or cannot be used in this way ({error}); see what "
-        "`conjury ledger verify` finds."
+        "`conjury run verify` finds."
     )
 
 

@@ -334,7 +334,7 @@ class Ledger:
         if problems:
             raise InputError(
                 f"{self.path}: the ledger is damaged, so its answers are not used. {problems[0]} Put a copy "
-                "of the file in its place; `conjury ledger verify` lists all that is damaged."
+                "of the file in its place; `conjury run verify` lists all that is damaged."
             )
 
     def unproven(self) -> str:

@@ -196,7 +196,7 @@ def read_fact(db: sqlite3.Connection, path: Path, name: str) -> Any | None:
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{path}: what the ledger has as '{name}' is damaged ({error}); see what "
-            "`conjury ledger verify` finds."
+            "`conjury run verify` finds."
         ) from None
 
 
@@ -392,7 +392,7 @@ def read_medium(db: sqlite3.Connection, path: Path, sha256: str) -> tuple[str, b
         return None
     is_intact = isinstance(row[1], bytes) and digest(row[1]).hex() == sha256
     if not is_intact or (has_digests(db) and row_digest(sha256, row[0]) != row[2]):
-        raise InputError(f"{path}: image {sha256} is damaged; see what `conjury ledger verify` finds.")
+        raise InputError(f"{path}: image {sha256} is damaged; see what `conjury run verify` finds.")
     return row[0], row[1]
 
 
@@ -469,6 +469,6 @@ class _DamageGuard:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, ValueError):
             raise InputError(
-                f"{self._path}: request {self._key} is damaged ({error}); see what `conjury ledger verify` "
+                f"{self._path}: request {self._key} is damaged ({error}); see what `conjury run verify` "
                 "finds."
             ) from None

@@ -128,7 +128,7 @@ def _find_in_folder(path: Path, places: _Places) -> None:
         with Ledger.open(ledger, write=False) as opened:
             _name_study(places, str((opened.get("inputs") or {}).get("study") or ""))
         if not (path / "responses.parquet").is_file():
-            places.notes.append(f"{path} has no tables of answers yet; `conjury parse` writes them.")
+            places.notes.append(f"{path} has no tables of answers yet; `conjury run parse` writes them.")
         profiles = path / "design" / "profiles.parquet"
         places.profiles = profiles if profiles.is_file() else places.profiles
     elif manifest.is_file():

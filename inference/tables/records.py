@@ -152,5 +152,5 @@ def answers_beside(files: Iterable[Path]) -> list[dict[str, Any]]:
     accounts: list[dict[str, Any]] = []
     for path in dict.fromkeys(record for record in records if record.is_file()):
         with suppress(InputError):
-            accounts += read_record(path, PROVENANCE, "run `conjury parse` again").get("answers") or []
+            accounts += read_record(path, PROVENANCE, "run `conjury run parse` again").get("answers") or []
     return accounts

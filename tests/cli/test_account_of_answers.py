@@ -57,9 +57,9 @@ def test_a_run_with_missing_answers_says_why_and_that_the_same_command_sends_the
     assert "has no choices); `conjury collect` with the same options sends them again." in printed
     assert AGAIN in printed
     assert READ not in printed
-    status = here("status towns/study.yaml --out run")
+    status = here("run status towns/study.yaml --out run")
     assert "have no answer (invalid_response" in status.out
-    [again] = json.loads(here("status towns/study.yaml --out run --json").out)["accounts"]
+    [again] = json.loads(here("run status towns/study.yaml --out run --json").out)["accounts"]
     assert again == account
 
 

@@ -27,7 +27,8 @@ BASE, QUICK, LONG, BAYES, EXAMPLES = (
 )
 SIMULATED = BASE["collect"]
 PEOPLE = "--judge verdict --human ann,ben,eva"
-FITTED = ("methods", "checklist", "metadata", "compare", "diagnose", "tables", "report")  # read results
+PAPER = ("paper methods", "paper checklist", "paper metadata")
+FITTED = (*PAPER, "compare", "diagnose", "tables", "report")  # read results
 OF_THEIR_KIND = (
     "check",
     "judge",
@@ -168,7 +169,7 @@ def test_the_document_of_a_fit_has_the_estimates_of_the_tables(base, once):
 
 
 def test_with_json_the_text_goes_to_standard_error(once):
-    text, both = once("status study.yaml"), once("status study.yaml --json")
+    text, both = once("run status study.yaml"), once("run status study.yaml --json")
     assert text.err == ""
     assert both.err == text.out
     assert document(both)["requests"][0]["n"] > 0
@@ -196,15 +197,15 @@ def test_what_json_cannot_say_becomes_null_and_text():
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("status study.yaml", 0),
+        ("run status study.yaml", 0),
         (f"judge comments.csv {PEOPLE} --fail-under kappa=0.999", 1),
         pytest.param("check study.yaml --select CJ2 --fail-on nothing", 2, marks=pytest.mark.long),
         ("validate nowhere.yaml", 2),
-        ("status study.yaml --out nowhere", 2),
-        ("status --unknown", 2),
+        ("run status study.yaml --out nowhere", 2),
+        ("run status --unknown", 2),
         ("panel status --unknown", 2),
         pytest.param("panel status nowhere.yaml", 2, marks=pytest.mark.long),
-        ("ledger verify study.yaml --out nowhere", 2),
+        ("run verify study.yaml --out nowhere", 2),
         ("unknown", 2),
         ("collect study.yaml --judge mini --samples 1000000", 2),
         ("collect study.yaml --judge mini --samples 0", 2),
@@ -260,7 +261,7 @@ def test_ctrl_c_ends_with_130_and_one_document(base, conjury, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("conjury.inference.collecting.status", interrupted)
-    ended = conjury("status study.yaml --json", cwd=place)
+    ended = conjury("run status study.yaml --json", cwd=place)
     assert document(ended, 130)["error"] == {"message": "interrupted", "exit_code": 130}
     assert ended.err == "conjury: interrupted; no file was left half written.\n"
 
@@ -313,7 +314,7 @@ def test_a_key_of_the_environment_is_in_no_error_and_no_line_of_the_log(conjury,
     key = "correct-horse-battery-staple"
     monkeypatch.setenv("MY_KEY", key)
     monkeypatch.setenv("CONJURY_LOG", str(tmp_path / "log.jsonl"))
-    ended = conjury("status", f"study-{key}", "--json", cwd=tmp_path)
+    ended = conjury("run", "status", f"study-{key}", "--json", cwd=tmp_path)
     text = (tmp_path / "log.jsonl").read_text(encoding="utf-8")
     for shown in (document(ended, 2)["error"]["message"], ended.err, text):
         assert "study-[key]" in shown
@@ -356,7 +357,7 @@ def test_the_log_has_the_exit_code_of_a_limit_that_a_file_exceeds(
     exec("def read(path, *_, **__): raise RecursionError('too deep')", reader)
     monkeypatch.setattr("conjury.inference.collecting.status", reader["read"])
     monkeypatch.setenv("CONJURY_LOG", str(tmp_path / "log.jsonl"))
-    ended = conjury("status study.yaml", cwd=place)
+    ended = conjury("run status study.yaml", cwd=place)
     assert ended.code == code
     assert ("nested too deeply" if code == 2 else "RecursionError: too deep") in ended.err
     failed = lines_of(tmp_path / "log.jsonl")[-1]
@@ -382,7 +383,7 @@ def test_a_crash_never_has_the_exit_code_of_a_limit(error, form, base, conjury, 
 
     monkeypatch.setenv("OPENAI_API_KEY", secret)
     monkeypatch.setattr("conjury.inference.collecting.status", crash)
-    ended = conjury(f"status study.yaml{form}", cwd=place)
+    ended = conjury(f"run status study.yaml{form}", cwd=place)
     assert secret not in ended.out + ended.err
     if error is BrokenPipeError:
         assert ended.code == 141
@@ -396,7 +397,7 @@ def test_a_crash_never_has_the_exit_code_of_a_limit(error, form, base, conjury, 
 
 def test_an_import_that_fails_is_no_limit_that_is_not_met(base, conjury, monkeypatch):
     monkeypatch.setitem(sys.modules, "conjury.inference.collecting", None)
-    assert conjury("status study.yaml", cwd=base[0]).code == 70
+    assert conjury("run status study.yaml", cwd=base[0]).code == 70
 
 
 def test_a_command_that_collects_twice_joins_what_each_part_records():

@@ -57,7 +57,7 @@ def test_a_study_file_suppresses_with_its_reason_in_every_output(place: Path, co
     with (folder / "study.yaml").open("a", encoding="utf-8") as file:
         file.write('\nchecks: {ignore: [{code: CJ303, because: "A comes first by design."}]}\n')
     for output in ("text", "json", "sarif"):
-        command = f"check always.csv --study own/study.yaml --select CJ303 --output {output} --page page.html"
+        command = f"check always.csv --study own/study.yaml --select CJ303 --output {output} --html page.html"
         code, out, _ = conjury(command, cwd=place)
         assert code == 0
         assert "A comes first by design." in out
@@ -122,7 +122,7 @@ def test_an_export_is_checked_by_its_format(place: Path, conjury: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "output", ["--out afile/results", pytest.param("--page afile/page.html", marks=pytest.mark.long)]
+    "output", ["--out afile/results", pytest.param("--html afile/page.html", marks=pytest.mark.long)]
 )
 def test_files_that_cannot_be_written_end_with_the_document_of_the_error_alone(
     output: str, place: Path, conjury: Run

@@ -114,8 +114,8 @@ def test_the_commands_work_together_from_design_to_choices(study, tmp_path, serv
     assert "6 tasks, 1 of them with positions swapped" in made
     ran("collect", study, f"--judge judge --base-url {server.url} --prompt plain")
     assert len(table(tmp_path / "runs" / "towns", "choices")) == 12
-    assert "judge plain ok: 6" in ran("status", study)
-    assert ran("ledger", "verify", study).strip().endswith("6 requests, no damage.")
+    assert "judge plain ok: 6" in ran("run", "status", study)
+    assert ran("run", "verify", study).strip().endswith("6 requests, no damage.")
 
 
 @pytest.mark.long

@@ -106,7 +106,7 @@ def test_tables_beside_the_study_file_are_no_links_either(
         assert SECRET not in out + err
 
 
-@pytest.mark.parametrize("words", ["checklist st", "perturb st", "preregister st"])
+@pytest.mark.parametrize("words", ["paper checklist st", "perturb st", "paper preregister st"])
 def test_papers_and_copies_read_the_folder_of_the_study_alone(
     words: str, tmp_path: Path, outside: Path, here: Callable[..., Any]
 ) -> None:
@@ -132,7 +132,7 @@ def test_a_template_of_a_checklist_includes_what_the_prompt_includes(
     write(study / "parts" / "all.j2", "{% include 'one.j2' %}")
     write(study / "parts" / "one.j2", "Be brief.")
     change_study(study, lambda content: content["prompts"][0].update(template="parts/all.j2"))
-    ran("checklist", study)
+    ran("paper", "checklist", study)
     assert "Be brief." in Path("checklist.md").read_text(encoding="utf-8")
 
 

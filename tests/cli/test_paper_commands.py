@@ -41,9 +41,9 @@ def test_each_format_of_tables_is_written(results, tmp_path) -> None:
 
 def test_a_checklist_and_a_registration_are_written(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "fields are left for the author" in run("checklist", "moderation")
+    assert "fields are left for the author" in run("paper", "checklist", "moderation")
     assert "# Checklists" in Path("checklist.md").read_text(encoding="utf-8")
-    run("preregister", "moderation", "--judge", "gpt4o", "--pairs", 500, "--template", "dce")
+    run("paper", "preregister", "moderation", "--judge", "gpt4o", "--pairs", 500, "--template", "dce")
     made = json.loads(Path("preregistration.json").read_text(encoding="utf-8"))
     assert made["sample"]["pairs"] == 500
     assert list(made["judges"]) == ["gpt4o"]
@@ -52,12 +52,12 @@ def test_a_checklist_and_a_registration_are_written(tmp_path, monkeypatch) -> No
 
 
 def test_methods_and_metadata_lie_where_they_belong(results, tmp_path) -> None:
-    run("methods", results, "--out", tmp_path / "methods.md")
+    run("paper", "methods", results, "--out", tmp_path / "methods.md")
     entry = (tmp_path / "methods.bib").read_text(encoding="utf-8").partition("\n}")[0]
     assert entry.startswith("@software{conjury")
     cited = (ROOT / "docs/project/cite.md").read_text(encoding="utf-8")
     assert [line for line in entry.splitlines() if line.rstrip(",") not in cited] == []
-    printed = run("metadata", results, "--creator", "A. Author")
+    printed = run("paper", "metadata", results, "--creator", "A. Author")
     assert "Add --license before publication" in printed
     assert json.loads((results / "croissant.json").read_text(encoding="utf-8"))["recordSet"]
     assert (results / "ro-crate-metadata.json").is_file()
@@ -65,7 +65,7 @@ def test_methods_and_metadata_lie_where_they_belong(results, tmp_path) -> None:
 
 def test_metadata_of_a_run_state_what_it_has_recorded(tmp_path) -> None:
     (tmp_path / "judgments.csv").write_text("judge_id\n", encoding="utf-8")
-    run("metadata", tmp_path)
+    run("paper", "metadata", tmp_path)
     assert "dateCreated" not in json.loads((tmp_path / "croissant.json").read_text(encoding="utf-8"))
     version = {"model_returned": None, "system_fingerprint": None, "n": 1}
     served = [
@@ -74,7 +74,7 @@ def test_metadata_of_a_run_state_what_it_has_recorded(tmp_path) -> None:
     ]
     recorded = {"served": served, "settings": {}}
     (tmp_path / "provenance.json").write_text(json.dumps(recorded), encoding="utf-8")
-    assert "the date of publication" in run("metadata", tmp_path)
+    assert "the date of publication" in run("paper", "metadata", tmp_path)
     crate = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
     assert crate[1]["dateCreated"] == "2026-03-02T10:00:00+00:00"
     assert crate[1]["datePublished"] == "TO STATE BY THE AUTHOR"
@@ -93,5 +93,6 @@ def test_templates_are_compared_with_those_that_were_sent(tmp_path) -> None:
 def test_the_command_counts_what_is_only_planned(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert re.search(
-        r"GUIDE-LLM: 0 of 22 items answered, \d+ planned in the study file", run("checklist", "moderation")
+        r"GUIDE-LLM: 0 of 22 items answered, \d+ planned in the study file",
+        run("paper", "checklist", "moderation"),
     )

@@ -66,8 +66,8 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
     assert "15 different tasks, sampled from the pairs of models by the uncertainty of judge" in out
     low, high = (float(text) for text in re.search(r"from (\S+) to (\S+) ", out).groups())
     assert 0.25 <= low < high <= 1
-    assert "Next: conjury parse" in out
-    ran("parse", study)
+    assert "Next: conjury run parse" in out
+    ran("run", "parse", study)
     assert pd.read_parquet("runs/towns/choices.parquet")["sampling_probability"].between(0.25, 1).all()
 
 

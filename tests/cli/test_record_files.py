@@ -16,12 +16,16 @@ import pytest
 Run = Callable[..., Any]
 PROVENANCE, MANIFEST = "runs/minimal/provenance.json", "results/manifest.json"
 READERS = {
-    PROVENANCE: ("status study.yaml", "checklist study.yaml --run runs/minimal", "metadata runs/minimal"),
+    PROVENANCE: (
+        "run status study.yaml",
+        "paper checklist study.yaml --run runs/minimal",
+        "paper metadata runs/minimal",
+    ),
     MANIFEST: (
         "tables results --to html --out tables",
-        "checklist study.yaml --results results",
-        "metadata results",
-        "methods results",
+        "paper checklist study.yaml --results results",
+        "paper metadata results",
+        "paper methods results",
         "agreement judgments.csv --where task=stars --draws 0 --results results",
     ),
 }
@@ -124,7 +128,7 @@ def test_a_swap_of_a_stranger_s_results_touches_nothing_outside(key, how, tmp_pa
     (draft / "thesis.txt").write_text("nothing")
     swap = {"written": [], "replaced": []} | {key: [name]}
     (draft / "swap.json").write_text(json.dumps(swap))
-    ended = conjury("methods results", cwd=tmp_path)
+    ended = conjury("paper methods results", cwd=tmp_path)
     assert precious.read_text() == "years of work"
     assert ended.code == 2
     assert "thesis.txt' is no file of these results; remove the folder" in ended.err

@@ -23,7 +23,7 @@ SHARED_TASKS = Question(
     text="Did models make a choice in the tasks that they share with people?",
     consequence="A correction of the models' estimates by human data must treat missing answers as a "
     "category.",
-    remedy="Collect the models' answers to tasks without a choice again (`conjury retry`), or report the "
+    remedy="Collect the models' answers to tasks without a choice again (`conjury run retry`), or report the "
     "share of these tasks with the correction.",
     alarms="rule",
 )

@@ -27,7 +27,7 @@ UNSEEN = "not compared"
 COMPARED = ("verb", "formula", "by", "exclude", "h0")
 Row = tuple[str, str, str, str]
 PART, KIND = "registered", "registration"
-FILE = "preregistration.json"  # what `conjury preregister` writes by default
+FILE = "preregistration.json"  # what `conjury paper preregister` writes by default
 
 
 def compare(
@@ -88,7 +88,7 @@ def compare_with_registration(
     results: Path, registered: Path | None, run: Path | None
 ) -> RegistrationComparison | None:
     """Add a comparison with a registration to a results folder; None where there is no registration."""
-    # Without a name, it is the file in the folder or next to the study that `conjury preregister` writes.
+    # Without a name, it is the file that `conjury paper preregister` writes, in the folder or by the study.
     data = ReportData(results)
     argument = str(data.manifest.get("study_argument") or "")
     is_shipped = argument in list_studies()

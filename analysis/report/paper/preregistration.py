@@ -167,9 +167,9 @@ def _excluded_people(study: AnyStudy) -> list[str]:
 
 def read_registration(path: Path) -> Registration:
     """Read a registration; refuse a file that is none, or that was changed since it was written."""
-    content = read_json(path, "give the .json that `conjury preregister` wrote")
+    content = read_json(path, "give the .json that `conjury paper preregister` wrote")
     if not isinstance(content, dict) or "sha256" not in content or content.get("format") != FORMAT:
-        raise InputError(f"{path} is no registration; give the .json that `conjury preregister` wrote.")
+        raise InputError(f"{path} is no registration; give the .json that `conjury paper preregister` wrote.")
     if hash_of(content) != content["sha256"]:
         raise InputError(
             f"{path} was changed after it was registered: its SHA-256 is not the one that it states; use the "

@@ -200,7 +200,7 @@ def _add_people(study: Study, out: Path | None, drawing: DesignSize, people: Pan
         console.print(f"Next: conjury collect {argument} --judge JUDGE --tasks panel")
     elif folder.ledger.is_file():
         console.print(
-            f"Next: conjury parse {argument}, which adds sampling probabilities to the models' choices"
+            f"Next: conjury run parse {argument}, which adds sampling probabilities to the models' choices"
         )
     else:
         console.print(

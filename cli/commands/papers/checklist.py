@@ -1,4 +1,4 @@
-"""The command ``conjury checklist``: reporting checklists of a study, filled as far as records go."""
+"""The command ``conjury paper checklist``: reporting checklists of a study, filled as far as records go."""
 
 from __future__ import annotations
 

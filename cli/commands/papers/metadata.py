@@ -1,4 +1,4 @@
-"""The command ``conjury metadata``: Croissant and RO-Crate of a folder."""
+"""The command ``conjury paper metadata``: Croissant and RO-Crate of a folder."""
 
 from __future__ import annotations
 

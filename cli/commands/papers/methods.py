@@ -1,4 +1,4 @@
-"""The command ``conjury methods``: the methods of results as text, with their references."""
+"""The command ``conjury paper methods``: the methods of results as text, with their references."""
 
 from __future__ import annotations
 

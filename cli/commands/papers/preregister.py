@@ -1,4 +1,4 @@
-"""The command ``conjury preregister``: a study's design, analyses and rules, as text and as JSON."""
+"""The command ``conjury paper preregister``: a study's design, analyses and rules, as text and as JSON."""
 
 from __future__ import annotations
 

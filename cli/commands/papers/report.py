@@ -34,7 +34,7 @@ class ReportPage:
     registered: Annotated[
         Path | None,
         typer.Option(
-            help="The .json of `conjury preregister`: the report lists deviations from it; by default "
+            help="The .json of `conjury paper preregister`: the report lists deviations from it; by default "
             "preregistration.json in the results folder or next to the study."
         ),
     ] = None

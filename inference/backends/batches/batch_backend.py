@@ -299,7 +299,7 @@ class BatchBackend:
         attempts = (Attempt(0, error, 0.0, billed=executed),)
         unanswered = [Outcome(key, kind=kind, error=error, attempts=attempts, batch=shard) for key in missing]
         if gone and was_gone and not all(map(ledger.is_settled, unanswered)):
-            ledger.update_batch(shard, state="failed", detail="its requests were marked by conjury retry")
+            ledger.update_batch(shard, state="failed", detail="its requests were marked by conjury run retry")
             return ""
         for outcome in unanswered:
             if not ledger.is_recorded(outcome):

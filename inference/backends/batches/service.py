@@ -235,8 +235,8 @@ def batch_gone(endpoint: Endpoint, batch_id: str) -> NotAtProvider:
 def _missing_error(endpoint: Endpoint, what: str) -> NotAtProvider:
     return NotAtProvider(
         f"{endpoint.base_url} has no {what}; check base_url, and that {endpoint.key_variable} is the key of "
-        "the project that sent it, and run again, or let `conjury retry --status error` ask these requests "
-        "again."
+        "the project that sent it, and run again, or let `conjury run retry --status error` ask these "
+        "requests again."
     )
 
 
@@ -265,7 +265,7 @@ def download_whole(
     raise IncompleteResults(
         f"{endpoint.base_url} sent {what} incompletely ({amount}); the batch is kept, and its requests are "
         "not sent again. Run the same command later; if the file stays so, delete it at the provider, and "
-        "`conjury retry --status error` asks these requests again."
+        "`conjury run retry --status error` asks these requests again."
     )
 
 

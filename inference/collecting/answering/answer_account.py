@@ -29,7 +29,7 @@ REMEDIES = {  # of requests without an answer, by the kind of their last error
     "pending": "`conjury collect` with the same options sends them",
     "waiting": "`conjury collect` with the same options fetches them when their batches have ended",
     **dict.fromkeys(TRANSIENT, "`conjury collect` with the same options sends them again"),
-    "rejected": f"{SETTLED}; where the server was the cause, `conjury retry STUDY --status error`, and "
+    "rejected": f"{SETTLED}; where the server was the cause, `conjury run retry STUDY --status error`, and "
     "collect again",
     "too_large": "they are longer than the model accepts; shorten what is shown, or choose another model",
 }

@@ -87,7 +87,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     path = folder / PROVENANCE_FILE
     if not path.exists():
         return {"served": [], "settings": {}}
-    return read_record(path, PROVENANCE, "restore it, or run `conjury parse`, which writes it again")
+    return read_record(path, PROVENANCE, "restore it, or run `conjury run parse`, which writes it again")
 
 
 def write_rereads(folder: Path) -> None:

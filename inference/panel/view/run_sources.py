@@ -177,7 +177,7 @@ def _open_run(folder: Path) -> tuple[RunSource, str]:
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; begin a run with `conjury collect`.")
     if not tables:
-        advice = "`conjury parse` writes them" if file.is_file() else "name the folder of a run"
+        advice = "`conjury run parse` writes them" if file.is_file() else "name the folder of a run"
         raise InputError(
             f"{folder}: this folder contains no answers (responses.parquet, judgments.parquet); {advice}."
         )

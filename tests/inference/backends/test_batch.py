@@ -230,7 +230,7 @@ def test_answers_that_are_counted_and_in_no_file_are_not_asked_for_again_unasked
     batches, recorder = backend({"lines": {"1": "500"}, "lose": lose}, {}), LedgerRecorder(ledger)
     submit(batches, ledger, 3)
     batches.poll(ledger)
-    with pytest.raises(InputError, match="let `conjury retry --status error` ask these requests again"):
+    with pytest.raises(InputError, match="let `conjury run retry --status error` ask these requests again"):
         batches.fetch(recorder, ledger)
     assert submit(batches, ledger, 3) == (0 if "error" in lose else 1)
     assert max(server.counts()["answered"].values()) == 1
@@ -441,7 +441,7 @@ def test_a_server_that_is_not_there_and_an_unknown_batch_are_told_in_one_sentenc
     submit(batches, ledger, 4)
     backend()
     batches.poll(ledger)
-    with pytest.raises(InputError, match=r"has no batch batch_1; .*key of the project.*conjury retry"):
+    with pytest.raises(InputError, match=r"has no batch batch_1; .*key of the project.*conjury run retry"):
         batches.fetch(LedgerRecorder(ledger), ledger)
 
 

@@ -305,7 +305,7 @@ def test_answers_of_a_failed_batch_of_google_are_collected_or_not_paid_twice_una
     provider = Gemini(**failed(13, batchStats=STATS, **output))
     backend = make_backend(GoogleBatches, tmp_path, provider, 4)
     submit(backend, ledger, 4)
-    with nullcontext() if fetched else pytest.raises(InputError, match="conjury retry"):
+    with nullcontext() if fetched else pytest.raises(InputError, match="conjury run retry"):
         collect(backend, ledger)
     assert count(ledger) == ({"answered": 3, "server": 1} if fetched else {"rejected": 4})
     assert submit(backend, ledger, 4) == (1 if fetched else 0)
@@ -408,7 +408,9 @@ def test_requests_of_a_batch_that_is_out_of_sight_wait_for_it_or_for_retry(tmp_p
     for again in (True, False):
         provider.deleted = True
         for _ in range(2):
-            with pytest.raises(InputError, match=r"has no batch batches/b1; check base_url.*`conjury retry"):
+            with pytest.raises(
+                InputError, match=r"has no batch batches/b1; check base_url.*`conjury run retry"
+            ):
                 collect(backend, ledger)
         assert count(ledger) == {"rejected": 4}
         assert submit(backend, ledger, 4) == 0

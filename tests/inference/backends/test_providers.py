@@ -167,7 +167,7 @@ def test_results_that_are_gone_are_not_paid_twice_unasked(backend, ledger, provi
     submit(batches, ledger, 3)
     for _ in range(2):
         batches.poll(ledger)
-        with pytest.raises(InputError, match=r"has no file .* with the results of batch .*conjury retry"):
+        with pytest.raises(InputError, match=r"has no file .* with the results of batch .*conjury run retry"):
             batches.fetch(LedgerRecorder(ledger), ledger)
         assert submit(batches, ledger, 3) == 0
     assert ledger.ask_again(request.key for request in make_requests(3)) == 3

@@ -278,7 +278,7 @@ def test_text_where_a_blob_was_is_told_in_one_sentence(path, content):
             lambda: ledger.request_body(request.key),
             lambda: ledger.media(image),
         ):
-            with pytest.raises(InputError, match="`conjury ledger verify` finds"):
+            with pytest.raises(InputError, match="`conjury run verify` finds"):
                 read()
         problems = " ".join(ledger.problems())
         assert all(name in problems.lower() for name in ("request", "response", "image"))

@@ -23,8 +23,8 @@ ERROR_TEXTS = Question(
     text="Are messages of servers, proxies or libraries stored as answers?",
     consequence="An error that is parsed as an answer becomes a judgment, and repeated errors resemble a "
     "preference.",
-    remedy="Collect these answers again (`conjury retry`), and treat those that cannot be collected again as "
-    "missing.",
+    remedy="Collect these answers again (`conjury run retry`), and treat those that cannot be collected "
+    "again as missing.",
     alarms="never",
 )
 ERROR = re.compile(

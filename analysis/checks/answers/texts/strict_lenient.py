@@ -28,7 +28,7 @@ STRICT_LENIENT = Question(
     text="Do a strict and a lenient parsing rule give the same values?",
     consequence="The share of missing answers, and every estimate from the other answers, depends on the "
     "rule.",
-    remedy="Report results under both rules (`conjury parse --parser strict`, then `--reading`); ask for "
+    remedy="Report results under both rules (`conjury run parse --parser strict`, then `--reading`); ask for "
     "answers in one form, for example by a JSON schema.",
     alarms="rule",
 )

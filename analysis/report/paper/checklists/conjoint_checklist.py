@@ -68,8 +68,8 @@ def _design(facts: Facts, study: Study) -> list[Item]:
             "8",
             "Preregistration",
             _registration_sentence(facts),
-            "Write one with `conjury preregister` before data are collected, and compare results with it by "
-            "`conjury report --registered FILE`.",
+            "Write one with `conjury paper preregister` before data are collected, and compare results with "
+            "it by `conjury report --registered FILE`.",
             RESULTS,
         ),
     ]
