@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from conjury.inference.study.models import Study
-
-    from .rendering import Delivery, Look, PictureSelection
-
-PANEL = "A page to look at"
+    from conjury.inference.vignettes.jobs.drawing_jobs import Renderer
 
 MOST = 400  # profiles that a page shows without being slow
-
-
-WHAT_DRAWS_ALL = ("check", "dry_run", "upload", "address", "workers")  # options of the pictures themselves
+PANEL = "A page to look at"
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,9 @@ class PageOptions:
 
 
 def draw_gallery(
-    study: Study, selection: PictureSelection, look: Look, delivery: Delivery, options: PageOptions
+    study: Study, profiles: pd.DataFrame, renderers: Sequence[Renderer], folder: Path, options: PageOptions
 ) -> None:
     """Write vignettes with all levels about equally often as a page and as one picture."""
-    from conjury.inference.collecting.past_runs import run_folder
-    from conjury.inference.errors import InputError
     from conjury.inference.tables.writing import atomic_write
     from conjury.inference.vignettes.contact_sheet import (
         choose_profiles,
@@ -52,23 +49,11 @@ def draw_gallery(
         gallery_page,
         gallery_sheet,
     )
-    from conjury.inference.vignettes.jobs.drawing_jobs import open_job
     from conjury.inference.vignettes.typesetting import Typesetter
 
     from .automation import record
     from .printing import console, show_count
-    from .rendering import check_cues, choose_drawn, study_job
 
-    for name in WHAT_DRAWS_ALL:
-        if getattr(delivery, name):
-            raise InputError(f"--page writes one page and no pictures; omit --{name.replace('_', '-')}.")
-    cue_names = check_cues(selection.cues)
-    run = run_folder(study, selection.run)
-    folder = run.path if delivery.out is None else delivery.out
-    if run.design is None and selection.pairs is None:  # nothing is drawn for a look at it
-        selection = replace(selection, all=True)
-    profiles, posts_seed = choose_drawn(study, selection, keep=False)
-    renderers = [open_job(study_job(study, name, look, posts_seed)) for name in cue_names]
     sample = choose_profiles(study, profiles, options.n, options.seed)
     with show_count("Drawing", len(sample) * len(renderers)) as watch:
         vignettes = draw_profiles(study, sample, renderers, watch)

@@ -55,7 +55,10 @@ PANELS = {  # of the help, in its order: module and function of each command
         "probe": "commands.judges.probe_command:probe",
         "collect": "commands.collect:collect",
         "trust": "commands.starting.trust:trust",
-        "run": "commands.runs:run",
+        "run status": "commands.runs:status",
+        "run retry": "commands.runs:retry",
+        "run parse": "commands.runs:parse",
+        "run verify": "commands.runs:verify",
         "panel": "commands.people.panel:panel",
     },
     "Data in and out": {
@@ -86,12 +89,19 @@ PANELS = {  # of the help, in its order: module and function of each command
         "report": "commands.papers.report:report",
         "tables": "commands.papers.tables:tables",
         "replicate": "commands.papers.replicate:replicate",
-        "paper": "commands.papers.paper_group:paper",
+        "paper preregister": "commands.papers.preregister:preregister",
+        "paper methods": "commands.papers.methods:methods",
+        "paper checklist": "commands.papers.checklist:checklist",
+        "paper metadata": "commands.papers.metadata:metadata",
     },
     "Methods": {
         "trial": "commands.trial:trial",
         "compare": "commands.compare:compare",
     },
+}
+GROUPS = {  # first words that several commands share
+    "run": "Look at a run, ask again, read again or verify it.",
+    "paper": "Write what goes with a paper, before and after.",
 }
 PLACES = {name: place for commands in PANELS.values() for name, place in commands.items()}
 ADDED = "Added by other packages"
@@ -110,29 +120,49 @@ COMMANDS: Registry[Any] = Registry(
 
 
 class LazyCommands(Mapping[str, Any]):
-    """Commands by name, each imported when it is first used, so that one does not wait for the others."""
+    """Commands, of one group or all, each imported when it is first used: none waits for the others."""
+
+    def __init__(self, group: str = "") -> None:
+        self.group = group
 
     def __getitem__(self, name: str) -> Any:
-        return _command(name)
+        return _command(f"{self.group} {name}".lstrip())
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        if self.group:
+            return (name.split()[1] for name in COMMANDS if name.split()[0] == self.group)
+        return iter(dict.fromkeys(name.split()[0] for name in COMMANDS))
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(list(iter(self)))
 
 
 @lru_cache
 def _command(name: str) -> Any:
+    if name in GROUPS:
+        below = typer.Typer(cls=Commands, no_args_is_help=True, help=GROUPS[name])
+        below.callback()(lambda: None)
+        command: Any = typer.main.get_group(below)
+        command.commands = LazyCommands(name)
+    else:
+        command = _one_command(name)
+    command.name = name.split()[-1]
+    command.rich_help_panel = next(
+        (panel for panel, names in PANELS.items() if any(name in (each, each.split()[0]) for each in names)),
+        ADDED,
+    )
+    return command
+
+
+def _one_command(name: str) -> Any:
+    """Import a command, or a group that one module holds."""
     loaded = COMMANDS[name]
     if isinstance(loaded, typer.Typer):
         command: Any = typer.main.get_group(loaded)
     else:
         alone = typer.Typer(add_completion=False)
-        alone.command(name)(loaded)
+        alone.command(name.split()[-1])(loaded)
         command = typer.main.get_command(alone)
-    command.name = name
-    command.rich_help_panel = next((panel for panel, names in PANELS.items() if name in names), ADDED)
     _quote_brackets(command)
     return add_json_and_log(command, name)
 
@@ -155,11 +185,11 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names without their commands, which the default would import."""
-        return list(COMMANDS)
+        return list(self.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command by its name, or by the one that it had before."""
-        if args and args[0] in MOVED and args[0] not in COMMANDS:
+        if args and ctx.parent is None and args[0] in MOVED and args[0] not in self.commands:
             words = MOVED[args[0]]
             print(f"conjury: `conjury {args[0]}` is now `conjury {' '.join(words)}`.", file=sys.stderr)
             args = [*words, *args[1:]]

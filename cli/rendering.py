@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
@@ -146,6 +146,7 @@ def next_step(study: str, selection: PictureSelection, delivery: Delivery) -> st
 
 MB = 1e6
 PICTURES = Path("stimuli")  # where pictures go by default
+PICTURES_ALONE = ("check", "dry_run", "upload", "address", "workers")  # options that no page has
 SHOWN = 20  # damaged files that are named
 
 
@@ -165,14 +166,14 @@ def render(
 
     loaded_study = load_study(study)
     if page.page:
-        draw_gallery(loaded_study, selection, look, delivery, page)
+        _draw_page(loaded_study, selection, look, delivery, page)
         return
     folder = delivery.out or PICTURES
     cues = check_cues(selection.cues)
     _check_delivery(delivery)
     if delivery.check:
         raise typer.Exit(max(_check(loaded_study, name, folder) for name in cues))
-    profiles, seed = choose_drawn(loaded_study, selection, keep=not delivery.dry_run)
+    profiles, seed = _profiles(loaded_study, selection, keep=not delivery.dry_run)
     for name in cues:
         job = study_job(loaded_study, name, look, seed, delivery.format)
         _render(job, profiles, delivery)
@@ -180,6 +181,25 @@ def render(
         console.print("No pictures were written (--dry-run).")
         return
     console.print(next_step(study, selection, delivery))
+
+
+def _draw_page(
+    study: Study, selection: PictureSelection, look: Look, delivery: Delivery, options: PageOptions
+) -> None:
+    """Draw a selection of the profiles of a run's design, or of all that the study can have, on one page."""
+    from conjury.inference.collecting.past_runs import run_folder
+    from conjury.inference.vignettes import open_job
+
+    for name in PICTURES_ALONE:
+        if getattr(delivery, name):
+            raise InputError(f"--page writes one page and no pictures; omit --{name.replace('_', '-')}.")
+    cues = check_cues(selection.cues)
+    run = run_folder(study, selection.run)
+    if run.design is None and selection.pairs is None:  # nothing is drawn for a look at it
+        selection = replace(selection, all=True)
+    profiles, seed = _profiles(study, selection, keep=False)
+    renderers = [open_job(study_job(study, name, look, seed)) for name in cues]
+    draw_gallery(study, profiles, renderers, delivery.out or run.path, options)
 
 
 def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
@@ -235,7 +255,7 @@ def _check_delivery(delivery: Delivery) -> None:
         open_storage(delivery.upload)
 
 
-def choose_drawn(study: Study, selection: PictureSelection, keep: bool) -> tuple[pd.DataFrame, int]:
+def _profiles(study: Study, selection: PictureSelection, keep: bool) -> tuple[pd.DataFrame, int]:
     """Return the profiles that are drawn, and the seed of their posts."""
     from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.design.profiles import enumerate_profiles

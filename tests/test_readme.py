@@ -41,7 +41,7 @@ def test_commands_and_options_exist(step: Step, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("command", COMMANDS_OF_CONJURY)
 def test_every_command_prints_its_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    typer.main.get_command(app).main([command, "--help"], "conjury", standalone_mode=False)
+    typer.main.get_command(app).main([*command.split(), "--help"], "conjury", standalone_mode=False)
     assert f"Usage: conjury {command} " in capsys.readouterr().out
 
 

@@ -12,10 +12,7 @@ from ..automation import record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName
 from ..printing import console, one_line, print_table
 
-run = typer.Typer(no_args_is_help=True, help="Look at a run, ask again, read again or verify it.")
 
-
-@run.command()
 def status(study: StudyName, out: RunFolderPath = None) -> None:
     """Show the progress of a run."""
     from conjury.analysis.frames.word_table import WordTable
@@ -59,7 +56,6 @@ def status(study: StudyName, out: RunFolderPath = None) -> None:
         console.print(note)
 
 
-@run.command()
 def retry(
     study: StudyName,
     status: Annotated[
@@ -87,7 +83,6 @@ def retry(
     )
 
 
-@run.command()
 def parse(
     study: StudyName, out: RunFolderPath = None, rule: Rule = "default", prices: PriceTable = None
 ) -> None:
@@ -105,7 +100,6 @@ def parse(
         console.print(explain(name))
 
 
-@run.command()
 def verify(study: StudyName, out: RunFolderPath = None) -> None:
     """Verify the ledger of a run; exit code 1 if it is damaged."""
     from conjury.inference.collecting.past_runs import verify as verify_run

@@ -18,7 +18,7 @@ from cases import cases
 from fakes.server import FakeServer
 
 from conjury.cli import automation
-from conjury.cli.main import COMMANDS, LazyCommands, main
+from conjury.cli.main import LazyCommands, main
 from conjury.inference.tables import read_table
 
 Run = Callable[..., Any]
@@ -50,7 +50,7 @@ def leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def all_commands() -> dict[str, Any]:
-    return {leaf: each for name in COMMANDS for leaf, each in leaves(LazyCommands()[name], name)}
+    return {leaf: each for name, command in LazyCommands().items() for leaf, each in leaves(command, name)}
 
 
 def named(line: str) -> str:
