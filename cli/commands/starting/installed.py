@@ -122,10 +122,12 @@ def example(
 
 def _files(name: str) -> dict[Path, Path]:
     """Return where each file of an example goes, and where it comes from."""
-    from conjury.inference.tables.files import EXAMPLES, R_PACKAGE
+    from conjury.inference.tables.files import EXAMPLES, QUARTO, R_PACKAGE
 
     files = {Path(source.name): source for source in sorted((EXAMPLES / name).iterdir())}
     if name == "r":
         parts = [path for part in R_PARTS for path in sorted(R_PACKAGE.glob(part)) if path.is_file()]
         files |= {Path(R_FOLDER) / path.relative_to(R_PACKAGE): path for path in parts}
+    if name == "quarto":
+        files |= {path.relative_to(QUARTO): path for path in sorted(QUARTO.glob("_extensions/*/*"))}
     return files
