@@ -354,7 +354,7 @@ def _open_run(
     folder = run_folder(loaded_study, out)
     folder.check_ledger()
     check_records(folder.path)
-    sampling, probe_notes = _probed(folder, judge, sampling)
+    sampling, changes, probe_notes = _probed(folder, judge, sampling)
     check_recheck(running, folder)
     prices = read_prices(running.prices)
     budget = priced_budget(sampling, running, prices)
@@ -385,6 +385,8 @@ def _open_run(
             merged = merged_facts(begun_facts(ledger.get("inputs"), ledger.counts()), facts, folder.path)
             if write:
                 ledger.set("inputs", merged)
+                if changes != (ledger.get(f"changes:{judge}") or {}):
+                    ledger.set(f"changes:{judge}", changes)
                 if not running.batch:
                     release_unsent(ledger, judge)
         media = run_folder(loaded_study, out).media(loaded_study, ledger if write else None, pictures)
@@ -413,17 +415,18 @@ def priced_budget(ask: Sampling, running: Running, prices: Prices) -> Budget:
     return Budget(price, prices.per, running.batch, running.max_cost, max_tokens, shortest)
 
 
-def _probed(folder: RunFolder, judge: str, ask: Sampling) -> tuple[Sampling, tuple[str, ...]]:
+def _probed(folder: RunFolder, judge: str, ask: Sampling) -> tuple[Sampling, dict[str, Any], tuple[str, ...]]:
     """Ask as a probe of the server, or its documentation, suggests; a run that has begun goes on as it is."""
     destination = destination_of(ask) if ask.backend == "openai" else None
     if destination is None:
-        return ask, ()
-    begun = None
+        return ask, {}, ()
+    begun = record = None
     if folder.ledger.is_file():
         with Ledger.open(folder.ledger, write=False) as ledger:
             facts = begun_facts(ledger.get("inputs"), ledger.counts()) or {}
+            record = ledger.get(f"changes:{judge}")
         begun = facts.get("judges", {}).get(judge)
-    return use_probe(folder.path, judge, ask, destination.address.url, begun)
+    return use_probe(folder.path, judge, ask, destination.address.url, begun, record)
 
 
 def _pictures(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..requests.profile_pictures import Pictures
 
 ROUTE = {"base_url", "key_variable", "samples"}  # where and how often a model is asked changes no answer
-LATER_FIELDS = ("takes", "logprobs", "api")  # fields of a judge that earlier runs do not state
+LATER_FIELDS = ("takes", "logprobs", "api", "system")  # fields of a judge that earlier runs do not state
 OPEN = ("prompts", "judges")  # to these a later run may add
 ADDED = ("subjects.panel",)  # what a run may have begun without
 RESPONSES = "responses.parquet"

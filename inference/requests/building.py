@@ -154,7 +154,7 @@ class Builder:
         """Return the fields of a body that ask for an answer in the form that the judge can give."""
         how, logprobs = self._ways[prompt.id], {}
         if self._ask.logprobs:
-            logprobs = {"logprobs": True, "top_logprobs": self._ask.top_logprobs}
+            logprobs = logprobs_fields(self._ask.logprobs, self._ask.top_logprobs)
         if how == "token":
             limited = set(TOKEN_LIMITS) & set(self._ask.settings)
             return logprobs if limited else {"max_tokens": 1, **logprobs}
@@ -169,11 +169,15 @@ class Builder:
     def _messages(
         self, subject: Subject, prompt: Prompt, order: list[str], values: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = []
-        if prompt.template is not None:
-            messages.append({"role": "system", "content": self._fill(prompt, prompt.template, order, values)})
         content = self._user_content(subject, prompt, order, values)
-        return [*messages, {"role": "user", "content": content}]
+        if prompt.template is None:
+            return [{"role": "user", "content": content}]
+        instructions = self._fill(prompt, prompt.template, order, values)
+        if self._ask.system:
+            return [{"role": "system", "content": instructions}, {"role": "user", "content": content}]
+        if isinstance(content, str):
+            return [{"role": "user", "content": f"{instructions}\n\n{content}"}]
+        return [{"role": "user", "content": [{"type": "text", "text": instructions}, *content]}]
 
     def _fill(self, prompt: Prompt, name: str, order: list[str], values: dict[str, Any]) -> str:
         """Fill a template, once for all subjects where it uses none of their values."""
@@ -250,6 +254,11 @@ def _title(noun: str, position: str, cell: FactorialCell) -> str:
         return f"{noun} {position}".strip()
     name = OPTION_NAMES[cell.option_labels][POSITIONS.index(position)]
     return f"{name} {noun.lower()}" if cell.option_labels == OPTION_LABELS[2] else f"{noun} {name}"
+
+
+def logprobs_fields(logprobs: bool | int, most: int) -> dict[str, Any]:
+    """Return the fields that ask for log-probabilities: those of chat completions, or of the old ones."""
+    return {"logprobs": True, "top_logprobs": most} if logprobs is True else {"logprobs": logprobs}
 
 
 def answer_options(response: Response) -> list[str]:

@@ -293,8 +293,12 @@ class Sampling(Part):
     api: Literal["chat", "responses"] = "chat"
     """Interface of the server: chat completions, or OpenAI's Responses, which some of its models need and
     which has no seeds."""
-    logprobs: bool = True
-    """Whether log-probabilities are asked for where the answer is one token or one of several options."""
+    logprobs: bool | Annotated[int, Field(ge=2, le=20)] = True
+    """Whether log-probabilities are asked for where the answer is one token or one of several options; a
+    number asks for so many in the form of the old completions, which Together needs to list rivals."""
+    system: bool = True
+    """Whether instructions go into a message of their own; without, in front of the user's message, for
+    servers and models that refuse or ignore system prompts."""
     takes: list[Medium] = Field(default=["image"])
     """Inputs other than text that the model accepts: clips (video), frames (image), sound (audio)."""
     samples: Annotated[Count, Field(le=SAMPLES)] = 1

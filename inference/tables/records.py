@@ -116,6 +116,7 @@ class SettingTreatment(TypedDict):
 
     verdict: str
     detail: str
+    instead: NotRequired[str | int | None]
 
 
 class ProbeRecord(TypedDict):
@@ -127,6 +128,7 @@ class ProbeRecord(TypedDict):
     model: str
     address: str
     findings: dict[str, SettingTreatment]
+    refused: NotRequired[list[str]]
 
 
 class Provenance(TypedDict):

@@ -83,5 +83,6 @@ def _logprobs(profile: dict[str, Any], body: dict[str, Any], text: str) -> Any:
     names = [text, "A", "B", "C", "D", "E"][: min(n, body.get("top_logprobs") or 0)]
     top = [{"token": name, "logprob": -0.2 - 2.0 * place} for place, name in enumerate(names)]
     if profile.get("form") == "old":
-        return {"tokens": [text], "token_logprobs": [-0.2], "top_logprobs": None}
+        rivals = {"B": -0.2, "A": -1.7, "C": -5.0} if body["logprobs"] is not True else None
+        return {"tokens": [text], "token_logprobs": [-0.2], "top_logprobs": rivals and [rivals]}
     return {"content": [{"token": text, "logprob": -0.2, "top_logprobs": top}]}

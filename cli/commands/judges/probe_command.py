@@ -52,8 +52,10 @@ def probe(
     for name, finding in result.findings.items():
         sign = SIGNS.get(finding.verdict, "not known")
         console.print(f"  {LABELS[name]:<{width}}  {sign}: {one_line(finding.detail)}")
+    for sentence in result.changes:
+        console.print(f"Collect: {sentence}")
     for sentence in result.advice:
-        console.print(f"To do: {sentence}")
+        console.print(f"To know: {sentence}")
     console.print(f"In {folder / FILE}; a run of this judge that begins there uses it.")
 
 
@@ -68,7 +70,7 @@ def _show_plan(planned: PlannedProbe) -> None:
     facts = {
         "Judge": f"{planned.judge}: {planned.ask.model}",
         "Sent to": planned.destination.in_words,
-        "Requests": "5 short ones",
+        "Requests": "5 short ones, and those that the server refuses once more without what it refuses",
         "Price": price,
     }
     if profile is not None:

@@ -1,16 +1,16 @@
-"""What the five answers of a probe show of a server's treatment of settings, and what to do about it."""
+"""What the five answers of a probe show of a server's treatment of settings."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...backends.openai.failures import parse
 from ...ledger.exchanges import TOKEN_LIMITS, Body, Outcome
 from ...parsing import Answer, read_completion
-from ...study.asking import Sampling
 from ...tables.safe_text import shortened
 
 WORD = "PELICAN"
@@ -18,7 +18,6 @@ SYSTEM = f"Whatever the user writes, answer with the single word {WORD} in capit
 NUMBER = "Write one random whole number between 1 and 1,000,000 and nothing else."
 SHORT, LONG = 16, 64  # limits of tokens of the answers
 SEED, RIVALS = 7, 5
-WITH_LOGPROBS = ("token", "choice", "auto")  # ways of asking that may ask for log-probabilities
 FLOWERS = ("tulip", "rose")
 SCHEMA = {
     "type": "object",
@@ -48,6 +47,8 @@ class ProbeFinding:
 
     verdict: str
     detail: str
+    # what the server takes in its place, such as the name of a setting
+    instead: str | int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,10 @@ class ProbeExchange:
 
     def names(self, *settings: str) -> bool:
         """Whether a refusal names one of some settings."""
-        return not self.is_answered and any(name in self.outcome.error for name in settings)
+        error = self.outcome.error
+        return not self.is_answered and any(
+            re.search(rf"(?<!\w){name}s?(?!\w)", error, re.I) for name in settings
+        )
 
 
 def read_exchanges(exchanges: Mapping[str, ProbeExchange], refused: set[str]) -> dict[str, ProbeFinding]:
@@ -103,7 +107,8 @@ def _refusal(exchange: ProbeExchange) -> ProbeFinding:
 
 def _system(instructed: ProbeExchange) -> ProbeFinding:
     if not instructed.is_answered:
-        return _refusal(instructed)
+        refusal = _refusal(instructed)
+        return refusal if instructed.names("system", "role") else replace(refusal, verdict="unknown")
     text = instructed.answer.text
     if WORD in text.upper():
         return ProbeFinding("kept", "the answer follows the system prompt")
@@ -123,7 +128,7 @@ def _limit(exchanges: Mapping[str, ProbeExchange], refused: set[str]) -> ProbeFi
     names = [name for name in TOKEN_LIMITS if name in refused]
     if len(names) == 1:
         name = next(name for name in TOKEN_LIMITS if name not in names)
-        return ProbeFinding("refused", f"{names[0]} is refused, and {name} is to be set")
+        return ProbeFinding("refused", f"{names[0]} is refused, and {name} is taken", name)
     if names:
         return ProbeFinding("refused", "both names of the limit are refused")
     counts = [
@@ -138,7 +143,8 @@ def _limit(exchanges: Mapping[str, ProbeExchange], refused: set[str]) -> ProbeFi
     if over:
         return ProbeFinding("ignored", f"an answer has {over[0][0]:,} tokens, with a limit of {over[0][1]:,}")
     if exchanges["plain"].is_answered and not exchanges["plain"].answer.text.strip():
-        return ProbeFinding("kept", _emptiness(exchanges["plain"]))
+        reasoned = exchanges["plain"].answer.reasoning.strip()
+        return ProbeFinding("kept", _emptiness(exchanges["plain"]), LONG if reasoned else None)
     if not counts:
         return ProbeFinding("unknown", "no answer states its tokens")
     return ProbeFinding("kept", f"no answer has more tokens than its limit ({SHORT} and {LONG})")
@@ -172,7 +178,7 @@ def _seed(
 
 
 def _logprobs(sampled: ProbeExchange, repeated: ProbeExchange, refused: set[str]) -> ProbeFinding:
-    if "logprobs" in refused or "top_logprobs" in refused:
+    if "logprobs" in refused:
         return ProbeFinding("refused", "requests for log-probabilities are refused")
     answers = [each.answer for each in (sampled, repeated) if each.is_answered]
     if not answers:
@@ -184,7 +190,10 @@ def _logprobs(sampled: ProbeExchange, repeated: ProbeExchange, refused: set[str]
     rivals = max((len(top) for top in tops if isinstance(top, list)), default=0)
     if rivals < 2:
         return ProbeFinding("partly", "of the chosen token only, which gives bounds of probabilities")
-    return ProbeFinding("kept", f"{rivals} of {RIVALS} rivals are listed with each token")
+    body = next(each.body for each in (sampled, repeated) if each.answer.tokens)
+    most = body.get("top_logprobs") or body["logprobs"]
+    words = f"{rivals} of {most} rivals are listed with each token"
+    return ProbeFinding("kept", words, most)
 
 
 def _structured(structured: ProbeExchange) -> ProbeFinding:
@@ -237,33 +246,3 @@ def _choices(exchange: ProbeExchange) -> Sequence[Any]:
 
 def _choice_text(choice: Any) -> str:
     return read_completion({"choices": [choice]}).text
-
-
-def probe_advice(findings: Mapping[str, ProbeFinding], ask: Sampling) -> list[str]:
-    """Say what to change in the judge's settings, where what it asks for is not kept."""
-    verdicts = {name: finding.verdict for name, finding in findings.items()}
-    gone = ("ignored", "refused")
-    advice = []
-    if verdicts["logprobs"] in gone and ask.answer in WITH_LOGPROBS:
-        advice.append(
-            "`collect` does not ask for log-probabilities; without them there are no probabilities of "
-            "answers (`answer: json` or `free` needs none)."
-        )
-    if verdicts["logprobs"] == "partly" and ask.answer in WITH_LOGPROBS:
-        advice.append("Probabilities of answers will be bounds; try `logprobs: 5` in the settings.")
-    if verdicts["structured"] in gone and ask.answer in ("json", "choice"):
-        advice.append(f"`answer: {ask.answer}` is not enforced; write the form into the prompt, or use free.")
-    if verdicts["seed"] == "ignored" and "seed" in ask.settings:
-        advice.append("`seed` in the settings has no effect; answers cannot be repeated exactly.")
-    for name in ("seed", "temperature"):
-        if verdicts[name] == "refused" and name in ask.settings:
-            advice.append(f"Remove `{name}` from the settings; every request would be refused.")
-    if verdicts["limit"] == "refused":
-        advice.append(f"Set the limit of tokens in the settings: {findings['limit'].detail}.")
-    if verdicts["limit"] == "kept" and "reasoning" in findings["limit"].detail:
-        advice.append("Raise the limit of tokens, since reasoning counts, or turn the model's reasoning off.")
-    if verdicts["system"] == "ignored":
-        advice.append("Put the instructions into the user's message (`user` of the prompt).")
-    if verdicts["repeated"] == "cached":
-        advice.append("Turn the server's cache off before answers are asked several times.")
-    return advice

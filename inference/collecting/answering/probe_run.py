@@ -109,7 +109,7 @@ def plan_probe(
     read_probes(folder.path)
     table = read_prices(None if prices is None else Path(prices))
     budget = Budget(table.of(ask.model), table.per)
-    bodies = list(probe_bodies(ask).values())
+    bodies = list(probe_bodies(ask, destination.address.url).values())
     guesses = [guess_tokens(body, "json") for body in bodies]
     costs = [budget.cost(tokens.prompt, tokens.completion) for tokens in guesses]
     has_price = budget.price is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +13,11 @@ from ...backends.base import Backend
 from ...backends.openai.server_profiles import ServerProfile, find_profile
 from ...errors import InputError
 from ...ledger.exchanges import TOKEN_LIMITS, Body, Outcome, Request, request_key
+from ...requests.building import logprobs_fields
 from ...study.asking import Sampling
 from ...tables.records import PROBES, read_record
 from ...tables.writing import write_text
+from .probe_changes import WITH_LOGPROBS, changed_asking, changes_record, find_changes, probe_advice
 from .probe_findings import (
     LONG,
     NUMBER,
@@ -24,16 +26,18 @@ from .probe_findings import (
     SEED,
     SHORT,
     SYSTEM,
-    WITH_LOGPROBS,
     ProbeExchange,
     ProbeFinding,
-    probe_advice,
     read_exchanges,
 )
 
+Facts = Mapping[str, Any]
 FILE = "probe.json"
+LISTED = 20  # rivals that servers list at the most
 LONGEST_WAIT = 60.0  # seconds that a server may ask a probe to wait
 SILENT = ("timeout", "connection")  # where no answer came before, no further request is sent
+SUBJECTS = {"structured": "response_format", "several": "n"}  # settings that a request is about, by its name
+FEWER = "fewer rivals"  # stands for a refused number of log-probabilities
 OWN = (
     "temperature",
     "seed",
@@ -58,9 +62,14 @@ class ServerProbe:
         When it was asked (UTC).
     findings : dict of ProbeFinding
         By setting (system, limit, temperature, seed, logprobs, structured, several, repeated, tokens), a
-        ``verdict`` (kept, partly, ignored, refused, cached or unknown) and a ``detail``, which shows it.
+        ``verdict`` (kept, partly, ignored, refused, cached or unknown), a ``detail``, which shows it, and
+        ``instead``, what the server takes in its place.
+    changes : list of str
+        What ``collect`` changes in how the judge is asked.
     advice : list of str
-        What to change in the judge's settings.
+        What has no effect and is not changed.
+    refused : list of str
+        Settings that the server refuses.
     tokens : tuple of int
         Tokens in and out that the answers state.
 
@@ -75,7 +84,9 @@ class ServerProbe:
     address: str
     as_of: str
     findings: dict[str, ProbeFinding]
+    changes: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
     # tokens in and out that the answers state
     tokens: tuple[int, int] = (0, 0)
 
@@ -111,7 +122,7 @@ class _OutcomeList:
         raise KeyError(sha256)
 
 
-def probe_bodies(ask: Sampling) -> dict[str, Body]:
+def probe_bodies(ask: Sampling, address: str = "") -> dict[str, Body]:
     """Return the bodies of the five requests as they are sent where the server refuses none."""
     settings = {name: value for name, value in ask.settings.items() if name not in (*OWN, *TOKEN_LIMITS)}
     limit = "max_completion_tokens" if "max_completion_tokens" in ask.settings else "max_tokens"
@@ -122,8 +133,7 @@ def probe_bodies(ask: Sampling) -> dict[str, Body]:
         "messages": _messages(NUMBER),
         "temperature": 1,
         "seed": SEED,
-        "logprobs": True,
-        "top_logprobs": RIVALS,
+        **_logprobs_fields(ask, find_profile(address)),
         limit: SHORT,
     }
     form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
@@ -142,6 +152,14 @@ def probe_bodies(ask: Sampling) -> dict[str, Body]:
     }
 
 
+def _logprobs_fields(ask: Sampling, profile: ServerProfile | None) -> Body:
+    """Ask for as many rivals as a run does and the server lists, in the form that it knows."""
+    most = profile.logprobs if profile is not None and isinstance(profile.logprobs, int) else LISTED
+    most = min(ask.top_logprobs if ask.top_logprobs > 1 else RIVALS, most)
+    is_old = profile is not None and profile.form == "old"
+    return logprobs_fields(most if is_old else True, most)
+
+
 def _messages(text: str, system: str = "") -> list[dict[str, str]]:
     first = [{"role": "system", "content": system}] if system else []
     return [*first, {"role": "user", "content": text}]
@@ -151,16 +169,14 @@ def probe_server(judge: str, ask: Sampling, backend: Backend, address: str) -> S
     """Send the five requests one after the other and say what their answers show."""
     refused: set[str] = set()
     exchanges: dict[str, ProbeExchange] = {}
-    for name, body in probe_bodies(ask).items():
-        sent = _without(body, refused)
-        exchange = ProbeExchange(sent, _outcome(judge, name, sent, backend, address))
+    for name, body in probe_bodies(ask, address).items():
+        exchange = _ask_until_taken(judge, name, body, refused, backend, address)
         is_silent = exchange.outcome.kind in SILENT
         if is_silent and not any(earlier.is_answered for earlier in exchanges.values()):
             raise InputError(
                 f"{address} has not answered a request of the probe ({exchange.outcome.error}); check the "
                 "server, then probe again."
             )
-        refused |= _refused_settings(exchange)
         exchanges[name] = exchange
     if not any(exchange.is_answered for exchange in exchanges.values()):
         raise InputError(
@@ -174,7 +190,27 @@ def probe_server(judge: str, ask: Sampling, backend: Backend, address: str) -> S
         sum(answer.completion_tokens or 0 for answer in counts),
     )
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return ServerProbe(judge, ask.model, address, now, findings, probe_advice(findings, ask), tokens)
+    changes = find_changes(findings, refused, ask, find_profile(address))
+    advice = probe_advice(findings, changed_asking(ask, changes_record(changes)))
+    sentences = [change.sentence for change in changes]
+    return ServerProbe(
+        judge, ask.model, address, now, findings, sentences, advice, sorted(refused - {FEWER}), tokens
+    )
+
+
+def _ask_until_taken(
+    judge: str, name: str, body: Body, refused: set[str], backend: Backend, address: str
+) -> ProbeExchange:
+    """Send a request, and again without the settings that a refusal names, which join those ``refused``."""
+    while True:
+        sent = _without(body, refused)
+        exchange = ProbeExchange(sent, _outcome(judge, name, sent, backend, address))
+        named = _refused_settings(exchange) - {SUBJECTS.get(name, "")}
+        if "top_logprobs" in named and sent["top_logprobs"] > RIVALS:
+            named = named - {"logprobs", "top_logprobs"} | {FEWER}
+        if named <= refused:
+            return exchange
+        refused |= named
 
 
 def _outcome(judge: str, name: str, body: Body, backend: Backend, address: str) -> Outcome:
@@ -187,6 +223,8 @@ def _outcome(judge: str, name: str, body: Body, backend: Backend, address: str) 
 def _without(body: Body, refused: set[str]) -> Body:
     """Leave out settings that the server has refused, and name the limit of tokens as it wants it."""
     fields = {name: value for name, value in body.items() if name not in refused or name in TOKEN_LIMITS}
+    if FEWER in refused and "top_logprobs" in fields:
+        fields["top_logprobs"] = RIVALS
     if "max_tokens" in refused and "max_tokens" in fields:
         fields["max_completion_tokens"] = fields.pop("max_tokens")
     elif "max_completion_tokens" in refused and "max_completion_tokens" in fields:
@@ -199,10 +237,8 @@ def _refused_settings(exchange: ProbeExchange) -> set[str]:
     if exchange.is_answered or exchange.outcome.kind != "rejected":
         return set()
     named = {name for name in exchange.body if name not in ("model", "messages") and exchange.names(name)}
-    if exchange.names("logprob"):
+    if exchange.names("logprobs", "top_logprobs"):
         named |= {"logprobs", "top_logprobs"} & set(exchange.body)
-    if named & set(TOKEN_LIMITS) == set(TOKEN_LIMITS):
-        named -= {"max_completion_tokens"}
     rare = {"logprobs", "top_logprobs", "seed"} & set(exchange.body)
     return named or rare
 
@@ -223,55 +259,67 @@ def read_probes(folder: Path) -> dict[str, Any]:
 
 
 def use_probe(
-    folder: Path, judge: str, ask: Sampling, address: str, begun: Mapping[str, Any] | None
-) -> tuple[Sampling, tuple[str, ...]]:
-    """Ask for log-probabilities only where they come; return how to ask, and a note where that changed."""
-    # A run that has ``begun`` goes on as it began: another body would be another request.
-    if not ask.logprobs or ask.answer not in WITH_LOGPROBS:
-        return ask, ()
-    quiet = ask.model_copy(update={"logprobs": False})
-    verdict = probed_verdicts(folder, judge, ask, address).get("logprobs", "")
+    folder: Path, judge: str, ask: Sampling, address: str, begun: Facts | None, record: Facts | None
+) -> tuple[Sampling, dict[str, Any], tuple[str, ...]]:
+    """Ask as a probe suggests; return how to ask, the record of changes, and a note of each."""
+    # A run that has ``begun`` goes on as it began, with the changes of its ``record``: another body would be
+    # another request.
+    (findings, refused), profile = probed_findings(folder, judge, ask, address), find_profile(address)
+    changes = find_changes(findings, refused, ask, profile)
+    suggested, sentences = changes_record(changes), [change.sentence for change in changes]
     if begun is not None:
-        is_asking = begun.get("logprobs", True)
-        late = is_asking and verdict in ("ignored", "refused")
-        return (ask if is_asking else quiet), (
-            (
-                f"The probe of {judge} found log-probabilities {verdict} by its server, but this run began "
-                "with them; probe and collect into another folder with --out to ask without them.",
-            )
-            if late
-            else ()
+        if record is None:  # begun before changes were recorded
+            record = {} if begun.get("logprobs", True) else {"fields": {"logprobs": False}}
+        late = findings and suggested != record
+        return changed_asking(ask, record), dict(record), (_late_note(judge, sentences),) if late else ()
+    if findings:
+        changed = changed_asking(ask, suggested)
+        notes = (
+            f"By the probe of {judge}: {sentence}"
+            for sentence in (*sentences, *probe_advice(findings, changed))
         )
-    if verdict in ("ignored", "refused"):
-        return quiet, (
-            f"Log-probabilities are not asked for, since the probe of {judge} found them {verdict} by its "
-            "server. Probabilities of answers will be empty.",
-        )
-    profile = None if verdict else find_profile(address)
-    if profile is None or profile.has_logprobs:
-        return ask, _short_lists(profile, ask)
-    return ask, (
-        f"Log-probabilities are {profile.logprobs} by {profile.label}, according to its documentation "
-        f"({profile.documentation}); run `conjury probe` with the same options first, so that they are not "
-        "asked for.",
+        return changed, suggested, tuple(notes)
+    return ask, {}, () if profile is None else _documented_notes(profile, ask)
+
+
+def _late_note(judge: str, sentences: Sequence[str]) -> str:
+    """Say that a run that has begun keeps to how it began, whatever a later probe found."""
+    sequel = f" There: {' '.join(sentences)}" if sentences else ""
+    return (
+        f"The probe of {judge} suggests other requests than this run began with, and a run goes on as it "
+        f"began; probe and collect into another folder with --out.{sequel}"
     )
 
 
-def _short_lists(profile: ServerProfile | None, ask: Sampling) -> tuple[str, ...]:
-    """Say that a server lists fewer rivals than are asked for, for which it may refuse requests."""
-    most = None if profile is None else profile.logprobs
-    if profile is None or not isinstance(most, int) or ask.top_logprobs <= most:
+def _documented_notes(profile: ServerProfile, ask: Sampling) -> tuple[str, ...]:
+    """Say what the documentation of a server says of log-probabilities that are asked for without a probe."""
+    if not ask.logprobs or ask.answer not in WITH_LOGPROBS:
+        return ()
+    source = f"according to its documentation ({profile.documentation})"
+    if not profile.has_logprobs:
+        return (
+            f"Log-probabilities are {profile.logprobs} by {profile.label}, {source}; run `conjury probe` "
+            "with the same options first, so that they are not asked for.",
+        )
+    most = profile.logprobs
+    if not isinstance(most, int) or ask.top_logprobs <= most:
         return ()
     return (
-        f"{profile.label} lists at most {most} tokens with log-probabilities, according to its documentation "
-        f"({profile.documentation}), and {ask.top_logprobs} are asked for; if requests are refused, write "
-        f"'top_logprobs: {most}' under 'ask' of the judge.",
+        f"{profile.label} lists at most {most} tokens with log-probabilities, {source}, and "
+        f"{ask.top_logprobs} are asked for; if requests are refused, write 'top_logprobs: {most}' under "
+        "'ask' of the judge.",
     )
 
 
-def probed_verdicts(folder: Path, judge: str, ask: Sampling, address: str) -> dict[str, str]:
-    """Return what a probe of the same judge, model and server found; empty without one."""
+def probed_findings(
+    folder: Path, judge: str, ask: Sampling, address: str
+) -> tuple[dict[str, ProbeFinding], list[str]]:
+    """Return what a probe of the same judge, model and server found and was refused; empty without one."""
     probe = read_probes(folder).get(judge)
     if probe is None or (probe["model"], probe["address"]) != (ask.model, address):
-        return {}
-    return {name: finding["verdict"] for name, finding in probe["findings"].items()}
+        return {}, []
+    findings = {
+        name: ProbeFinding(finding["verdict"], finding["detail"], finding.get("instead"))
+        for name, finding in probe["findings"].items()
+    }
+    return findings, list(probe.get("refused", ()))

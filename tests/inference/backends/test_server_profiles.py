@@ -63,7 +63,7 @@ def test_a_server_is_found_by_its_host_or_its_port_on_this_machine(profile):
 def test_a_probe_finds_what_the_profile_says(profile, server, tmp_path):
     server.configure(profile=profile.model_dump(), keep=True)
     found = probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
-    assert len(server.bodies()) == 5
+    assert len(server.bodies()) == 5 + len(found.refused)
     verdicts = {name: finding.verdict for name, finding in found.findings.items()}
     assert verdicts["seed"] == VERDICT[profile.seed]
     assert verdicts["several"] == VERDICT[profile.n]
@@ -72,8 +72,7 @@ def test_a_probe_finds_what_the_profile_says(profile, server, tmp_path):
     assert verdicts["temperature"] == VERDICT[profile.temperature]
     logprobs = {"chosen": "partly", "ignored": "ignored", "refused": "refused"}
     assert verdicts["logprobs"] == logprobs.get(str(profile.logprobs), "kept")
-    both_refused = profile.seed == profile.logprobs == "refused"  # a server names one at a time
-    assert verdicts["repeated"] == ("unknown" if both_refused else "kept")
+    assert verdicts["repeated"] == "kept"
 
 
 @of_each
@@ -103,7 +102,8 @@ def test_a_server_that_wants_the_other_name_of_the_limit_gets_it(server, tmp_pat
     found = probe("moderation", "gpt4o", out=tmp_path, asking=Asking(base_url=server.url))
     assert found.findings["limit"].verdict == "refused"
     assert found.findings["temperature"].verdict == "refused"
-    assert any("max_completion_tokens is to be set" in sentence for sentence in found.advice)
+    assert any("sent as max_completion_tokens" in sentence for sentence in found.changes)
+    assert any("`temperature: 0` is left out" in sentence for sentence in found.changes)
     bodies = server.bodies()
     assert "max_completion_tokens" in bodies[-1]
     assert "temperature" not in bodies[-1]
@@ -114,18 +114,22 @@ def test_a_run_does_not_ask_for_log_probabilities_that_a_probe_missed_and_goes_o
     server, tmp_path
 ):
     anthropic = next(profile for profile in SERVERS if profile.id == "anthropic")
-    server.configure(profile=anthropic.model_dump(), keep=True)
+    accents = {"system": "ignored", "temperature": "refused", "limit": "max_completion_tokens"}
+    server.configure(profile={**anthropic.model_dump(), **accents}, keep=True)
     asking = Asking(base_url=server.url)
     probe("moderation", "gpt4o", out=tmp_path / "run", asking=asking)
     run = collect("moderation", "gpt4o", asking=asking, running=Running(pairs=2), out=tmp_path / "run")
     assert any("not asked for" in note for note in run.prepared.notes)
+    assert run.tally.answered == run.prepared.plan.total
+    for body in server.bodies()[-run.tally.answered :]:
+        assert [message["role"] for message in body["messages"]] == ["user"]
+        assert (body["max_completion_tokens"], "temperature" in body) == (1, False)
     provenance = json.loads((tmp_path / "run" / "provenance.json").read_text(encoding="utf-8"))
     assert provenance["probes"]["gpt4o"]["findings"]["logprobs"]["verdict"] == "ignored"
-    assert [body for body in server.bodies()[5:] if "logprobs" in body] == []
     (tmp_path / "run" / "probe.json").unlink()
     again = collect("moderation", "gpt4o", asking=asking, running=Running(pairs=3), out=tmp_path / "run")
     assert again.tally.answered > 0
-    assert [body for body in server.bodies()[5:] if "logprobs" in body] == []
+    assert [body for body in server.bodies()[-again.tally.answered :] if "logprobs" in body] == []
     assert again.account is not None
     assert not again.account["logprobs_asked"]
 
