@@ -196,7 +196,8 @@ def _record_end(done: Collected) -> None:
 
 def _counts(tally: Tally) -> dict[str, Any]:
     """Answers, failures by kind, costs and what the rule of stopping knows, so far."""
-    return {
+    in_batches = {"waiting": tally.waiting, "done": tally.done} if tally.waiting else {}
+    return in_batches | {
         "passed": tally.passed,
         "answered": tally.answered,
         "failures": dict(tally.failed),
@@ -299,10 +300,13 @@ def request_progress(total: int) -> Iterator[Callable[[Tally], None]]:
             spent_text = f", spent {money(tally.spent)}" if tally.spent else ""
             certainty = f", {tally.known}" if tally.known else ""
             text = f"{tally.answered:,} answers, {n_failed:,} failures{spent_text}{certainty}"
-            text += rate.describe(moment, tally.answered)
+            if tally.waiting:
+                text += f", {tally.waiting:,} in batches, of which {tally.done:,} are done"
+            window = 10 * WINDOW if tally.waiting else WINDOW  # providers of batches state counts seldom
+            text += rate.describe(moment, tally.answered + tally.done, window)
             if tally.wait:
                 text += f", the server asks to wait {duration(tally.wait)}"
-            update(min(tally.passed, total), text)
+            update(min(max(tally.passed - tally.waiting, tally.answered) + tally.done, total), text)
             if moment - printed >= SECONDS_A_REPORT:
                 printed = moment
                 if not sys.stderr.isatty():
@@ -318,10 +322,10 @@ class AnswerRate:
         self._total = total
         self._counts: deque[tuple[float, int]] = deque()
 
-    def describe(self, moment: float, answered: int) -> str:
+    def describe(self, moment: float, answered: int, window: float = WINDOW) -> str:
         """Note a number of answers; return the rate and the time left in words, empty at first."""
         self._counts.append((moment, answered))
-        while len(self._counts) > 2 and self._counts[1][0] <= moment - WINDOW:
+        while len(self._counts) > 2 and self._counts[1][0] <= moment - window:
             self._counts.popleft()
         start, before = self._counts[0]
         if answered <= before or moment - start < 1.0:
@@ -360,7 +364,8 @@ def show_end(done: Collected, study: str) -> None:
         console.print(note)
     if done.waiting:
         console.print(
-            f"{done.waiting:,} requests wait in batches; the same command fetches them when they have ended."
+            f"{done.waiting:,} requests wait in batches, of which {tally.done:,} are done; the same command "
+            "fetches them when their batches have ended."
         )
     if tally.known:
         console.print(_stopping_note(done) if tally.stopped == "until" else _rule_note(tally))

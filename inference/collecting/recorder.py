@@ -58,6 +58,8 @@ class Tally:
         Whether the rule of stopping is met, also where nothing was left to stop.
     wait : float
         Seconds for which the server holds all requests back; 0 where it does not.
+    waiting, done : int
+        Requests in live batches, and how many of them the provider has done.
 
     Examples
     --------
@@ -80,6 +82,8 @@ class Tally:
     n_tasks: int = 0
     met: bool = False
     wait: float = 0.0
+    waiting: int = 0
+    done: int = 0
 
 
 class RunRecorder:
@@ -127,6 +131,11 @@ class RunRecorder:
         with self._telling:
             self.tally.wait = seconds
             self._watch(self.tally)
+
+    def note_batches(self, waiting: int, done: int) -> None:
+        """Tell how many requests wait in batches, and how many of these the provider has done."""
+        self.tally.waiting, self.tally.done = waiting, done
+        self.note_wait(0.0)
 
     def media(self, sha256: str) -> tuple[str, bytes]:
         """Media type and content of a stored image."""
@@ -328,12 +337,13 @@ def collect_by_batch(
             ledger.flush()
             recorder.tally.stopped = ""
             backend.submit(recorder.taken(ledger.pending(job.requests())), recorder, ledger)
+            recorder.note_batches(*backend.waiting(ledger))
             if not wait or not ledger.batches(job.judge_id, live=True):
                 break
             if recorder.tally.stopped not in ("", "reserved"):
                 break
             passes -= not recorder.tally.stopped
-            backend.wait(recorder, ledger, interval=interval)
+            backend.wait(recorder, ledger, interval=interval, progress=recorder.note_batches)
             ledger.flush()
     return recorder.tally
 

@@ -306,7 +306,8 @@ def collect(
             written = export_requests(setup.job, ledger, options.export, setup.plan)
             return Collected(setup, exported=written)
         try:
-            with watch(setup.plan.remaining) if watch else nullcontext(ignore_progress) as progress:
+            ahead = setup.plan.remaining + setup.plan.waiting * options.batch
+            with watch(ahead) if watch else nullcontext(ignore_progress) as progress:
                 tally = send_requests(setup, ledger, content, progress, until, backend)
         except (ConjuryError, KeyboardInterrupt) as error:
             if has_outcomes(ledger):

@@ -93,7 +93,7 @@ class Batch:
             "errors": {"object": "list", "data": self.plan.errors} if self.status == "failed" else None,
             "request_counts": {
                 "total": self.size,
-                "completed": self.good if ended else 0,
+                "completed": self.good if ended else self.size // 2 if self.status == "finalizing" else 0,
                 "failed": self.bad if ended else 0,
             },
         }

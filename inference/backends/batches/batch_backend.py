@@ -67,6 +67,7 @@ class BatchBackend:
         self.service = service
         self.endpoint = service.endpoint
         self.limits = limits or service.limits
+        self.done: dict[str, int] = {}  # requests of each shard that the provider has done
 
     def settings(self) -> dict[str, Any]:
         """Return model, address and limits, without secrets."""
@@ -105,6 +106,7 @@ class BatchBackend:
         running = False
         for batch in self._live(ledger, "submitted"):
             progress = self._progress(batch.batch_id)
+            self.done[batch.shard] = progress.done
             if progress.queue_full:
                 refused.append((batch, progress))
                 continue
@@ -154,9 +156,10 @@ class BatchBackend:
         ledger: Ledger,
         *,
         interval: float = 60.0,
-        progress: Callable[[list[Batch]], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         """Poll and fetch every ``interval`` seconds until all batches are done or it is time to stop."""
+        # ``progress`` gets the number of requests in batches, and of those that the provider has done.
         # Batches that did not fit the provider's queue are sent again when others have ended, in halves if
         # none of ours is in the way.
         silent = 0
@@ -173,9 +176,14 @@ class BatchBackend:
                     raise
             live = self._live(ledger)
             if progress is not None:
-                progress(live)
+                progress(*self.waiting(ledger))
             if not live or not _sleep(interval, recorder.stopping):
                 return
+
+    def waiting(self, ledger: Ledger) -> tuple[int, int]:
+        """Count the requests in batches that have not ended, and those of them that the provider has done."""
+        live = self._live(ledger)
+        return sum(batch.n for batch in live), sum(self.done.get(batch.shard, 0) for batch in live)
 
     def _tell_waits(self, recorder: Recorder) -> None:
         """Let the exchanges with a provider tell how long it holds them back."""

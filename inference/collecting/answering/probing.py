@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -171,8 +171,8 @@ def probe_server(judge: str, ask: Sampling, backend: Backend, address: str) -> S
     exchanges: dict[str, ProbeExchange] = {}
     for name, body in probe_bodies(ask, address).items():
         exchange = _ask_until_taken(judge, name, body, refused, backend, address)
-        is_silent = exchange.outcome.kind in SILENT
-        if is_silent and not any(earlier.is_answered for earlier in exchanges.values()):
+        is_first = not any(earlier.is_answered for earlier in exchanges.values())
+        if is_first and exchange.outcome.kind in SILENT:
             raise InputError(
                 f"{address} has not answered a request of the probe ({exchange.outcome.error}); check the "
                 "server, then probe again."
@@ -192,10 +192,8 @@ def probe_server(judge: str, ask: Sampling, backend: Backend, address: str) -> S
     now = datetime.now(UTC).isoformat(timespec="seconds")
     changes = find_changes(findings, refused, ask, find_profile(address))
     advice = probe_advice(findings, changed_asking(ask, changes_record(changes)))
-    sentences = [change.sentence for change in changes]
-    return ServerProbe(
-        judge, ask.model, address, now, findings, sentences, advice, sorted(refused - {FEWER}), tokens
-    )
+    parts = ([change.sentence for change in changes], advice, sorted(refused - {FEWER}), tokens)
+    return ServerProbe(judge, ask.model, address, now, findings, *parts)
 
 
 def _ask_until_taken(
@@ -204,20 +202,16 @@ def _ask_until_taken(
     """Send a request, and again without the settings that a refusal names, which join those ``refused``."""
     while True:
         sent = _without(body, refused)
-        exchange = ProbeExchange(sent, _outcome(judge, name, sent, backend, address))
+        recorder = _OutcomeList(address)
+        request = Request(request_key(judge, "probe", name, 1, sent), judge, "probe", name, 1, sent)
+        backend.run(iter([request]), recorder)
+        exchange = ProbeExchange(sent, recorder.outcomes[0])
         named = _refused_settings(exchange) - {SUBJECTS.get(name, "")}
         if "top_logprobs" in named and sent["top_logprobs"] > RIVALS:
             named = named - {"logprobs", "top_logprobs"} | {FEWER}
         if named <= refused:
             return exchange
         refused |= named
-
-
-def _outcome(judge: str, name: str, body: Body, backend: Backend, address: str) -> Outcome:
-    recorder = _OutcomeList(address)
-    request = Request(request_key(judge, "probe", name, 1, body), judge, "probe", name, 1, body)
-    backend.run(iter([request]), recorder)
-    return recorder.outcomes[0]
 
 
 def _without(body: Body, refused: set[str]) -> Body:
@@ -262,8 +256,7 @@ def use_probe(
     folder: Path, judge: str, ask: Sampling, address: str, begun: Facts | None, record: Facts | None
 ) -> tuple[Sampling, dict[str, Any], tuple[str, ...]]:
     """Ask as a probe suggests; return how to ask, the record of changes, and a note of each."""
-    # A run that has ``begun`` goes on as it began, with the changes of its ``record``: another body would be
-    # another request.
+    # A run that has ``begun`` goes on with the changes of its ``record``: another body is another request.
     (findings, refused), profile = probed_findings(folder, judge, ask, address), find_profile(address)
     changes = find_changes(findings, refused, ask, profile)
     suggested, sentences = changes_record(changes), [change.sentence for change in changes]
@@ -282,13 +275,12 @@ def use_probe(
     return ask, {}, () if profile is None else _documented_notes(profile, ask)
 
 
-def _late_note(judge: str, sentences: Sequence[str]) -> str:
+def _late_note(judge: str, sentences: list[str]) -> str:
     """Say that a run that has begun keeps to how it began, whatever a later probe found."""
-    sequel = f" There: {' '.join(sentences)}" if sentences else ""
     return (
         f"The probe of {judge} suggests other requests than this run began with, and a run goes on as it "
-        f"began; probe and collect into another folder with --out.{sequel}"
-    )
+        f"began; probe and collect into another folder with --out. {' '.join(sentences)}"
+    ).rstrip()
 
 
 def _documented_notes(profile: ServerProfile, ask: Sampling) -> tuple[str, ...]:
@@ -318,8 +310,5 @@ def probed_findings(
     probe = read_probes(folder).get(judge)
     if probe is None or (probe["model"], probe["address"]) != (ask.model, address):
         return {}, []
-    findings = {
-        name: ProbeFinding(finding["verdict"], finding["detail"], finding.get("instead"))
-        for name, finding in probe["findings"].items()
-    }
+    findings = {name: ProbeFinding(**finding) for name, finding in probe["findings"].items()}
     return findings, list(probe.get("refused", ()))

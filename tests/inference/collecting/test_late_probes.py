@@ -61,7 +61,7 @@ def test_a_run_that_began_with_log_probabilities_says_that_what_a_probe_finds_ne
     server.configure(replies=[[200, {}, answer]])
     probe(study, "judge", **call)
     (note,) = preview(study, "judge", running=Running(pairs=2), **call).notes
-    assert "as it began; probe and collect into another folder with --out. There: Log-prob" in note
+    assert "as it began; probe and collect into another folder with --out. Log-prob" in note
     elsewhere = {**call, "out": tmp_path / "other"}
     probe(study, "judge", **elsewhere)
     assert collect(study, "judge", running=Running(pairs=2), **elsewhere).tally.answered == 4

@@ -224,3 +224,10 @@ def test_the_time_left_follows_the_rate_of_the_last_minute_in_logs_too(monkeypat
         "3,000 requests: 200 answers, 0 failures, 200 per minute, 14 min left",
         "3,000 requests: 1,400 answers, 0 failures, 1,200 per minute, 80 s left",
     ]
+    with command.request_progress(900) as watch:
+        for seconds, done in ((200, 0), (260, 150), (320, 300)):
+            moment[0] = float(seconds)
+            watch(Tally(waiting=900, done=done))
+    last = capsys.readouterr().err.splitlines()[-1]
+    state = "0 answers, 0 failures, 900 in batches, of which 300 are done"
+    assert last == f"900 requests: {state}, 150 per minute, 4 min left"
