@@ -16,6 +16,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.readers.collected import CollectedData, read_collected
+from conjury.inference.readers.prepare import load_choices
+from conjury.inference.study.load import load_study
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.study_yaml import read_marked_yaml
 from conjury.inference.tables.frames import any_frame
@@ -302,8 +304,8 @@ def check_collected(
 
 @any_frame
 def diagnose(
-    study: Study,
-    choices: pd.DataFrame,
+    study: Study | str | Path,
+    choices: pd.DataFrame | str | Path,
     *,
     alpha: float = 0.05,
     seed: int = 1,
@@ -314,10 +316,10 @@ def diagnose(
 
     Parameters
     ----------
-    study : Study
-        A conjoint.
-    choices : DataFrame
-        Its choices, as ``tables/schema.py`` describes them.
+    study : Study, path or str
+        A conjoint, the path of its file, or the name of one that ships.
+    choices : DataFrame, path or str
+        Its choices, as ``tables/schema.py`` describes them, or a file that `conjury fit` reads.
     alpha, seed, filters, progress
         As in `run_checks`.
 
@@ -340,8 +342,10 @@ def diagnose(
     >>> {check.code: check.verdict for check in diagnose(study, choices)}["CJ301"]
     'pass'
     """
+    loaded = load_study(study) if isinstance(study, str | Path) else study
+    rows = load_choices(loaded, choices) if isinstance(choices, str | Path) else choices
     return run_checks(
-        CollectedData(study=study, choices=choices),
+        CollectedData(study=loaded, choices=rows),
         checks=OF_CONJOINTS,
         alpha=alpha,
         seed=seed,

@@ -130,13 +130,6 @@ def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
             raise InputError(f"{verb} takes no {name!r}; omit it, since it has no effect.")
 
 
-def require_frame(data: Any) -> pd.DataFrame:
-    """Return ``data`` if it is a DataFrame, else raise InputError."""
-    if not isinstance(data, pd.DataFrame):
-        raise InputError(f"data is a {type(data).__name__}; give a DataFrame with one row per profile.")
-    return data
-
-
 def is_independent(vcov: str) -> bool:
     """Whether a convention takes rows as independent."""
     return vcov.startswith("HC")

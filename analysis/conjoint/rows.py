@@ -1,4 +1,4 @@
-"""Rows that an estimator reads: of a data frame or a Parquet file, with or without repeats."""
+"""Rows that an estimator reads: of a data frame or a file, with or without repeats."""
 
 from __future__ import annotations
 
@@ -11,26 +11,22 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.aliases import EXCLUDED
 
 from ..frames.cells import REPEAT, key_columns, needed_columns, refuse_shared_numbers, without_repeats
-from ..frames.stored import NEEDS_MEMORY, is_stored
-from .request import MEANS, EstimateRequest, require_frame
+from ..frames.stored import read_rows
+from .request import MEANS, EstimateRequest
 
 Data = pd.DataFrame | str | Path
 
 
 def frame_of(request: EstimateRequest, data: Data, *, full: bool = False) -> pd.DataFrame:
-    """Rows of a request, repeats excluded unless it names them; of a file its columns, or the ``full``."""
+    """Rows of a request, repeats excluded unless it names them; of Parquet its columns, or the ``full``."""
     formula = request.formula
     texts = [*formula.features, *request.by, *request.clusters]
     named = [formula.outcome, *texts, request.weights, request.strata]
-    if is_stored(data):
-        raise InputError(NEEDS_MEMORY)
-    if not isinstance(data, str | Path):
-        return _rows_without_repeats(require_frame(data), request, named)
+    path = Path(data) if isinstance(data, str | Path) else None
+    if path is None or path.suffix.lower() != ".parquet" or not path.is_file():
+        return _rows_without_repeats(read_rows(data, texts), request, named)
     from conjury.inference.tables.parquet import column_names, read_parquet
 
-    path = Path(data)
-    if path.suffix.lower() != ".parquet" or not path.is_file():
-        raise InputError(f"{path}: there is no such Parquet file; give a data frame or the path of one.")
     if full:
         return _rows_without_repeats(_with_levels(read_parquet(path), request, path), request, named)
     stored_names = column_names(path)
@@ -67,10 +63,4 @@ def _rows_without_repeats(
 
 def whole_table(data: Data) -> pd.DataFrame:
     """The table with all columns: repeats are known by columns that no formula names."""
-    if is_stored(data):
-        raise InputError(NEEDS_MEMORY)
-    if isinstance(data, str | Path):
-        from conjury.inference.tables.parquet import read_parquet
-
-        return read_parquet(Path(data))
-    return require_frame(data)
+    return read_rows(data)

@@ -1,21 +1,22 @@
-"""Tables that stay where they are: those of Ibis, and files that DuckDB reads."""
+"""Where rows are: in frames and files, which are read, or in tables of engines, which stay there."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, require_installed
 from conjury.inference.readers.aliases import EXCLUDED, exclusion_reasons
-from conjury.inference.tables.parquet import levels_of_file
+from conjury.inference.tables.parquet import levels_of_file, read_parquet
 
 from .cells import REPEAT, choice_keys, forced_size, is_repeat, warn_of_repeats, with_used_rows
-from .variables import listed
+from .variables import listed, warn_caller
 
 if TYPE_CHECKING:
     from ibis.expr.types import Column, Table
@@ -27,6 +28,44 @@ NEEDED = (
 NEEDS_MEMORY = "This needs rows in memory: give a data frame or the path of one Parquet file."
 DELTA, ICEBERG, GLOB = "_delta_log", "metadata", "*?["
 BY_DUCKDB = ("s3", "s3a", "s3n", "gs", "gcs", "r2", "http", "https", "hf")  # by its extension httpfs
+
+
+class ReadingGuess(UserWarning):
+    """Something was assumed while a file was read."""
+
+
+def read_rows(data: Any, features: Collection[str] = ()) -> pd.DataFrame:
+    """Rows of a frame or a file; numbers in ``features`` of a file become levels, the lowest first."""
+    if is_stored(data):
+        raise InputError(NEEDS_MEMORY)
+    if isinstance(data, pd.DataFrame):
+        return data
+    if not isinstance(data, str | Path):
+        raise InputError(
+            f"data is a {type(data).__name__}; give a DataFrame with one row per profile, or a file's path."
+        )
+    if Path(data).suffix.lower() == ".parquet" and Path(data).is_file():
+        return read_parquet(Path(data))
+    from conjury.inference.tables.reading import read
+
+    table = read(data)
+    for entry in table.account.guesses():
+        warn_caller(f"{data}: {entry.sentence}", ReadingGuess)
+    frame = table.frame
+    numbers = [name for name in features if name in frame and _is_number(frame[name])]
+    return frame.assign(**{name: _as_levels(frame[name]) for name in numbers})
+
+
+def _is_number(column: pd.Series) -> bool:
+    kind = column.dtype
+    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
+
+
+def _as_levels(column: pd.Series) -> pd.Series:
+    """Numbers as text, in the order of the numbers."""
+    numbers = np.sort(column.dropna().unique().astype(float))
+    texts = column.astype("Float64").map(lambda number: f"{number:g}", na_action="ignore")
+    return texts.astype(pd.CategoricalDtype([f"{number:g}" for number in numbers]))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from conjury.analysis.conjoint import conjoint as conjoint
     from conjury.analysis.conjoint import mm as mm
     from conjury.analysis.conjoint import mm_diffs as mm_diffs
+    from conjury.analysis.conjoint import people_diffs as people_diffs
     from conjury.analysis.conjoint import power as power
     from conjury.analysis.instrument.pairs import compare_pairs as compare_pairs
     from conjury.analysis.raters import agreement as agreement
@@ -39,7 +40,17 @@ if TYPE_CHECKING:
 MODULES = {
     "analysis.benchmark": ("score",),
     "analysis.checks": ("check_collected", "diagnose"),
-    "analysis.conjoint": ("amce", "amce_diffs", "cj", "cj_freqs", "conjoint", "mm", "mm_diffs", "power"),
+    "analysis.conjoint": (
+        "amce",
+        "amce_diffs",
+        "cj",
+        "cj_freqs",
+        "conjoint",
+        "mm",
+        "mm_diffs",
+        "people_diffs",
+        "power",
+    ),
     "analysis.instrument.pairs": ("compare_pairs",),
     "analysis.raters": ("agreement", "alt_test"),
     "analysis.raters.automation": ("automate",),

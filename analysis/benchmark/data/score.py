@@ -9,10 +9,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
-from conjury.inference.tables.parquet import read_parquet
 from conjury.inference.tables.schema import SAMPLING
 
-from ...frames.stored import is_stored
+from ...frames.stored import is_stored, read_rows
 from .scoring import Scored, score_rows
 from .stored_answers import in_memory, score_stored
 
@@ -77,5 +76,4 @@ def score(
         raise InputError(f"labels: {SAMPLING!r} is a column of the table of items; move it there (items=).")
     if is_stored(judgments):
         return score_stored(judgments, gold, classes, covers or {}, items, policy or {})
-    rows = read_parquet(Path(judgments)) if isinstance(judgments, str | Path) else judgments
-    return score_rows(rows, gold, classes, covers or {}, items, policy or {})
+    return score_rows(read_rows(judgments), gold, classes, covers or {}, items, policy or {})

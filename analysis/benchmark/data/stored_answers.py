@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,17 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import UNPERTURBED
-from conjury.inference.tables.parquet import read_parquet
 
 from ...frames.notes import note_under
-from ...frames.stored import NEEDS_MEMORY, StoredTable, fetched, is_stored, null_for_nan, open_stored
+from ...frames.stored import (
+    NEEDS_MEMORY,
+    StoredTable,
+    fetched,
+    is_stored,
+    null_for_nan,
+    open_stored,
+    read_rows,
+)
 from ..parse_status import NO_ANSWER, check_policy
 from .scoring import Scored, classes_of, covered_labels, levels_of, note_on_other_labels, tasks_with_labels
 from .units import BASE, CONDITION, KEPT, LINE, filled_text, gold_table, strata_table
@@ -113,8 +119,7 @@ def in_memory(labels: Any) -> pd.DataFrame:
     """A table of labels as rows; one of an engine, or of a file, is read."""
     if is_stored(labels):
         return fetched(open_stored(labels).table)
-    frame: pd.DataFrame = read_parquet(Path(labels)) if isinstance(labels, str | Path) else labels
-    return frame
+    return read_rows(labels)
 
 
 def text(column: Column) -> Column:

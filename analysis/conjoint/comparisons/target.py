@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
+from ...frames.stored import read_rows
 from ...frames.variables import Formula, parse, require_column, warn_caller, weights_column
 from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
@@ -20,7 +21,7 @@ from ..engines.solution import assemble, solve
 from ..estimates import Estimates
 from ..estimation import plan_for
 from ..estimation_plan import EstimationPlan
-from ..request import EstimateRequest, make_request, require_frame, with_null
+from ..request import EstimateRequest, make_request, with_null
 from .target_weights import Distribution, TargetWeights, pair_columns, target_weights
 
 _FEW = 0.1  # share of the rows that is effective; below it, few rows with large weights decide
@@ -48,7 +49,7 @@ def pamce(
 
     Parameters
     ----------
-    data : DataFrame
+    data : DataFrame or path
         One row per profile.
     formula : str
         As in `amce`, without ``*``.
@@ -189,7 +190,7 @@ def target_sensitivity(
     [0.25]
     """
     parsed = _parse_unrestricted(formula)
-    frame = without_repeats(require_frame(data), parsed.features)
+    frame = without_repeats(read_rows(data, parsed.features), parsed.features)
     weighting = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
     if isinstance(against, str) and against == "design":
         against_weight = np.ones_like(weighting.weight)
@@ -231,7 +232,7 @@ def _population_estimates(
 ) -> Estimates:
     groups = [by] if isinstance(by, str) else list(by or ())
     parsed = _parse_unrestricted(formula).without(groups)
-    frame = without_repeats(require_frame(data), [*parsed.features, *groups])
+    frame = without_repeats(read_rows(data, [*parsed.features, *groups]), [*parsed.features, *groups])
     weighting = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
     _warn_of_few(weighting)
     frame, clusters = choice_clusters(frame, id, pair_columns(frame, pair) if opponent else [])

@@ -64,7 +64,7 @@ def choice_level(
 
     Parameters
     ----------
-    data : DataFrame
+    data : DataFrame or path
         One row per profile. The two rows of a task agree in ``pair_id``, or in ``judge_id`` and ``task``.
     formula : str
         ``outcome ~ attribute``; the outcome is 1 for the chosen profile and 0 for the other, or the

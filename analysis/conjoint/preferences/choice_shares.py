@@ -50,7 +50,7 @@ def choice_shares(
 
     Parameters
     ----------
-    data : DataFrame
+    data : DataFrame or path
         One row per profile, as in `choice_level`. Ties count as half a win.
     formula : str
         ``outcome ~ a + b``, or ``a * b`` for attributes that restrict each other or interact.

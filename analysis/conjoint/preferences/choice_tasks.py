@@ -13,9 +13,10 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.cells import choice_keys, without_repeats
+from ...frames.stored import read_rows
 from ...frames.variables import Formula, factor_codes, listed, numeric_column, parse, require_column
 from ...numerics.intervals import SHARE
-from ..request import EstimateRequest, require_frame
+from ..request import EstimateRequest
 
 Ties = Literal["outcome", "half", "exclude"]
 Levels = Any  # a level, or a sequence of levels
@@ -113,7 +114,8 @@ def attribute_of(formula: str | Formula, verb: str) -> tuple[str, str]:
 
 def tasks_of(data: Any, outcome: str, named: Sequence[str | None], clusters: Sequence[str]) -> ChoiceTasks:
     """Put the two profiles of each task together; a row whose ``status`` is not ok has no answer."""
-    frame = without_repeats(require_frame(data), [outcome, *named, *clusters]).reset_index(drop=True)
+    rows = read_rows(data, [name for name in named if name])
+    frame = without_repeats(rows, [outcome, *named, *clusters]).reset_index(drop=True)
     if len(frame) == 0:
         raise InputError("The data have no rows; give a table with one row per profile.")
     require_column(frame, outcome)

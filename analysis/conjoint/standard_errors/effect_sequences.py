@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,15 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
-from conjury.inference.tables.parquet import read_parquet
 
 from ...frames.cells import without_repeats
 from ...frames.sequences import KIND, TARGET, looks_at
+from ...frames.stored import read_rows
 from ...frames.variables import Formula, numeric_column, parse, require_column, unit_codes
 from ...numerics.intervals.confidence_sequences import FEWEST_EVENTS
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..estimates import Estimates
-from ..request import require_frame
 from ..rows import Data
 
 FEWEST_OF_LEVEL = 30  # clusters that contain a level; with fewer its estimates are unbounded
@@ -105,8 +103,8 @@ def sequential(
     >>> path.loc[path["level"] == "rude", ["n_units", "estimate", "lower"]].round(2).values.tolist()
     [[120.0, 0.5, 0.24], [240.0, 0.5, 0.33]]
     """
-    rows = require_frame(data if isinstance(data, pd.DataFrame) else read_parquet(Path(data)))
-    outcome = (parse(formula) if isinstance(formula, str) else formula).outcome
+    parsed = parse(formula) if isinstance(formula, str) else formula
+    rows, outcome = read_rows(data, parsed.features), parsed.outcome
     require_column(rows, outcome)
     rows = without_repeats(rows, [outcome, id])
     rows = rows[~np.isnan(numeric_column(rows, outcome))]

@@ -16,6 +16,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.participation import design_effect
+from ...frames.stored import read_rows
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
 from ...numerics.rating_panel import RowClusters, cross_clusters
 from ..comparisons.multiplicity import adjust
@@ -25,7 +26,7 @@ from ..engines.solution import SOLVERS, assemble, solve
 from ..estimands import MakePlan, amce_diffs_plan, mm_diffs_plan, plan_of
 from ..estimates import Estimates
 from ..estimation_plan import EstimationPlan
-from ..request import Vcov, is_independent, make_request, require_frame
+from ..request import Vcov, is_independent, make_request
 
 PEOPLE, JUDGE, KIND, PAIR, SHARED = "people", "judge_id", "judge_kind", "pair_id", "shared pair"
 _PLANS: dict[str, MakePlan] = {
@@ -69,7 +70,7 @@ def people_diffs(
 
     Parameters
     ----------
-    data : DataFrame
+    data : DataFrame or path
         Choices with ``judge_id``, ``judge_kind`` ("human" or "model") and ``pair_id``; rows that ``repeat``
         marks are excluded.
     formula : str
@@ -112,7 +113,8 @@ def people_diffs(
     """
     if estimate not in _PLANS:
         raise InputError(f"estimate is {estimate!r}; give 'amce' or 'mm'.")
-    data, parsed = require_frame(data), formula if isinstance(formula, Formula) else parse(formula)
+    parsed = formula if isinstance(formula, Formula) else parse(formula)
+    data = read_rows(data, parsed.features)
     data, is_person, name = _two_groups(data, judge, prompt)
     columns = list(profile or parsed.features)
     for column in columns:
