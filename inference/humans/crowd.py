@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..readers.aliases import REFUSED_SUBMISSIONS, exclusion_reasons
-from ..tables.columns import as_text, refuse
+from ..tables.columns import as_text, by_distinct, refuse
 from ..tables.limits import parse_json
 from ..tables.reading.cell_rules import key_of
 from .exclusion_rules import Rules, counts, excluded_notes, join_reasons, reason_where
@@ -155,7 +155,7 @@ def read_crowd(
     judge = layout.judge or first_present(table, spec.judge)
     status = first_present(table, spec.status)
     refused = {key_of(word) for word in spec.refused}
-    rejected = status is not None and table[status].fillna("").map(key_of).isin(refused)
+    rejected = status is not None and by_distinct(table[status].fillna(""), key_of).isin(refused)
     reasons = pd.DataFrame({"rejected": rejected}, index=table.index)
     notes = [*export.notes, *assumed, *notes]
     answers = WideExport(source, table, judge, reasons, times, mixed=spec.mixed, notes=tuple(notes))
@@ -230,13 +230,13 @@ def _radio_buttons(table: pd.DataFrame, source: str) -> pd.DataFrame:
     groups: dict[str, dict[str, str]] = {}
     for name in map(str, table):
         match = re.fullmatch(r"(Answer\..+)\.([^.]+)", name)
-        if match and set(table[name].dropna().map(key_of)) <= TRUTH:
+        if match and set(map(key_of, table[name].dropna().unique())) <= TRUTH:
             groups.setdefault(match[1], {})[match[2]] = name
     for name, options in groups.items():
         if len(options) < 2 or name in table:
             continue
         chosen = pd.DataFrame(
-            {option: table[column].map(key_of) == "true" for option, column in options.items()}
+            {option: by_distinct(table[column], key_of) == "true" for option, column in options.items()}
         )
         several = (chosen.sum(axis=1) > 1).to_numpy()
         if several.any():

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..errors import InputError
 from ..readers.programs.record_shapes import response_column
+from ..tables.columns import by_distinct
 from ..tables.limits import parse_json
 from ..tables.reading.account import ReadingAccount
 from ..tables.reading.cell_rules import key_of
@@ -179,7 +180,7 @@ def exclusion_marks(table: pd.DataFrame) -> pd.DataFrame:
     """Which responses Qualtrics marks as no answers of people to the survey."""
 
     def words(column: str) -> pd.Series[Any]:
-        return table.get(column, pd.Series("", index=table.index)).fillna("").map(key_of)
+        return by_distinct(table.get(column, pd.Series("", index=table.index)).fillna(""), key_of)
 
     def numbers(column: str) -> pd.Series[Any]:
         cells = table.get(column, pd.Series(pd.NA, index=table.index, dtype=object))

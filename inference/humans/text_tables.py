@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
+from ..tables.columns import by_distinct
 from ..tables.limits import BLOCK
 from ..tables.reading.account import ReadingAccount
 from ..tables.reading.cell_rules import number_of
@@ -62,15 +62,7 @@ def read_export_table(
         names = next(csv.reader([first], delimiter=max(DELIMITERS, key=first.count)), [])
         check([name.strip() for name in names])
     reading = read(content, rules, typed=False)
-    table = pd.DataFrame({name: _as_objects(reading.frame[name]) for name in reading.frame})
-    return ExportTable(content.source, table, reading.account, reading.rules)
-
-
-def _as_objects(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Texts as objects, pd.NA for none; equal texts are one object, which takes memory once."""
-    codes, texts = pd.factorize(column)
-    objects = np.append(np.asarray(texts, dtype=object), np.array([pd.NA], dtype=object))
-    return pd.Series(objects[codes], index=column.index, dtype=object)
+    return ExportTable(content.source, reading.frame, reading.account, reading.rules)
 
 
 def _is_unicode(data: bytes) -> bool:
@@ -83,7 +75,7 @@ def _is_unicode(data: bytes) -> bool:
 
 def to_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
     """Numbers in cells as Float64, missing where a cell contains something else."""
-    return cells.map(lambda cell: number_of(str(cell)), na_action="ignore").astype("Float64")
+    return by_distinct(cells, lambda cell: number_of(str(cell))).astype("Float64")
 
 
 def numbers_or_text(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -183,8 +175,7 @@ def to_utc(cells: pd.Series[Any], zone: str) -> pd.Series[Any]:
         raise InputError(
             f"--timezone '{zone}' is unknown; give a name such as Asia/Tokyo, America/Denver or UTC."
         ) from None
-    distinct = {cell: _moment(str(cell), place) for cell in cells.dropna().unique()}
-    moments = cells.map(lambda cell: distinct.get(cell, pd.NaT))
+    moments = by_distinct(cells, lambda cell: _moment(str(cell), place))
     return pd.to_datetime(moments, utc=True).astype("datetime64[us, UTC]")
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..readers.model_names import like_models
-from ..tables.columns import refuse
+from ..tables.columns import by_distinct, refuse
 from ..tables.reading.cell_rules import key_of
 from ..tables.schema import JUDGE_KINDS
 from .exclusion_rules import Rules, row_exclusions
@@ -281,7 +281,7 @@ def _kinds_of_column(
     judges: pd.Series[Any], rows: np.ndarray[Any, Any], table: pd.DataFrame, column: str, source: str
 ) -> pd.Series[Any]:
     require_column(table, column, source, "--judge-kind")
-    words = table[column].map(lambda cell: KIND_WORDS.get(key_of(cell)), na_action="ignore")
+    words = by_distinct(table[column], lambda cell: KIND_WORDS.get(key_of(cell)))
     unknown = words.isna().to_numpy()
     if unknown.any():
         cell = table[column].iloc[int(unknown.argmax())]

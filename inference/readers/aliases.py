@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import counted, did_you_mean, listed
-from ..tables.columns import as_text, plain, refuse
+from ..tables.columns import as_text, by_distinct, plain, refuse
 
 if TYPE_CHECKING:
     from ..study.models import AnyStudy, ItemStudy
@@ -49,7 +49,7 @@ def name_prompts(values: pd.Series[str], study: ItemStudy, source: str) -> pd.Se
     names = _names(study.prompts)
     text = _require_values(values, source, "name the prompt of every row")
     prompts = {name: names.get(plain(name)) for name in text.unique()}
-    unknown = text.map(lambda name: prompts[name] is None).to_numpy(dtype=bool)
+    unknown = by_distinct(text, lambda name: prompts[name] is None).to_numpy(dtype=bool)
     if unknown.any():
         name = str(text.iloc[int(unknown.argmax())])
         aliases = [alias for prompt in study.prompts for alias in (prompt.id, *prompt.aliases)]

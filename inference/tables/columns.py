@@ -211,6 +211,11 @@ def as_text(values: Column[Any]) -> Column[Any]:
     return pd.Series(texts.take(codes), index=values.index, name=values.name)
 
 
+def by_distinct(values: Column[Any], function: Callable[[Any], Any]) -> Column[Any]:
+    """What a function gives for each cell, called once for equal cells; missing where a cell is."""
+    return values.map({cell: function(cell) for cell in values.dropna().unique()})
+
+
 def _factorize(values: Column[Any]) -> tuple[npt.NDArray[np.int64], Any]:
     """Codes and distinct values; lists and other nested values are distinguished by their text."""
     try:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from ...errors import InputError
-from ...tables.columns import as_text
+from ...tables.columns import as_text, by_distinct
 from ...tables.reading import ReadingRules, TableReading, read
 from ...tables.reading.account import AccountEntry, ReadingAccount
 from ...tables.reading.cell_rules import key_of
@@ -316,9 +316,7 @@ def _relabelled(frame: pd.DataFrame, attributes: Sequence[str], labels: Mapping[
     if not labels:
         return frame
     columns = {
-        name: frame[name]
-        .astype(object)
-        .map(lambda cell: labels.get(key_of(str(cell)), cell), na_action="ignore")
+        name: by_distinct(frame[name].astype(object), lambda cell: labels.get(key_of(str(cell)), cell))
         for name in attributes
         if {key_of(str(value)) for value in frame[name].dropna().unique()} & {*labels}
     }

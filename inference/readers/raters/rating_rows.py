@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InputError, counted, listed
-from ...tables.columns import as_text, plain, refuse
+from ...tables.columns import as_text, by_distinct, plain, refuse
 from ...tables.items import ITEM, LAST
 from ...tables.reading.account import AccountEntry
 from ...tables.reading.cell_rules import key_of
@@ -235,7 +235,7 @@ def _kinds(
             f"{source}: no rater is called '{absent[0]}', which --models names; there are {listed(names)}."
         )
     if columns.kind is not None:
-        words = as_text(frame[columns.kind]).map(lambda word: KINDS.get(key_of(word)), na_action="ignore")
+        words = by_distinct(as_text(frame[columns.kind]), lambda word: KINDS.get(key_of(word)))
         stray = words.isna().to_numpy(dtype=bool)
         if stray.any():
             refuse(source, columns.kind, stray, "is no kind", f"write {' or '.join(JUDGE_KINDS)}")
@@ -257,7 +257,7 @@ def _refused(frame: pd.DataFrame) -> tuple[dict[str, Any], list[AccountEntry]]:
     for name in frame.columns if EXCLUDED not in frame else ():
         if "status" not in plain(str(name)).split():
             continue
-        words = as_text(frame[name]).map(lambda cell: key_of(cell).replace("_", "-"), na_action="ignore")
+        words = by_distinct(as_text(frame[name]), lambda cell: key_of(cell).replace("_", "-"))
         statuses = set(words.dropna().unique())
         if not statuses & set(REFUSED_SUBMISSIONS) or statuses - {
             *REFUSED_SUBMISSIONS,

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.parsing.finish_reasons import CUT, usual_reason
 from conjury.inference.parsing.reasoning import reasoning_is_open
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import as_text, by_distinct
 
 from ....frames.notes import Note
 from ....frames.rounding import percentage
@@ -38,9 +38,8 @@ def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) 
     """Count answers that ended at their limit, unless it leaves room for a verdict alone."""
     answered = answers_of_models(responses)
     text = as_text(answered["text"]).fillna("")
-    limit = (
-        as_text(answered["judge_id"]).map(lambda judge: _limit(asked.get(judge) or {})).to_numpy(dtype=float)
-    )
+    judges = as_text(answered["judge_id"])
+    limit = by_distinct(judges, lambda judge: _limit(asked.get(judge) or {})).to_numpy(dtype=float)
     tokens = _numbers(answered, "completion_tokens")
     ended = (
         as_text(answered["finish_reason"]).fillna("").map(usual_reason).eq(CUT).to_numpy(dtype=bool)
