@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..frames.sequences import DIFFERENCE, systems_of
 from .conjoint.effect_figures import axis_label
 from .figure_layout import Drawable, add_legend, more_lines, room_above, wrap
 from .figure_registry import FigureStyle, figure
@@ -134,7 +135,7 @@ def label_sequence(result: Drawable, style: FigureStyle) -> Paths:
     table = frame[["estimate", "lower", "upper"]].astype(float).assign(panel=frame["quantity"].map(names))
     table = table.assign(n_units=frame["n_labels"].astype(float), fixed_lower=np.nan, fixed_upper=np.nan)
     what, panels = str(settings["measure"]), list(names.values())
-    differences = [label for name, label in names.items() if str(name).startswith("difference")]
+    differences = [label for name, label in names.items() if str(name).startswith(DIFFERENCE)]
     return Paths(
         table, panels, "labels", level_of(settings), what[:1].upper() + what[1:], len(panels) == 1,
         frozenset(differences),
@@ -143,10 +144,7 @@ def label_sequence(result: Drawable, style: FigureStyle) -> Paths:
 
 def quantity_label(name: str, settings: Mapping[str, Any]) -> str:
     """A quantity of a sequence of labels, as figures and tables name it."""
-    kind, _, of = name.partition("[")
-    if of:
-        return of.removesuffix("]")
-    return " minus ".join(reversed(settings["systems"])) if kind == "difference" else "All rows"
+    return systems_of(name, settings["systems"]) or "All rows"
 
 
 @figure("confidence_sequence")

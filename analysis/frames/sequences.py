@@ -19,6 +19,7 @@ from ..numerics.types import Codes, Floats
 LOOKS = 20  # by default
 TARGET = 500  # units at which a sequence is narrowest, by default
 KIND = "confidence_sequence"
+LEVEL, DIFFERENCE = "level", "difference"  # what sequences of labels estimate, of systems that they name
 
 
 @dataclass(frozen=True)
@@ -101,3 +102,11 @@ def with_sequence(
         fixed_lower=frame["lower"],
         fixed_upper=frame["upper"],
     )
+
+
+def systems_of(quantity: str, systems: Sequence[str]) -> str:
+    """Which system a level is of, or which two a difference compares; empty for the level of all rows."""
+    kind, _, named = quantity.partition("[")
+    if named:
+        return named.removesuffix("]")
+    return " minus ".join(reversed(systems)) if kind == DIFFERENCE else ""

@@ -11,8 +11,9 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ...figures.labels import true_minus
+from ...frames.sequences import DIFFERENCE, systems_of
 from .label_journal import GivenLabel
-from .label_population import DIFFERENCE, LEVEL, LabelPopulation
+from .label_population import LabelPopulation
 
 
 def sentences_of(
@@ -68,13 +69,10 @@ def measure_of(population: LabelPopulation) -> str:
 
 
 def _what(population: LabelPopulation, name: str) -> str:
-    measure = measure_of(population)
-    kind, _, systems = name.partition("[")
-    systems = systems.removesuffix("]")
-    if kind == LEVEL:
-        return f"The {measure} of {systems}" if systems else f"The {measure}"
-    assert kind == DIFFERENCE
-    return f"The difference {systems or ' minus '.join(reversed(population.rows.systems))} in the {measure}"
+    measure, systems = measure_of(population), systems_of(name, population.rows.systems)
+    if name.startswith(DIFFERENCE):
+        return f"The difference {systems} in the {measure}"
+    return f"The {measure} of {systems}" if systems else f"The {measure}"
 
 
 def _value(population: LabelPopulation, row: pd.Series[Any]) -> str:
