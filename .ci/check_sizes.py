@@ -27,7 +27,7 @@ CEILINGS = {
     "analysis/numerics": 42,
     "analysis/pipeline": 45,
     "analysis/raters": 240,
-    "analysis/report": 140,
+    "analysis/report": 145,
     "analysis/trial": 40,
     "cli": 101,
     "inference": 3,
@@ -48,7 +48,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 984,
 }
-MODULES = 549
+MODULES = 550
 
 
 def lines_of(root: Path) -> Counter[str]:

@@ -2,7 +2,9 @@
 -- labelled blocks become figures of its kinds, blocks for other formats go, references become references.
 
 local kinds = { fig = "Figure", tbl = "Table", sec = "Section" }
-local aligned = { gt_left = pandoc.AlignLeft, gt_right = pandoc.AlignRight, gt_center = pandoc.AlignCenter }
+local prefix = ""
+local aligned = { gt_left = pandoc.AlignLeft, gt_right = pandoc.AlignRight, gt_center = pandoc.AlignCenter,
+  gt_group_heading = pandoc.AlignLeft, gt_sourcenote = pandoc.AlignLeft }
 
 local function typst(text) return pandoc.RawBlock("typst", text) end
 
@@ -38,11 +40,12 @@ local function figure(div, kind)
   local position = kind == "tbl" and "top" or "bottom"
   return pandoc.List({ typst("#figure([") }) .. div.content .. pandoc.List({
     typst("], caption: figure.caption(position: " .. position .. ", ["), pandoc.Plain(caption.content),
-    typst(']), kind: "quarto-float-' .. kind .. '", supplement: "' .. kinds[kind] .. '")\n<' .. div.identifier .. ">\n"),
+    typst(']), kind: "quarto-float-' .. kind .. '", supplement: "' .. prefix .. kinds[kind] .. '")\n<' .. div.identifier .. ">\n"),
   })
 end
 
 return {
+  { Meta = function(meta) if meta.prefix then prefix = pandoc.utils.stringify(meta.prefix) .. " " end end },
   { RawBlock = function(raw) if raw.format == "html" then return tables(raw.text) end end },
   {
     Div = function(div)
@@ -59,6 +62,7 @@ return {
     Cite = function(cite)
       local id = cite.citations[1].id
       local kind = kinds[id:match("^(%a+)%-") or ""]
+      if kind and kind ~= kinds.sec then kind = prefix .. kind end
       if kind then return pandoc.RawInline("typst", "#ref(<" .. id .. ">, supplement: [" .. kind .. "])") end
     end,
   },

@@ -26,7 +26,7 @@ def test_a_base_installation_has_at_most_sixteen_packages_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        ("demo", "Reports need the package jupytext, which is not installed; run `pip install 'conjury"),
+        ("demo", "Reports need the package markdown_it, which is not installed; run `pip install 'conjury"),
         ("check-table harm_or_humor_agreement", ""),
         ("check-table table.md", "`pip install 'conjury[report]'`, or give the table as CSV"),
     ],

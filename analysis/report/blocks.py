@@ -41,16 +41,17 @@ def captioned(label: str, content: str, caption: str) -> str:
     return f"\n::: {{#{label}}}\n\n{content}\n\n{caption}\n\n:::\n"
 
 
-def table_blocks(name: str, tables: Mapping[str, GT] | Sequence[GT], caption: str) -> str:
-    """Put each table into a block of its own: ``tbl-NAME``, ``tbl-NAME-2`` and so on."""
+def table_blocks(
+    name: str, tables: Mapping[str, GT] | Sequence[GT], caption: str, only: slice = slice(None)
+) -> str:
+    """Put each table, or some of them, into a block of its own: ``tbl-NAME``, ``tbl-NAME-2`` and so on."""
     # Several tables are called parts, by their names (Markdown) where they have some. On a screen long tables
     # are folded.
     names = list(tables) if isinstance(tables, Mapping) else [""] * len(tables)
     gt_tables = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
     several, blocks = len(gt_tables) > 1, []
-    for k, (label, part, table) in enumerate(
-        zip(_labels(name, len(gt_tables)), names, gt_tables, strict=True), 1
-    ):
+    numbered = list(enumerate(zip(_labels(name, len(gt_tables)), names, gt_tables, strict=True), 1))
+    for k, (label, part, table) in numbered[only]:
         called = f" Part {k} of {len(gt_tables)}{': ' if part else ''}{part}." if several else ""
         markup = raw_block(_markup(table, label))
         block, n_rows = captioned(label, markup, caption + called), markup.count("<tr")

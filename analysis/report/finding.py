@@ -1,30 +1,81 @@
-"""What a run found, as a terminal shows it: sentences of the report, and the largest effects with bars."""
+"""What a report says first: the finding, also as a terminal shows it; its key exhibits; what limits it."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
 
 import numpy as np
 import pandas as pd
 
-from ..figures.labels import LevelLabels
-from ..frames.word_table import WordTable
-from .exhibits.conjoint_exhibits import estimates
-from .method_sentences import bounds_name, unmarked
-from .results_report import Report
-from .table_format import interval, number
+from conjury.inference.errors import ConjuryError
 
+from ..figures.benchmark.benchmark_labels import label_rows, metric_in_words
+from ..figures.benchmark.score_figures import policy_of
+from ..figures.labels import CORRELATIONS, LevelLabels, level_of, words
+from ..frames.kinds import claims_of
+from ..frames.sentences import together
+from ..frames.vocabulary import BASELINE, OVERALL
+from ..frames.word_table import WordTable
+from ..pipeline.manifest import FIT, RecordedResult, runs_of
+from .blocks import raw_block
+from .exhibits import EXHIBITS
+from .exhibits.bounds_exhibit import answers_sentence, turning_sentences
+from .exhibits.conjoint_exhibits import estimates
+from .exhibits.diagnosed.diagnostic_exhibits import current_verdicts
+from .exhibits.labels.score_exhibits import parsed_answers
+from .method_sentences import bounds_name, code, plain, unmarked
+from .report_data import ReportData
+from .sentences.effect_sentences import RowEstimate, row_in_words
+from .sentences.missing_sentences import count_unanswered, unanswered_in_words
+from .table_format import dimension_of, interval, number, whole
+
+MOST_HEADLINES = 3
 MOST_EFFECTS = 6  # effects of the main analysis
 HALF_WIDTH = 10  # characters of a bar on each side of zero
+KEYS = (  # kinds whose first figure a main report shows, and those whose first table it shows
+    ("amce", ("people", "amce")),
+    ("mm", ("mm",)),
+    ("scores", ("scores",)),
+    ("means", ("correlations", "agreement", "means")),
+    ("agreement", ("agreement",)),
+)
+FEW_CLUSTERS = 50
+SHORTEST_SHARED = 60  # characters of a sentence that is not repeated
+MOST_FAILED = 6  # checks that are named
+VERDICTS = ("error", "warning")
 
 
-def finding_blocks(report: Report) -> list[str | WordTable]:
+def finding_blocks(report: ReportData) -> list[str | WordTable]:
     """The sentences with which the report opens, and the largest effects of a conjoint's main analysis."""
-    sentences: list[str | WordTable] = [unmarked(text) for text in report.headlines()]
+    sentences: list[str | WordTable] = [unmarked(text) for text in headlines(report)]
     main = next(iter(report.of_kind("amce")), None)
     if main is None:
         return sentences
     frame = estimates(report, main)
     table = largest_effects_table(frame, LevelLabels(report.labels), bounds_name(main.settings, frame=frame))
     return sentences if table is None else [*sentences, table]
+
+
+def headlines(report: ReportData) -> list[str]:
+    """What was diagnoses, a sentence for each kind of result that has one, in Markdown."""
+    sentences: dict[str, str] = {}
+    for record in report.of_run:
+        if record.kind not in sentences:
+            sentences[record.kind] = headline_of(record, report)
+    return list(filter(None, sentences.values()))[:MOST_HEADLINES]
+
+
+def headline_of(record: RecordedResult, data: ReportData) -> str:
+    """The sentence in which a result says what was diagnoses, in Markdown; empty where its kind has none."""
+    spec = EXHIBITS.get(record.kind)
+    if spec is None or spec.headline is None:
+        return ""
+    try:
+        return spec.headline(data.read(record), record, data)
+    except ConjuryError:
+        return ""
 
 
 def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels, bounds: str = "") -> WordTable | None:
@@ -54,3 +105,185 @@ def bar_of(share: float) -> str:
     length = "\N{FULL BLOCK}" * max(1, round(abs(share) * HALF_WIDTH))
     before, after = (length, "") if share < 0 else ("", length)
     return f"{before:>{HALF_WIDTH}}\N{BOX DRAWINGS LIGHT VERTICAL}{after}"
+
+
+def key_results(records: Iterable[RecordedResult]) -> tuple[RecordedResult, RecordedResult] | None:
+    """The results whose first figure and whose first table a main report shows; None without both."""
+    first: dict[str, RecordedResult] = {}
+    for record in records:
+        first.setdefault(record.kind, record)
+    for of_figure, of_table in KEYS:
+        if of_figure in first:
+            return first[of_figure], next(first[kind] for kind in (*of_table, of_figure) if kind in first)
+    return None
+
+
+def row_sentences(report: ReportData, record: RecordedResult) -> str:
+    """A sentence for each row of a main table, folded, on pages only; empty of kinds without any."""
+    build = {"people": _of_effects, "amce": _of_effects, "scores": _of_scores, "correlations": _of_ratings}
+    if record.kind not in build:
+        return ""
+    texts = [row_in_words(row) for row in build[record.kind](report, record)]
+    items = "".join(f"<li>{escape(text, quote=False)}</li>" for text in texts)
+    block = f"<details><summary>A sentence for each row, to copy</summary><ul>{items}</ul></details>"
+    return f'::: {{.content-visible when-format="html"}}\n{raw_block(block)}\n:::' if texts else ""
+
+
+def _of_effects(report: ReportData, record: RecordedResult) -> Iterable[RowEstimate]:
+    """Effects of each judge, or differences of each model from people."""
+    labels, frame = LevelLabels(report.labels), estimates(report, record)
+    sizes = {
+        report.label("judges", group["judge"]): int(group["n_choices"])
+        for group in reversed(record.groups)
+        if group.get("n_choices")
+    }
+    in_points = (
+        set(frame["outcome"].astype(str)) <= {"chosen", "probability"} if "outcome" in frame else False
+    )
+    for row in frame[frame["std_error"].notna() & frame["estimate"].notna()].to_dict("records"):
+        judge, what = str(row.get("judge") or "All judges"), labels.both(row["feature"], row["level"])
+        subject = f"{judge}, {what}: effect on the choice"
+        if record.kind == "people":
+            ends = [
+                number(100 * row[name], 1) if in_points else number(row[name]) for name in ("model", "people")
+            ]
+            subject = f"{judge} minus people, {what} ({ends[0]} and {ends[1]}): difference"
+        p = row.get("p_adjusted", row.get("p"))
+        yield RowEstimate(
+            subject, row["estimate"], row["lower"], row["upper"], level_of(record.settings),
+            np.nan if p is None else float(p), "p_adjusted" in row, sizes.get(judge, 0), "choices", in_points,
+        )  # fmt: skip
+
+
+def _of_scores(report: ReportData, record: RecordedResult) -> Iterable[RowEstimate]:
+    """The first score of each judge in each task and stratum."""
+    frame = report.read(record).frame
+    frame = frame[
+        (frame["missing"].astype(str) == policy_of(frame, None)) & (frame["judge_kind"] != BASELINE)
+    ]
+    frame = label_rows(frame[frame["metric"] == frame["metric"].iloc[0]], record.settings, report.names)[0]
+    for row in frame.dropna(subset="estimate").to_dict("records"):
+        where = f", {row['_where'][:1].lower()}{row['_where'][1:]}" if row["_where"] else ""
+        yield RowEstimate(
+            f"{row['_who']}{where}: {metric_in_words(row['metric']).lower()}", row["estimate"], row["lower"],
+            row["upper"], level_of(record.settings), np.nan, False, int(row.get("n_answers") or 0), "answers",
+        )  # fmt: skip
+
+
+def _of_ratings(report: ReportData, record: RecordedResult) -> Iterable[RowEstimate]:
+    """Correlations of models with people over all items."""
+    names, frame = report.names, report.read(record).frame
+    by = list(record.settings.get("by") or [])
+    overall = frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
+    for row in overall.dropna(subset="estimate").to_dict("records"):
+        what = CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"]))
+        p = row.get("p_holm")
+        yield RowEstimate(
+            f"{names.of('judge', row['judge'])} with people, {dimension_of(names, row['dimension'])}: {what}",
+            row["estimate"], row["lower"], row["upper"], level_of(record.settings),
+            np.nan if p is None else float(p), True, int(row.get("n_items") or 0), "items",
+        )  # fmt: skip
+
+
+def limits(report: ReportData) -> str:
+    """What limits a finding, as a Markdown list: missing answers, few clusters, failed checks, caveats."""
+    claims = [claims_of(record.kind, record.settings) for record in key_results(report.of_run) or ()]
+    texts = [
+        *_missing(report),
+        *_few_clusters(report),
+        *_failed_checks(report),
+        *dict.fromkeys(f"{claim.says} {claim.does_not_say}" for claim in claims if claim is not None),
+    ]
+    return "\n".join(f"- {text}" for text in texts)
+
+
+def _missing(report: ReportData) -> list[str]:
+    """How many answers are missing, and which conclusions they could change."""
+    for record in report.of_kind("bounds")[:1]:
+        result = report.read(record)
+        where = " (@sec-unanswered)"
+        return [
+            f"{answers_sentence(result, report.names)} {turning_sentences(result, report)}".strip() + where
+        ]
+    if report.of_kind("answers"):
+        return [unanswered_in_words(count_unanswered(report.table("answers")))]
+    return [parsed_answers(report.read(record), report.names) for record in report.of_kind("readings")[:1]]
+
+
+def _few_clusters(report: ReportData) -> list[str]:
+    """Judges whose intervals rest on few clusters."""
+    smallest: dict[str, int] = {}
+    for record in report.of_run:
+        for group in record.groups:
+            if 0 < int(group.get("n_clusters") or 0) < FEW_CLUSTERS:
+                name = report.label("judges", group["judge"])
+                smallest[name] = min(smallest.get(name, FEW_CLUSTERS), int(group["n_clusters"]))
+    named = [f"{plain(name)} {whole(n)}" for name, n in smallest.items()]
+    text = f"Intervals rest on few clusters of answers: {together(named)}. They tend to be too short."
+    return [text] if named else []
+
+
+def _failed_checks(report: ReportData) -> list[str]:
+    """Checks with an error or a warning, by name; or that none were made."""
+    runs = runs_of(report.manifest)
+    diagnoses = [record for record in report.results if record.kind in ("diagnosis", "battery")]
+    for record in diagnoses[-1:]:
+        frame = current_verdicts(report.read(record), report)
+        failed = frame[frame["verdict"].isin(VERDICTS)]
+        titles = [plain(text) for text in failed["title"].astype(str)]
+        if titles:
+            return [f"Checks of the data with an error or a warning: {together(titles, MOST_FAILED)}."]
+        return ["No check of the data has an error or a warning."]
+    if {"diagnosed", "checked"} & set(runs):
+        return []
+    run = f"diagnose {report.study_argument} --results FOLDER"
+    run = code(f"conjury {run if report.about == FIT else 'check FOLDER --out FOLDER'}")
+    return [f"The data were not checked; {run} does so, with the folder of these results."]
+
+
+def method_paragraph(report: ReportData, method_of: Callable[[RecordedResult], str]) -> str:
+    """How the key results were computed, from which data, by which software: one paragraph."""
+    keys = dict.fromkeys(record.name for record in key_results(report.of_run) or ())
+    records = {record.name: record for record in report.of_run}
+    texts = [method_of(records[name]) for name in keys]
+    run = report.run
+    files = [
+        f"{plain(item.get('file') or item.get('name'))}"
+        + (f" ({whole(item['rows'])} rows, SHA-256 {str(item['sha256'])[:16]})" if item.get("sha256") else "")
+        for item in run.get("data") or []
+    ]
+    data = f"Data: {together(files)}." if files else ""
+    packages = [f"{name} {version}" for name, version in (run.get("packages") or {}).items()]
+    software = f"conjury {plain(run.get('conjury') or '')}, Python {plain(run.get('python') or '')}"
+    software = f"Software: {software}{', ' if packages else ''}{plain(', '.join(packages))}."
+    n_further = len(records) - len(keys)
+    further = "further " if keys else ""
+    more = f"{whole(n_further)} {further}analyses are described in @sec-methods." if n_further > 1 else ""
+    return " ".join(filter(None, [*texts, more, data, software]))
+
+
+def merged(texts: Mapping[str, str], most: int) -> str:
+    """Paragraphs of titles and texts; a sentence that several share stands once, with their titles."""
+    about: dict[str | tuple[str, str], list[str]] = {}
+    for title, text in texts.items():
+        for part in re.split(r"(?<=[.?!]) (?=[A-Z*`\d])", text):
+            key = part if len(part) >= SHORTEST_SHARED else (part, title)
+            about.setdefault(key, []).append(title)
+    paragraphs: dict[tuple[str, ...], list[str]] = {}
+    for key, titles in about.items():
+        part = key if isinstance(key, str) else key[0]
+        paragraphs.setdefault(tuple(dict.fromkeys(titles)), []).append(part)
+    return "\n\n".join(
+        f"**{_titles(titles, most, len(texts))}** {' '.join(parts)}" for titles, parts in paragraphs.items()
+    )
+
+
+def _titles(titles: tuple[str, ...], most: int, of: int) -> str:
+    """The first of several titles, and how many more there are."""
+    if len(titles) == of > 1:
+        return "All analyses."
+    named = [title.rstrip(".") if len(titles) > 1 else title for title in titles]
+    first = named if len(named) <= most + 1 else named[:most]
+    more = f"; and {len(named) - len(first)} more" if len(named) > len(first) else ""
+    text = f"{'; '.join(first)}{more}"
+    return text if text.endswith((".", "?")) else f"{text}."

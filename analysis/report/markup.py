@@ -17,6 +17,7 @@ HEADING = re.compile(r"^(#{1,4}) +(.*?)(?: *\{(.*)\})? *$")
 REFERENCE = re.compile(r"(?<![\w\\@`])@((?:fig|tbl|sec)-[\w-]*\w)")
 ESCAPED = re.compile(r"\\(\W|_)")
 CITATION = re.compile(r"\[@([\w-]+(?:; *@[\w-]+)*)\]")
+FEWEST_HEADINGS = 8  # of a page with contents
 KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
 
 
@@ -56,19 +57,21 @@ def new_mark(text: str) -> str:
     return mark
 
 
-def to_html(text: str, folder: Path, bibliography: str) -> str:
+def to_html(text: str, folder: Path, bibliography: str, prefix: str = "") -> str:
     """Convert the assembled Markdown of a report to the body of a page."""
+    # A `prefix` comes before the numbers of figures and tables.
     page = MarkdownPage(text)
     text = RAW_BLOCK.sub(lambda match: page.token(match[1]), text)
     entries = read_bibliography(folder / bibliography)
     lines = _without_other_formats(text.splitlines())
-    _number_labels(page, lines)
+    page.numbers = numbered_labels("\n".join(lines), prefix)
     converted = "\n".join(_block_line(page, lines))
     converted = REFERENCE.sub(lambda match: _reference(page, match[1]), converted)
     converted = CITATION.sub(lambda match: _citation(page, entries, match[1]), converted)
     cited = [key for key in entries if f"#ref-{key}" in "".join(page.finished)]
     converted = converted.replace(page.references, page.token(_reference_list(entries, cited)))
-    return _contents(page) + page.restore(_markdown(converted))
+    before, heading, after = page.restore(_markdown(converted)).partition("<h2")
+    return before + _contents(page) + heading + after
 
 
 def _without_other_formats(lines: list[str]) -> list[str]:
@@ -92,18 +95,21 @@ def _without_other_formats(lines: list[str]) -> list[str]:
     return output
 
 
-def _number_labels(page: MarkdownPage, lines: list[str]) -> None:
+def numbered_labels(text: str, prefix: str = "") -> dict[str, str]:
+    """The labels of figures, tables and sections of a text, with what each is called: ``Table 2``."""
     counts = {"fig": 0, "tbl": 0}
     sections = [0, 0, 0]
-    for line in lines:
+    numbers: dict[str, str] = {}
+    for line in RAW_BLOCK.sub("", text).splitlines():
         if (match := OPENING.match(line)) and (label := re.match(r"#((fig|tbl)-[\w-]+)", match[1])):
             counts[label[2]] += 1
-            page.numbers[label[1]] = f"{KINDS[label[2]]} {counts[label[2]]}"
+            numbers[label[1]] = f"{prefix} {KINDS[label[2]]} {counts[label[2]]}".strip()
         elif (match := HEADING.match(line)) and ".unnumbered" not in (match[3] or ""):
             depth = len(match[1]) - 2
             sections[depth:] = [sections[depth] + 1] + [0] * (2 - depth)
             if label := re.search(r"#(sec-[\w-]+)", match[3] or ""):
-                page.numbers[label[1]] = "Section " + ".".join(str(n) for n in sections[: depth + 1])
+                numbers[label[1]] = "Section " + ".".join(str(n) for n in sections[: depth + 1])
+    return numbers
 
 
 def _block_line(page: MarkdownPage, lines: list[str]) -> list[str]:
@@ -222,11 +228,14 @@ def _reference_list(entries: dict[str, dict[str, str]], cited: list[str]) -> str
 
 
 def _contents(page: MarkdownPage) -> str:
+    """The contents, folded; none of a page of few sections."""
+    if len(page.contents) < FEWEST_HEADINGS:
+        return ""
     links = "".join(
         f'<li class="depth-{depth}"><a href="#{anchor}">{text}</a></li>'
         for depth, anchor, text in page.contents
     )
-    return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
+    return f'<nav aria-label="Contents"><details><summary>Contents</summary><ul>{links}</ul></details></nav>'
 
 
 def _markdown(text: str) -> str:

@@ -32,6 +32,14 @@ CONVENTIONS = {
     "HC2": " (HC2)",
     "HC3": " (HC3)",
 }
+IDENTIFIERS = {
+    "judge_id": "respondent",
+    "pair_id": "pair",
+    "item_id": "item",
+    "topic_id": "topic",
+    "source_id": "source",
+}
+OUTCOMES = {"chosen": "choices", "probability": "probabilities of choices"}
 RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole respondents"}
 
 
@@ -88,7 +96,7 @@ def _estimand(analysis: Mapping[str, Any]) -> str:
     text = kind_of(verb).quantity or verb
     if analysis.get("formula"):
         text += f" of {code(analysis['formula'])}"
-    if analysis.get("by"):
+    if analysis.get("by") and not analysis.get("against"):
         by = analysis["by"] if isinstance(analysis["by"], list) else [analysis["by"]]
         text += f", by {', '.join(map(code, by))}"
     return f"{text}: each model minus all people" if analysis.get("against") else text
@@ -246,6 +254,24 @@ def _rows(analysis: Mapping[str, Any]) -> str:
     dropped = analysis.get("n_dropped")
     missing = n_rows - n_used if dropped is None else dropped
     return f"Of {whole(n_rows)} rows, {whole(n_used)} were used and {whole(missing)} were excluded."
+
+
+def in_words(text: str, labels: Mapping[Any, str]) -> str:
+    """Markdown with names of columns and levels as words: those of identifiers, and the labels of others."""
+
+    def formula(match: re.Match[str]) -> str:
+        outcome, _, terms = match[1].partition(" ~ ")
+        named = [" and ".join(_word(name, labels) for name in term.split(":")) for term in terms.split(" + ")]
+        return f"{OUTCOMES.get(outcome, outcome)} on {', '.join(named)}"
+
+    text = re.sub(r"`(\w+ ~ [\w +:]+)`", formula, text)
+    return re.sub(r"`(\w+)`", lambda match: _word(match[1], labels), text)
+
+
+def _word(name: str, labels: Mapping[Any, str]) -> str:
+    """A column or a level in words."""
+    levels = {level: text for key, text in labels.items() if isinstance(key, tuple) for level in key[1:]}
+    return plain(IDENTIFIERS.get(name) or labels.get(name) or levels.get(name) or name.replace("_", " "))
 
 
 def note_list(notes: Sequence[object] | None) -> str:

@@ -43,14 +43,17 @@ def typeset(
     subtitle: str = "",
     bibliography: str = "",
     header: bool = True,
+    prefix: str = "",
+    contents: bool = True,
 ) -> Path:
     """Set Markdown whose figures are below ``folder`` as a PDF in it."""
-    # `header` is whether what the project file of Quarto puts into the header is there; `title` is set with a
-    # table of contents.
+    # `header` is whether what the project file of Quarto puts into the header is there; `contents` whether a
+    # table of contents follows the title; a `prefix` comes before the numbers of figures and tables.
     import pypandoc
     import typst
 
     options = [f"--lua-filter={QUARTO / FILTER}", "--wrap=none", "--shift-heading-level-by=-1"]
+    options += [f"--metadata=prefix:{prefix}"] if prefix else []
     if bibliography:
         options += ["--citeproc", f"--bibliography={folder / bibliography}", "--metadata=link-citations:true"]
     body = pypandoc.convert_text(markdown, "typst-citations", format="markdown", extra_args=options)
@@ -63,7 +66,7 @@ def typeset(
         "header": included,
         "paper": settings["papersize"],
         "margin": margin,
-        "title": _title(title, subtitle) if title else "",
+        "title": _title(title, subtitle, contents) if title else "",
         "body": body,
     }
     source, target = folder / "pages.typ", folder / "pages.pdf"
@@ -77,12 +80,12 @@ def typeset(
     return target
 
 
-def _title(title: str, subtitle: str) -> str:
+def _title(title: str, subtitle: str, contents: bool) -> str:
     """The head of a document, as text that typst cannot take for commands, and its contents."""
     lines = [f'#align(center)[#text(size: 1.5em, weight: "bold", {_string(title)})]']
     if subtitle:
         lines.append(f"#align(center)[#text(size: 1.1em, {_string(subtitle)})]")
-    return "\n".join([*lines, "#v(1em)", "#outline(depth: 2)"])
+    return "\n".join([*lines, "#v(1em)", *(["#outline(depth: 2)"] if contents else [])])
 
 
 def _string(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -15,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+from urllib.parse import quote
 
 import yaml
 
@@ -27,161 +27,49 @@ from conjury.inference.tables.writing import note_written
 
 from ..figures.inline import color_variables
 from ..pipeline.manifest import FIT, results_of
+from .document import Document, assemble, execute, in_one, in_two, read_source, set_parameter
 from .markup import to_html
+from .method_sentences import plain
 from .pdf import require, typeset
 
-CELL_TIMEOUT = 1800  # half an hour for one cell
-CELL = re.compile(r"executing the following cell:\s*\n-{5,}\n(.*?)\n-{5,}\n", re.DOTALL)
-OWN_ERRORS = ("InputError", "ConjuryError", "MissingDependency")
-BANNER = (
-    "This page was rendered without Quarto, in a simpler layout: the numbers, tables and figures are the "
-    "same, but cross references, citations and call-outs are plain links and boxes."
-)
-
-
-PACKAGES = ("jupytext", "nbclient", "markdown_it", "ipykernel")
+FOOT = "Rendered without Quarto, in a simpler layout; numbers, tables and figures are the same."
+PACKAGES = ("markdown_it", "great_tables")
 NEEDED = "Reports need the package {missing}, which is not installed; run `pip install 'conjury[report]'`."
+BIBLIOGRAPHY = "references.bib"
 
 
-def render_page(source: Path, results: Path) -> Path:
-    """Render the ``.qmd`` file ``source`` with ``results`` as its parameter, beside the source."""
-    front, notebook = read_source(source)
-    set_parameter(notebook, "results", str(results))
-    execute(notebook, source.parent, source.name)
-    body = to_html(assemble(notebook), source.parent, str(front.get("bibliography", "references.bib")))
-    page = source.with_suffix(".html")
-    page.write_text(whole_page(front, body, source.parent), encoding="utf-8")
+def render_page(document: Document, folder: Path) -> Path:
+    """Write a document as a page of our own in a folder."""
+    body = to_html(document.text, folder, BIBLIOGRAPHY, document.prefix)
+    page = folder / f"{document.name}.html"
+    page.write_text(whole_page(document.front, body, folder), encoding="utf-8")
     return page
 
 
-def render_pdf(source: Path, results: Path) -> Path:
-    """Set the ``.qmd`` file ``source`` with ``results`` as its parameter as a PDF, beside the source."""
-    front, notebook = read_source(source)
-    set_parameter(notebook, "results", str(results))
-    execute(notebook, source.parent, source.name)
+def render_pdf(document: Document, folder: Path, contents: bool) -> Path:
+    """Set a document as a PDF in a folder."""
     return typeset(
-        source.parent,
-        assemble(notebook),
-        title=str(front.get("title", "Report")),
-        subtitle=str(front.get("subtitle", "")),
-        bibliography=str(front.get("bibliography", "references.bib")),
-    )
+        folder,
+        document.text,
+        title=str(document.front.get("title", "Report")),
+        subtitle=str(document.front.get("subtitle", "")),
+        bibliography=BIBLIOGRAPHY,
+        prefix=document.prefix,
+        contents=contents,
+    ).rename(folder / f"{document.name}.pdf")
 
 
-def read_source(source: Path) -> tuple[dict[str, Any], Any]:
-    """Read a ``.qmd`` file, with the files that it includes, as its front matter and a notebook."""
-    import jupytext
-
-    text = read_text(source)
-    match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
-    front = yaml.safe_load(match[1]) if match else {}
-    return front or {}, jupytext.reads(text[match.end() :] if match else text, fmt="Rmd")
-
-
-def read_text(source: Path) -> str:
-    """Read a ``.qmd`` file with the files of its ``{{< include FILE >}}`` lines in their place."""
-
-    def included(line: re.Match[str]) -> str:
-        return read_text(source.parent / line[1]).strip()
-
-    return re.sub(
-        r"^{{< include (\S+) >}}$", included, source.read_text(encoding="utf-8"), flags=re.MULTILINE
-    )
-
-
-def cell_options(code: str) -> dict[str, Any]:
-    """Read the ``#|`` lines at the top of a cell."""
-    lines = [line[2:].removeprefix(" ") for line in code.splitlines() if line.startswith("#|")]
-    return yaml.safe_load("\n".join(lines)) or {} if lines else {}
-
-
-def set_parameter(notebook: Any, name: str, value: str) -> None:
-    """Assign a value at the end of the cell tagged ``parameters``."""
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and "parameters" in cell_options(cell.source).get("tags", []):
-            cell.source += f"\n{name} = {value!r}"
-            return
-    raise ConjuryError("The report has no cell tagged `parameters`, so it cannot be given a results folder.")
-
-
-def execute(notebook: Any, folder: Path, document: str = "the report") -> None:
-    """Run the cells with this very Python, whether or not a kernel is registered for it."""
-    import nbformat
-    from jupyter_client.kernelspec import KernelSpecManager
-    from jupyter_client.manager import KernelManager
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
-
-    nbformat.validator.normalize(notebook)
-    with tempfile.TemporaryDirectory(prefix="conjury-kernel-") as scratch:
-        spec = Path(scratch) / "conjury" / "kernel.json"
-        spec.parent.mkdir()
-        command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        spec.write_text(json.dumps({"argv": command, "display_name": "conjury", "language": "python"}))
-        finder = KernelSpecManager(kernel_dirs=[scratch], ensure_native_kernel=False)
-        sockets = {"transport": "ipc", "ip": f"{scratch}/k"} if os.name == "posix" else {}
-        manager = KernelManager(kernel_name="conjury", kernel_spec_manager=finder, **sockets)
-        client = NotebookClient(
-            notebook, km=manager, timeout=CELL_TIMEOUT, resources={"metadata": {"path": str(folder)}}
-        )
-        try:
-            client.execute()
-        except CellExecutionError as error:
-            code = CELL.search(str(error))
-            raise ConjuryError(
-                failed_cell(document, code[1] if code else "", f"{error.ename}: {error.evalue}")
-            ) from error
-        except (RuntimeError, TimeoutError) as error:
-            raise ConjuryError(f"The report could not be computed: {error}") from error
-        finally:
-            if manager.has_kernel:
-                manager.shutdown_kernel(now=True)
-
-
-def failed_cell(document: str, code: str, error: str) -> str:
-    """Which cell of a document failed, why, and what to do."""
-    lines = [line.strip() for line in code.splitlines() if line.strip() and not line.startswith("#|")]
-    sentence = f"The cell `{lines[-1] if lines else ''}` of {document} failed. {' '.join(error.split())}"
-    if error.startswith(OWN_ERRORS):
-        return sentence
-    return (
-        f"{sentence.rstrip('.')}. Compute the results again with this version of conjury; if the error "
-        "stays, report it with this line."
-    )
-
-
-def assemble(notebook: Any) -> str:
-    """Join prose and printed output into one Markdown text; labelled output becomes a labelled block."""
-    parts = []
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            parts.append(cell.source)
-            continue
-        options = cell_options(cell.source)
-        printed = "".join(
-            output.text
-            for output in cell.outputs
-            if output.output_type == "stream" and output.name == "stdout"
-        )
-        label = options.get("label")
-        if label and printed:
-            caption = options.get("tbl-cap") or options.get("fig-cap") or ""
-            printed = f"::: {{#{label}}}\n\n{printed}\n\n{caption}\n\n:::"
-        parts.append(printed)
-    return "\n\n".join(parts)
-
-
-def whole_page(front: dict[str, Any], body: str, folder: Path) -> str:
+def whole_page(front: Mapping[str, Any], body: str, folder: Path) -> str:
     """The body of a report as a whole page, with its title and style."""
     style = f"{(folder / 'fallback.css').read_text(encoding='utf-8')}{color_variables()}"
     title, subtitle = escape(str(front.get("title", "Report"))), escape(str(front.get("subtitle", "")))
     content = f"""<main>
-<p class="banner" role="note">{BANNER}</p>
 <header>
 <h1>{title}</h1>
 <p class="subtitle">{subtitle}</p>
 </header>
 {body}
+<footer>{FOOT}</footer>
 </main>"""
     return html_page(str(front.get("title", "Report")), content, style, base=False)
 
@@ -189,15 +77,16 @@ def whole_page(front: dict[str, Any], body: str, folder: Path) -> str:
 QUARTO_TIMEOUT = 1800
 ANY_STUDY, ANY_RATINGS, ANY_BENCHMARK = "conjoint", "raters", "benchmark"
 FORMATS = {"html": "html", "pdf": "typst"}
-BY = {"html": "Jupyter", "pdf": "pandoc and typst"}  # without Quarto
+BY = {"html": "a simpler layout of our own", "pdf": "pandoc and typst"}  # without Quarto
 
 
 @dataclass(frozen=True)
 class RenderedReport:
     """A report on disk."""
 
-    path: Path  # the file that was written
-    renderer: str  # `"quarto"`, `"Jupyter"` or `"pandoc and typst"`
+    path: Path  # the file of its main part, in the first format
+    files: tuple[Path, ...]  # all files that were written
+    renderer: str  # `"quarto"`, or what did it without Quarto
     message: str  # one sentence for the person who asked for it
     # what Quarto warned of
     warnings: tuple[str, ...] = ()
@@ -208,48 +97,76 @@ def reports() -> list[str]:
     return sorted(path.stem for path in QUARTO.glob("[!_]*.qmd"))
 
 
+def formats_of(to: str) -> list[str]:
+    """The formats that a text such as ``html,pdf`` names."""
+    return list(dict.fromkeys(name.strip() for name in to.split(",")))
+
+
 def renderable(report: str, results: str | Path, to: str) -> Path:
     """Refuse what cannot be rendered, before anything is written; return the results folder."""
     if report not in reports():
         raise InputError(f"There is no report {report!r}; use one of: {', '.join(reports())}.")
-    if to not in FORMATS:
-        raise InputError(f"Reports cannot be rendered to {to!r}; use html or pdf.")
+    if not set(formats_of(to)) <= set(FORMATS):
+        raise InputError(f"Reports cannot be rendered to {to!r}; use html, pdf or html,pdf.")
     folder = Path(results).expanduser().resolve()
     if not (folder / "manifest.json").is_file():
         raise InputError(f"{folder} contains no results (manifest.json is missing); run `conjury fit` first.")
     if report in list_studies():
         _refuse_another_study(report, folder, shlex.quote(str(results)))
-    require_installed(PACKAGES, NEEDED)  # Quarto runs the cells by the same packages
-    if to == "pdf" and shutil.which("quarto") is None:
+    require_installed(PACKAGES, NEEDED)
+    if "pdf" in formats_of(to) and shutil.which("quarto") is None:
         require()
     return folder
 
 
 def render(
-    report: str, results: str | Path, out: str | Path = "reports", to: Literal["html", "pdf"] = "html"
+    report: str, results: str | Path, out: str | Path = "reports", to: str = "html", full: bool = False
 ) -> RenderedReport:
-    """Render a report from a results folder; the page appears whole or not at all."""
-    folder = renderable(report, results, to)
-    quarto = shutil.which("quarto")
-    warnings: tuple[str, ...] = ()
+    """Render a report from a results folder; each page appears whole or not at all."""
+    # One calculation gives all files: the main part and its supplement, or both in one, in every format.
+    folder, formats, quarto = renderable(report, results, to), formats_of(to), shutil.which("quarto")
+    place = quote(os.path.relpath(folder, Path(out).expanduser().resolve()))
+    warnings: list[str] = []
     with tempfile.TemporaryDirectory(prefix="conjury-report-") as scratch:
         source = Path(scratch) / "quarto"
         shutil.copytree(QUARTO, source, ignore=shutil.ignore_patterns("__pycache__", ".quarto", "*_files"))
         _open(source / f"{report}.qmd", folder)
-        if report in (ANY_STUDY, ANY_BENCHMARK):
-            _set_title(source / f"{report}.qmd", folder, escape=quarto is not None)
-        if quarto is None:
-            document = (render_pdf if to == "pdf" else render_page)(source / f"{report}.qmd", folder)
-        else:
-            document, warnings = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
-        target = _publish(document, Path(out).expanduser(), f"{report}.{to}")
+        document = computed(report, folder, source)
+        files = []
+        for ending in formats:
+            parts = [in_one(document)] if full else in_two(document, ending, place)
+            for part in parts:
+                contents = full or part is not parts[0] or len(parts) == 1
+                if quarto is not None:
+                    page, lines = _with_quarto(quarto, part, source, ending, contents)
+                    warnings += lines
+                else:
+                    page = (
+                        render_pdf(part, source, contents) if ending == "pdf" else render_page(part, source)
+                    )
+                files.append(page)
+        targets = tuple(_publish(page, Path(out).expanduser(), page.name) for page in files)
+    written = " and ".join(map(str, targets))
     if quarto is None:
-        return RenderedReport(
-            target,
-            BY[to],
-            f"Quarto is not on the PATH, so {target} was rendered with {BY[to]}, in a simpler layout.",
-        )
-    return RenderedReport(target, "quarto", f"Quarto rendered {target}.", warnings)
+        by = " and ".join(BY[ending] for ending in formats)
+        verb = "was" if len(targets) == 1 else "were"
+        message = f"Quarto is not on the PATH, so {written} {verb} rendered with {by}."
+        return RenderedReport(targets[0], targets, by, message)
+    return RenderedReport(
+        targets[0], targets, "quarto", f"Quarto rendered {written}.", tuple(dict.fromkeys(warnings))
+    )
+
+
+def computed(report: str, results: Path, source: Path) -> Document:
+    """A report whose cells have run, in a copy of the folder of sources."""
+    front, cells = read_source(source / f"{report}.qmd")
+    if report in (ANY_STUDY, ANY_BENCHMARK):
+        from .report_data import ReportData
+
+        title = str(ReportData(results).manifest.get("title") or "").strip()
+        front |= {"title": title} if title else {}
+    done = execute(set_parameter(cells, "results", str(results)), source, f"{report}.qmd")
+    return Document(front, assemble(done), report)
 
 
 def _open(source: Path, results: Path) -> None:
@@ -282,29 +199,30 @@ def _general_report(manifest: Mapping[str, Any]) -> str:
     return ANY_RATINGS if kinds & {"coverage", "distributions", "means"} else ANY_STUDY
 
 
-def _set_title(source: Path, results: Path, escape: bool) -> None:
-    """Put the title of the study of the results into the front matter of a source."""
-    from .method_sentences import plain
-    from .report_data import ReportData
-
-    title = str(ReportData(results).manifest.get("title") or "").strip()
-    if title:
-        line = f"title: {json.dumps(plain(title) if escape else title)}"
-        text = source.read_text(encoding="utf-8")
-        source.write_text(re.sub(r"^title: .*$", lambda _: line, text, count=1, flags=re.M), encoding="utf-8")
-
-
-def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> tuple[Path, tuple[str, ...]]:
-    """Render with Quarto; return the page and what Quarto warned of."""
-    parameters = source.parent.parent / "parameters.yml"
-    parameters.write_text(yaml.safe_dump({"results": str(results)}, allow_unicode=True), encoding="utf-8")
-    command = [quarto, "render", source.name, "--to", FORMATS[to], "--execute-params", str(parameters)]
-    environment = os.environ | {"QUARTO_PYTHON": sys.executable, "NO_COLOR": "1"}
+def _with_quarto(
+    quarto: str, document: Document, folder: Path, to: str, contents: bool
+) -> tuple[Path, list[str]]:
+    """Render a document with Quarto, which computes nothing; return the page and what it warned of."""
+    source = folder / f"{document.name}.qmd"
+    front = {name: plain(text) if name == "title" else text for name, text in document.front.items()}
+    front |= {"engine": "markdown"}
+    if document.prefix:
+        kinds = {"fig": "Figure", "tbl": "Table"}
+        front["crossref"] = {
+            f"{kind}-{what}": f"{document.prefix} {name}"
+            for kind, name in kinds.items()
+            for what in ("title", "prefix")
+        }
+    if not contents and to == "pdf":
+        front["format"] = {FORMATS[to]: {"toc": False}}
+    source.write_text(
+        f"---\n{yaml.safe_dump(front, allow_unicode=True)}---\n\n{document.text}\n", encoding="utf-8"
+    )
     try:
         done = subprocess.run(
-            command,
-            cwd=source.parent,
-            env=environment,
+            [quarto, "render", source.name, "--to", FORMATS[to]],
+            cwd=folder,
+            env=os.environ | {"QUARTO_PYTHON": sys.executable, "NO_COLOR": "1"},
             capture_output=True,
             text=True,
             timeout=QUARTO_TIMEOUT,
@@ -314,13 +232,13 @@ def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> tuple[Pat
             f"Quarto did not finish {source.name} within {QUARTO_TIMEOUT:,} seconds."
         ) from error
     printed = f"{done.stdout}\n{done.stderr}"
-    document = source.parent.parent / "reports" / f"{source.stem}.{to}"
+    page = folder.parent / "reports" / f"{source.stem}.{to}"
     if done.returncode != 0:
         raise ConjuryError(failure(source.name, printed))
-    if not document.is_file():
+    if not page.is_file():
         tail = " | ".join(plain_text(printed).strip().splitlines()[-15:])
-        raise ConjuryError(f"Quarto ended without writing {document.name}: {tail}")
-    return document, tuple(warnings_in(printed))
+        raise ConjuryError(f"Quarto ended without writing {page.name}: {tail}")
+    return page, warnings_in(printed)
 
 
 def _publish(document: Path, out: Path, name: str) -> Path:
@@ -353,8 +271,6 @@ def failure(document: str, printed: str) -> str:
     """Why a document could not be rendered, from all that was printed: one line."""
     text = plain_text(printed)
     errors = ERROR.findall(text)
-    if cell := CELL.search(text):
-        return failed_cell(document, cell[1], errors[-1] if errors else "an error that was not named")
     tail = " | ".join(text.strip().splitlines()[-15:])
     return f"Quarto could not render {document}: {errors[-1] if errors else tail}"
 

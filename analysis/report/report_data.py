@@ -111,6 +111,16 @@ class ReportData:
         return {part: run for part, run in runs.items() if part not in APART} or {FIT: self.manifest}
 
     @property
+    def of_run(self) -> list[RecordedResult]:
+        """The results that the document is about: those of its runs, or of a kind."""
+        records = [record for record in self.results if record.part in self.runs]
+        return (
+            [entry for entry in records if entry.kind in CORRECTIONS]
+            if self.about == "corrected"
+            else records
+        )
+
+    @property
     def run(self) -> Mapping[str, Any]:
         """The first of these runs."""
         return next(iter(self.runs.values()))

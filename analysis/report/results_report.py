@@ -17,7 +17,7 @@ from conjury.inference.errors import ConjuryError, InputError
 
 from ..figures import alt, draw, has_figure
 from ..figures.note_labels import label_of, note_text
-from ..frames.kinds import Claims, claims_of, kind_of
+from ..frames.kinds import claims_of, kind_of
 from ..frames.sentences import together
 from ..pipeline.manifest import FIT, RecordedResult, notes_of
 from ..results import Result
@@ -26,9 +26,10 @@ from .exhibits import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid
 from .exhibits.conjoint_exhibits import outcome_of
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
 from .exhibits.people_exhibit import drawing
-from .method_sentences import code, note_list, plain
+from .finding import headlines, key_results, limits, merged, method_paragraph, row_sentences
+from .method_sentences import code, in_words, note_list, plain
 from .page_drawings import DrawingFile, PageDrawing, picture, put_on_page
-from .report_data import CORRECTIONS, ReportData
+from .report_data import ReportData
 from .table_format import any_table, starred, whole
 from .versions_section import versions_blocks
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "load"]
 
-MOST_HEADLINES = 3
+ALL_PARTS, FIRST_PART, AFTER_FIRST = slice(None), slice(1), slice(1, None)  # of a table
 MOST_TITLES = 3  # results that a note names
 SIMULATED = (
     "**The data {but}are simulated.** They demonstrate the software; they are no evidence about the "
@@ -111,30 +112,53 @@ class Report(ReportData):
         summary = f"Study: **{title}**. Results{counted}{when}{version}."
         probable = PROBABLE if outcome_of(self) != "the choice" else ""
         facts = " ".join(filter(None, [summary, self._simulated(), probable]))
-        return "\n\n".join(filter(None, [" ".join(self.headlines()), facts]))
+        blocks = [("finding", " ".join(headlines(self))), ("facts", facts)]
+        return "\n\n".join(f"::: {{.{name}}}\n{text}\n:::" for name, text in blocks if text)
+
+    def key(self) -> None:
+        """Print the key figure and the key table, which `show` leaves out from then on."""
+        keys = key_results(self.of_run)
+        if keys is None:
+            return
+        self._print(partial(self._key, *keys))
+
+    def _key(self, of_figure: RecordedResult, of_table: RecordedResult) -> str:
+        figures, tables = self._built(of_figure).figures[:1], self._built(of_table).tables[:1]
+        blocks = []
+        for record, exhibit in ((of_figure, Exhibit(figures=figures)), (of_table, Exhibit(tables=tables))):
+            title = ended(plain(record.title or record.name))
+            blocks.append(self._blocks(exhibit, record.name, title, FIRST_PART))
+        self._in_key |= {f"fig-{_joined(of_figure.name, figure.key)}" for figure in figures}
+        self._in_key |= {f"tbl-{_joined(of_table.name, table.key)}" for table in tables}
+        return "\n\n".join(filter(None, [*blocks, row_sentences(self, of_table)]))
+
+    def limits(self) -> str:
+        """What limits the finding, as a list in Markdown."""
+        return limits(self)
+
+    def method_paragraph(self) -> str:
+        """How the key results were computed, from which data and by which software, in Markdown."""
+        return method_paragraph(self, self.method)
 
     def methods(self) -> str:
-        """What was run: a paragraph per result, in Markdown."""
-        parts = [(ended(plain(record.title or record.name)), self.method(record)) for record in self._own()]
-        return "\n\n".join(f"**{title}** {text}" for title, text in parts if text)
+        """What was run, in Markdown: what several results share stands once."""
+        parts = {ended(plain(record.title or record.name)): self.method(record) for record in self.of_run}
+        return merged({title: text for title, text in parts.items() if text}, MOST_TITLES)
 
     def claims(self) -> str:
         """What results of each kind say and what does not follow, each once, in Markdown."""
-        about: dict[str, tuple[Claims, list[str]]] = {}
-        for record in self._own():
+        about: dict[str, str] = {}
+        for record in self.of_run:
             statement = claims_of(record.kind, record.settings)
             if statement is not None and record.kind in EXHIBITS:
-                titles = about.setdefault(statement.does_not_say, (statement, []))[1]
-                titles.append(plain(record.title.rstrip(".") or record.name))
-        return "\n\n".join(
-            f"**{ended(_first_titles(titles))}** {statement}" for statement, titles in about.values()
-        )
+                about[ended(plain(record.title or record.name))] = str(statement)
+        return merged(about, MOST_TITLES)
 
     def notes(self) -> str:
         """All notes in Markdown, each once, with what it is about; empty without notes."""
         of_runs = [note_text(note, self.labels) for run in self.runs.values() for note in notes_of(run)]
         about: dict[str, dict[str, list[str]]] = {text: {} for text in of_runs}
-        for record in self._own():
+        for record in self.of_run:
             for note in record.notes:
                 text, who = note_text(note, self.labels), note.about(label_of(self.labels))
                 titles = about.setdefault(text, {})
@@ -185,23 +209,6 @@ class Report(ReportData):
     def _drawn(self, figure: Drawn) -> Figure:
         return draw(figure.result, labels=self.labels, part=figure.part, **figure.options)
 
-    def _own(self) -> list[RecordedResult]:
-        """The results that the document is about: those of its runs, or of a kind."""
-        records = [record for record in self.results if record.part in self.runs]
-        return (
-            [entry for entry in records if entry.kind in CORRECTIONS]
-            if self.about == "corrected"
-            else records
-        )
-
-    def headlines(self) -> list[str]:
-        """What was found, a sentence for each kind of result that has one, in Markdown."""
-        sentences: dict[str, str] = {}
-        for record in self._own():
-            if record.kind not in sentences:
-                sentences[record.kind] = headline_of(record, self)
-        return list(filter(None, sentences.values()))[:MOST_HEADLINES]
-
     def _simulated(self) -> str:
         """That data are simulated, and whose are not; empty where none are."""
         if not self.simulated:
@@ -213,11 +220,11 @@ class Report(ReportData):
         """How a result was computed, in Markdown."""
         builder = EXHIBITS.get(record.kind)
         if builder is not None and callable(builder.method):
-            return builder.method(record, self)
+            return in_words(builder.method(record, self), self.labels)
         text = kind_of(record.kind).method or (str(builder.method) if builder is not None else "")
         if builder is not None and not text:
             return ""
-        return " ".join(filter(None, [text, settings_text(record.settings)]))
+        return in_words(" ".join(filter(None, [text, settings_text(record.settings)])), self.labels)
 
     def _print(self, text: Callable[[], str]) -> None:
         """Print Markdown, or a sentence with the reason why there is none."""
@@ -236,7 +243,16 @@ class Report(ReportData):
         title = ended(plain(record.title or record.name))
         return self._blocks(spec.build(result, record, self), name, title)
 
-    def _blocks(self, exhibit: Exhibit, name: str, title: str) -> str:
+    @cached_property
+    def _in_key(self) -> set[str]:
+        """Figures and tables, by label, that are shown as the key ones; of tables the first part."""
+        return set()
+
+    def _built(self, record: RecordedResult) -> Exhibit:
+        with starred():
+            return EXHIBITS[record.kind].build(self.read(record), record, self)
+
+    def _blocks(self, exhibit: Exhibit, name: str, title: str, parts: slice = ALL_PARTS) -> str:
         """An exhibit as Markdown: heading, lead, reading, figures, tables, and further exhibits."""
         figures, reasons = self._figure_blocks(exhibit.figures, name)
         tables = {_joined(name, laid.key): laid for laid in exhibit.tables}
@@ -252,7 +268,12 @@ class Report(ReportData):
         }
         texts = [REFERENCE.sub(partial(_refer, references), text) for text in (lead, exhibit.reading)]
         blocks = [
-            table_blocks(label, _escape_part_names(laid.tables), laid.caption or title)
+            table_blocks(
+                label,
+                _escape_part_names(laid.tables),
+                laid.caption or title,
+                AFTER_FIRST if f"tbl-{label}" in self._in_key else parts,
+            )
             for label, laid in tables.items()
         ]
         further = [self._blocks(part, name, title) for part in exhibit.further]
@@ -263,6 +284,9 @@ class Report(ReportData):
         blocks, reasons = {}, []
         for figure in figures:
             label = _joined(name, figure.key)
+            if f"fig-{label}" in self._in_key:
+                blocks[label] = ""
+                continue
             try:
                 text = figure.alt or alt(figure.result, self.labels, figure.part, **figure.options)
                 markdown = picture(*self._drawing(label, figure), text)
@@ -338,17 +362,6 @@ class MissingReport:
 
     def __getattr__(self, name: str) -> Callable[..., str]:
         return lambda *args, **kwargs: ""
-
-
-def headline_of(record: RecordedResult, data: ReportData) -> str:
-    """The sentence in which a result says what was found, in Markdown; empty where its kind has none."""
-    spec = EXHIBITS.get(record.kind)
-    if spec is None or spec.headline is None:
-        return ""
-    try:
-        return spec.headline(data.read(record), record, data)
-    except ConjuryError:
-        return ""
 
 
 def load(results: str, about: str = FIT) -> Report | MissingReport:

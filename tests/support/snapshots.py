@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from conjury.analysis.report import Report
 from conjury.analysis.report import results_report as printing
-from conjury.analysis.report.render import cell_options, read_source
+from conjury.analysis.report.document import assemble, execute, read_source, set_parameter
 from conjury.inference.tables.files import QUARTO
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "snapshots"
@@ -45,20 +44,10 @@ def shown(report: Report, *kinds: str) -> str:
 
 def document(name: str, results: Path) -> str:
     """What a document prints of a results folder, with its prose."""
-    _, notebook = read_source(QUARTO / f"{name}.qmd")
-    names: dict[str, Any] = {}
-    parts = []
+    _, cells = read_source(QUARTO / f"{name}.qmd")
     with undrawn():
-        for cell in notebook.cells:
-            if cell.cell_type == "markdown":
-                parts.append(cell.source)
-                continue
-            is_parameters = "parameters" in cell_options(cell.source).get("tags", [])
-            source = f"results = {str(results)!r}" if is_parameters else cell.source
-            with redirect_stdout(printed := io.StringIO()):
-                exec(source, names)
-            parts.append(printed.getvalue())
-    return in_text("\n\n".join(parts).replace(str(results), "RESULTS"))
+        done = execute(set_parameter(cells, "results", str(results)), QUARTO, name)
+    return in_text(assemble(done).replace(str(results), "RESULTS"))
 
 
 def in_text(markdown: str) -> str:

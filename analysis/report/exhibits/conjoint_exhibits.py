@@ -29,6 +29,7 @@ from ..method_sentences import (
     describe_analysis,
     drawn_units,
     excluded,
+    in_words,
     plain,
 )
 from ..report_data import FURTHER_EFFECTS, ReportData
@@ -104,6 +105,12 @@ def outcome_of(report: ReportData) -> str:
     return "the probability of being chosen" if named == PROBABILITY else "the choice"
 
 
+def in_points(record: RecordedResult) -> bool:
+    """Whether effects of an analysis are changes of a probability, which are told in percentage points."""
+    formula = record.settings.get("formula")
+    return bool(formula) and parse(str(formula)).outcome in ("chosen", PROBABILITY)
+
+
 def method(record: RecordedResult, report: ReportData) -> str:
     """How an analysis was computed."""
     return describe_analysis(record.settings)
@@ -120,19 +127,20 @@ def _headline(result: Result, record: RecordedResult, report: ReportData) -> str
         of_focus = frame["feature"].astype(str).isin(focus)
         frame, every = frame[of_focus].reset_index(drop=True), every[every["feature"].astype(str).isin(focus)]
         if frame.empty or ("judge" in frame and frame["judge"].nunique() <= MOST_JUDGES_IN_FOCUS):
-            return _in_focus(frame, record, report, of_prompts=len(every) > len(frame))
+            return _in_focus(frame, record, report, every)
     names = [
         bounds_name(record.settings, frame=frame.iloc[[at]]).replace(" normal", "").replace(" t ", " ")
         for at in range(len(frame))
     ]
     labels = LevelLabels(report.labels)
     levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
-    effect = largest_effect(frame, levels, names, of_prompts=len(every) > len(frame))
+    of_prompts = len(every) > len(frame)
+    effect = largest_effect(frame, levels, names, of_prompts=of_prompts, in_points=in_points(record))
     return "" if effect is None else largest_effect_in_words(effect)
 
 
-def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, *, of_prompts: bool) -> str:
-    """The effects that the study asks about, judge by judge."""
+def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, every: pd.DataFrame) -> str:
+    """The effects that the study asks about, judge by judge; ``every`` has those under all prompts."""
     labels, sentences = LevelLabels(report.labels), []
     judges = display_order(frame["judge"])
     for judge in judges:
@@ -144,7 +152,8 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, *
             outcome=outcome_of(report),
             bounds=bounds_name(record.settings, frame=rows).replace(" normal", "").replace(" t ", " "),
             judge=judge if len(judges) > 1 else "",
-            of_prompts=of_prompts,
+            of_prompts=int((every["judge"].astype(str) == judge).sum()) > len(rows),
+            in_points=in_points(record),
         )
         if record_of_judge is not None:
             sentences.append(focus_in_words(record_of_judge))
@@ -160,7 +169,8 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
         "{figure shows} the AMCE of every level for every judge, under one prompt for each model, and "
         "{table} the numbers."
     )
-    notes = [interval_note(record.settings, frame, LevelLabels(report.labels)), uneven_note(report, record)]
+    lines = in_words(interval_note(record.settings, frame, LevelLabels(report.labels)), report.labels)
+    notes = [lines, uneven_note(report, record)]
     return Exhibit(
         lead,
         [_coefficients(frame, record, caption)],
@@ -385,9 +395,12 @@ def answers(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     unknown = "The manifest does not state how answers without a valid choice are counted."
     if policy is not None:
         unknown = f"The study's rule for answers without a valid choice is {code(policy)}."
+    counts = count_unanswered(result.frame)
+    if not counts.without:
+        return Exhibit(unanswered_in_words(counts))
     table = answers_table(report.named(result.frame))
     return Exhibit(
-        f"{unanswered_in_words(count_unanswered(result.frame))} {{table counts}} all answers by status.",
+        f"{unanswered_in_words(counts)} {{table counts}} all answers by status.",
         tables=[Laid([table], "Answers by judge, prompt and status.")],
         reading=REFUSALS.get(str(policy), unknown),
     )

@@ -225,7 +225,7 @@ def settings_text(settings: Mapping[str, Any]) -> str:
     texts = [
         text.format(_setting(key, settings[key]))
         for key, text in SETTINGS
-        if settings.get(key) not in (None, "", [])
+        if settings.get(key) not in (None, "", []) and (key, settings[key]) != ("cluster", "item_id")
     ]
     joined = ", ".join(texts)
     return f"{joined[0].upper()}{joined[1:]}." if joined else ""

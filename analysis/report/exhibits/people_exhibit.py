@@ -30,7 +30,7 @@ from ..table_format import (
     styled_table,
     whole,
 )
-from .conjoint_exhibits import estimates, lines_of, method
+from .conjoint_exhibits import estimates, in_points, lines_of, method
 from .exhibit_registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
 
 def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
-    """How many models differ from people."""
-    return difference_sentences(report, record)[0]
+    """How many models differ from people, and the largest difference."""
+    return " ".join(difference_sentences(report, record))
 
 
 def drawing(record: RecordedResult, report: ReportData) -> Drawn:
@@ -90,7 +90,8 @@ def difference_sentences(report: ReportData, record: RecordedResult) -> list[str
     what = QUANTITIES.get(str(record.settings.get("verb")), "estimates")
     alpha = float(record.settings.get("alpha") or 0.05)
     levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
-    largest = largest_difference(frame, levels, alpha)
+    of_effects = record.settings.get("verb") == "amce_diffs"
+    largest = largest_difference(frame, levels, alpha, in_points=of_effects and in_points(record))
     counts = effect_sentences.count_differences(frame, what, alpha, of_prompts=_several(record))
     sentences = [differing_in_words(counts)]
     return sentences if largest is None else [*sentences, largest_difference_in_words(largest)]

@@ -51,11 +51,23 @@ def tables_of(*kinds: str, headline: Sentence | None = None, **code: Any) -> Cal
     # `code` has the other fields of `TemplateCode`; `headline` gives the sentence of the report's opening.
 
     def register(tables: Any) -> Any:
-        opening = None if headline is None else lambda result, _, report: headline(result, report.names)
-        exhibit(*kinds, headline=opening)(partial(from_texts, TemplateCode(tables, **code)))
+        def opening(result: Result, _: RecordedResult, report: ReportData) -> str:
+            return headline(on_main(result, report), report.names) if headline else ""
+
+        exhibit(*kinds, headline=opening if headline else None)(
+            partial(from_texts, TemplateCode(tables, **code))
+        )
         return tables
 
     return register
+
+
+def on_main(result: Result, report: ReportData) -> Result:
+    """A result on the main dimension of its study alone, where it has rows of it."""
+    main, frame = report.manifest.get("main"), result.frame
+    if not main or "dimension" not in frame or not (frame["dimension"].astype(str) == main).any():
+        return result
+    return replace(result, frame=frame[frame["dimension"].astype(str) == main].reset_index(drop=True))
 
 
 def from_texts(

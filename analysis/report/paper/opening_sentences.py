@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..finding import headline_of
 from ..method_sentences import unmarked
-from ..results_report import headline_of
 from .facts import Facts
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...figures.labels import level_at
-from ...frames.rounding import percentage
+from ...frames.rounding import p_value, percentage
 from ...frames.sentences import agreeing, out_of, sentence, together
 from ..method_sentences import plain
 from ..table_format import interval, number, whole
@@ -18,6 +18,20 @@ HALF = 0.5
 UNEVEN = 4  # times as many profiles as another judge
 SIDED = 0.25  # how far the share of position A may be from one half without a remark
 MOST_MODELS = 3  # models that a sentence names
+MOST_EFFECTS = 2  # effects of a judge that a sentence names
+
+
+def change(value: float, in_points: bool) -> str:
+    """A number, or a change of a probability in percentage points with its sign."""
+    if not in_points:
+        return number(value)
+    text = number(100 * value, 1)
+    return f"{'+' if value > 0 and float(text) else ''}{text} points"
+
+
+def limits_of(lower: float, upper: float, in_points: bool) -> str:
+    """An interval in the unit of `change`."""
+    return interval(100 * lower, 100 * upper, 1) if in_points else interval(lower, upper)
 
 
 @dataclass(frozen=True)
@@ -31,10 +45,16 @@ class LargestEffect:
     judge: str
     bounds: str  # name of the interval
     of_prompts: bool  # whether judges have further prompts, which are not looked at
+    in_points: bool = False  # whether it is a change of a probability
 
 
 def largest_effect(
-    frame: pd.DataFrame, levels: Sequence[str], bounds: Sequence[str], *, of_prompts: bool = False
+    frame: pd.DataFrame,
+    levels: Sequence[str],
+    bounds: Sequence[str],
+    *,
+    of_prompts: bool = False,
+    in_points: bool = False,
 ) -> LargestEffect | None:
     """Find the largest effect among those with a standard error; None where there are none."""
     # `levels` and `bounds` name the level and the interval of each row.
@@ -45,17 +65,19 @@ def largest_effect(
     row = frame.iloc[at]
     judge = str(row["judge"]) if "judge" in frame and not pd.isna(row["judge"]) else ""
     estimate, lower, upper = (float(row[name]) for name in ("estimate", "lower", "upper"))
-    return LargestEffect(estimate, lower, upper, levels[at], judge, bounds[at] or "interval", of_prompts)
+    name = bounds[at] or "interval"
+    return LargestEffect(estimate, lower, upper, levels[at], judge, name, of_prompts, in_points)
 
 
 @sentence
 def largest_effect_in_words(values: LargestEffect) -> str:
     """Name the largest effect with its interval."""
     who = f" for {plain(values.judge)}" if values.judge else ""
-    limits = interval(values.lower, values.upper)
+    limits = limits_of(values.lower, values.upper, values.in_points)
     bounds = f" ({values.bounds} {limits})" if limits else ""
     start = "Under one prompt of each judge, the" if values.of_prompts else "The"
-    return f"{start} largest effect is {number(values.estimate)}{bounds}, of *{plain(values.level)}*{who}."
+    size = change(values.estimate, values.in_points)
+    return f"{start} largest effect is {size}{bounds}, of *{plain(values.level)}*{who}."
 
 
 @dataclass(frozen=True)
@@ -68,6 +90,7 @@ class FocusEffects:
     outcome: str
     bounds: str  # name of the intervals
     of_prompts: bool = False  # whether the judge has further prompts, which are not looked at
+    in_points: bool = False  # whether effects are changes of a probability
 
 
 def find_focus_effects(
@@ -79,6 +102,7 @@ def find_focus_effects(
     bounds: str,
     judge: str = "",
     of_prompts: bool = False,
+    in_points: bool = False,
 ) -> FocusEffects | None:
     """Effects whose intervals exclude zero, and attributes without one; None where none is estimated."""
     # `features` and `levels` name the attribute and the level of each row.
@@ -93,17 +117,24 @@ def find_focus_effects(
         name for name in dict.fromkeys(tested["feature_label"]) if name not in set(ranked["feature_label"])
     ]
     clear = tuple((str(level), float(at), float(low), float(high)) for level, at, low, high in numbers)
-    return FocusEffects(judge, clear, tuple(without), outcome, bounds, of_prompts)
+    return FocusEffects(judge, clear, tuple(without), outcome, bounds, of_prompts, in_points)
 
 
 @sentence
 def focus_in_words(values: FocusEffects) -> str:
     """State the clear effects of the attributes that the study asks about, and which have none."""
     effects: list[str] = []
-    for level, estimate, lower, upper in values.clear:
+    for level, estimate, lower, upper in values.clear[:MOST_EFFECTS]:
         verb, bounds = ("", "") if effects else (f"changes {values.outcome} ", f"{values.bounds} ")
-        effects.append(f"*{plain(level)}* {verb}by {number(estimate)} ({bounds}{interval(lower, upper)})")
+        size, limits = change(estimate, values.in_points), limits_of(lower, upper, values.in_points)
+        effects.append(f"*{plain(level)}* {verb}by {size} ({bounds}{limits})")
     unclear = f"no clear effect of {together(map(plain, values.unclear))}" if values.unclear else ""
+    more = len(values.clear) - len(effects)
+    effects += (
+        [f"{whole(more)} more {agreeing(more, 'level has a clear effect', 'levels have clear effects')}"]
+        if more
+        else []
+    )
     text = "; ".join(filter(None, [together(effects, len(effects)), unclear]))
     prompts = "Under one of the prompts" if values.of_prompts else ""
     judge = f"{'for' if prompts else 'For'} {plain(values.judge)}" if values.judge else ""
@@ -221,9 +252,12 @@ class LargestDifference:
     people: float
     alpha: float
     several: bool  # whether there are several models
+    in_points: bool = False  # whether it is a difference of changes of a probability
 
 
-def largest_difference(frame: pd.DataFrame, levels: Sequence[str], alpha: float) -> LargestDifference | None:
+def largest_difference(
+    frame: pd.DataFrame, levels: Sequence[str], alpha: float, *, in_points: bool = False
+) -> LargestDifference | None:
     """Find the largest difference from people; None where none is tested."""
     size = frame["estimate"].abs().where(frame["p_adjusted"].notna()).to_numpy(float)
     if np.isnan(size).all():
@@ -233,16 +267,53 @@ def largest_difference(frame: pd.DataFrame, levels: Sequence[str], alpha: float)
     estimate, lower, upper, model, people = (float(row[name]) for name in names)
     several = frame.loc[frame["p_adjusted"].notna(), "judge"].nunique() > 1
     return LargestDifference(
-        str(row["judge"]), levels[at], estimate, lower, upper, model, people, alpha, bool(several)
+        str(row["judge"]), levels[at], estimate, lower, upper, model, people, alpha, bool(several), in_points
     )
 
 
 @sentence
 def largest_difference_in_words(values: LargestDifference) -> str:
     """Name the largest difference from people with its interval."""
-    who = plain(values.judge)
+    who, in_points = plain(values.judge), values.in_points
+    size, model, people = (change(x, in_points) for x in (values.estimate, values.model, values.people))
+    limits = limits_of(values.lower, values.upper, in_points)
     return (
-        f"The largest difference{f' of {who}' if values.several else ''} is {number(values.estimate)} "
-        f"({level_at(values.alpha)} interval {interval(values.lower, values.upper)}), for "
-        f"{plain(values.level)}: {number(values.model)} for {who}, {number(values.people)} for people."
+        f"The largest difference{f' of {who}' if values.several else ''} is {size} "
+        f"({level_at(values.alpha)} interval {limits}), for {plain(values.level)}: {model} for {who}, "
+        f"{people} for people."
     )
+
+
+@dataclass(frozen=True)
+class RowEstimate:
+    """A row of a main table."""
+
+    subject: str  # whose estimate of what it is, as the start of a sentence
+    estimate: float
+    lower: float
+    upper: float
+    level: str  # of the interval
+    p: float
+    adjusted: bool  # whether the p value is adjusted
+    n: int  # 0 where it is not known
+    counted: str  # what it counts
+    in_points: bool = False  # whether the estimate is a change of a probability
+
+
+@sentence
+def row_in_words(values: RowEstimate) -> str:
+    """An estimate with its interval, p value and number, as a paper states it."""
+    scale, digits = (100, 1) if values.in_points else (1, 2)
+    estimate, lower, upper = (
+        number(scale * value, digits) for value in (values.estimate, values.lower, values.upper)
+    )
+    sign = "+" if values.in_points and values.estimate > 0 and float(estimate) else ""
+    unit = " percentage points" if values.in_points else ""
+    details = [f"{values.level} CI {lower} to {upper}" if lower and upper else ""]
+    if values.p == values.p:
+        p = p_value(values.p)
+        name = "adjusted p" if values.adjusted else "p"
+        details.append(f"{name} < {p.removeprefix('<')}" if p.startswith("<") else f"{name} = {p}")
+    details.append(f"N = {whole(values.n)} {values.counted}" if values.n else "")
+    texts = ", ".join(filter(None, details))
+    return f"{values.subject} {sign}{estimate}{unit}{f' ({texts})' * bool(texts)}."

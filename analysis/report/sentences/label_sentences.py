@@ -89,15 +89,19 @@ def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
     if single and values.compared == 1:
         how = "less often than" if below else "more often than" if above else "about as often as"
         return f"; it is correct {how} always answering {values.always}"
-    part = f"{whole(below)} of {values.counted}"
-    if later:
-        verb = agreeing_with_part(below, values.compared, "is", "are")
-        return f"; {part} {verb} below that label, {whole(above)} above it"
-    verb = agreeing_with_part(below, values.compared, "has", "have")
-    return (
-        f"; {part} {verb} lower accuracy than always answering {values.always}, {whole(above)} higher "
-        "accuracy"
-    )
+    which = "that label" if later else f"always answering {values.always}"
+    if not below and not above:
+        return f"; of {values.counted}, none differs clearly from {which}"
+    counts = ((below, "less"), (above, "more"))
+    parts = [f"{_all_or_part(n, values)} {how} often than {which}" for n, how in counts if n]
+    return f"; {' and '.join(parts)}"
+
+
+def _all_or_part(n: int, values: Baseline) -> str:
+    """How many judges are correct less, or more, often: all of them, or some of how many."""
+    if n == values.compared > 1:
+        return f"all {values.counted} are correct"
+    return f"{whole(n)} of {values.counted} {agreeing_with_part(n, values.compared, 'is', 'are')} correct"
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,12 @@ def passed_in_words(values: PassedTests) -> str:
         untested = f" {whole(values.untested)} {what}." if values.tested else ""
     if not values.tested:
         return "No model could be tested against people."
+    if not n:
+        tests = agreeing(values.tested, "replacement test", "replacement tests")
+        return f"No model passes a replacement test ({whole(values.tested)} {tests} made).{untested}"
     verb = agreeing_with_part(n, values.tested, "is", "are")
     total = f"{out_of(n, values.tested, 'replacement test')} {verb} passed"
-    if not n or n > MOST_PASSED:
+    if n > MOST_PASSED:
         return f"{total}.{untested}"
     return f"{total}: {', '.join(map(plain, values.names))}.{untested}"
 
@@ -171,7 +174,7 @@ def orders_in_words(values: Orders) -> str:
     texts = [f"{plain(name)} {percentage(share, 1)}" for name, share in values.shares]
     low, high = percentage(values.least_chance, 1), percentage(values.most_chance, 1)
     chance = low if low == high else f"{low} to {high}"
-    return f"Complete order, ties split: {', '.join(texts)}; chance is {chance}."
+    return f"Tiers put in complete order, ties counted in part: {', '.join(texts)}; chance is {chance}."
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,12 @@ class ReportPage:
 
     results: ResultsPath = Path("results")
     out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("reports")
-    to: Annotated[str, typer.Option("--to", help="html, or pdf (with Quarto, or the extra pdf).")] = "html"
+    to: Annotated[
+        str, typer.Option("--to", help="html, pdf (with Quarto, or the extra pdf), or html,pdf.")
+    ] = "html"
+    full: Annotated[
+        bool, typer.Option("--full", help="The report and its supplement in one file, not in two.")
+    ] = False
     registered: Annotated[
         Path | None,
         typer.Option(
@@ -46,9 +51,10 @@ class ReportPage:
 
 @grouped
 def report(name: Name, page: ReportPage) -> None:
-    """Render a report of results.
+    """Render a report of results, with a supplement.
 
-    From a results folder, with Quarto where it is installed.
+    From a results folder, with Quarto where it is installed. The report has the finding, its key figure and
+    table, its limits and methods; the supplement, REPORT-supplement beside it, has everything else.
     """
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.report.render import render, renderable, reports
@@ -60,8 +66,8 @@ def report(name: Name, page: ReportPage) -> None:
         )
     renderable(name, page.results, page.to)
     _compare(page.results, page.registered, page.run)
-    rendered = render(name, page.results, page.out, page.to)  # type: ignore[arg-type]
-    record(results=page.results, report=rendered.path, renderer=rendered.renderer)
+    rendered = render(name, page.results, page.out, page.to, page.full)
+    record(results=page.results, report=rendered.path, files=list(rendered.files), renderer=rendered.renderer)
     record(warnings=list(rendered.warnings))
     console.print(f"{rendered.message} It shows the results in {page.results}.")
     for warning in rendered.warnings:

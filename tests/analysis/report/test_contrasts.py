@@ -93,8 +93,9 @@ def test_scores_name_the_best_judge_and_count_those_below_and_above_the_most_fre
     assert (best, below, above) == ("strong_model", 2, 1)
     cell = f"{shares[best]['sum'] / shares[best]['size']:.2f} [{low:.2f}, {high:.2f}]"
     assert f"The highest share of correct answers is that of {NAMES[best]} ({cell})" in text
-    always = "lower accuracy than always answering the most frequent label"
-    assert f"; {below} of {len(shares)} judges have {always}, {above} higher accuracy." in text
+    constant = "always answering the most frequent label"
+    less = f"{below} of {len(shares)} judges are correct less often than {constant}"
+    assert f"; {less} and {above} of {len(shares)} judges is correct more often than" in text
     assert "on the same items whose 95% interval does not contain 0" in text
     for name, (right, n) in shares.items():
         low, high = proportion_confint(right, n, method="wilson")
@@ -331,7 +332,7 @@ def test_orders_of_tiers_are_shares_of_topics_with_those_of_chance(tmp_path: Pat
         of_topics = own.pivot(index="topic", columns="tier", values="value")
         shares[name] = ((of_topics["high"] > of_topics["mid"]) & (of_topics["mid"] > of_topics["low"])).mean()
     assert shares["ahead_model"] > shares["behind_model"]
-    sentence = text.split("Complete order, ties split: ")[1].split("\n")[0]
+    sentence = text.split("complete order, ties counted in part: ")[1].split("\n")[0]
     for name in ("ahead_model", "behind_model"):
         assert f"{NAMES[name]} {100 * shares[name]:.1f}%" in sentence
     assert f"People {100 * shares['ann']:.1f}%" in sentence

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -182,3 +184,24 @@ def test_every_document_has_a_stored_text() -> None:
     assert {document for document, _ in DOCUMENTS.values()} == {
         path.stem for path in QUARTO.glob("[!_]*.qmd")
     }
+
+
+ID = re.compile(r"\b(?:pair|judge|item|topic|source)_id\b|\b(?:pair|source) id\b|\bslur =")
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+def test_stored_texts_have_no_empty_section_repeated_paragraph_zero_count_or_identifier(name: str) -> None:
+    text = (snapshots.FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.strip()]
+    headings = [re.match(r"#+ ", line) for line in lines]
+    for first, second in itertools.pairwise([*headings, None]):
+        assert not first or not second or len(second[0]) > len(first[0])  # a heading with nothing below
+    blocks = re.split(r"\n\s*\n", re.sub(r"::: \{#(?:fig|tbl)-.*?\n:::", "", text, flags=re.DOTALL))
+    prose = [
+        " ".join(one.split()) for one in blocks if " | " not in one and not one.startswith(("#", ":::", "`"))
+    ]
+    long = [one for one in prose if len(one) > 60]
+    assert len(long) == len(set(long))
+    assert not [one for one in prose if re.search(r"\b0 of \d+ [a-z]", one)]
+    assert not [one for one in prose if ID.search(one)]
+    assert not re.search(r"conjury [a-z-]+[^\n`]* \N{EN DASH}", text)

@@ -16,7 +16,7 @@ from conjury.analysis.results import Result
 
 RESULTS = [name for name in INSTRUMENT if "," not in name]
 LABELS = {("judges", "gpt_4_1"): "GPT 4.1", ("judges", "gemini"): "Gemini"}
-REPORT: Any = SimpleNamespace(labels=LABELS, names=ColumnNames(LABELS))
+REPORT: Any = SimpleNamespace(labels=LABELS, names=ColumnNames(LABELS), manifest={})
 
 
 def recorded(result: Result) -> RecordedResult:

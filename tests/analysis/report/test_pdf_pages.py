@@ -20,9 +20,9 @@ from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.runner import NamedResult, tables_of
 from conjury.analysis.raters import Result
 from conjury.analysis.report.blocks import captioned, table_blocks
+from conjury.analysis.report.document import assemble, execute, read_source, set_parameter
 from conjury.analysis.report.exhibits.labels.cards_exhibit import cards_markdown
 from conjury.analysis.report.page_drawings import picture, put_on_page
-from conjury.analysis.report.render import assemble, execute, read_source, set_parameter
 from conjury.analysis.report.table_format import NO_BREAK, estimates_table, interval, number, styled_table
 from conjury.inference.tables import write_table
 from conjury.inference.tables.files import QUARTO
@@ -60,10 +60,9 @@ def strained(tmp_path_factory: pytest.TempPathFactory) -> Source:
 def executed(report: str, results: Path, folder: Path) -> Source:
     """The Markdown of a report whose cells have run, with its figures."""
     shutil.copytree(QUARTO, folder)
-    _, notebook = read_source(folder / f"{report}.qmd")
-    set_parameter(notebook, "results", str(results))
-    execute(notebook, folder)
-    return Source(folder, assemble(notebook), mark_corners(folder / ".quarto" / "conjury-figures"))
+    _, cells = read_source(folder / f"{report}.qmd")
+    text = assemble(execute(set_parameter(cells, "results", str(results)), folder))
+    return Source(folder, text, mark_corners(folder / ".quarto" / "conjury-figures"))
 
 
 def assert_sound(source: Source) -> None:

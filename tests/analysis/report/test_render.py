@@ -18,9 +18,10 @@ from made_up.results import COMPARED, LEVEL_WITH_MARKUP, write_manifest
 from typer.testing import CliRunner
 
 from conjury.analysis.figures.theme import DARK, LIGHT, THEMES, colors_of, new_figure, styled
+from conjury.analysis.report.document import read_text
 from conjury.analysis.report.markup import read_bibliography, to_html
 from conjury.analysis.report.page_drawings import picture, put_on_page
-from conjury.analysis.report.render import read_text, render, reports
+from conjury.analysis.report.render import render, reports
 from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import QUARTO
@@ -35,7 +36,7 @@ SVG = "return [...document.querySelectorAll('.drawing svg')].filter(i => i.check
 def page(results, tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
-        return render("moderation", results, tmp_path_factory.mktemp("reports")).path
+        return render("moderation", results, tmp_path_factory.mktemp("reports"), full=True).path
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def test_pages_load_nothing_from_elsewhere_and_every_document_is_listed() -> Non
 @pytest.mark.slow
 def test_the_page_contains_figures_captions_and_tables_but_nothing_external_and_no_script(page) -> None:
     markup = page.read_text(encoding="utf-8")
-    assert "rendered without Quarto" in markup
+    assert "Rendered without Quarto" in markup
     names = ["amce", "amce-slur", "amce-by-identity", "mm", "prompts-1", "published", "frequencies"]
     assert re.findall(r'<figure id="fig-([\w-]+)">', markup) == names
     numbers = re.findall(r"<figcaption><b>(Figure|Table) (\d+)\.</b>", markup)
@@ -160,7 +161,7 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
     run = re.escape(f"run `conjury report conjoint --results '{other_study}'`.")
     for report, folder, to, error, message in (
         ("novel", results, "html", InputError, "no report 'novel'; use one of: benchmark, checks, conjoint"),
-        ("moderation", results, "docx", InputError, "html or pdf"),
+        ("moderation", results, "docx", InputError, "html, pdf or html,pdf"),
         ("moderation", results, "pdf", MissingDependency, r"PDF reports need Quarto, .* `pip install"),
         ("moderation", tmp_path, "html", InputError, r"manifest.json is missing"),
         ("moderation", other_study, "html", InputError, rf"results are of the study 'towns'; {run}$"),
@@ -184,8 +185,8 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
 
 def test_quarto_gets_the_title_of_the_study_as_plain_text(other_study, tmp_path, quarto) -> None:
     quarto(
-        "out = pathlib.Path('../reports'); out.mkdir()\n"
-        "(out / 'conjoint.html').write_text(pathlib.Path('conjoint.qmd').read_text())"
+        "out, source = pathlib.Path('../reports'), pathlib.Path(sys.argv[2]); out.mkdir(exist_ok=True)\n"
+        "(out / source.with_suffix('.html').name).write_text(source.read_text())"
     )
     made = render("conjoint", other_study, tmp_path / "reports").path
     front = yaml.safe_load(made.read_text(encoding="utf-8").split("---\n")[1])
@@ -193,54 +194,34 @@ def test_quarto_gets_the_title_of_the_study_as_plain_text(other_study, tmp_path,
     assert front["subtitle"] == "What each attribute does to the choice"
 
 
-def test_quarto_gets_any_path_as_parameter_the_python_and_the_format(results, tmp_path, quarto) -> None:
-    odd = shutil.copytree(results, tmp_path / 'results: #1 of Kim\'s "run"')
+def test_quarto_gets_both_parts_computed_with_links_between_them(results, tmp_path, quarto) -> None:
     quarto(
-        "out = pathlib.Path('../reports'); out.mkdir()\nkind = sys.argv[sys.argv.index('--to') + 1]\n"
-        "given = json.dumps([sys.argv[1:], os.environ['QUARTO_PYTHON'], os.path.exists('_quarto.yml'),\n"
-        "    pathlib.Path(sys.argv[-1]).read_text()])\n"
-        "(out / ('estimators.pdf' if kind == 'typst' else 'estimators.html')).write_text(given)"
+        "out = pathlib.Path('../reports'); out.mkdir(exist_ok=True); source = pathlib.Path(sys.argv[2])\n"
+        "kind = sys.argv[sys.argv.index('--to') + 1]; assert os.path.exists('_quarto.yml')\n"
+        "page = out / source.with_suffix('.pdf' if kind == 'typst' else '.html').name\n"
+        "page.write_text(source.read_text())"
     )
-    made = render("estimators", odd, tmp_path / "reports", to="pdf")
-    arguments, python, has_project, parameters = json.loads(made.path.read_text())
-    assert arguments[:5] == ["render", "estimators.qmd", "--to", "typst", "--execute-params"]
-    assert yaml.safe_load(parameters) == {"results": str(odd)}
-    assert (python, has_project) == (sys.executable, True)
-    assert (made.renderer, made.path.name) == ("quarto", "estimators.pdf")
+    rendered = render("moderation", results, tmp_path / "reports", to="html,pdf")
+    names = [f"moderation{part}.{ending}" for ending in ("html", "pdf") for part in ("", "-supplement")]
+    assert (rendered.renderer, [path.name for path in rendered.files]) == ("quarto", names)
+    page, supplement, paper, _ = (path.read_text(encoding="utf-8") for path in rendered.files)
+    fronts = [yaml.safe_load(text.split("---\n")[1]) for text in (page, supplement, paper)]
+    assert [front["engine"] for front in fronts] == ["markdown"] * 3
+    assert fronts[1]["crossref"]["tbl-title"] == "Supplementary Table"
+    assert fronts[2]["format"] == {"typst": {"toc": False}}
+    assert "{python}" not in page + supplement
+    shown = [re.findall(r"^::: \{#((?:fig|tbl)-[\w-]+)\}", text, re.M) for text in (page, supplement)]
+    assert shown[0] == ["fig-amce", "tbl-amce"]
+    assert not set(shown[0]) & set(shown[1])
+    assert "[Figure\N{NO-BREAK SPACE}1](moderation.html#fig-amce)" in supplement
+    assert "](moderation-supplement.html#sec-methods)" in page
+    for text, labels in ((page, shown[0]), (supplement, shown[1])):
+        assert set(re.findall(r"(?<![\w`])@((?:fig|tbl)-[\w-]*\w)", text)) <= set(labels)
 
 
-FAILING_CELL = r"""
-Executing 'estimators.quarto_ipynb'
-An error occurred while executing the following cell:
-------------------
-#| output: asis
-report.disagreement()
-------------------
-
-\x1b[31m---------------------------------------------------------------------------\x1b[39m
-\x1b[31mValueError\x1b[39m                                Traceback (most recent call last)
-\x1b[36mFile \x1b[39m\x1b[32mengines.py:94\x1b[39m
-\x1b[31mKeyError\x1b[39m: 'left'
-During handling of the above exception, another exception occurred:
-\x1b[31mValueError\x1b[39m: nan is not in list
-"""
-
-
-@pytest.mark.parametrize(
-    ("printed", "message"),
-    [
-        ("ERROR: no such theme", r"could not render estimators.qmd: .*no such theme$"),
-        (
-            FAILING_CELL,
-            r"^The cell `report.disagreement\(\)` of estimators.qmd failed. ValueError: nan is not in list. "
-            r"Compute the results again [^|\n\x1b]*$",
-        ),
-    ],
-    ids=["error", "failing cell"],
-)
-def test_an_error_of_quarto_is_one_line_without_colours(results, tmp_path, quarto, printed, message) -> None:
-    quarto(f"print('''{printed}''', file=sys.stderr); sys.exit(1)")
-    with pytest.raises(ConjuryError, match=message):
+def test_an_error_of_quarto_is_one_line_without_colours(results, tmp_path, quarto) -> None:
+    quarto("print('\\x1b[31mERROR: no such theme\\x1b[39m', file=sys.stderr); sys.exit(1)")
+    with pytest.raises(ConjuryError, match=r"could not render estimators.qmd: .*no such theme$"):
         render("estimators", results, tmp_path / "reports")
 
 
@@ -300,8 +281,8 @@ def test_a_pdf_without_quarto_has_title_contents_numbers_and_references(results,
     with pypdfium2.PdfDocument(rendered.path) as document:
         text = " ".join(" ".join(page.get_textpage().get_text_range() for page in document).split())
     for part in (
-        "Contents",
-        "Effects of the attributes",
+        "What limits this",
+        "Methods in brief",
         "Hainmueller et al. 2014",
         "Political Analysis",
         "Table 1",

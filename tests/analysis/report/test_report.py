@@ -117,12 +117,9 @@ def test_the_opening_begins_with_findings_and_counts_variants_once(results, tmp_
     frame = pd.read_parquet(results / "tables" / "amce.parquet")
     frame = frame.query("variant == '' and prompt != 'context'")
     largest = frame.loc[frame["estimate"].abs().idxmax(), "estimate"]
-    number = f"{largest:.3f}".replace("-", "\N{MINUS SIGN}")
-    assert (
-        Report(results)
-        .opening()
-        .startswith(f"Under one prompt of each judge, the largest effect is {number} (")
-    )
+    size = f"{100 * largest:+.1f}".replace("-", "\N{MINUS SIGN}")
+    start = f"::: {{.finding}}\nUnder one prompt of each judge, the largest effect is {size} points ("
+    assert Report(results).opening().startswith(start)
     write_manifest(tmp_path, data=[{"rows": 4000, "variant": ""}, {"rows": 4000, "variant": "as_published"}])
     assert "from 4,000 rows of data" in Report(tmp_path).opening()
 
@@ -220,7 +217,7 @@ def test_methods_give_estimand_engine_clusters_intervals_rows_and_what_was_chose
     chosen = {"exclude": {"slur": ["none"]}, "h0": 0.0, "family": "gaussian", "weights": "w"}
     text = Report(results).methods() + describe_analysis({"verb": "amce", **chosen, "repeats_left_out": 1854})
     for part in (
-        "`chosen ~ slur + identity + curse`", "native engine", "`judge_id` or `pair_id` (1,990 clusters)",
+        "choices on Insult, identity, curse", "native engine", "respondent or pair (1,990 clusters)",
         "95%", "percentile bootstrap", "500 times (seed 7)", "Of 4,000 rows", "3,980 were used",
         "where `slur` is `none`.", "1,854 rows of swapped repeats", "of family `gaussian`", "weighted by `w`",
         "null value 0.00",

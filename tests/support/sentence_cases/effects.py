@@ -138,7 +138,13 @@ def focus(draws: Draws) -> str:
     features, levels = draws.names(n, "attribute", 2), draws.names(n, "level")
     table = frame(estimate=estimate, std_error=errors, lower=lower, upper=upper)
     record = effect_sentences.find_focus_effects(
-        table, features, levels, outcome="the choice", bounds="95% interval", of_prompts=draws.flip()
+        table,
+        features,
+        levels,
+        outcome="the choice",
+        bounds="95% interval",
+        of_prompts=draws.flip(),
+        in_points=draws.flip(),
     )
     tested = [k for k in range(n) if not is_missing(errors[k]) and not is_missing(lower[k])]
     assert (record is None) == (not tested)
@@ -146,15 +152,38 @@ def focus(draws: Draws) -> str:
         return ""
     text = effect_sentences.focus_in_words(record)
     clear = [k for k in tested if lower[k] > 0 or upper[k] < 0]
+    named = [k for k in clear if levels[k] in {effect[0] for effect in record.clear[:2]}]
+    assert len(named) == min(2, len(clear))
     for k in range(n):
-        assert (f"*{levels[k]}*" in text) == (k in clear)
-        assert k not in clear or f"by {number(estimate[k])} (" in text
+        assert (f"*{levels[k]}*" in text) == (k in named)
+        assert k not in named or f"by {effect_sentences.change(estimate[k], record.in_points)} (" in text
+    assert (f" {len(clear) - 2} more level" in text) == (len(clear) > 2)
     sizes = [abs(effect[1]) for effect in record.clear]
     assert sizes == sorted(sizes, reverse=True)
     without = {features[k] for k in tested} - {features[k] for k in clear}
     assert ("no clear effect of" in text.lower()) == bool(without)
     assert all(name in text.lower().partition("no clear effect of")[2] for name in list(without)[:3])
     assert ("one of the prompts" in text) == record.of_prompts
+    return text
+
+
+@case("row_in_words")
+def row(draws: Draws) -> str:
+    estimate, p, in_points = draws.numbers(1, missing=False)[0], draws.p(1)[0], draws.flip()
+    lower, upper = draws.limits(np.array([estimate]))
+    n = int(draws.counts(1, 4000)[0])
+    text = effect_sentences.row_in_words(
+        effect_sentences.RowEstimate(
+            "X", estimate, lower[0], upper[0], "95%", p, draws.flip(), n, "choices", in_points
+        )
+    )
+    assert ("CI" in text) == (not is_missing(lower[0]) and not is_missing(upper[0]))
+    assert ("p < 0.001" in text) == (p < 0.001)
+    assert (f"N = {n:,} choices" in text) == (n > 0)
+    first = re.search(r"^X \+?(\S*?\d\.\d+)", text.replace("\N{MINUS SIGN}", "-"))
+    assert first is not None
+    scale, step = (100, 0.051) if in_points else (1, 0.0051)
+    assert float(first[1]) == pytest.approx(scale * estimate, abs=step)
     return text
 
 

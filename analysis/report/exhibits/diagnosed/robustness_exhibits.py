@@ -60,11 +60,10 @@ explain much. Both are in {{figure}}, with the size of each estimate."""
 
 
 def _absent(report: ReportData, kind: str) -> str:
-    """Which command computes what is missing, or why it did not; notes of a kind say so."""
+    """Why a diagnosis did not compute what is missing; notes of a kind say so. Empty without a diagnosis."""
     diagnosed = runs_of(report.manifest).get("diagnosed")
     if not diagnosed:
-        run = code(f"conjury diagnose {report.study_argument} --results FOLDER")
-        return f"To compute this, run {run} with the folder of these results."
+        return ""
     notes = [note for note in notes_of(diagnosed) if note.is_of(kind) or note.is_of(NO_ROBUSTNESS)]
     return (
         plain(note_text(notes[0], report.labels))

@@ -63,10 +63,7 @@ def _absent(report: ReportData) -> str:
     if study not in (CONJOINT, STUDY, *STUDIES):
         return ""
     if report.simulated:
-        real = " and ".join(plain(report.label("judges", name)) for name in report.real_judges)
-        whose = f"The data of all judges except {real} are simulated" if real else "These data are simulated"
-        none = f" There are no published numbers of {real}." if real else ""
-        return f"{whose} and are not compared with published numbers.{none}"
+        return ""
     if study == HARM:
         return "There are no published numbers of these judges, modalities and languages."
     if study in STUDIES:

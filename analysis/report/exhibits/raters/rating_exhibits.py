@@ -159,7 +159,7 @@ def strongest_correlates(result: Result, names: ColumnNames) -> str:
     return f"Strongest correlate of {main}: {'; '.join(texts)}." if texts else ""
 
 
-@tables_of("dimension_correlations", reading=strongest_correlates)
+@tables_of("dimension_correlations", reading=strongest_correlates, headline=strongest_correlates)
 def dimension_correlations(result: Result, names: ColumnNames) -> list[GT]:
     """How strongly each dimension goes with the main one, by group."""
     frame = result.extra["main"]

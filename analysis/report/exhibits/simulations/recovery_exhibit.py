@@ -52,17 +52,7 @@ def _absent(report: ReportData) -> str:
     )
 
 
-def _recovered(result: Result, record: RecordedResult, report: ReportData) -> str:
-    """The share of intervals that contain the true value."""
-    if "in_normal" not in result.frame:
-        return ""
-    main = report.of_kind("amce")
-    return recovered_in_words(
-        average_coverage(result.frame, bounds_name(main[0].settings, "normal") if main else "")
-    )
-
-
-@exhibit("recovery", absent=_absent, headline=_recovered)
+@exhibit("recovery", absent=_absent)
 def recovery(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Estimates compared with true values."""
     if "in_normal" in result.frame:
