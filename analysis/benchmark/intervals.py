@@ -90,10 +90,15 @@ def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
     """Cluster of each row, shape (n,), numbered in the order of their names, and how many there are."""
     # Copies of an item are clustered with the item that they come from.
     require_columns(frame, [cluster], "scored judgments")
+    if cluster == ITEM and BASE in frame:  # texts are compared once for each item
+        base, item = (pd.factorize(frame[name])[0].astype(np.int64) + 1 for name in (BASE, ITEM))
+        place = base * (item.max(initial=0) + 1) + item
+        _, first, of_row = np.unique(place, return_index=True, return_inverse=True)
+        distinct = frame.iloc[first]
+        names = filled_text(distinct[BASE]).fillna(as_text(distinct[ITEM]))
+        codes, levels = pd.factorize(names, sort=True, use_na_sentinel=False)
+        return codes.astype(np.int64)[of_row], len(levels)
     names = frame[cluster]
-    if cluster == ITEM and BASE in frame:
-        originals = filled_text(frame[BASE])
-        names = originals.fillna(as_text(names))
     if not isinstance(names.dtype, pd.CategoricalDtype):
         names = as_text(names)
     codes, levels = pd.factorize(names, sort=True, use_na_sentinel=False)

@@ -210,13 +210,17 @@ def _judge_rows(
     everything = LabelledAnswers(
         level, predicted, codes, n_clusters, cell.class_of, cell.classes, cell.levels
     )
+    names = [name for name in metric_names if name != MISSING_RATE]
+    rate = bounds_by_plan([MISSING_RATE], everything, plan) if MISSING_RATE in metric_names else {}
+    bounds_of_answers: dict[bytes, dict[str, StatisticInterval]] = {}  # policies may leave the same answers
     for policy in policies:
         answers, mask = outcome(cell.frame, cell.classes, policy, scored.policy)
         subset = replace(everything, level=level[mask], predicted=answers[mask], cluster=codes[mask])
         counts = counts_of(cell.frame, mask, codes)
-        bounds = bounds_by_plan([name for name in metric_names if name != MISSING_RATE], subset, plan)
-        if MISSING_RATE in metric_names:
-            bounds |= bounds_by_plan([MISSING_RATE], everything, plan)
+        content = mask.tobytes() + subset.predicted.tobytes()
+        if content not in bounds_of_answers:
+            bounds_of_answers[content] = bounds_by_plan(names, subset, plan)
+        bounds = bounds_of_answers[content] | rate
         for name in metric_names:
             yield metric_row(cell.keys, policy, name, bounds[name], counts)
 

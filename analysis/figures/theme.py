@@ -296,8 +296,10 @@ def settle_layout(figure: Figure) -> None:
     """Lay the figure out once, with rounded positions: the layout solver is exact only to rounding error."""
     import matplotlib
 
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
+    if figure.axes and (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+        for axes in figure.axes:
+            axes.apply_aspect()
     with matplotlib.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)  # a figure with an engine, be it "none", is drawn twice for every file
     for axes in figure.axes:

@@ -30,7 +30,8 @@ WORD_END = rf"(?:(?!\w)|(?={UNSPACED}))"  # scripts without spaces may go on beh
 @cache
 def answer_words() -> Mapping[str, Mapping[str, Any]]:
     """Load the words by language; all values are text, lists of texts or folded patterns."""
-    content = yaml.load(WORDS_FILE.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # `no` is a word
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # `no` is a word
+    content = yaml.load(WORDS_FILE.read_text(encoding="utf-8"), Loader=loader)
     return {str(language): words for language, words in content.items()}
 
 

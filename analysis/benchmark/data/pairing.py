@@ -90,8 +90,14 @@ class MatchedAnswers:
 
     def clusters(self, column: str) -> tuple[Codes, int]:
         """Cluster of each pair and how many there are, by a column of the first left answer."""
-        first = np.unique(self.pair[0], return_index=True)[1]
-        return cluster_codes(self.left_frame.iloc[first], column)
+        if column not in self._clusters:
+            first = np.unique(self.pair[0], return_index=True)[1]
+            self._clusters[column] = cluster_codes(self.left_frame.iloc[first], column)
+        return self._clusters[column]
+
+    @cached_property
+    def _clusters(self) -> dict[str, tuple[Codes, int]]:
+        return {}
 
     @cached_property
     def counts(self) -> dict[str, int]:

@@ -234,27 +234,44 @@ class _RaterKinds:
 
 
 @dataclass(frozen=True)
+class _DistinctWeights:
+    """The v weights that m matrices have together: most cells have those of others, as at one distance."""
+
+    code: Codes  # (q, q): which of them each cell has
+    values: Floats  # (m, v)
+
+    @staticmethod
+    def of(matrices: Sequence[Floats]) -> _DistinctWeights:
+        """List the weights of all cells."""
+        stacked = np.stack(matrices)
+        values, code = np.unique(stacked.reshape(len(stacked), -1), axis=1, return_inverse=True)
+        return _DistinctWeights(code.reshape(stacked.shape[1:]), values)
+
+
+@dataclass(frozen=True)
 class _PairBlock:
     """Sparse products of p pairs of raters with how often each item counts, and then each kind."""
 
     # (q p, I + q K): where the first and the second rater gave a category
     sides: tuple[sparse.csr_array, sparse.csr_array]
-    agreements: list[sparse.csr_array]  # (p, I + U) each: weights of the categories of both
+    agreement: sparse.csr_array  # (v p, I + v U): where the categories of both have a weight
 
     def kappas(
-        self, matrices: Sequence[Floats], of_counts: Floats, of_agreements: Sequence[Floats]
+        self, matrices: Sequence[Floats], values: Floats, of_counts: Floats, of_agreement: Floats
     ) -> tuple[Floats, Floats]:
         """Sums over the pairs of n times kappa, and of n, in b samples with m matrices, (m, b) each."""
         q, n_samples = len(matrices[0]), of_counts.shape[1]
         first, second = ((side @ of_counts).reshape(q, -1) for side in self.sides)
+        agreements = values @ (self.agreement @ of_agreement).reshape(values.shape[1], -1)
         n = first.sum(axis=0)
         square, expected = n**2, np.empty_like(first)
+        ones = np.ones(len(n) // n_samples)
         above, below = (np.empty((len(matrices), n_samples)) for _ in range(2))
         for at, matrix in enumerate(matrices):
             chance = np.einsum("qk,qk->k", np.matmul(matrix, first, out=expected), second)
             room = square - chance
             is_defined = room > TINY * square
-            kappa = (self.agreements[at] @ of_agreements[at]).ravel()
+            kappa = agreements[at]
             kappa *= n
             kappa -= chance
             kappa *= n
@@ -262,13 +279,13 @@ class _PairBlock:
             if not is_defined.all():
                 room[~is_defined], kappa[~is_defined], total = 1.0, 0.0, np.where(is_defined, n, 0.0)
             kappa /= room
-            above[at], below[at] = (sums.reshape(-1, n_samples).sum(axis=0) for sums in (kappa, total))
+            above[at], below[at] = (ones @ sums.reshape(-1, n_samples) for sums in (kappa, total))
         return above, below
 
 
 def _pair_blocks(
     panel: RatingPanel,
-    matrices: Sequence[Floats],
+    weights: _DistinctWeights,
     kinds: _RaterKinds,
     codes: Codes,
     of_pair: Codes,
@@ -278,6 +295,7 @@ def _pair_blocks(
     pairs, q, n_kinds = pairs_of(panel), panel.q, len(kinds.ratings)
     is_sparse = ~kinds.is_complete[pairs.item]
     categories, has_kinds = np.arange(q)[:, None], bool(kinds.is_complete.any())
+    distinct = np.arange(weights.values.shape[1])[:, None]
     for start in range(0, len(pairs.first), size):
         n_pairs = min(size, len(pairs.first) - start)
         mask = is_sparse & (pairs.pair >= start) & (pairs.pair < start + n_pairs)
@@ -287,7 +305,6 @@ def _pair_blocks(
         first, second = (
             _products(
                 item,
-                np.ones(len(pair)),
                 category[mask] * n_pairs + pair,
                 categories * n_kinds + kinds.kind[rater[start + every]],
                 categories * n_pairs + every,
@@ -295,48 +312,43 @@ def _pair_blocks(
             )
             for category, rater in ((pairs.left, pairs.first), (pairs.right, pairs.second))
         )
-        agreements = [
-            _products(
-                item,
-                matrix[pairs.left[mask], pairs.right[mask]],
-                pair,
-                of_pair[start + every],
-                every,
-                (n_pairs, panel.n_items, len(codes)),
-            )
-            for matrix in matrices
-        ]
-        yield _PairBlock((first, second), agreements)
+        agreement = _products(
+            item,
+            weights.code[pairs.left[mask], pairs.right[mask]] * n_pairs + pair,
+            distinct * len(codes) + of_pair[start + every],
+            distinct * n_pairs + every,
+            (len(distinct) * n_pairs, panel.n_items, len(distinct) * len(codes)),
+        )
+        yield _PairBlock((first, second), agreement)
 
 
-def _products(
-    item: Codes, values: Floats, row: Codes, kind: Codes, rows: Codes, shape: tuple[int, int, int]
-) -> Any:
-    """Entries in columns of items, and ones in those of kinds: (rows, items + kinds), from the three."""
-    entries = np.concatenate([values, np.ones(rows.size)])
+def _products(item: Codes, row: Codes, kind: Codes, rows: Codes, shape: tuple[int, int, int]) -> Any:
+    """Ones in columns of items and in those of kinds: (rows, items + kinds), from the three."""
     column = np.concatenate([item, shape[1] + kind.ravel()])
     at = np.concatenate([row, rows.ravel()]), column
-    return sparse.csr_array((entries, at), shape=(shape[0], shape[1] + shape[2]))
+    return sparse.csr_array((np.ones(len(column)), at), shape=(shape[0], shape[1] + shape[2]))
 
 
 def _listed_means(panel: RatingPanel, matrices: Sequence[Floats], item_weights: Floats) -> Floats:
     """As `mean_kappas`, from a list of the pairs of ratings of each item."""
-    kinds, pairs = _RaterKinds.of(panel), pairs_of(panel)
+    kinds, pairs, weights = _RaterKinds.of(panel), pairs_of(panel), _DistinctWeights.of(matrices)
     n_kinds = len(kinds.ratings)
     codes, of_pair = np.unique(
         kinds.kind[pairs.first] * n_kinds + kinds.kind[pairs.second], return_inverse=True
     )
     blocks = list(
-        _pair_blocks(panel, matrices, kinds, codes, of_pair, max(1, LISTED // (panel.q * LISTED_SAMPLES)))
+        _pair_blocks(panel, weights, kinds, codes, of_pair, max(1, LISTED // (panel.q * LISTED_SAMPLES)))
     )
     first, second = kinds.ratings[codes // n_kinds], kinds.ratings[codes % n_kinds]
+    of_weights: Flags = weights.code[first, second] == np.arange(weights.values.shape[1])[:, None, None]
+    of_kinds = of_weights.reshape(-1, first.shape[1]).astype(float)
     shares = []
     for part in np.array_split(item_weights, range(LISTED_SAMPLES, len(item_weights), LISTED_SAMPLES)):
         weight = np.ascontiguousarray(part.T)
         of_complete = weight[kinds.is_complete]
         of_counts = np.concatenate([weight, kinds.counts(panel.q) @ of_complete])
-        of_agreements = [np.concatenate([weight, matrix[first, second] @ of_complete]) for matrix in matrices]
-        sums = [block.kappas(matrices, of_counts, of_agreements) for block in blocks]
+        of_agreement = np.concatenate([weight, of_kinds @ of_complete])
+        sums = [block.kappas(matrices, weights.values, of_counts, of_agreement) for block in blocks]
         above, below = (sum(part) for part in zip(*sums, strict=True))
         with np.errstate(invalid="ignore"):
             shares.append(above / below)
