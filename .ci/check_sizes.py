@@ -27,9 +27,9 @@ CEILINGS = {
     "analysis/numerics": 42,
     "analysis/pipeline": 45,
     "analysis/raters": 240,
-    "analysis/report": 145,
+    "analysis/report": 141,
     "analysis/trial": 40,
-    "cli": 101,
+    "cli": 103,
     "inference": 3,
     "inference/backends": 56,
     "inference/collecting": 59,
@@ -39,7 +39,7 @@ CEILINGS = {
     "inference/panel": 98,
     "inference/parsing": 49,
     "inference/perturb": 15,
-    "inference/preparation": 7,
+    "inference/preparation": 9,
     "inference/readers": 64,
     "inference/requests": 15,
     "inference/simulation": 38,
@@ -48,7 +48,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 984,
 }
-MODULES = 550
+MODULES = 551
 
 
 def lines_of(root: Path) -> Counter[str]:

@@ -27,7 +27,10 @@ def perturb(
         ),
     ],
     kinds: Annotated[
-        str, typer.Option(help="orthographic, drift, preserving, dialect; separated by commas.")
+        str,
+        typer.Option(
+            help="orthographic, drift, preserving, dialect; or ortho, sem_drift, sem_pres, cultural."
+        ),
     ] = "orthographic,drift,preserving,dialect",
     only: Annotated[
         str | None, typer.Option(help="Only lines with these gold labels, such as punchline.")

@@ -17,7 +17,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.parsing.label_rules import joke_type, line_purpose
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import PAPER_KINDS, as_text
 from conjury.inference.tables.schema import require_columns
 
 from ..benchmark.data.units import CONDITION, LINE, answers_table, bases, conditions_of, gold_table
@@ -30,7 +30,8 @@ ALL = "full"  # set of all languages
 NOT_A_CLASS = "NA"
 EARLIER_RULES = range(9, 19)  # tables of the paper in which satire, parody and irony are apart
 READ_BY = {"v1": "published_v1", "v2": "published"}
-CONDITIONS = {"ortho": "orthographic", "sem_drift": "drift", "sem_pres": "preserving"}  # published names
+CULTURAL = "cultural"  # published name of dialect
+CONDITIONS = {**PAPER_KINDS, CULTURAL: CULTURAL, "dialect": CULTURAL}
 JOIN_KEY = ["set", "task", "condition", "judge", "metric", "k"]
 SAMPLES = (1, 5)
 COLUMNS = [
@@ -344,7 +345,7 @@ def compare_multiturn(
     judgments : mapping of "v1" and "v2" to DataFrame
         Answers read by the rules ``published_v1``, of which tables 9 to 18 were made, and ``published``, of
         which the others were made; either may lack. With ``condition`` where items were perturbed,
-        by our names or those of the published files (ortho, sem_drift, sem_pres).
+        by our names or those of the published files (ortho, sem_drift, sem_pres, cultural).
     labels : DataFrame
         Gold labels as they were written, in the column ``raw`` where ``label`` contains ids.
     items : DataFrame, optional

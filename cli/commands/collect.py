@@ -388,7 +388,11 @@ def _next_step(done: Collected, study: str) -> str:
         return "Next: correct the cause above; no request has an answer."
     if not account["read"]:
         return f"Next: conjury view {prepared.folder.path}; no answer could be read."
-    of_pairs = isinstance(prepared.job.study, Study)
+    subject = prepared.job.study
+    of_pairs = isinstance(subject, Study)
+    if not isinstance(subject, Study) and not (subject.scales or subject.label_sets):
+        texts = prepared.folder.path / "judgments.parquet"
+        return f"Next: conjury prepare RATING_STUDY --responses {texts} --out items.csv, to have them rated"
     answers = prepared.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
     fit = f"conjury fit {study} --data {answers}"
     return _next_command(prepared, fit) if of_pairs else f"Next: {fit}"

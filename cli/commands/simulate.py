@@ -35,6 +35,9 @@ class AnswerOptions:
             callback=at_most(SAMPLES),
         ),
     ] = None
+    copy_samples: Annotated[
+        int, typer.Option(help="Answers per model and perturbed copy.", callback=at_most(SAMPLES))
+    ] = 1
     judge: Annotated[list[str] | None, typer.Option(help="Only this judge; can be repeated.")] = None
     people: Annotated[
         int | None,
@@ -91,7 +94,7 @@ def simulate(study: StudyName, out: Out, answers: AnswerOptions, pairs: PairOpti
     check_ending(out)
     loaded_study = load_any_study(study)
     if isinstance(loaded_study, Study):
-        of_items = ("people", "topics", "repeats", "items")
+        of_items = ("people", "topics", "repeats", "items", "copy_samples")
         refuse_typed(of_other_kind(study, "pairs"), answers, only=of_items)
         _choices(loaded_study, out, answers, pairs)
         return
@@ -99,7 +102,7 @@ def simulate(study: StudyName, out: Out, answers: AnswerOptions, pairs: PairOpti
     if loaded_study.label_sets:
         refuse_typed(of_other_kind(study, "labels"), answers, only=("topics", "repeats"))
     else:
-        refuse_typed(of_other_kind(study, "ratings"), answers, only=("items",))
+        refuse_typed(of_other_kind(study, "ratings"), answers, only=("items", "copy_samples"))
     _judgments(loaded_study, out, answers)
 
 
@@ -160,7 +163,8 @@ def _judgments(study: ItemStudy, out: Path, answers: AnswerOptions) -> None:
     role_words = {"items": "items", "truth": "true values"}
     simulation: Any
     if study.label_sets:
-        simulation = simulate_labels(study, answers.seed, items=answers.items, samples=answers.samples, **who)
+        who |= {"samples": answers.samples, "copy_samples": answers.copy_samples}
+        simulation = simulate_labels(study, answers.seed, items=answers.items, **who)
         role_words = {"items": "items", "labels": "gold labels", "truth": "true values"}
     else:
         samples = 1 if answers.samples is None else answers.samples

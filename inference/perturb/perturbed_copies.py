@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from ..tables.columns import FEW_PAIRS, KINDS, UNPERTURBED, as_text, copy_id, refuse
+from ..tables.columns import FEW_PAIRS, KINDS, PAPER_KINDS, UNPERTURBED, as_text, copy_id, refuse
 from ..tables.frames import any_frame
 from ..tables.schema import validate
 from .lexicon import LANGUAGES, varieties
@@ -100,7 +100,7 @@ def perturb_items(
     items : DataFrame
         The items contract, with ``text`` (lines end with a line feed) or ``lines``, and a language.
     kinds : sequence of {"orthographic", "drift", "preserving", "dialect"}
-        Kinds of perturbation, each a condition.
+        Kinds of perturbation, each a condition; ortho, sem_drift, sem_pres and cultural are the same four.
     labels : DataFrame, optional
         Gold labels, carried over; ``label_set`` is line_1, line_2, ... for lines.
     only : sequence of str
@@ -144,8 +144,9 @@ def perturb_items(
     >>> perturbed.items["text"].tolist()
     ['My mom drove.\nHe cried.', 'My mum drove.\nHe cried.']
     """
+    kinds = [PAPER_KINDS.get(kind, kind) for kind in kinds]
     check_kinds(kinds)
-    rates = RATES | checked_rates(rates or {})
+    rates = RATES | checked_rates({PAPER_KINDS.get(kind, kind): rate for kind, rate in (rates or {}).items()})
     check_originals(items)
     typed = validate(items, "items")
     texts, languages = texts_of(typed), languages_of(typed, language_column)

@@ -303,6 +303,11 @@ def _check_dimensions(frame: pd.DataFrame, study: ItemStudy, source: str) -> Non
         (name for name in dimensions if name not in names and not (lines and re.fullmatch(_LINES, name))),
         None,
     )
+    if stray is not None and not names and not lines:
+        raise InputError(
+            f"{source}: answers to study {study.name} are texts, which are not analysed; have them rated: "
+            f"conjury prepare RATING_STUDY --responses {source} --out items.csv."
+        )
     if stray is not None:
         names += [f"{LINE}_1, {LINE}_2, ..."] if lines else []
         raise InputError(

@@ -61,6 +61,7 @@ def plain(text: str) -> str:
 
 UNPERTURBED = "none"
 KINDS = ("orthographic", "drift", "preserving", "dialect")  # of perturbations
+PAPER_KINDS = {"ortho": "orthographic", "sem_drift": "drift", "sem_pres": "preserving", "cultural": "dialect"}
 FEW_PAIRS = 10  # fewer items and their copies show little about judges
 
 

@@ -35,6 +35,21 @@ def test_answers_are_fitted_and_laid_out_as_in_the_paper(tmp_path: Path, done: R
     assert drawn == {"figure_2a.pdf", "figure_3.pdf"}
 
 
+@pytest.mark.long
+def test_a_new_judge_is_asked_and_set_beside_those_of_the_paper(tmp_path: Path, done: Run) -> None:
+    options = "replicate moderation --add-judge smollm2_135m --backend replay --pairs 60 --prompt baseline"
+    options += " --draws 9 --to markdown --out paper --only figure_2_of_the_published_version"
+    printed = done(*options.split(), cwd=tmp_path)
+    assert "$ conjury collect moderation --judge smollm2_135m --pairs 60" in printed
+    assert "Differs from the paper. Bootstrap: the published code resamples profiles" in printed
+    table = pd.read_csv(tmp_path / "paper/added_judges.csv")
+    assert set(table["judge"]) == {"SmolLM2 135M"}
+    assert table["published_judge"].nunique() == 14
+    row = table[table["published_judge"] == "GPT-4o"].iloc[0]
+    assert row["difference"] == pytest.approx(row["ours"] - row["printed"])
+    assert row["lower"] < row["difference"] < row["upper"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -42,6 +57,8 @@ def test_answers_are_fitted_and_laid_out_as_in_the_paper(tmp_path: Path, done: R
         ("oogiri --only table_3 --to excel", "no such format"),
         ("oogiri --draws 5", "--draws applies to --data"),
         ("oogiri --simulate --results results", "choose one of them"),
+        ("oogiri --backend simulated", "--backend applies to --add-judge"),
+        ("oogiri --add-judge gpt_4_1 --results results", "give --data, or omit one"),
         ("oogiri --published nowhere", "there is no such folder"),
         ("oogiri --results nowhere", "manifest.json"),
     ],

@@ -16,13 +16,13 @@ from conjury.inference.tables.files import PUBLISHED
 
 from ...audit import compare_moderation, compare_oogiri
 from ...audit.harm_or_humor import compare_harm
-from ...audit.multiturn import READ_BY, compare_multiturn
+from ...audit.multiturn import READ_BY, SAMPLES, compare_multiturn, published_protocol
 from ...audit.paper_comparison import HARM, JOKES, KIND
 from ...benchmark.data.label_answers import LabelAnswers
 from ...benchmark.data.units import conditions_of
 from ...frames.reported_intervals import reported
 from ...frames.vocabulary import HUMAN
-from ...results import AnalysisStep, analysis
+from ...results import AnalysisStep, Result, analysis
 from ..loading import LoadedStudy
 from ..runner import FittedResults
 
@@ -82,6 +82,22 @@ def published_jokes(answered: LabelAnswers, draw_options: Mapping[str, Any]) -> 
     if judgments:
         call = partial(compare_multiturn, judgments, answered.labels, answered.items)
         yield AnalysisStep(KIND, TITLE, call)
+    if answered.is_scored and "language" in answered.strata:
+        call = partial(scores_by_published_rules, answered)
+        yield AnalysisStep(
+            "protocol", "Accuracy, F1 and AUC of one and of several answers, by condition", call
+        )
+
+
+def scores_by_published_rules(answered: LabelAnswers) -> Result:
+    """The numbers of the paper's tables of answers with labels of the study, each on its own item."""
+    study = answered.study
+    words = {id_: text for task in study.label_sets for id_, text in study.gold_labels(task).items()}
+    judgments, labels = (
+        table.assign(**{name: as_text(table[name]).replace(words)})
+        for table, name in ((answered.of_models, "value"), (answered.labels, "label"))
+    )
+    return published_protocol(judgments, labels, items=answered.items, shifted=False, k=SAMPLES)
 
 
 def add_printed_numbers(answered: LabelAnswers, fitted: FittedResults, source: Mapping[str, Any]) -> None:

@@ -22,6 +22,8 @@ from ..paper.document_writing import write_tables
 from ..paper.paper_tables import PaperTable
 from ..report_data import ReportData
 from ..table_format import capitalised, styled_table, whole
+from .added_judges import COLUMNS as ADDED
+from .added_judges import added_judges, summary_table
 from .exhibit_figures import ExhibitFigure, exhibit_figures
 from .exhibit_layouts import ExhibitLayout, PaperLayout, read_layout
 from .exhibit_notes import attributes_table, notes_of_results, prompts_html
@@ -45,6 +47,7 @@ class ReplicatedExhibit:
     figures: Sequence[ExhibitFigure]
     numbers: pd.DataFrame
     markup: str = ""
+    added: pd.DataFrame | None = None  # judges that are not in the paper minus those that are
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,12 @@ class Replication:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
 
     @cached_property
+    def added(self) -> pd.DataFrame:
+        """Numbers of judges that are not in the paper minus those of published judges."""
+        frames = [exhibit.added for exhibit in self.exhibits if exhibit.added is not None]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=ADDED)
+
+    @cached_property
     def parity(self) -> pd.DataFrame:
         """Numbers of each exhibit by verdict; ``explained`` counts those that differ with a reason."""
         rows = []
@@ -104,6 +113,8 @@ class Replication:
         notes = [*self._write_tables(out, formats), *self._write_figures(out)]
         self.numbers.to_csv(out / "numbers.csv", index=False)
         self.parity.to_csv(out / "parity.csv", index=False)
+        if len(self.added):
+            self.added.to_csv(out / "added_judges.csv", index=False)
         write_text(out / "index.html", self.page(out), durable=False)
         return notes
 
@@ -282,7 +293,12 @@ def _exhibit(
         tables.append(
             PaperTable(f"{layout.name}_compared", f"{caption} (both)", side_by_side_rows(grid, gap))
         )
-    return ReplicatedExhibit(layout, tables, figures, compared, _nothing(sources, layout))
+    added = added_judges(grid, labels)
+    if len(added):
+        below = SIMULATED * (report is not None and report.simulated)
+        title = f"{caption} (judges that are not in the paper, beside those that are)"
+        tables.append(PaperTable(f"{layout.name}_added", title, summary_table(added, below)))
+    return ReplicatedExhibit(layout, tables, figures, compared, _nothing(sources, layout), added)
 
 
 def _nothing(sources: Mapping[str, bool], layout: ExhibitLayout) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from conjury.inference.collecting.run_options import Asking
 from conjury.inference.errors import InputError, counted, listed
 
 from ...automation import record
-from ...options import StudyName, grouped, typed_options
+from ...options import StudyName, grouped, refuse_typed, typed_options
 from ...printing import console, warn
 
 FORMATS = ("html", "latex", "word", "markdown")
+FREE = ("vllm", "ray", "simulated", "replay")  # backends without a price
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,25 @@ class NumbersOfOurs:
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Answers simulated at the size of the paper.")
     ] = False
+
+
+@dataclass(frozen=True)
+class AddedJudge:
+    """A judge that is asked first, to stand beside those of the paper."""
+
+    add_judge: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask this judge first, of the study or of your own with --model, as `collect` does."
+        ),
+    ] = None
+    pairs: Annotated[
+        int, typer.Option(min=1, help="How many pairs, drawn at random, or items --add-judge gets.")
+    ] = 500
+    max_cost: Annotated[float, typer.Option(min=0, help="Costs at which --add-judge stops.")] = 5.0
+    prices: Annotated[Path | None, typer.Option(help="Table of prices, in place of the one that ships.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True)
@@ -73,6 +94,8 @@ def replicate(
     context: typer.Context,
     study: StudyName,
     ours: NumbersOfOurs,
+    added: AddedJudge,
+    asking: Asking,
     fitting: OptionsOfFit,
     files: FilesOfExhibits,
 ) -> None:
@@ -91,6 +114,15 @@ def replicate(
     paper = read_layout(files.layout if files.layout is not None else name)
     paper.select(files.only or [])
     out = files.out if files.out is not None else Path("replication") / name
+    if added.add_judge is None:
+        refuse_typed("applies to --add-judge; give both, or omit it.", added, asking)
+    elif ours.results is not None:
+        raise InputError(
+            "--add-judge fits new answers, and --results has fitted ones; give --data, or omit one."
+        )
+    else:
+        answers = _ask(context, study, out, added, asking, fitting.prompt)
+        ours = replace(ours, data=[*(ours.data or ()), answers])
     results = _results(context, study, out, ours, fitting, paper.simulate, paper.fit)
     replication = lay_out(
         study, results=results, published=files.published, layout=files.layout, only=files.only or ()
@@ -106,6 +138,8 @@ def replicate(
     record(parity=replication.parity.set_index("exhibit").to_dict("index"))
     for note in notes:
         warn(note)
+    for text in replication.layout.settings:
+        console.print(f"  Differs from the paper. {text}")
     exhibits = counted(len(replication.exhibits), "table or figure", "tables and figures")
     console.print(f"{exhibits} of {replication.layout.paper} in {out / 'index.html'}.")
 
@@ -145,6 +179,27 @@ def _results(
     draws = ["--draws", str(fitting.draws)] if fitting.draws is not None else fit_options
     _run(context, [*command, *draws, "--seed", str(fitting.seed)])
     return out / "results"
+
+
+def _ask(
+    context: typer.Context, study: str, out: Path, added: AddedJudge, asking: Asking, prompt: str | None
+) -> Path:
+    """Ask a judge as `conjury collect` does, within costs; return the file of its answers."""
+    folder = out / "run"
+    command = ["collect", study, "--judge", str(added.add_judge), "--pairs", str(added.pairs)]
+    command += ["--out", str(folder)]
+    for name, value in asking.changed().items():
+        command += [f"--{name.replace('_', '-')}", str(value)]
+    command += [] if prompt is None else ["--prompt", prompt]
+    if asking.backend not in FREE:
+        command += ["--max-cost", f"{added.max_cost:g}"]
+        command += [] if added.prices is None else ["--prices", str(added.prices)]
+    _run(context, command)
+    paths = [folder / f"{name}.parquet" for name in ("choices", "judgments")]
+    answers = next((path for path in paths if path.is_file()), None)
+    if answers is None:
+        raise InputError(f"--add-judge {added.add_judge}: there is no answer of it in {folder}.")
+    return answers
 
 
 def _repeated(option: str, values: object) -> list[str]:

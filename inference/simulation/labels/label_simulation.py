@@ -93,6 +93,7 @@ def simulate_labels(
     people: int | None = None,
     judges: Sequence[str] | None = None,
     samples: int | None = None,
+    copy_samples: int = 1,
     table: Path | pd.DataFrame | None = None,
 ) -> LabelSimulation:
     """Draw labels of a panel of people and of models from a truth table.
@@ -110,8 +111,9 @@ def simulate_labels(
     judges : sequence of str, optional
         Draw only these of the truth table.
     samples : int, optional
-        Answers of every model to each item, by default as the study file asks it; perturbed copies are
-        answered once.
+        Answers of every model to each item, by default as the study file asks it.
+    copy_samples : int
+        Answers of every model to each perturbed copy.
     table : Path or DataFrame, optional
         Truth table; by default ``label_truth.csv`` next to the study file.
 
@@ -132,8 +134,9 @@ def simulate_labels(
     >>> made.judgments.query("prompt_id == 'joke'").groupby("condition").size().to_dict()
     {'drift': 9, 'none': 45, 'orthographic': 9, 'preserving': 9}
     """
-    if samples is not None:
-        require_samples(samples)
+    for number in (samples, copy_samples):
+        if number is not None:
+            require_samples(number)
     if people is not None and people < 2:
         raise InputError(f"The number of people is {people}; gold labels by majority need two at least.")
     source = truth_path(study, FILE, "labels", columns_of(study)) if table is None else table
@@ -145,7 +148,8 @@ def simulate_labels(
     panel = _panel_judgments(world, people)
     counts = {judge: _n_samples(study, judge, samples) for judge in chosen if judge != truth.panel}
     answers = [
-        _ask(world, copies, question, counts[question.judge]) for question in world.questions(list(counts))
+        _ask(world, copies, question, counts[question.judge], copy_samples)
+        for question in world.questions(list(counts))
     ]
     if panel is not None and truth.panel in chosen:
         answers.insert(0, panel)
@@ -263,8 +267,10 @@ def _panel_judgments(world: LabelWorld, people: int | None) -> pd.DataFrame | No
     return pd.concat(parts, ignore_index=True)
 
 
-def _ask(world: LabelWorld, items: pd.DataFrame, question: JudgeTask, samples: int) -> pd.DataFrame:
-    """Judgments of a model with one prompt: every original several times, every copy once."""
+def _ask(
+    world: LabelWorld, items: pd.DataFrame, question: JudgeTask, samples: int, copy_samples: int = 1
+) -> pd.DataFrame:
+    """Judgments of a model with one prompt: every original and every copy a number of times."""
     baseline, units = answering(world, question), world.units[question.task]
     names = (question.judge, str(question.prompt))
     rows = np.flatnonzero(question.items[units.item])
@@ -276,7 +282,7 @@ def _ask(world: LabelWorld, items: pd.DataFrame, question: JudgeTask, samples: i
     for at, condition in enumerate(world.conditions):
         rates = answering_in_condition(world, question, baseline, condition)
         copies = items.iloc[at * len(world.items) : (at + 1) * len(world.items)]
-        for sample in range(1, (samples if condition == UNPERTURBED else 1) + 1):
+        for sample in range(1, (samples if condition == UNPERTURBED else copy_samples) + 1):
             rng = stream(world.seed, *names, condition, str(sample))
             fresh, lapse = rng.standard_normal(len(cell)), rng.standard_normal(len(world.items))
             uniform = uniforms(stays, fresh, rates.consistency[cell])[rows]

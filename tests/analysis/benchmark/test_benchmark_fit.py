@@ -94,7 +94,10 @@ def test_every_analysis_of_jokes_is_run_and_recorded() -> None:
     assert [one.name for one in fitted.results] == [
         "readings", "scores", "scores_language", "differences", "mixed", "passes", "passes_language",
         "confusion_joke_type", "by_label_joke_type", "confusion_line", "by_label_line", "lengths", "cards",
+        "protocol",
     ]  # fmt: skip
+    protocol = fitted.by_name["protocol"].frame.set_index(["judge", "task", "set", "metric", "k"])["estimate"]
+    assert protocol["one", "joke_type", "full", "accuracy", 1] > 0.3  # on their own items, by labels in words
     assert set(fitted.tables) >= {"scores", "readings__compared", "lengths__ends", "cards"}
     by = fitted.by_name["scores_language"].frame["language"]
     assert list(by.cat.categories) == ["en", "es"]

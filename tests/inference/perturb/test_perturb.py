@@ -102,7 +102,7 @@ def test_the_copies_of_an_item_depend_on_the_seed_and_on_no_other_item():
     many = pd.DataFrame({"item_id": [f"j{i}" for i in range(6)], "language": "en", "text": texts * 2})
     whole = perturb_items(many, ["orthographic", "drift"], seed=5).items
     for order in ([5, 3, 1, 0, 2, 4], [0, 2, 1, 5, 4]):
-        fewer = perturb_items(many.iloc[order], ["drift", "orthographic"], seed=5).items
+        fewer = perturb_items(many.iloc[order], ["sem_drift", "ortho"], seed=5).items  # names of the paper
         kept = whole[whole["item_id"].isin(fewer["item_id"])].reset_index(drop=True)
         pd.testing.assert_frame_equal(fewer, kept)
     one, again, other = (perturb_items(many, ["orthographic"], seed=seed).items["text"] for seed in (1, 1, 2))
