@@ -45,6 +45,11 @@ def counted(number: int, noun: str, several: str = "") -> str:
     return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
+def and_more(count: int) -> str:
+    """How many further ones there are, in brackets; nothing without any."""
+    return f" (and {count:,} more)" if count > 0 else ""
+
+
 def money(amount: float) -> str:
     """An amount of money with two decimals."""
     return "under 0.01" if 0 < amount < 0.01 else f"{amount:,.2f}"

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.row_numbers import row_words
 
 _PACKAGE = __name__.partition(".")[0] + "."
 
@@ -193,20 +194,22 @@ def refuse_shared_pair(pair: Any, column: str) -> NoReturn:
     )
 
 
-def numeric_column(data: pd.DataFrame, name: str, cure: str = CHOSEN_AS_NUMBER) -> np.ndarray:
+def numeric_column(
+    data: pd.DataFrame, name: str, cure: str = CHOSEN_AS_NUMBER, source: str = ""
+) -> np.ndarray:
     """Return a column of numbers as floats, missing as NaN, shape (n,); whole columns of other types, too."""
     column = data[name]
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_complex_dtype(column.dtype):
-        column = _numbers_of(column, name, cure)
+        column = _numbers_of(column, name, cure, source)
     values = column.to_numpy(dtype=float, na_value=np.nan)
     if np.isinf(values).any():
         raise InputError(
-            f"Column {name!r} is infinite in row {_first(np.isinf(values))}; give finite numbers."
+            f"Column {name!r} is infinite in row {_first(np.isinf(values), source)}; give finite numbers."
         )
     return values
 
 
-def _numbers_of(column: pd.Series, name: str, cure: str) -> pd.Series:
+def _numbers_of(column: pd.Series, name: str, cure: str, source: str) -> pd.Series:
     """Decimals, categories and other objects that are numbers, as floats; InputError for any text."""
     cells = column.astype(object)
     is_number = np.array(
@@ -216,22 +219,24 @@ def _numbers_of(column: pd.Series, name: str, cure: str) -> pd.Series:
     if text.any() or not is_number.any():
         unreadable = text & pd.to_numeric(cells.astype(str), errors="coerce").isna().to_numpy(dtype=bool)
         text = unreadable if unreadable.any() else text
-        problem = f"contains text ({str(cells.iloc[int(text.argmax())])!r} in row {_first(text)})"
+        problem = f"contains text ({str(cells.iloc[int(text.argmax())])!r} in row {_first(text, source)})"
         problem = problem if text.any() else "is empty in all rows"
         raise InputError(f"Column {name!r} {problem} where numbers are needed; {cure}.")
     return pd.Series([float(cell) if flag else np.nan for cell, flag in zip(cells, is_number, strict=True)])
 
 
-def weights_column(data: pd.DataFrame, name: str) -> np.ndarray:
+def weights_column(data: pd.DataFrame, name: str, source: str = "") -> np.ndarray:
     """Return weights, none negative or missing and not all zero, shape (n,)."""
-    values = numeric_column(data, name, "give every row a number of zero or more as its weight")
+    values = numeric_column(data, name, "give every row a number of zero or more as its weight", source)
     if np.isnan(values).any():
         raise InputError(
-            f"Weights {name!r} are missing in row {_first(np.isnan(values))}; fill them or drop those rows."
+            f"Weights {name!r} are missing in row {_first(np.isnan(values), source)}; fill them or drop "
+            "those rows."
         )
     if (values < 0).any():
         raise InputError(
-            f"Weights {name!r} are negative in row {_first(values < 0)}; weights must be zero or more."
+            f"Weights {name!r} are negative in row {_first(values < 0, source)}; weights must be zero "
+            "or more."
         )
     if not values.any():
         raise InputError(f"Weights {name!r} are all zero; give at least one positive weight.")
@@ -268,8 +273,8 @@ def _compress(numbers: np.ndarray, span: int) -> tuple[np.ndarray, int]:
     return rank[numbers], int(present.sum())
 
 
-def _first(flags: np.ndarray | pd.Series) -> int:
-    return int(np.asarray(flags).argmax()) + 1
+def _first(flags: np.ndarray | pd.Series, source: str = "") -> str:
+    return row_words(source, np.asarray(flags).argmax())
 
 
 def listed(names: Sequence[Any]) -> str:

@@ -145,7 +145,7 @@ def _with_judges(
         return load_judgments(table, notes=notes, raters=raters), tuple(notes)
     if not (raters or rows_of_ratings(table, rules, SOURCE) or raters_of(table, item_column(table))):
         require_columns(table, REQUIRED, SOURCE)
-    long, entries, _ = judgments_of_table(table, rules, SOURCE, raters)
+    long, entries, *_ = judgments_of_table(table, rules, SOURCE, raters)
     return long, tuple(entry.sentence for entry in entries if entry.subject != "types")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, and_more, did_you_mean, listed
 from conjury.inference.readers.scale_checks import refuse_off_scale
 from conjury.inference.tables.columns import as_text, describe_rows, in_table, refuse
 from conjury.inference.tables.frames import any_frame
@@ -340,7 +340,7 @@ def with_items(
     if absent.any():
         names = judged_ids[absent].unique()
         raise InputError(
-            f"items: judged item '{names[0]}' (and {len(names) - 1} more) has no row; add one for every "
+            f"items: judged item '{names[0]}'{and_more(len(names) - 1)} has no row; add one for every "
             "item, or exclude its judgments."
         )
     joined = judgments.copy()

@@ -17,6 +17,7 @@ from ..tables.frames import any_frame
 from ..tables.reading.account import AccountEntry
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import TableReading, read, select_rows
+from ..tables.row_numbers import with_name
 from ..tables.schema import POSITIONS, TABLES, require_columns, validate
 from .choice_cells import (
     name_choices,
@@ -58,12 +59,12 @@ def read_choices(
     kinds |= dict.fromkeys(numbers, "number")
     further = {**resolve_levels(path, levels), **rules.levels}
     table = _read_file(path, kinds, {**further, **attributes}, {**usual_names, **aliases}, rules)
-    raw = table.frame
+    raw, source = table.frame, with_name(table.source, source)
     names = {*raw.columns, *aliases.values()}
     usual = {alias: column for alias, column in usual_names.items() if alias in raw and column not in names}
     frame = _rename(raw, {**usual, **aliases}, source)
     renamed = {*usual.values(), *aliases.values()}
-    frame, entries = select_rows(frame, rules.conditions_on(renamed, only=True), source)
+    frame, entries, source = select_rows(frame, rules.conditions_on(renamed, only=True), source)
     require_columns(frame, ["pair_id", "position", "chosen", *attributes], source, "--rename")
     frame, of_cells = _cells_of_study(
         frame, attributes, {**further, **attributes}, labels or {}, rules, source

@@ -23,6 +23,7 @@ from ..tables.reading.compared_answers import read_answers
 from ..tables.reading.containers import FileContent
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import TableReading, read, select_rows
+from ..tables.row_numbers import with_name
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
 from .aliases import is_used, rename_columns
 from .choice_cells import relabel_cells
@@ -144,11 +145,12 @@ def load_judgments(
         rules, renamed = recognised.rules, set((renames or {}).values())
         content = path if isinstance(path, TableReading) else recognised.content
         reading = read(content, rules.conditions_on(renamed, only=False))
+        source = with_name(reading.source, source)
         frame = _rename_columns(reading.frame, renames or {}, source)
-        frame, entries = select_rows(frame, rules.conditions_on(renamed, only=True), source)
+        frame, entries, source = select_rows(frame, rules.conditions_on(renamed, only=True), source)
         account, rules = reading.account.adding(entries), reading.rules
         if raters or models or (study is None and not has_judgments(frame)):
-            frame, entries, rules = judgments_of_table(frame, rules, source, raters, models)
+            frame, entries, rules, source = judgments_of_table(frame, rules, source, raters, models)
             account = account.adding(entries)
     require_columns(frame, ["judge_id", "item_id", "value"], source, "--rename")
     if "judge_kind" not in frame:

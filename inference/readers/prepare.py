@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..design.profiles import add_derived
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, and_more, did_you_mean, listed
 from ..study.models import Study
 from ..study.study_fields import Analysis
 from ..tables.columns import as_text, coerce, refuse, resolve_levels
@@ -99,7 +99,8 @@ def _refuse_repeated(file_a: str, first: pd.DataFrame, file_b: str, second: pd.D
         under = "" if pd.isna(prompt) else f" under prompt {prompt!r}"
         raise InputError(
             f"{file_a} and {file_b} both contain the choice of judge {judge!r}{under} in pair {pair!r}"
-            f"{_excess(len(rows))}; leave one of the files out, or name the judge of one of them differently."
+            f"{and_more(len(rows) - 1)}; leave one of the files out, or name the judge of one of them "
+            "differently."
         )
 
 
@@ -128,13 +129,10 @@ def _refuse_other_profiles(
             )
             raise InputError(
                 f"Position {row['position']} of pair {row['pair_id']!r} has {name} {text_a} and {text_b}"
-                f"{_excess(int(differs.sum()))}; a name must refer to one pair, so rename the pairs of one "
+                f"{and_more(int(differs.sum()) - 1)}; a name must refer to one pair, so rename the "
+                "pairs of one "
                 "file."
             )
-
-
-def _excess(count: int) -> str:
-    return f" (and {count - 1:,} more)" if count > 1 else ""
 
 
 def stacking_notes(tables: Mapping[str, pd.DataFrame], assumed: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from .limits import read_json
+from .row_numbers import row_words
 
 _INVISIBLE = "\u00ad\u061c\u0640\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
@@ -176,12 +177,12 @@ EXACT = 2.0**53  # beyond it a float no longer distinguishes neighbouring whole 
 TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 
 
-def describe_rows(column: str, bad: Mask) -> str:
+def describe_rows(column: str, bad: Mask, source: str = "") -> str:
     """Name the first offending data row, counted from 1 without the header, and how many follow."""
     rows = np.flatnonzero(bad)
     n_others = len(rows) - 1
     more = f" (and {n_others:,} more row{'s' if n_others > 1 else ''})" if n_others else ""
-    return f"row {rows[0] + 1} of column '{column}'{more}"
+    return f"row {row_words(source, rows[0])} of column '{column}'{more}"
 
 
 def in_table(row: npt.NDArray[np.int64], bad: Mask) -> Mask:
@@ -193,7 +194,7 @@ def in_table(row: npt.NDArray[np.int64], bad: Mask) -> Mask:
 
 def refuse(source: str, column: str, bad: Mask, problem: str, remedy: str) -> NoReturn:
     """Raise the InputError for the first row where ``bad`` is true; ``bad`` has one entry per row."""
-    raise InputError(f"{source}: {describe_rows(column, bad)} {problem}; {remedy}.")
+    raise InputError(f"{source}: {describe_rows(column, bad, source)} {problem}; {remedy}.")
 
 
 def coerce(values: Column[Any], kind: str, source: str, levels: Sequence[str] = ()) -> Column[Any]:

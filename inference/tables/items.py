@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,21 @@ def item_column(frame: pd.DataFrame) -> str | None:
     """The column that names items, by its name."""
     names = _id_columns(frame)
     return names[0] if names else None
+
+
+def parts_of_item(name: str | None, frame: pd.DataFrame) -> list[str]:
+    """The columns that name items together, separated by commas; none where the name is one column."""
+    if name is None or name in frame or "," not in name:
+        return []
+    return [part.strip() for part in name.split(",") if part.strip()]
+
+
+def with_joined(frame: pd.DataFrame, names: Sequence[str], joined_name: str) -> pd.DataFrame:
+    """The table with a column of what several columns name together; missing where one of them is."""
+    joined = as_text(frame[names[0]])
+    for name in names[1:]:
+        joined = joined + " / " + as_text(frame[name])
+    return frame.assign(**{joined_name: joined})
 
 
 def refuse_two_values(frame: pd.DataFrame, item: str, names: Iterable[str], source: str) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError, and_more, listed
 from conjury.inference.readers.conjoints import ConjointTable
+from conjury.inference.tables.row_numbers import of_rows
 
 from ...frames.notes import noted_warnings
 from ...frames.participation import design_effect
@@ -105,14 +106,16 @@ def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tup
         if option == "--by" and changing.any() and name not in table.attributes:
             raise InputError(
                 f"{table.source}: column '{name}', which {option} names, has several values for respondent "
-                f"'{changing.idxmax()}' (and {int(changing.sum()) - 1} more); correct it, or state the "
+                f"'{changing.idxmax()}'{and_more(int(changing.sum()) - 1)}; correct it, or state the "
                 "respondent with --id."
             )
-    frame = frame[frame[table.outcome].notna()].copy()
+    has_outcome = frame[table.outcome].notna().to_numpy(dtype=bool)
+    source = of_rows(table.source, has_outcome, len(frame))
+    frame = frame[has_outcome].copy()
     if table.is_choice:
         frame[table.outcome] = frame[table.outcome].astype(int)
     if weights is not None:
-        frame[weights] = _weights_of(frame, weights, table.source)
+        frame[weights] = _weights_of(frame, weights, source)
     for name in by:
         values = frame[name]
         n_groups = int(values.nunique())
@@ -141,7 +144,7 @@ def _covariates(table: ConjointTable) -> list[str]:
 def _weights_of(frame: pd.DataFrame, weights: str, source: str) -> np.ndarray:
     """The weights as all estimators take them; refusals name the file."""
     try:
-        return weights_column(frame, weights)
+        return weights_column(frame, weights, source)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
 

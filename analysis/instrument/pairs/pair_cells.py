@@ -8,6 +8,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.reading.compared_answers import distinct_texts, quoted
+from conjury.inference.tables.row_numbers import row_words
 
 from ...numerics.types import Floats
 
@@ -18,7 +19,8 @@ def system_cells(frame: pd.DataFrame, name: str, source: str) -> np.ndarray:
     texts = pd.Series(np.array([*cells.texts, None], dtype=object)[cells.code]).replace("", None)
     if texts.isna().any():
         raise InputError(
-            f"{source}: row {int(texts.isna().to_numpy().argmax()) + 1:,} has no system in column '{name}'; "
+            f"{source}: row {row_words(source, texts.isna().to_numpy().argmax())} has no system in "
+            f"column '{name}'; "
             "fill it or drop the row."
         )
     return texts.to_numpy(dtype=object)
@@ -31,7 +33,8 @@ def prompt_cells(frame: pd.DataFrame, name: str | None, source: str) -> np.ndarr
     texts = as_text(frame[name]).str.strip()
     if texts.isna().any():
         raise InputError(
-            f"{source}: row {int(texts.isna().to_numpy().argmax()) + 1:,} has no '{name}'; fill it, or name "
+            f"{source}: row {row_words(source, texts.isna().to_numpy().argmax())} has no '{name}'; fill "
+            "it, or name "
             "another column of prompts with --id."
         )
     return texts.to_numpy(dtype=object)
@@ -55,13 +58,15 @@ def length_cells(
         elif (~np.isfinite(values) & cells.notna().to_numpy()).any():
             row = int((~np.isfinite(values) & cells.notna().to_numpy()).argmax())
             raise InputError(
-                f"{source}: row {row + 1:,} of column '{name}' has {quoted(str(cells.iloc[row]))}, which is "
+                f"{source}: row {row_words(source, row)} of column '{name}' has "
+                f"{quoted(str(cells.iloc[row]))}, which is "
                 "no length; correct it, or state it with --missing."
             )
         if (values <= 0).any():
             row = int((values <= 0).argmax())
             raise InputError(
-                f"{source}: row {row + 1:,} of column '{name}' has the length {values[row]:g}, which has no "
+                f"{source}: row {row_words(source, row)} of column '{name}' has the length "
+                f"{values[row]:g}, which has no "
                 "logarithm; correct it, or state it with --missing."
             )
         columns.append(values)
@@ -77,7 +82,8 @@ def swapped_cells(frame: pd.DataFrame, name: str | None, source: str) -> np.ndar
     if values.isna().any():
         row = int(values.isna().to_numpy().argmax())
         raise InputError(
-            f"{source}: row {row + 1:,} of column '{name}' has {quoted(str(frame[name].iloc[row]))}, and "
+            f"{source}: row {row_words(source, row)} of column '{name}' has "
+            f"{quoted(str(frame[name].iloc[row]))}, and "
             "whether the second answer was shown first is true or false; correct it."
         )
     return np.asarray(values.to_numpy(dtype=float) == 1)

@@ -14,6 +14,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.reading import TableReading, read_answers
 from conjury.inference.tables.reading.compared_answers import ComparedAnswers, quoted
 from conjury.inference.tables.reading.reading_rules import ReadingRules
+from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.sources import represented_rows
@@ -180,7 +181,8 @@ def _answers(frame: pd.DataFrame, columns: PairColumns, rules: ReadingRules, sou
         if (hits.sum(axis=1) > 1).any():
             row = int((hits.sum(axis=1) > 1).argmax())
             raise InputError(
-                f"{source}: row {row + 1:,} has two verdicts in {listed(columns.verdict)}; keep one."
+                f"{source}: row {row_words(source, row)} has two verdicts in {listed(columns.verdict)}; "
+                "keep one."
             )
         words = np.array(["a", "b", "tie", None], dtype=object)
         verdict = pd.Series(words[np.where(hits.any(axis=1), hits.argmax(axis=1), 3)], dtype="string")
@@ -240,7 +242,8 @@ def _points_of(
         else:
             row = int(rows[~(sides[0] | sides[1])][0])
             raise InputError(
-                f"{source}: row {int(table['row'].iloc[row]) + 1:,} of column '{answers.names[at]}' has "
+                f"{source}: row {row_words(source, table['row'].iloc[row])} of column "
+                f"'{answers.names[at]}' has "
                 f"{quoted(name)}, which is none of its systems and no tie; state what it is, as --missing "
                 f"'{name}' or --relabel '{name}=tie'."
             )

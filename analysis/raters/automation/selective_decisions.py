@@ -13,6 +13,7 @@ from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.items import repeated_items
 from conjury.inference.tables.reading.compared_answers import quoted
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.selection import SELECTED, selection_p
@@ -231,7 +232,8 @@ def _certainties(frame: pd.DataFrame, name: str, source: str) -> Floats:
         row = int(broken.to_numpy(dtype=bool).argmax())
         cell = quoted(str(frame[name].iloc[row]))
         raise InputError(
-            f"{source}: '{name}' in row {row + 1:,} is no number ({cell}); give how sure the judge is, or "
+            f"{source}: '{name}' in row {row_words(source, row)} is no number ({cell}); give how sure "
+            "the judge is, or "
             "state it with --missing."
         )
     return values.to_numpy(dtype=float, na_value=np.nan)
@@ -243,8 +245,8 @@ def _refuse_repeats(frame: pd.DataFrame, named: str | None, answers: Sequence[st
     if item is None or item not in frame:
         return
     if named is not None and frame[item].isna().any():
-        row = int(frame[item].isna().to_numpy().argmax()) + 1
-        raise InputError(f"{source}: column '{item}' is empty in row {row:,}; every row needs an item.")
+        row = row_words(source, frame[item].isna().to_numpy().argmax())
+        raise InputError(f"{source}: column '{item}' is empty in row {row}; every row needs an item.")
     if frame[item].dropna().duplicated().any():
         raise InputError(
             f"{source}: '{item}' repeats, and the exact limits need independent rows; keep one row of each "

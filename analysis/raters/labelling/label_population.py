@@ -17,6 +17,7 @@ from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading import TableReading
 from conjury.inference.tables.reading.cell_rules import key_of, number_of
 from conjury.inference.tables.reading.compared_answers import quoted
+from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING
 
 from ...frames.sequences import DIFFERENCE, LEVEL
@@ -156,7 +157,8 @@ def population_of(reading: TableReading, plan: LabelPlan) -> LabelPopulation:
         if outside.any():
             row = int(outside.argmax())
             raise InputError(
-                f"{source}: '{plan.human}' in row {row + 1:,} is {rows.label[row]:g}, beyond the limits of "
+                f"{source}: '{plan.human}' in row {row_words(source, row)} is {rows.label[row]:g}, "
+                "beyond the limits of "
                 f"{least:g} to {greatest:g}; widen --range, or state it with --missing."
             )
     return LabelPopulation(
@@ -264,7 +266,7 @@ def _uncertainty(table: pd.DataFrame, certainty: str | None, source: str) -> Flo
     if broken.any():
         row = int(broken.to_numpy(dtype=bool).argmax())
         raise InputError(
-            f"{source}: '{certainty}' in row {row + 1:,} is no number "
+            f"{source}: '{certainty}' in row {row_words(source, row)} is no number "
             f"({quoted(str(table[certainty].iloc[row]))}); give how sure the judge is, or state it with "
             "--missing."
         )

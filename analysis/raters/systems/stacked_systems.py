@@ -13,6 +13,7 @@ from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading import ReadingRules, TableReading
+from conjury.inference.tables.row_numbers import row_words, stacked
 from conjury.inference.tables.schema import SAMPLING
 
 from ..validation.tables.label_provenance import COLUMNS
@@ -77,7 +78,9 @@ def _stacked(
         # A prompt 7 of one table is the '7' of another.
         parts = [part.assign(**{str(prompt): as_text(part[prompt]).str.strip()}) for part in parts]
     frame = pd.concat(parts, ignore_index=True)
-    return replace(first, frame=frame, source=" and ".join(part.source for part in readings.values())), notes
+    return replace(
+        first, frame=frame, source=stacked((part.source, len(part.frame)) for part in readings.values())
+    ), notes
 
 
 def _joined(
@@ -111,9 +114,9 @@ def _joined(
         )
     for key in keys:
         if label_frame[key].isna().any():
-            row = int(label_frame[key].isna().to_numpy().argmax()) + 1
+            row = row_words(labels.source, label_frame[key].isna().to_numpy().argmax())
             raise InputError(
-                f"{labels.source}: row {row:,} has no '{key}', so it is unknown which answer a label is "
+                f"{labels.source}: row {row} has no '{key}', so it is unknown which answer a label is "
                 "about; fill it or drop the row."
             )
     sides = [
@@ -123,9 +126,9 @@ def _joined(
         for part in (frame, label_frame)
     ]
     if sides[1].has_duplicates:
-        row = int(sides[1].duplicated().argmax()) + 1
+        row = row_words(labels.source, sides[1].duplicated().argmax())
         raise InputError(
-            f"{labels.source}: row {row:,} repeats the {' and '.join(keys)} of an earlier one; give one row "
+            f"{labels.source}: row {row} repeats the {' and '.join(keys)} of an earlier one; give one row "
             "per answer, with a column per person."
         )
     if sides[0].has_duplicates and sides[0][sides[0].duplicated()].isin(sides[1]).any():

@@ -13,6 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING
 from conjury.inference.tables.writing import write_text
 
@@ -285,8 +286,8 @@ def compare_systems(
 def refuse_systems(column: pd.Series[Any], system: str, source: str) -> None:
     """Refuse rows without a system, one system, and a column that cannot be one of systems."""
     if column.isna().any():
-        row = int(column.isna().to_numpy().argmax()) + 1
-        raise InputError(f"{source}: column '{system}' is empty in row {row:,}; every answer needs a system.")
+        row = row_words(source, column.isna().to_numpy().argmax())
+        raise InputError(f"{source}: column '{system}' is empty in row {row}; every answer needs a system.")
     count = column.nunique()
     if count < 2:
         raise InputError(f"{source}: column '{system}' has one value; give answers of two systems or more.")

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.reading.cell_rules import number_of
 from conjury.inference.tables.reading.compared_answers import quoted
+from conjury.inference.tables.row_numbers import row_words
 
 from ...numerics.intervals import SAME
 from ...numerics.intervals.bounded import Flags
@@ -148,7 +149,8 @@ def covariate_columns(
         if bad.any():
             row = int(bad.argmax())
             raise InputError(
-                f"{source}: '{name}' in row {row + 1:,} is no number ({quoted(str(table[name].iloc[row]))}); "
+                f"{source}: '{name}' in row {row_words(source, row)} is no number "
+                f"({quoted(str(table[name].iloc[row]))}); "
                 "give numbers, such as lengths of texts, or state it with --missing."
             )
         missing = np.isnan(values)

@@ -19,6 +19,7 @@ from conjury.inference.tables.reading.compared_answers import (
     read_answers,
 )
 from conjury.inference.tables.reading.reading_rules import ReadingRules
+from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.safe_text import printable
 
 from ...numerics.types import Codes, Floats
@@ -175,8 +176,10 @@ def _clusters(table: pd.DataFrame, name: str | None, source: str) -> Codes:
         return np.arange(len(table))
     codes, _ = pd.factorize(table[name])
     if (codes < 0).any():
-        row = int((codes < 0).argmax()) + 1
-        raise InputError(f"{source}: column '{name}' is empty in row {row:,}; every row needs an item.")
+        row = int((codes < 0).argmax())
+        raise InputError(
+            f"{source}: column '{name}' is empty in row {row_words(source, row)}; every row needs an item."
+        )
     return codes.astype(np.int64)
 
 

@@ -11,7 +11,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, not_percent
 from conjury.inference.readers.any_file import read_columns
+from conjury.inference.tables.reading.compared_answers import refuse_doubtful
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
+from conjury.inference.tables.row_numbers import with_name
 from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.sources import represented_rows
@@ -29,7 +31,7 @@ from .label_agreement import ALPHA, KINDS, headline_of, measures_of, weights_of,
 from .rating_agreement import icc, mean_of, people_mean
 from .tables.answer_pairs import ITEM, pair_rows
 from .tables.item_columns import item_of
-from .tables.label_provenance import COLUMNS, usable_labels
+from .tables.label_provenance import COLUMNS, refuse_unreadable, usable_labels
 from .tables.mismatched_labels import refuse_labels_of_one_judge_each, refuse_other_answers
 from .validation_rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, TestRows
 from .verdicts.run_comparison_sentences import verdict_of_runs
@@ -126,16 +128,27 @@ def compare_runs(
         read_columns(table, rules_of(rules), name) for table, name in zip((first, second), names, strict=True)
     ]
     first, second = (reading.frame for reading in readings)
+    titles = with_name(readings[0].source, names[0]), with_name(readings[1].source, names[1])
     id, reading_rules = readings[0].rules.id, readings[0].rules
     judges = (judge, judge) if isinstance(judge, str) else judge
     people, groups = names_of(human), names_of(by)
     columns = [*groups, *([cluster] if cluster is not None else [])]
     refuse_other_answers([*judges, *names], people, [*judges, *names, *first, *second], " and ".join(names))
-    unit, notes = _unit((first, second), (id, cluster), [*judges, *people], names)
+    for reading, column, title in zip(readings, judges, titles, strict=True):
+        answers = {name: reading.frame[name] for name in (column, *people) if name in reading.frame}
+        refuse_doubtful(answers, reading.rules, title)
+        refuse_unreadable(reading.frame if people else reading.frame[[]], title)
+    unit, notes = _unit((first, second), (id, cluster), [*judges, *people], titles)
     columns += [unit] if unit is not None and unit not in (id, *people, *columns) else []
     described = [name for name in (SAMPLING, *COLUMNS) if people and (name in first or name in second)]
-    pairs = pair_rows((first, second), judges, (people, [*columns, *described]), id, names)
+    pairs = pair_rows((first, second), judges, (people, [*columns, *described]), id, titles)
     unit = ITEM if unit is not None and unit == id else unit
+    levels = {
+        pair: reading.rules.levels[column]
+        for pair, column, reading in zip(pairs.judges, judges, readings, strict=True)
+        if column in reading.rules.levels
+    }
+    reading_rules = replace(reading_rules, levels={**reading_rules.levels, **levels})
     options = CodingOptions(pairs.judges, people, groups, unit, positive, reading_rules)
     table, account, more = usable_labels(pairs.table, people, labelled, " and ".join(names))
     notes += more

@@ -130,7 +130,7 @@ def _command_for_rows(reading: TableReading, file: Path) -> tuple[str, list[Acco
     if rows is None:
         return None
     try:
-        _, entries = judgments_of_rows(*rows, reading.rules, reading.source)
+        _, entries = judgments_of_rows(*rows, reading.rules, rows[1].source(reading.source, len(frame)))
     except InputError as error:
         return f"correct the table, or name its columns. {error}", list(rows[1].guessed)
     return f"conjury agreement {shlex.quote(str(file))}", entries

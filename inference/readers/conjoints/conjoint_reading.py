@@ -12,12 +12,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
-from ...errors import InputError
+from ...errors import InputError, and_more
 from ...tables.columns import as_text, by_distinct
+from ...tables.items import parts_of_item, with_joined
 from ...tables.reading import ReadingRules, TableReading, read
 from ...tables.reading.account import AccountEntry, ReadingAccount
 from ...tables.reading.cell_rules import key_of
 from ...tables.reading.table_reading import require_named
+from ...tables.row_numbers import of_rows, row_words, with_name
 from ...tables.schema import TABLES
 from ..aliases import without_excluded
 from .attribute_levels import EmptyPairs, find_empty_pairs, read_levels_of
@@ -143,23 +145,24 @@ def read_conjoint(
     [1, 1, 2, 2]
     """
     options = options or ReadingRules()
-    table = read(source, options)
-    name = Path(table.source).name
-    frame = table.frame
+    table = read(source, replace(options, id=None))
+    frame, source_name = table.frame, table.source
     if {*OF_CHOICES} <= {*map(str, frame)}:
-        table, frame = _without_study_columns(table, str(source), further_roles)
+        table, frame, source_name = _without_study_columns(table, str(source), further_roles)
         id, task, profile, outcome = (
             id or "judge_id",
             task or "pair_id",
             profile or "position",
             outcome or "chosen",
         )
+    name = with_name(source_name, Path(table.source).name)
     require_named(frame, dict.fromkeys(further_roles, "--weights or --by"), name)
     frame, id = _with_respondents(frame, id or options.id, name)
     shape = None
     if has_drawn_levels(frame) and not isinstance(source, pd.DataFrame | TableReading):
         if str(source) == "-":
             raise InputError("An export of Qualtrics cannot be read from standard input; give it as a file.")
+        name = str(name)
         frame, labels, entries = read_qualtrics_export(source, frame, id, outcome, options)
         outcome = None
         table = table.with_entries(*entries)
@@ -170,10 +173,10 @@ def read_conjoint(
     else:
         shape = make_long(frame, name, outcome, attributes)
     if shape is not None:
-        frame, roles_of_shape, entries = shape
-        table = table.with_entries(*entries)
-        outcome = roles_of_shape.get("outcome", outcome)
-        task, profile = task or roles_of_shape.get("task"), profile or roles_of_shape.get("profile")
+        name = of_rows(name, shape.rows, len(frame))
+        frame, table = shape.frame, table.with_entries(*shape.entries)
+        outcome = shape.roles.get("outcome", outcome)
+        task, profile = task or shape.roles.get("task"), profile or shape.roles.get("profile")
     roles = guess_roles(
         frame,
         name,
@@ -189,7 +192,7 @@ def read_conjoint(
 
 def _without_study_columns(
     table: TableReading, path: str, further_roles: Sequence[str]
-) -> tuple[TableReading, pd.DataFrame]:
+) -> tuple[TableReading, pd.DataFrame, str]:
     """Choices of people as a study has them, without repeated tasks and what only a study needs."""
     frame = table.frame
     if "judge_kind" in frame and (as_text(frame["judge_kind"]) != "human").any():
@@ -197,7 +200,7 @@ def _without_study_columns(
             f"{Path(table.source).name}: these choices are those of a study, with answers of models; analyse "
             f"them with `conjury fit STUDY --data {path}`, where STUDY is its study file."
         )
-    frame, excluded = without_excluded(frame)
+    frame, excluded = without_excluded(frame)  # whose index has the places of rows
     entries = [AccountEntry("excluded", note) for note in excluded]
     if "repeat" in frame:
         is_repeat = as_text(frame["repeat"]).str.casefold().isin(["true", "1"]).to_numpy(dtype=bool)
@@ -206,20 +209,18 @@ def _without_study_columns(
             entries.append(AccountEntry("repeated", sentence, count=int(is_repeat.sum())))
         frame = frame[~is_repeat]
     drop = [name for name in frame if name in {*INTERNAL, *TAKEN} - {*OF_CHOICES, *further_roles}]
-    return table.with_entries(*entries), frame.drop(columns=drop).reset_index(drop=True)
+    source = of_rows(table.source, frame.index.to_numpy(), len(table.frame))
+    return table.with_entries(*entries), frame.drop(columns=drop).reset_index(drop=True), source
 
 
 def _with_respondents(frame: pd.DataFrame, id: str | None, source: str) -> tuple[pd.DataFrame, str | None]:
     """A table with one column of respondents, made of several where they are stated."""
-    if id is None or id in frame or "," not in id:
+    names = parts_of_item(id, frame)
+    if not names:
         return frame, id
-    names = [name.strip() for name in id.split(",") if name.strip()]
     require_named(frame, dict.fromkeys(names, "--id"), source)
-    joined = as_text(frame[names[0]])
-    for name in names[1:]:
-        joined = joined + " / " + as_text(frame[name])
     together = "_".join(names)
-    return frame.drop(columns=names).assign(**{together: joined}), together
+    return with_joined(frame, names, together).drop(columns=names), together
 
 
 def _conjoint(
@@ -234,10 +235,10 @@ def _conjoint(
     """The survey of a table with one row per profile, whose columns have roles."""
     empty = frame[roles.id].isna()
     if empty.any():
-        row = int(empty.to_numpy().argmax()) + 1
+        rows = list(dict.fromkeys(row_words(source, row) for row in np.flatnonzero(empty)))
         raise InputError(
-            f"{source}: column '{roles.id}', the respondent, is empty in row {row:,} (and "
-            f"{int(empty.sum()) - 1} more); fill it in, or exclude these rows."
+            f"{source}: column '{roles.id}', the respondent, is empty in row {rows[0]}"
+            f"{and_more(len(rows) - 1)}; fill it in, or exclude these rows."
         )
     entries = list(roles.entries)
     entries += _unused_weights(frame, roles, names_of_roles)

@@ -14,6 +14,7 @@ from ...errors import InputError, counted, listed
 from ...tables.reading import ReadingRules, read_answers
 from ...tables.reading.account import AccountEntry
 from ...tables.reading.cell_rules import key_of
+from ...tables.row_numbers import row_words
 
 YES = {
     "1",
@@ -138,7 +139,8 @@ def _choices(
             rows = np.flatnonzero(task == twice.index[int(twice.to_numpy().argmax())])
             raise InputError(
                 f"{source}: column '{name}' says that {int(chosen[twice].iloc[0])} profiles of one task are "
-                f"chosen (rows {listed(rows + 1)}; {counted(int(twice.sum()), 'such task')}); correct it, or "
+                f"chosen (rows {listed(row_words(source, row) for row in rows)}; "
+                f"{counted(int(twice.sum()), 'such task')}); correct it, or "
                 "name the respondent and the task with --id and --task."
             )
         n_without = int((several & (chosen == 0)).sum())

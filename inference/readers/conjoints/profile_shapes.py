@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from ...errors import InputError, counted, listed
@@ -45,6 +47,16 @@ class IndexedColumn:
     kinds: tuple[str, ...]  # "task", "profile" or "" for each index, by the word before it
 
 
+@dataclass(frozen=True)
+class LongProfiles:
+    """A table with one row per profile, its columns by role, and the row from which each is."""
+
+    frame: pd.DataFrame
+    roles: dict[str, str]
+    entries: list[AccountEntry]
+    rows: NDArray[np.int64]  # (n,): places in the table that was made long
+
+
 def indexed(name: str) -> IndexedColumn | None:
     """A name of a column by its stem and indices; None without an index."""
     matches = list(_INDEX.finditer(name))
@@ -72,7 +84,7 @@ def indexed(name: str) -> IndexedColumn | None:
 
 def make_long(
     frame: pd.DataFrame, source: str, outcome: str | None, attributes: Sequence[str]
-) -> tuple[pd.DataFrame, dict[str, str], list[AccountEntry]] | None:
+) -> LongProfiles | None:
     """A table with one row per profile, and its columns by role; None for one that is long already."""
     columns = [parts for name in frame if (parts := indexed(str(name))) is not None]
     stems: dict[str, list[IndexedColumn]] = {}
@@ -204,7 +216,7 @@ def _from_tasks(
     stems: dict[str, list[IndexedColumn]],
     profiles: tuple[str, ...],
     outcome: str | None,
-) -> tuple[pd.DataFrame, dict[str, str], list[AccountEntry]]:
+) -> LongProfiles:
     """Rows of profiles from rows of tasks."""
     names = {
         stem: {part.indices[0]: part.name for part in parts}
@@ -230,11 +242,10 @@ def _from_tasks(
     roles = {"profile": POSITION}
     if not named_like(frame, TASKS):
         long, roles["task"] = long.assign(**{TASK: long[ROW]}), TASK
-    long = long.drop(columns=ROW)
     choice = _outcome_stem(frame, names, outcome)
     if choice is not None:
         roles["outcome"] = choice
-    return long, roles, entries
+    return LongProfiles(long.drop(columns=ROW), roles, entries, long[ROW].to_numpy())
 
 
 def _from_respondents(
@@ -243,7 +254,7 @@ def _from_respondents(
     double: dict[str, list[IndexedColumn]],
     source: str,
     outcome: str | None,
-) -> tuple[pd.DataFrame, dict[str, str], list[AccountEntry]]:
+) -> LongProfiles:
     """Rows of profiles from rows of respondents."""
     at = _task_index(double, single, source, outcome)
     tasks = list(dict.fromkeys(part.indices[at] for parts in double.values() for part in parts))
@@ -279,7 +290,7 @@ def _from_respondents(
                     **{ROW: range(len(frame))},
                 )
             )
-    long = pd.concat(parts).sort_values(ROW, kind="stable").reset_index(drop=True).drop(columns=ROW)
+    long = pd.concat(parts).sort_values(ROW, kind="stable").reset_index(drop=True)
     long = long[long[list(cells)].notna().any(axis=1)].reset_index(drop=True)
     sentence = (
         f"One row per respondent with {counted(len(tasks), 'task')} of {counted(len(profiles), 'profile')}: "
@@ -291,7 +302,8 @@ def _from_respondents(
         choice = _outcome_stem(frame, cells, outcome)
     if choice is not None:
         roles["outcome"] = choice
-    return long, roles, [AccountEntry("source", sentence, option="--attributes")]
+    entries = [AccountEntry("source", sentence, option="--attributes")]
+    return LongProfiles(long.drop(columns=ROW), roles, entries, long[ROW].to_numpy())
 
 
 def _task_index(

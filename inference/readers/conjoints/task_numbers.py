@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...tables.columns import as_text
 from ...tables.reading.account import AccountEntry
+from ...tables.row_numbers import row_words
 from .column_roles import COMPLETE, ColumnRoles, rows_per_task
 
 
@@ -49,9 +50,9 @@ def _refuse_gaps(frame: pd.DataFrame, id: str, profile: str, source: str) -> Non
     uneven = counts.min(axis=1) != counts.max(axis=1)
     if uneven.any():
         person = uneven.index[int(uneven.to_numpy().argmax())]
-        row = int((frame[id] == person).to_numpy().argmax()) + 1
+        row = row_words(source, (frame[id] == person).to_numpy().argmax())
         raise InputError(
-            f"{source}: respondent '{person}' (row {row:,}) does not have equally many rows of each "
+            f"{source}: respondent '{person}' (row {row}) does not have equally many rows of each "
             f"'{profile}', so their order does not tell which belong to one task; name the column of the "
             "task with --task."
         )
@@ -88,7 +89,8 @@ def refuse_stacked(
     usual = f"where most tasks have {profiles}" if not large.empty else "two of them of one profile"
     raise InputError(
         f"{source}: respondent '{frame[roles.id].iloc[at]}' has {n_rows} rows{of_task} "
-        f"(column '{roles.id}', row {at + 1:,}), {usual}; if surveys with the same numbers are stacked, name "
+        f"(column '{roles.id}', row {row_words(source, at)}), {usual}; if surveys with the same numbers "
+        "are stacked, name "
         f"the columns that tell respondents apart, such as --id SURVEY,{roles.id}, else delete repeated "
         "rows, or name the task with --task."
     )

@@ -114,7 +114,8 @@ def by_rater(judged: Judged, named: Sequence[str]) -> Judged:
             f"{table.source}: column '{columns.dimension}' says what was rated, and one is compared "
             f"at a time; name it, as --where {columns.dimension}={frame[columns.dimension].iloc[0]}."
         )
-    judgments, entries = judgments_of_rows(frame, columns, table.rules, table.source)
+    source = columns.source(table.source, len(table.frame))
+    judgments, entries = judgments_of_rows(frame, columns, table.rules, source)
     of_raters = columns_of_judgments(judgments, table.source, "one row per rating", table.account.notes())
     rules = replace(
         table.rules, where={}, exclude={}, id=None, rater_column=None, rating_column=(), dimension_column=None
@@ -176,7 +177,7 @@ def read_judgments_of(recognised: RecognisedFile) -> tuple[pd.DataFrame, list[st
         imported = row.load()(recognised.content, layout=None, rules=reading, **row.fixed)
     except InputError as error:
         raise _with_command(error, row, source) from None
-    judgments, entries = select_rows(imported.judgments, after, source)
+    judgments, entries, _ = select_rows(imported.judgments, after, source)
     account = ReadingAccount(strict=rules.strict).adding([*recognised.entries, *entries])
     sentences = [entry.sentence for entry in account.entries if entry.subject != "source" or entry.option]
     return judgments, [*sentences, *imported.notes]

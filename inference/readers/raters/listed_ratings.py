@@ -65,7 +65,7 @@ def listed_ratings(frame: pd.DataFrame) -> tuple[pd.DataFrame, RatingColumns] | 
     of_items = listed(map(repr, items)) if items else "the rows"
     sentence = f"Lists of ratings in {listed(map(repr, lists))}, of the items in {of_items}{by_place}."
     entry = AccountEntry("roles", sentence, count=len(table))
-    return table, RatingColumns(RATER, items or (ROW,), ratings, guessed=[entry])
+    return table, RatingColumns(RATER, items or (ROW,), ratings, guessed=[entry], rows=rows)
 
 
 def _lists_of(column: pd.Series[Any]) -> Lists | None:

@@ -19,6 +19,7 @@ from ...tables.reading.column_kinds import kind_of_column
 from ...tables.reading.compared_answers import distinct_texts, read_answers
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
+from ...tables.row_numbers import of_rows
 from ..model_names import like_models
 from .listed_ratings import listed_ratings
 from .rating_rows import RATED, RatingColumns, is_long, judgments_of_rows, rating_columns
@@ -35,17 +36,25 @@ def judgments_of_table(
     source: str,
     raters: Sequence[str] = (),
     models: Sequence[str] = (),
-) -> tuple[pd.DataFrame, list[AccountEntry], ReadingRules]:
+) -> tuple[pd.DataFrame, list[AccountEntry], ReadingRules, str]:
     """Judgments of a table with a row per rating or a column per rater, what was guessed, further rules."""
+    # The name that is returned has the rows of the table from which judgments are.
     rows = None if raters else rows_of_ratings(frame, rules, source)
     if rows is not None:
         table, columns = rows
+        source = columns.source(source, len(frame))
         long, entries = judgments_of_rows(table, columns, rules, source, models)
-        return long, entries, columns.rules(rules)
+        return long, entries, columns.rules(rules), _repeated(source, len(table), len(long))
     if not raters and is_long(list(map(str, frame.columns))):
-        return frame, [], rules  # whose columns are refused by their names
+        return frame, [], rules, source  # whose columns are refused by their names
     long, entries = judgments_of_raters(frame, rules, source, raters, models)
-    return long, entries, replace(rules, missing=(), relabel={}, levels={})
+    source = _repeated(source, len(frame), len(long))
+    return long, entries, replace(rules, missing=(), relabel={}, levels={}), source
+
+
+def _repeated(source: str, n: int, total: int) -> str:
+    """The name of n rows that are repeated below each other."""
+    return of_rows(source, np.resize(np.arange(n), total), n)
 
 
 def rows_of_ratings(

@@ -18,6 +18,7 @@ from ...tables.reading.column_kinds import FEW_LABELS, has_lists, kind_of_column
 from ...tables.reading.compared_answers import read_answers
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
+from ...tables.row_numbers import of_rows, row_words
 from ...tables.schema import JUDGE_KINDS, SYNONYMS, TABLES
 from ..aliases import ACCEPTED_SUBMISSIONS, EXCLUDED, REFUSED_SUBMISSIONS, is_used
 from ..model_names import like_models
@@ -68,6 +69,11 @@ class RatingColumns:
     dimension: str | None = None
     kind: str | None = None
     guessed: list[AccountEntry] = field(default_factory=list)
+    rows: Sequence[int] | None = None  # of the table from whose lists each rating is
+
+    def source(self, source: str, n: int) -> str:
+        """The name of the table with one row per rating, of one with n rows."""
+        return source if self.rows is None else of_rows(source, self.rows, n)
 
     def rules(self, rules: ReadingRules) -> ReadingRules:
         """The rules for judgments: the levels of a single column of ratings are those of their values."""
@@ -218,8 +224,10 @@ def _refuse_repeats(long: pd.DataFrame, columns: RatingColumns, source: str) -> 
     same = (long[keys] == long[keys].iloc[row]).all(axis=1).to_numpy(dtype=bool)
     rater, item = (long[name].iloc[row] for name in ("judge_id", "item_id"))
     raise InputError(
-        f"{source}: row {row + 1:,} rates item '{item}' of {listed(map(repr, columns.items))} by '{rater}' "
-        f"again (first in row {int(same.argmax()) + 1:,}); keep one row for each, number them in a column "
+        f"{source}: row {row_words(source, row)} rates item '{item}' of "
+        f"{listed(map(repr, columns.items))} by '{rater}' "
+        f"again (first in row {row_words(source, same.argmax())}); keep one row for each, number them "
+        "in a column "
         "'sample', or name what tells them apart: --dimension-column for what was rated, --id for items."
     )
 

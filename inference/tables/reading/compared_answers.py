@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError, counted, did_you_mean, listed
 from ..columns import visible
+from ..row_numbers import row_words
 from ..safe_text import printable
 from .account import MOST_CELLS, AccountEntry
 from .cell_rules import (
@@ -47,7 +48,8 @@ class DistinctTexts:
     texts: tuple[str, ...]
     code: Codes  # (n,): position in `texts`, -1 for a cell without content
     order: tuple[str, ...]  # what the column itself declares: ordered categories, else empty
-    rows: Codes | None = None  # (n,): numbers of the rows in their table, from 0; by default 0 to n - 1
+    source: str = ""  # the table, which knows the numbers of its rows
+    rows: Codes | None = None  # (n,): places of the rows in that table, from 0; by default 0 to n - 1
     cell_columns: Sequence[str] | None = None  # (n,): columns of the file from which the cells were taken
 
     @property
@@ -55,16 +57,11 @@ class DistinctTexts:
         """How many cells have each text."""
         return np.bincount(self.code[self.code >= 0], minlength=len(self.texts)).astype(np.int64)
 
-    def row_of(self, place: int) -> int:
-        """The first row with a text, counted from 1."""
-        at = int((self.code == place).argmax())
-        return (at if self.rows is None else int(self.rows[at])) + 1
-
     def where(self, place: int) -> str:
         """The first row with a text, and its column where the cells are of several."""
         at = int((self.code == place).argmax())
         column = "" if self.cell_columns is None else f" of column '{self.cell_columns[at]}'"
-        return f"row {self.row_of(place):,}{column}"
+        return f"row {row_words(self.source, at if self.rows is None else self.rows[at])}{column}"
 
     def without(self, places: Collection[int]) -> DistinctTexts:
         """The column without some of its texts."""
@@ -154,7 +151,8 @@ def read_answers(
     """
     entries: list[AccountEntry] = []
     distinct = [distinct_texts(name, column) for name, column in columns.items()]
-    texts = [_relabel(replace(column, rows=rows, cell_columns=cell_columns), options) for column in distinct]
+    distinct = [replace(column, source=source, rows=rows, cell_columns=cell_columns) for column in distinct]
+    texts = [_relabel(column, options) for column in distinct]
     _refuse_unused(texts, columns, options, source)
     texts = [_drop_missing(column, options, source) for column in texts]
     scale = _scale_of(texts, options, source, entries)
@@ -168,6 +166,15 @@ def read_answers(
     places = np.array([value or 0.0 for value in numbers] if is_numeric else range(len(classes)), dtype=float)
     values = np.where(codes >= 0, np.append(places, np.nan)[codes], np.nan)
     return ComparedAnswers(tuple(columns), codes, values, classes, scale, tuple(entries))
+
+
+def refuse_doubtful(columns: Mapping[str, pd.Series[Any]], options: ReadingRules, source: str) -> None:
+    """Refuse cells of which nobody said what they are while they have the columns and rows of their table."""
+    for name, column in columns.items():
+        texts = _relabel(replace(distinct_texts(name, column), source=source), options)
+        texts = _drop_missing(texts, options, source)
+        if options.scale is None and not (texts.order or options.order_of(name)):
+            _refuse_few_words(texts, source)
 
 
 def distinct_texts(name: str, column: pd.Series[Any]) -> DistinctTexts:

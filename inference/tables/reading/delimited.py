@@ -299,6 +299,8 @@ def _split_quickly(body: bytes, head: str, delimiter: str, is_quoted: bool) -> p
     names = [name.strip() for name in header]
     if not all(names) or len(set(names)) < len(names):
         return None
+    if body[:1] in (b"\r", b"\n") or body.endswith((b"\n\n", b"\n\r\n")):
+        body = body.strip(b"\r\n")
     is_small = len(body) <= MOST_AT_ONCE  # in one piece it is quicker, and takes memory twice
     try:
         table = pa.csv.read_csv(
@@ -307,7 +309,9 @@ def _split_quickly(body: bytes, head: str, delimiter: str, is_quoted: bool) -> p
                 block_size=min(len(body), 64 * BLOCK) if is_quoted or is_small else BLOCK,
                 use_threads=not is_small,
             ),
-            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=is_quoted),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=is_quoted, ignore_empty_lines=False
+            ),
             convert_options=pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(header, pa.large_string()),
                 strings_can_be_null=False,
@@ -320,18 +324,19 @@ def _split_quickly(body: bytes, head: str, delimiter: str, is_quoted: bool) -> p
         return None
     if not body.isascii() or any(blank in body for blank in BLANKS if blank != delimiter.encode()):
         table = pa.table([_trimmed(column) for column in table.columns], names=names)
-    filled = None
+    filled = rows = None
     for column in table.columns:  # of most tables the first column shows that no row is empty
         some = pc.not_equal(column, "")
         filled = some if filled is None else pc.or_(filled, some)
         if pc.all(filled).as_py():
             break
     else:
+        rows = np.flatnonzero(np.asarray(filled))
         table = table.filter(filled)
     types = {pa.large_string(): pd.StringDtype(na_value=np.nan)}
     table = table.combine_chunks() if len(body) <= 64 * BLOCK else table
     frame: pd.DataFrame = table.to_pandas(types_mapper=types.get)
-    return frame
+    return frame if rows is None else frame.set_axis(rows)
 
 
 def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -344,11 +349,13 @@ def _split(text: str, delimiter: str, source: str) -> pd.DataFrame:
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     short: list[int] = []
+    places: list[int] = []  # of rows that are not empty
     try:
-        for cells in lines:
+        for place, cells in enumerate(lines):
             row = [cell.strip() for cell in cells]
             if not any(row):
                 continue
+            places.append(place)
             width = len(rows[0]) if rows else len(row)
             if any(row[width:]):
                 raise InputError(
@@ -369,7 +376,10 @@ def _split(text: str, delimiter: str, source: str) -> pd.DataFrame:
         raise InputError(f"{source}: the header is empty; write the column names in its first line.")
     warn_of_short_rows(source, short)
     names = _names(rows[0], source)
-    return pd.DataFrame(np.array(rows[1:], dtype=object).reshape(-1, len(names)), columns=names, dtype="str")
+    cells_below = np.array(rows[1:], dtype=object).reshape(-1, len(names))
+    index = np.array(places[1:], dtype=np.int64) - places[0] - 1
+    has_gaps = bool((index != np.arange(len(index))).any())
+    return pd.DataFrame(cells_below, index if has_gaps else None, names, dtype="str")
 
 
 def _names(header: Sequence[str], source: str) -> list[str]:
@@ -389,15 +399,21 @@ def drop_survey_header(frame: pd.DataFrame, entries: list[AccountEntry]) -> pd.D
         names = {name: title for name, title in titles.items() if title and title not in frame}
         sentence = "The row below the header has questions, and names of columns V1, V2 and so on."
         entries.append(AccountEntry("source", sentence))
-        return frame.iloc[1:].reset_index(drop=True).rename(columns=names)
+        return _below(frame, 1).rename(columns=names)
     for row in range(min(2, len(frame))):
         cells = [str(cell) for cell in frame.iloc[row]]
         if 2 * sum(cell.startswith(IMPORT_ID) for cell in cells) > len(cells):
             zones = tuple(cell for cell in cells if ZONE in cell)
             sentence = f"{counted(row + 1, 'row')} below the header, written by Qualtrics, left out."
             entries.append(AccountEntry("source", sentence, cells=zones))
-            return frame.iloc[row + 1 :].reset_index(drop=True)
+            return _below(frame, row + 1)
     return frame
+
+
+def _below(frame: pd.DataFrame, count: int) -> pd.DataFrame:
+    """The table without its first rows, the next of which has number 1."""
+    below = frame.iloc[count:]
+    return below.set_axis(below.index - count)
 
 
 def _with_points(

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ...errors import InputError, counted
 from ..columns import as_text, fold
+from ..row_numbers import numbers_of, of_rows, row_words
 from .account import AccountEntry
 from .cell_rules import number_of
 from .compared_answers import as_argument
@@ -116,24 +117,23 @@ def title_entry(count: int) -> AccountEntry:
     )
 
 
-def without_headers(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[AccountEntry]]:
+def without_headers(frame: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[AccountEntry], str]:
     """The table without rows that repeat the names of its columns, as joined files have them."""
     same = pd.Series(True, index=frame.index)
     for name in frame.columns:
         if not (isinstance(frame[name].dtype, pd.StringDtype) or frame[name].dtype == object):
-            return frame, []
+            return frame, [], source
         matches = frame[name] == name
         if not matches.any():
-            return frame, []
+            return frame, [], source
         same &= matches.fillna(False).astype(bool)
-    if not same.any():
-        return frame, []
-    if same.all():
-        return frame, []
+    if not same.any() or same.all():
+        return frame, [], source
     count = int(same.sum())
     sentence = f"{counted(count, 'row')} that {'repeats' if count == 1 else 'repeat'} the header left out."
-    rows = tuple(int(row) + 1 for row in same.to_numpy().nonzero()[0][:5])
-    return frame[~same].reset_index(drop=True), [AccountEntry("excluded", sentence, count=count, rows=rows)]
+    rows = tuple(numbers_of(source, len(frame))[same.to_numpy()][:5].tolist())
+    entry = AccountEntry("excluded", sentence, count=count, rows=rows)
+    return frame[~same].reset_index(drop=True), [entry], of_rows(source, ~same.to_numpy(), len(frame))
 
 
 def refuse_totals(frame: pd.DataFrame, source: str) -> None:
@@ -149,7 +149,8 @@ def refuse_totals(frame: pd.DataFrame, source: str) -> None:
         if (cells == text).sum() > 1 or cells.nunique() < len(frame) / 2:
             continue  # a label, and no id
         raise InputError(
-            f"{source}: row {row + 1:,}, one of the last, has '{text}' in column '{column}', and may "
+            f"{source}: row {row_words(source, row)}, one of the last, has '{text}' in column "
+            f"'{column}', and may "
             f"summarise those above; leave it out with --exclude {as_argument(f'{column}={text}')}, or "
             "rename it."
         )

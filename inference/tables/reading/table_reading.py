@@ -18,7 +18,9 @@ from pandas.arrays import FloatingArray, IntegerArray
 from ...errors import InputError, counted, did_you_mean, listed
 from ..columns import as_text, companion
 from ..frames import to_pandas
+from ..items import parts_of_item, with_joined
 from ..limits import reading
+from ..row_numbers import TableName, of_rows
 from ..safe_text import printable
 from ..text_arrays import (
     MarkTable,
@@ -52,6 +54,7 @@ READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, l
 }
 MARKS = MarkTable([mark for mark in SPELLINGS_OF_NOTHING if mark])
 LABELLED = ("spss", "stata")  # formats whose values have labels
+NUMBERED = ("csv", "excel")  # formats whose readers number rows by their index
 PROBED = 50  # cells by which most columns of text are told from numbers
 
 
@@ -143,23 +146,28 @@ def read(
     account = ReadingAccount(strict=options.strict)
     if isinstance(frame, pd.DataFrame):
         form, label = "frame", name
-        frame = frame.reset_index(drop=True).rename(columns=str)
+        frame = frame.rename(columns=str)
     else:
         content = source if isinstance(source, FileContent) else open_content(source, options.form)
         options, beside = _with_levels_beside(source, options)
         form, label = content.form, content.source
         frame, account = _read_content(content, options, account)
         account = account.adding(beside)
+    label = _numbered(frame, label, form)
+    frame = frame.reset_index(drop=True)
     _refuse_double(frame, label)
     if frame.empty:
         raise InputError(f"{label}: the table has no rows; give one with rows.")
     size = f"{Path(label).name}: {counted(len(frame), 'row')}, {counted(frame.shape[1], 'column')}."
     account = replace(account, entries=(AccountEntry("source", size, count=len(frame)), *account.entries))
     frame, missing = blank_cells(frame, options, form in TEXT_FORMATS)
-    frame, excluded = select_rows(frame, options, label)
-    frame, headers = without_headers(frame)
+    frame, excluded, label = select_rows(frame, options, label)
+    frame, headers, label = without_headers(frame, label)
     excluded += headers
     refuse_totals(frame, label)
+    if parts := parts_of_item(options.id, frame):
+        require_named(frame, dict.fromkeys(parts, "--id"), label)
+        frame = with_joined(frame, parts, str(options.id))
     if form in LABELLED:
         options = replace(options, value_labels={**_value_labels(frame), **options.value_labels})
     if not typed:
@@ -168,6 +176,13 @@ def read(
     elif form in TEXT_FORMATS:
         frame = _with_numbers(frame, texts)
     return TableReading(frame, account.adding([*missing, *excluded]), label, form, options)
+
+
+def _numbered(frame: pd.DataFrame, source: str, form: str) -> str:
+    """The name of a table, with the numbers of its rows where some rows of the file are empty."""
+    if form not in NUMBERED or isinstance(frame.index, pd.RangeIndex):
+        return str(source)
+    return TableName(source, frame.index.to_numpy(dtype=np.int64) + 1)
 
 
 def _ordered_labels(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
@@ -236,8 +251,8 @@ def require_named(frame: pd.DataFrame, names: Mapping[str, str], source: str) ->
 
 def select_rows(
     frame: pd.DataFrame, options: ReadingRules, source: str
-) -> tuple[pd.DataFrame, list[AccountEntry]]:
-    """The rows that `where` and `exclude` leave, and how many are excluded."""
+) -> tuple[pd.DataFrame, list[AccountEntry], str]:
+    """The rows that `where` and `exclude` leave, how many are excluded, and the name with their numbers."""
     entries: list[AccountEntry] = []
     for conditions, option, is_kept in (
         (options.where, "--where", True),
@@ -266,8 +281,9 @@ def select_rows(
                     count=n_excluded,
                 )
             )
+            source = of_rows(source, mask, len(frame))
             frame = frame[mask].reset_index(drop=True)
-    return frame, entries
+    return frame, entries, source
 
 
 def blank_cells(

@@ -125,7 +125,8 @@ def _cells_of_errors(data: bytes, source: str) -> list[AccountEntry]:
 def _frame_of(rows: list[list[Any]], source: str) -> pd.DataFrame:
     """A table of cells with a header; empty rows are dropped, and empty cells are missing."""
     cells = [[cell.strip() if isinstance(cell, str) else cell for cell in row] for row in rows]
-    cells = [row for row in cells if any(cell != "" for cell in row)]
+    filled = [place for place, row in enumerate(cells) if any(cell != "" for cell in row)]
+    cells = [cells[place] for place in filled]
     if len(cells) < 2:
         raise InputError(f"{source}: there are no rows below the header; export it again.")
     header = [str(cell) for cell in cells[0]]
@@ -133,7 +134,9 @@ def _frame_of(rows: list[list[Any]], source: str) -> pd.DataFrame:
         if name and header.count(name) > 1:
             raise InputError(f"{source}: column '{name}' occurs twice in the header; rename one of them.")
     names = [name or f"column {place + 1}" for place, name in enumerate(header)]
-    frame = pd.DataFrame([[None if cell == "" else cell for cell in row] for row in cells[1:]], columns=names)
+    index = [place - filled[0] - 1 for place in filled[1:]]  # rows are numbered as the file has them
+    body = [[None if cell == "" else cell for cell in row] for row in cells[1:]]
+    frame = pd.DataFrame(body, index if index != [*range(len(body))] else None, names)
     unnamed = [
         name for name, title in zip(names, header, strict=True) if not title and frame[name].isna().all()
     ]

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import other_order
+from conjury.inference.tables.row_numbers import row_words
 
 from ....frames.notes import excluding
 from ..coding import keys_of
@@ -84,7 +85,8 @@ def _match_rows(
             first_items, second_items = (as_text(table[item]).reset_index(drop=True) for table in tables)
             row = int((first_items != second_items).argmax())
             raise InputError(
-                f"{names[0]} and {names[1]}: rows would be paired by their order, but in row {row + 1:,} the "
+                f"{names[0]} and {names[1]}: rows would be paired by their order, but in row "
+                f"{row_words(names[0], row)} the "
                 f"items differ by column '{item}' ({_cell(first, item, row)} and "
                 f"{_cell(second, item, row)}); name the column of items with --id, or "
                 "remove this one if it does not name items."
@@ -94,8 +96,8 @@ def _match_rows(
     for table, name in zip(tables, names, strict=True):
         ids = as_text(table[id])
         if ids.isna().any():
-            row = int(ids.isna().to_numpy().argmax()) + 1
-            raise InputError(f"{name}: column '{id}' is empty in row {row:,}; every row needs an item.")
+            number = row_words(name, ids.isna().to_numpy().argmax())
+            raise InputError(f"{name}: column '{id}' is empty in row {number}; every row needs an item.")
         place = ids.groupby(ids.to_numpy()).cumcount()
         keys.append(pd.MultiIndex.from_arrays([ids.to_numpy(dtype=object), place.to_numpy()]))
     at = keys[1].get_indexer(keys[0])

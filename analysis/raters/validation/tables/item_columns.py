@@ -8,6 +8,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed
 from conjury.inference.tables.items import copies, repeated_items
+from conjury.inference.tables.row_numbers import row_words
 
 
 def item_of(
@@ -39,11 +40,11 @@ def notes_on_copies(table: pd.DataFrame, named: str | None, answers: Sequence[st
     repeated = copies(table, answers)
     if not repeated.any():
         return []
-    n, row = int(repeated.sum()), int(repeated.argmax()) + 1
+    n, row = int(repeated.sum()), row_words(source, repeated.argmax())
     if named is None:
         more = f", as {'does' if n == 2 else 'do'} {counted(n - 1, 'further row')}" if n > 1 else ""
         raise InputError(
-            f"{source}: row {row:,} repeats an earlier row in every column{more}; keep each answer once, or "
+            f"{source}: row {row} repeats an earlier row in every column{more}; keep each answer once, or "
             "name the column of items with --id if items were judged several times."
         )
     return [

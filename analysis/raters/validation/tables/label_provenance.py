@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING
 
 from ....frames.kinds import limit_text
@@ -121,6 +122,13 @@ def read_provenance(
     return replace(account, answers={**answers, SAMPLED: _without_certain(account, table)})
 
 
+def refuse_unreadable(table: pd.DataFrame, source: str) -> None:
+    """Refuse what columns say of labels in words that are none, while rows are those of their table."""
+    for column in COLUMNS:
+        if column in table:
+            _column(table[column], column, source)
+
+
 def _without_certain(account: LabelAccount, table: pd.DataFrame) -> np.ndarray:
     """How rows were chosen; beside drawn labels, chosen ones of probability 1 stand for their rows alone."""
     answers, chosen = account.answers[SAMPLED], account.rows(SAMPLED, "chosen")
@@ -223,8 +231,8 @@ def _column(column: pd.Series[Any], name: str, source: str) -> np.ndarray:
     texts = as_text(column).str.strip().fillna("")
     first = ~texts.duplicated()
     meanings = {
-        text: _meaning(name, str(text), f"{source}: row {row:,} of '{name}'")
-        for text, row in zip(texts[first], np.flatnonzero(first) + 1, strict=True)
+        text: _meaning(name, str(text), f"{source}: row {row_words(source, row)} of '{name}'")
+        for text, row in zip(texts[first], np.flatnonzero(first), strict=True)
         if text
     }
     return texts.map({**meanings, "": ""}).to_numpy(dtype=object)
