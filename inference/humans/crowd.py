@@ -16,6 +16,7 @@ from ..readers.aliases import REFUSED_SUBMISSIONS, exclusion_reasons
 from ..tables.columns import as_text, by_distinct, refuse
 from ..tables.limits import parse_json
 from ..tables.reading.cell_rules import key_of
+from ..tables.row_numbers import row_words
 from .exclusion_rules import Rules, counts, excluded_notes, join_reasons, reason_where
 from .imported_ratings import LEADING, PERSON, TAKEN, Imported
 from .rating_columns import Layout
@@ -192,8 +193,8 @@ def _complete_layout(
 def _unpack_answers(table: pd.DataFrame, source: str) -> pd.DataFrame:
     """Answers packed as JSON, as one column each."""
     rows: list[dict[str, Any]] = []
-    for number, cell in enumerate(table[PACKED], start=1):
-        where = f"{source}: row {number} of column '{PACKED}'"
+    for place, cell in enumerate(table[PACKED]):
+        where = f"{source}: row {row_words(source, place)} of column '{PACKED}'"
         try:
             content = [] if pd.isna(cell) else parse_json(str(cell))
         except ValueError:
@@ -357,7 +358,7 @@ def _by_person(table: pd.DataFrame, id: str, ids: pd.Series[Any], source: str) -
     rows = rows[rows["_refused"].isna() | ~rows[id].isin(accepted)]
     twice = rows[id].duplicated()
     if twice.any():
-        row = int(rows.index[int(twice.to_numpy().argmax())]) + 1
+        row = row_words(source, rows.index[int(twice.to_numpy().argmax())])
         raise InputError(
             f"{source}: row {row} of column '{id}' repeats '{rows.loc[twice, id].iloc[0]}'; keep one row for "
             "each, or name the column of the session with --prolific-id."

@@ -15,6 +15,7 @@ from ..tables.reading.account import AccountEntry
 from ..tables.reading.cell_rules import key_of, number_of
 from ..tables.reading.compared_answers import read_answers
 from ..tables.reading.reading_rules import ReadingRules
+from ..tables.row_numbers import row_words
 from .text_tables import read_export_table, require_column
 
 Value = float | str
@@ -362,7 +363,8 @@ def _anchored(
         first = rows[(rows["raw"] == unread[0]).fillna(False).to_numpy(dtype=bool)].iloc[0]
         more = f" (not covered: {listed(map(repr, unread))})" if len(unread) > 1 else ""
         raise InputError(
-            f"{source}: row {first['row']} of column '{first['column']}' contains '{unread[0]}', which "
+            f"{source}: row {row_words(source, first['row'] - 1)} of column '{first['column']}' "
+            f"contains '{unread[0]}', which "
             f"--anchors does not cover{did_you_mean(unread[0], anchors)}{more}; add it, or treat it "
             "as missing with --missing."
         )

@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, and_more, did_you_mean, listed
 from ..readers.aliases import exclusion_reasons
 from ..tables.columns import as_text
 from ..tables.reading.account import ReadingAccount
+from ..tables.row_numbers import row_words
 from ..tables.schema import JUDGE_KINDS, TABLES, validate
 from .exclusion_rules import (
     Rules,
@@ -163,9 +164,11 @@ def _number_repeats(
         at = int(repeated.to_numpy().argmax())
         row, first = frame.iloc[at], frame.iloc[int((key == key.iloc[at]).all(axis=1).to_numpy().argmax())]
         raise InputError(
-            f"{source}: row {row['row']} of column '{row['column']}' (and {int(repeated.sum()) - 1} more "
-            f"ratings) rates '{row['item_id']}' by '{row['judge_id']}' again, after row {first['row']} of "
-            f"column '{first['column']}'; {distinct}, or number such ratings with --again sample, or mark "
+            f"{source}: row {row_words(source, row['row'] - 1)} of column '{row['column']}'"
+            f"{and_more(int(repeated.sum()) - 1)} rates '{row['item_id']}' by '{row['judge_id']}' "
+            "again, after "
+            f"row {row_words(source, first['row'] - 1)} of column '{first['column']}'; {distinct}, or "
+            "number such ratings with --again sample, or mark "
             "all but the first with --again exclude."
         )
     if repeated.any():

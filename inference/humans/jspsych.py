@@ -15,11 +15,12 @@ from ..tables.limits import check_columns, parse_json
 from ..tables.reading.containers import FileContent, open_content
 from ..tables.reading.json_rows import parsed_json
 from ..tables.reading.reading_rules import ReadingRules
+from ..tables.row_numbers import of_rows
 from .exclusion_rules import Rules
 from .imported_ratings import Imported
 from .rating_columns import Layout
 from .text_tables import first_present, read_export_table, require_column
-from .wide import WideExport, to_judgments
+from .wide import WideExport, to_judgments, with_items
 
 JSON = ("json", "jsonl")
 SUFFIXES = (".json", ".jsonl", ".txt", ".csv")
@@ -105,8 +106,11 @@ def read_jspsych(path: str | Path | FileContent, layout: Layout, rules: Rules | 
     if judge is not None:
         require_column(table, judge, source, "--judge")
     if item is not None:
+        table = with_items(table, item, source)
         require_column(table, item, source, "--item")
-        table = table[table[item].notna()].reset_index(drop=True)
+        is_rated = table[item].notna().to_numpy(dtype=bool)
+        source = of_rows(source, is_rated, len(table))
+        table = table[is_rated].reset_index(drop=True)
     nothing = pd.DataFrame(index=table.index)
     answers = WideExport(source, table, judge, nothing, nothing)
     return to_judgments(answers, replace(layout, item=item), rules or Rules())

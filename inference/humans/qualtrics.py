@@ -17,6 +17,7 @@ from ..tables.reading.cell_rules import key_of
 from ..tables.reading.delimited import ZONE
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.surplus_rows import IMPORT_ID
+from ..tables.row_numbers import TableName, numbers_of
 from .exclusion_rules import Rules
 from .imported_ratings import Imported
 from .rating_columns import Layout
@@ -71,7 +72,9 @@ def read_responses(
         raw = raw.rename(columns={str(as_named): id})
     require_column(raw, key, source, "--id" if judge is None else "--judge")
     first = str(raw[id if id in raw else key].iloc[0]).casefold()
-    table = raw.iloc[int(first in ID_TEXTS) :].reset_index(drop=True)
+    n_headers = int(first in ID_TEXTS)
+    source = TableName(source, numbers_of(source, len(raw))[n_headers:] - n_headers)
+    table = raw.iloc[n_headers:].reset_index(drop=True)
     if table.empty:
         raise InputError(f"{source}: there are no responses below the header rows; export it again.")
     return Responses(source, table, _zone(export.account), export.notes)

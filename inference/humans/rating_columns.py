@@ -10,6 +10,7 @@ from typing import NoReturn
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
+from ..tables.row_numbers import row_words
 from .text_tables import read_export_table, require_column
 
 GAPS = ("item", "dimension", "place", "sample", "judge")
@@ -187,7 +188,7 @@ def rename_ids(long: pd.DataFrame, layout: Layout, source: str) -> pd.DataFrame:
         unknown = (named.isna() & long["item_id"].notna()).to_numpy()
         if unknown.any():
             row = long.iloc[int(unknown.argmax())]
-            _refuse_item(f"row {row['row']}", str(row["item_id"]), layout, source)
+            _refuse_item(f"row {row_words(source, row['row'] - 1)}", str(row["item_id"]), layout, source)
         long["item_id"] = named
     return long
 

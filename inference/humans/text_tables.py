@@ -22,6 +22,7 @@ from ..tables.reading.containers import FileContent, open_content
 from ..tables.reading.delimited import DELIMITERS, UTF16, decode_text
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import read
+from ..tables.row_numbers import with_name
 
 ABBREVIATIONS = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
 YEAR_FIRST = re.compile(r"^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
@@ -62,7 +63,8 @@ def read_export_table(
         names = next(csv.reader([first], delimiter=max(DELIMITERS, key=first.count)), [])
         check([name.strip() for name in names])
     reading = read(content, rules, typed=False)
-    return ExportTable(content.source, reading.frame, reading.account, reading.rules)
+    source = with_name(reading.source, content.source)
+    return ExportTable(source, reading.frame, reading.account, reading.rules)
 
 
 def _is_unicode(data: bytes) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ import pandas as pd
 from ..errors import InputError, did_you_mean, listed
 from ..readers.model_names import like_models
 from ..tables.columns import by_distinct, refuse
+from ..tables.items import parts_of_item, with_joined
 from ..tables.reading.cell_rules import key_of
+from ..tables.row_numbers import row_words
 from ..tables.schema import JUDGE_KINDS
 from .exclusion_rules import Rules, row_exclusions
 from .imported_ratings import PERSON, TAKEN, Imported, finish_import
@@ -49,6 +51,7 @@ def to_judgments(answers: WideExport, layout: Layout, rules: Rules) -> Imported:
     """Find the ratings of an export and turn them into judgments."""
     # A person's item without any rating counts as not shown and has no row, unless `layout.all_shown`; an
     # item that a column of the export names was shown, and what is empty there is missing.
+    answers = replace(answers, table=with_items(answers.table, layout.item, answers.source))
     source, table = answers.source, answers.table
     places = _places(answers, layout)
     _check_columns(answers, layout, places)
@@ -69,9 +72,18 @@ def to_judgments(answers: WideExport, layout: Layout, rules: Rules) -> Imported:
     silent = np.setdiff1d(np.arange(len(table)), row)
     if len(silent):
         notes.append(
-            f"Rows of the export without any rating: {len(silent):,} (the first is {silent[0] + 1})."
+            f"Rows of the export without any rating: {len(silent):,} (the first is "
+            f"{row_words(source, silent[0])})."
         )
     return finish_import(long, rules, source, notes)
+
+
+def with_items(table: pd.DataFrame, item: str | None, source: str) -> pd.DataFrame:
+    """The table with a column of items that several columns name together."""
+    parts = parts_of_item(item, table)
+    for part in parts:
+        require_column(table, part, source, "--item")
+    return with_joined(table, parts, str(item)).astype({str(item): object}) if parts else table
 
 
 def _places(answers: WideExport, layout: Layout) -> list[RatingColumn]:
@@ -194,7 +206,8 @@ def _drop_unseen(
             f"column '{layout.item}'" if layout.item and "{" not in layout.item else "the column of its item"
         )
         raise InputError(
-            f"{source}: row {row['row']} rates in column '{row['column']}', but {column} is empty; name the "
+            f"{source}: row {row_words(source, row['row'] - 1)} rates in column '{row['column']}', but "
+            f"{column} is empty; name the "
             "item there, or empty the rating."
         )
     named_by_column = all(place.item is not None for place in places)

@@ -20,7 +20,6 @@ import pyarrow.csv
 
 from ...errors import InputError, counted, listed
 from ..limits import BLOCK, CELL_CHARACTERS, check_columns, reading
-from ..text_arrays import needs_trimming
 from .account import AccountEntry
 from .cell_rules import number_of, undecided_comma, writes_decimal_commas
 from .reading_rules import ReadingRules
@@ -34,6 +33,7 @@ from .surplus_rows import (
     title_entry,
     title_rows,
 )
+from .text_arrays import needs_trimming
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}

@@ -12,12 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from ...errors import InputError, listed
-from .account import AccountEntry
-from .cell_rules import key_of
-from .reading_rules import ReadingRules
+from ....errors import InputError, listed
+from ..account import AccountEntry
+from ..cell_rules import key_of
+from ..reading_rules import ReadingRules
+from ..typed_files import load_library
 from .statistics_process import REFUSED
-from .typed_files import load_library
 
 CHILD = Path(__file__).with_name("statistics_process.py")
 

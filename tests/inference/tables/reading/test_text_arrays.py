@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from conjury.inference.tables.reading.cell_rules import SPELLINGS_OF_NOTHING
-from conjury.inference.tables.text_arrays import (
+from conjury.inference.tables.reading.text_arrays import (
     IDS,
     MarkTable,
     has_fractions,

@@ -1,0 +1,1 @@
+"""Files of SPSS and Stata, which a process of its own parses."""

@@ -1,0 +1,95 @@
+"""Sentences name rows as the file of the user has them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conjury.analysis.raters.validation import compare_runs, judge
+from conjury.inference.errors import InputError
+from conjury.inference.humans.crowd import read_crowd
+from conjury.inference.humans.exclusion_rules import Rules
+from conjury.inference.humans.rating_columns import Layout
+from conjury.inference.readers.conjoints import read_conjoint
+from conjury.inference.readers.judgments import load_judgments
+from conjury.inference.tables.reading import ReadingRules
+from conjury.inference.tables.reading.table_reading import read
+from conjury.inference.tables.row_numbers import TableName, numbers_of, of_rows, row_words, stacked
+
+RULES = ReadingRules(exclude={"part": "pilot"})
+
+
+def written(folder: Path, header: str, rows: list[str], bad: str) -> Path:
+    """A file with a bad row below two of a pilot, an empty one, a second header and two others."""
+    commas = "," * header.count(",")
+    lines = [header, *rows[:2], commas, header, *rows[2:4], bad, *rows[4:]]
+    parts = ["part", "pilot", "pilot", "", "part", *["use"] * 10]
+    file = folder / "table.csv"
+    file.write_text("\n".join(f"{line},{part}" for line, part in zip(lines, parts, strict=False)) + "\n")
+    return file
+
+
+LABELS = ("id,verdict,label", [f"q{n},{'yes' if n % 2 else 'no'},yes" for n in range(9)], "q20,n/a,yes")
+RATED = ("item,rater,score", [f"q{n // 2},{'ab'[n % 2]},{n % 3 + 1}" for n in range(8)], "q9,a,n/a")
+WIDE = ("item,ann,bob", [f"q{n},{n % 3 + 1},{n % 2 + 1}" for n in range(8)], "q9,?,2")
+TIDY = (
+    "judge_id,judge_kind,item_id,value",
+    [f"{'ab'[n % 2]},human,q{n // 2},{n % 3 + 1}" for n in range(8)],
+    "a,martian,q9,1",
+)
+PROFILES = (
+    "resp,task,profile,tax,chosen",
+    [f"r{n // 4},{n // 2 % 2},{n % 2},{'ab'[n % 2]},{n % 2}" for n in range(8)],
+    "r9,0,0,a,perhaps",
+)
+TASKS = (
+    "resp,task,tax1,tax2,roof1,roof2,chosen1,chosen2",
+    [f"r{n // 2},{n % 2},a,b,{'tw'[n % 2]},{'wt'[n % 2]},1,0" for n in range(8)],
+    ",0,a,b,t,w,1,0",
+)
+
+
+def imported(file: Path) -> Any:
+    """What `import` does with one row per rating."""
+    layout = Layout(value={"score": "score"}, item="item", judge="rater", people=True)
+    return read_crowd(file, "csv", layout, Rules(reading=RULES))
+
+
+DOORS: list[tuple[tuple[str, list[str], str], Callable[[Path], Any]]] = [
+    (LABELS, lambda file: judge(file, "verdict", "label", exclude=RULES.exclude)),
+    (LABELS, lambda file: compare_runs(file, file, "verdict", "label", id="id", exclude=RULES.exclude)),
+    (RATED, lambda file: judge(file, "a", "b", exclude=RULES.exclude)),
+    (RATED, lambda file: load_judgments(file, rules=RULES)),
+    (RATED, imported),
+    (WIDE, lambda file: load_judgments(file, rules=RULES, raters=["ann", "bob"])),
+    (TIDY, lambda file: load_judgments(file, rules=RULES)),
+    (PROFILES, lambda file: read_conjoint(file, RULES, outcome="chosen")),
+    (TASKS, lambda file: read_conjoint(file, RULES)),
+]
+
+
+@pytest.mark.parametrize(("content", "door"), DOORS)
+def test_a_sentence_names_the_row_of_the_file(content: Any, door: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"\brow 7\b"):
+        door(written(tmp_path, *content))
+
+
+def test_rows_have_numbers_below_the_header_whatever_was_selected(tmp_path: Path) -> None:
+    file = tmp_path / "gaps.csv"
+    file.write_text("\n\na,b\n1,x\n\n2,y\n,\n3,x\n\n")
+    table = read(file, ReadingRules(where={"b": "x"}))
+    assert numbers_of(table.source, 2).tolist() == [1, 5]
+    assert table.frame["a"].tolist() == [1, 3]
+    assert read(table.frame).source == "table"
+    name = of_rows(table.source, [1, 0, 1], 2)
+    assert [row_words(name, place) for place in range(4)] == ["5", "1", "5", "4"]
+    both = pickle.loads(pickle.dumps(stacked([("one.csv", 1), (TableName("two.csv", [1200]), 1)])))
+    assert (both, row_words(both, 0), row_words(both, 1)) == (
+        "one.csv and two.csv",
+        "1 of one.csv",
+        "1,200 of two.csv",
+    )
