@@ -213,14 +213,14 @@ def test_items_join_judgments_by_text_and_lend_only_columns_that_judgments_lack(
     assert with_items(judgments, items, ["kind"])["kind"].tolist() == ["y", "x"]
     others = pd.DataFrame({"item_id": ["b"], "other": ["y"]})
     assert with_items(judgments.assign(kind="x"), others, ["kind"])["kind"].tolist() == ["x", "x"]
-    with pytest.raises(InputError, match=r"judged item 'b' .* has no row"):
+    with pytest.raises(InputError, match=r"judged item 'b' has no row"):
         rater_model(table(), items=pd.DataFrame({"item_id": ["a"], "kind": ["x"]}), covariates=["kind"])
 
 
 @pytest.mark.parametrize(
     ("items", "columns", "message"),
     [
-        ({"item_id": ["a"], "kind": ["x"]}, None, "judged item 'b' .* has no row"),
+        ({"item_id": ["a"], "kind": ["x"]}, None, "judged item 'b' has no row"),
         ({"item_id": ["a", "b", "b"], "kind": list("xyz")}, None, "item 'b' has two rows"),
         ({"item_id": ["a", "b"], "kind": ["x", "y"]}, ["kin"], "no column 'kin' .did you mean 'kind'"),
         (None, ["kind"], "judgments: there is no column 'kind'"),
