@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import pickle
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.inference.errors import InputError
-from conjury.inference.humans.crowd import read_crowd
-from conjury.inference.humans.exclusion_rules import Rules
-from conjury.inference.humans.rating_columns import Layout
+from conjury.inference.humans import Layout, Rules, read_crowd
 from conjury.inference.readers.conjoints import read_conjoint
 from conjury.inference.readers.judgments import load_judgments
-from conjury.inference.tables.reading import ReadingRules
-from conjury.inference.tables.reading.table_reading import read
-from conjury.inference.tables.row_numbers import TableName, numbers_of, of_rows, row_words, stacked
+from conjury.inference.tables.columns import describe_rows
+from conjury.inference.tables.reading import ReadingRules, read
 
 RULES = ReadingRules(exclude={"part": "pilot"})
 
@@ -82,14 +80,7 @@ def test_rows_have_numbers_below_the_header_whatever_was_selected(tmp_path: Path
     file = tmp_path / "gaps.csv"
     file.write_text("\n\na,b\n1,x\n\n2,y\n,\n3,x\n\n")
     table = read(file, ReadingRules(where={"b": "x"}))
-    assert numbers_of(table.source, 2).tolist() == [1, 5]
     assert table.frame["a"].tolist() == [1, 3]
+    assert describe_rows("a", np.array([False, True]), table.source) == "row 5 of column 'a'"
+    assert copy.deepcopy(table.source).rows.tolist() == [1, 5]
     assert read(table.frame).source == "table"
-    name = of_rows(table.source, [1, 0, 1], 2)
-    assert [row_words(name, place) for place in range(4)] == ["5", "1", "5", "4"]
-    both = pickle.loads(pickle.dumps(stacked([("one.csv", 1), (TableName("two.csv", [1200]), 1)])))
-    assert (both, row_words(both, 0), row_words(both, 1)) == (
-        "one.csv and two.csv",
-        "1 of one.csv",
-        "1,200 of two.csv",
-    )
