@@ -83,7 +83,7 @@ def with_items(table: pd.DataFrame, item: str | None, source: str) -> pd.DataFra
     parts = parts_of_item(item, table)
     for part in parts:
         require_column(table, part, source, "--item")
-    return with_joined(table, parts, str(item)).astype({str(item): object}) if parts else table
+    return with_joined(table, parts, str(item)) if parts else table
 
 
 def _places(answers: WideExport, layout: Layout) -> list[RatingColumn]:
