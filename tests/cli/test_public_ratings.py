@@ -106,6 +106,17 @@ def test_judge_and_alt_test_take_rows_of_ratings() -> None:
     assert results[0]["weighted_kappa"] == pytest.approx(results[1]["weighted_kappa"])
 
 
+@pytest.mark.long
+def test_what_takes_one_row_per_answer_refuses_rows_of_ratings(tmp_path: Path, conjury: Run) -> None:
+    long_and_wide()[0].to_csv(tmp_path / "long.csv", index=False)
+    for command in ("automate long.csv --certainty tone", "compare-systems long.csv --system coder"):
+        refused = conjury(command, cwd=tmp_path)
+        assert refused.code == 2
+        assert "long.csv: each row is one rating, and this command takes one row per answer" in refused.err
+    same = conjury(f"compare-runs long.csv long.csv --judge {MODEL} --human {PEOPLE[0]}", cwd=tmp_path)
+    assert "differ in 0.0% of" in same.out
+
+
 @pytest.mark.parametrize(
     ("change", "options", "problem"),
     [

@@ -76,6 +76,15 @@ def test_the_next_command_has_the_options_that_were_typed_and_works_as_printed(r
     assert "8 respondents, 2 tasks of 2 profiles each" in ran(line.removeprefix("Next: conjury "))
 
 
+def test_what_the_next_command_will_ask_is_told_with_it(ran: Ran) -> None:
+    Path("some.csv").write_text("id,verdict,human\n1,yes,no\n2,n/a,no\n3,no,no\n", encoding="utf-8")
+    command = "Next: conjury judge some.csv --judge verdict --human human"
+    assert f"{command} It will ask first: some.csv: column 'verdict' contains 'n/a' in 1 cell" in " ".join(
+        ran("read some.csv").split()
+    )
+    assert ran("read some.csv --missing n/a").splitlines()[-1] == f"{command} --missing n/a"
+
+
 def test_the_next_command_of_ratings_of_qualtrics_works_as_printed(ran: Ran) -> None:
     names = "ResponseId,DistributionChannel,Q1_wit,Q2_wit"
     rows = (f"R_{person},anonymous,{1 + person % 4},{1 + person % 3}" for person in range(5))

@@ -58,12 +58,13 @@ def automate(
     """
     from conjury.analysis.raters.automation import automate as compute
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
-    from conjury.inference.readers.judged import read_judged
     from conjury.inference.readers.judged.judged_columns import columns_of
+    from conjury.inference.readers.judged.judged_files import read_answers_alone
 
     gates = output.gates
-    judged_file = read_judged(file, reading.rules())
-    roles = columns_of(judged_file, request.judge, split_names(request.human))
+    people = split_names(request.human)
+    judged_file = read_answers_alone(file, reading.rules(), (request.judge, *people))
+    roles = columns_of(judged_file, request.judge, people)
     result = compute(
         judged_file.reading,
         roles.judge,
@@ -81,8 +82,8 @@ def automate(
         rows = judged_file.reading.frame.reset_index(drop=True)
         # A file that this command wrote has such columns already.
         write_table(rows.drop(columns=list(needed), errors="ignore").join(needed), request.out)
-    people = ", ".join(f"'{name}'" for name in roles.human)
-    columns = f"judge: '{roles.judge}'; certainty: '{request.certainty}'; people: {people}"
+    persons = ", ".join(f"'{name}'" for name in roles.human)
+    columns = f"judge: '{roles.judge}'; certainty: '{request.certainty}'; people: {persons}"
     title = f"{file.name}: {counted(len(judged_file.frame), 'row')}"
     finish(
         ValidationReport(result, title, (judged_file.source,), (columns, *judged_file.notes)), gates, output

@@ -11,7 +11,7 @@ import typer
 from conjury.inference.errors import InputError, listed
 
 from ...options import Alpha, grouped, split_names
-from ...reading_options import TableOptions
+from ...reading_options import RatingTableOptions
 from .judge import By, Human, Labelled, Output, Positive, finish, labels_statement
 
 
@@ -46,7 +46,7 @@ def compare_runs(
     a: Annotated[Path, typer.Argument(help="File of the first run.", show_default=False)],
     b: Annotated[Path, typer.Argument(help="File of the second run.", show_default=False)],
     pairing: Pairing,
-    reading: TableOptions,
+    reading: RatingTableOptions,
     tested: TestOptions,
     output: Output,
 ) -> None:
@@ -65,18 +65,20 @@ def compare_runs(
 
     gates = output.gates
     rules = reading.rules()
-    runs = (read_judged(a, rules), read_judged(b, rules))
     judges = split_names([pairing.judge] if pairing.judge else None)
     if len(judges) > 2:
         raise InputError("--judge names more than two columns; give COL, or COL_A,COL_B.")
     human = split_names(pairing.human)
+    runs = (read_judged(a, rules, (*judges, *human)), read_judged(b, rules, (*judges, *human)))
     roles = [
         columns_of(run, judges[min(place, len(judges) - 1)] if judges else None, human, needs_human=False)
         for place, run in enumerate(runs)
     ]
     if not human:
         guesses = [
-            guessed_people(run, columns.judge, bool(rules.relabel))
+            tuple(
+                name for name in guessed_people(run, columns.judge, bool(rules.relabel)) if name not in judges
+            )
             for run, columns in zip(runs, roles, strict=True)
         ]
         if guesses[0] and guesses[1] and guesses[0] != guesses[1]:
@@ -85,7 +87,8 @@ def compare_runs(
                 "name those of both with --human."
             )
         human = guesses[0] or guesses[1]
-    item = rules.id
+    stated_items = [run.reading.rules.id for run in runs]  # which ratings by row have no more
+    item = rules.id if rules.id in stated_items else None
     if item is None:
         guessed_items = [run.id or item_column(run.frame) for run in runs]
         shared = [

@@ -150,11 +150,15 @@ def compare_systems(
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
     from conjury.inference.readers.judged import read_judged
     from conjury.inference.readers.judged.judged_columns import columns_of, guessed_people
+    from conjury.inference.readers.judged.judged_files import read_answers_alone
 
     gates, rules, names = output.gates, reading.rules(), _system_names(files, columns)
-    parts = [read_judged(file, rules) for file in files]
     labels = read_judged(columns.labels, rules) if columns.labels is not None else None
     judges, human = split_names([columns.judge] if columns.judge else None), split_names(columns.human)
+    if names:
+        parts = [read_judged(file, rules, (*judges, *human)) for file in files]
+    else:
+        parts = [read_answers_alone(files[0], rules, (*judges, *human))]
     guesses = list[str]()
     if not judges:
         judges = (columns_of(parts[0], None, human, needs_human=False).judge,)
@@ -165,7 +169,7 @@ def compare_systems(
         guesses += ["people"] if human else []
     tables = [
         part.reading
-        if rules.id or part.id is None
+        if part.reading.rules.id or part.id is None
         else replace(part.reading, rules=replace(rules, id=part.id))
         for part in parts
     ]
@@ -188,7 +192,7 @@ def compare_systems(
     )
     sources = [part.source for part in parts]
     title = f"{listed(result.settings['systems'], 6)}: {counted(int(result.settings['n_rows']), 'answer')}"
-    notes = [note for part in parts for note in part.notes]
+    notes = list(dict.fromkeys(note for part in parts for note in part.notes))
     finish(
         ValidationReport(result, title, sources, (_columns_in_words(result, guesses), *notes)), gates, output
     )

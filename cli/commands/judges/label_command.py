@@ -125,7 +125,7 @@ def open_labelling(
     """Begin to label a file, or go on; and what lets others label it."""
     from conjury.analysis.raters.labelling.label_journal import LabelJournal
     from conjury.analysis.raters.labelling.label_queue import journal_of, lock_of, open_queue
-    from conjury.inference.readers.judged import read_judged
+    from conjury.inference.readers.judged.judged_files import read_answers_alone
 
     if session.html is not None:
         refuse_other_page(session.html)
@@ -137,7 +137,8 @@ def open_labelling(
         recorded = LabelJournal.open(journal_of(out))
         options = {name: value for name, value in vars(reading).items() if value not in (None, False)}
         reading = TableOptions(**{**recorded.reading, **options})
-        judged = read_judged(file, reading.rules())
+        named = (columns.judge, columns.human)
+        judged = read_answers_alone(file, reading.rules(), named)
         plan = _plan(judged, columns, session, reading.id, recorded.plan)
         show = recorded.shown_columns if recorded.plan is not None else _shown(judged, columns, plan)
         queue = open_queue(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +54,7 @@ def read(
 
     reading, program = read_export(file, options.rules())
     columns = describe_columns(reading.frame)
-    following, entries = next_command(reading, file, program)
+    following, entries, question = next_command(reading, file, program)
     account = replace(reading.account, entries=(*reading.account.entries, *entries))
     record(
         source=reading.source,
@@ -70,6 +71,9 @@ def read(
         following += as_typed(options)
     record(next=following)
     console.print(f"\nNext: {following}")
+    if question is not None:
+        record(question=question)
+        console.print(f"It will ask first: {question}")
 
 
 def _conjoint_command(reading: TableReading, file: Path) -> str | None:
@@ -108,10 +112,25 @@ def _pattern_of(frame: pd.DataFrame) -> str:
 
 def next_command(
     reading: TableReading, file: Path, program: Format | None = None
-) -> tuple[str, list[AccountEntry]]:
-    """The command that probably goes on with a table, or what to correct first, and what it would guess."""
+) -> tuple[str, list[AccountEntry], str | None]:
+    """The command that probably goes on with a table, what it would guess, and what it would ask."""
     rows = _command_for_rows(reading, file) if program is None else None
-    return rows or (_command_for_columns(reading, file, program), [])
+    if rows is not None:
+        return (*rows, None)
+    command, answers = _command_for_columns(reading, file, program)
+    return command, [], _question(reading, answers)
+
+
+def _question(reading: TableReading, answers: Sequence[str]) -> str | None:
+    """What has to be decided about cells of columns before they are compared; None where nothing is open."""
+    from conjury.inference.tables.reading.compared_answers import refuse_doubtful
+
+    columns = {name: reading.frame[name] for name in answers if name in reading.frame}
+    try:
+        refuse_doubtful(columns, reading.rules, reading.source)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 def _command_for_rows(reading: TableReading, file: Path) -> tuple[str, list[AccountEntry]] | None:
@@ -147,23 +166,25 @@ def _can_compare(frame: pd.DataFrame) -> bool:
     return max(n_numbers, len(kinds) - n_numbers) > 1
 
 
-def _command_for_columns(reading: TableReading, file: Path, program: Format | None) -> str:
-    """The command for any other table, with the columns that it would take."""
+def _command_for_columns(
+    reading: TableReading, file: Path, program: Format | None
+) -> tuple[str, Sequence[str]]:
+    """The command for any other table, with the columns that it would take, and those of answers."""
     from conjury.inference.readers.programs.record_shapes import is_qualtrics
 
     name = shlex.quote(str(file))
     frame = reading.frame
     if program is not None and program.name != QUALTRICS and program.needs:
-        return f"conjury import {name} --format {program.name} {program.needs} --out judgments.parquet"
+        return f"conjury import {name} --format {program.name} {program.needs} --out judgments.parquet", ()
     if all(column in frame for column in JUDGMENTS):
-        return f"conjury agreement {name}"
+        return f"conjury agreement {name}", JUDGMENTS[2:]
     conjoint = _conjoint_command(reading, file)
     if conjoint is not None:
-        return conjoint
+        return conjoint, ()
     if is_qualtrics(dict.fromkeys(map(str, frame))):
-        return f"conjury import {name} --ratings {_pattern_of(frame)} --out judgments.parquet"
+        return f"conjury import {name} --ratings {_pattern_of(frame)} --out judgments.parquet", ()
     if any(set(names) <= set(frame) for names in PAIRS):
-        return f"conjury compare-pairs {name}"
+        return f"conjury compare-pairs {name}", ()
     from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_files import has_roles
     from conjury.inference.readers.judged.judged_table import Judged
@@ -171,14 +192,16 @@ def _command_for_columns(reading: TableReading, file: Path, program: Format | No
     from conjury.inference.tables.items import item_column
 
     if program is not None:
-        return f"conjury judge {name}"
+        return f"conjury judge {name}", ()
     judged = Judged(frame, reading.source)
     if not has_roles(judged) and (raters := raters_of(frame, item_column(frame))):
-        return f"conjury agreement {name} --raters {shlex.quote(','.join(raters))}"
+        return f"conjury agreement {name} --raters {shlex.quote(','.join(raters))}", raters
     if not program and not _can_compare(frame):
-        return "add answers of people, or of further raters; no two columns can be compared."
-    judge = people = "COLUMN"
+        return "add answers of people, or of further raters; no two columns can be compared.", ()
+    judge = "COLUMN"
+    people: Sequence[str] = ("COLUMN",)
     with suppress(InputError):  # columns that are called like neither are left to the user
         judge = columns_of(judged, None, (), needs_human=False).judge
-        people = ",".join(columns_of(judged, judge, ()).human)
-    return f"conjury judge {name} --judge {shlex.quote(judge)} --human {shlex.quote(people)}"
+        people = columns_of(judged, judge, ()).human
+    command = f"conjury judge {name} --judge {shlex.quote(judge)} --human {shlex.quote(','.join(people))}"
+    return command, (judge, *people)

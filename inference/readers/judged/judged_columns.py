@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...errors import InputError, listed
 from ...tables.columns import plain
+from ...tables.reading.table_reading import require_named
 from .judged_table import Judged
 
 JUDGE = (
@@ -85,6 +86,7 @@ def guessed_people(judged: Judged, judge: str, relabelled: bool = False) -> tupl
     """The columns of people, where there are some without doubt; none else."""
     # A column without a label of the judge is none of them, unless labels are `relabelled`: the targets of an
     # evaluation are answers, and its judge gives grades.
+    require_named(judged.frame, {judge: "--judge"}, judged.source)
     try:
         people = columns_of(judged, judge, ()).human
     except InputError:

@@ -125,6 +125,22 @@ def by_rater(judged: Judged, named: Sequence[str]) -> Judged:
     return replace(of_table, table=replace(of_table.reading, account=account, form=table.form))
 
 
+def read_answers_alone(path: str | Path, rules: ReadingRules, named: Sequence[str | None]) -> Judged:
+    """The same for what needs one row per answer of the judge: a table with one row per rating is refused."""
+    judged = read_judged(path, rules)
+    frame = judged.frame
+    if judged.program or has_roles(judged) or any(name in frame for name in named):
+        return judged
+    rows = rows_of_ratings(frame, rules, judged.source)
+    if rows is None:
+        return judged
+    what = "cells are lists of ratings" if rows[1].rows is not None else "each row is one rating"
+    raise InputError(
+        f"{judged.source}: {what}, and this command takes one row per answer of the judge, with a column of "
+        "the judge and one per person; write it so, or name these columns with --judge and --human."
+    )
+
+
 def read_export(path: str | Path, rules: ReadingRules | None = None) -> tuple[TableReading, Format | None]:
     """The table that commands make of a file, and the format of the program that wrote it, if known."""
     recognised = recognise(path, rules)
