@@ -77,7 +77,8 @@ def test_the_next_command_has_the_options_that_were_typed_and_works_as_printed(r
 
 
 def test_what_the_next_command_will_ask_is_told_with_it(ran: Ran) -> None:
-    Path("some.csv").write_text("id,verdict,human\n1,yes,no\n2,n/a,no\n3,no,no\n", encoding="utf-8")
+    rows = "id,verdict,human\n1,yes,no\n2,n/a,no\n3,no,no\n4,yes,yes\n5,no,no\n"
+    Path("some.csv").write_text(rows, encoding="utf-8")
     command = "Next: conjury judge some.csv --judge verdict --human human"
     assert f"{command} It will ask first: some.csv: column 'verdict' contains 'n/a' in 1 cell" in " ".join(
         ran("read some.csv").split()
