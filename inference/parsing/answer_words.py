@@ -35,17 +35,15 @@ def answer_words() -> Mapping[str, Mapping[str, Any]]:
     return {str(language): words for language, words in content.items()}
 
 
-def words_of(*parts: str) -> Iterator[str]:
-    """Yield the folded words of parts of all languages, each once."""
-    distinct: set[str] = set()
+@cache
+def words_of(*parts: str) -> tuple[str, ...]:
+    """Return the folded words of parts of all languages, each once."""
+    distinct: dict[str, None] = {}
     for words in answer_words().values():
         for part in parts:
             values = words.get(part, ())
-            for word in [values] if isinstance(values, str) else values:
-                folded = fold(word)
-                if folded not in distinct:
-                    distinct.add(folded)
-                    yield folded
+            distinct |= dict.fromkeys(map(fold, [values] if isinstance(values, str) else values))
+    return tuple(distinct)
 
 
 @cache

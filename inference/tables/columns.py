@@ -22,7 +22,7 @@ from .row_numbers import row_words
 _INVISIBLE = "\u00ad\u061c\u0640\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _MARKS = re.compile("[\u0300-\u036f\u064b-\u065f\u0670]+")
-_SIGNS = {"-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "'": "\u2018\u2019"}
+_SIGNS = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2018\u2019", "-------''")
 _JOINTS = re.compile(r"[\s_/-]+")
 
 
@@ -48,11 +48,7 @@ def fold_beside(text: str) -> tuple[str, str]:
 
 
 def _compatible(text: str) -> str:
-    letters = _MARKS.sub("", unicodedata.normalize("NFKD", visible(text)))
-    for sign, variants in _SIGNS.items():
-        for variant in variants:
-            letters = letters.replace(variant, sign)
-    return letters
+    return _MARKS.sub("", unicodedata.normalize("NFKD", visible(text))).translate(_SIGNS)
 
 
 def plain(text: str) -> str:
