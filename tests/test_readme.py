@@ -15,6 +15,7 @@ from tour import DOCUMENTS, NEEDS, README, RUN, STEPS, Ran, Step, check, ids, ru
 from typer.core import TyperCommand, TyperGroup
 from wheel import ROOT
 
+from conjury.analysis.report.replication import read_layout
 from conjury.cli.main import COMMANDS as COMMANDS_OF_CONJURY
 from conjury.cli.main import app
 
@@ -37,6 +38,18 @@ def test_commands_and_options_exist(step: Step, monkeypatch: pytest.MonkeyPatch)
     assert words[0] == "conjury"
     ended = typer.main.get_command(app).main([*words[1:], "--help"], standalone_mode=False)
     assert ended in (None, 0)
+
+
+@pytest.mark.long
+def test_commands_of_the_elements_of_the_papers_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (TyperCommand, TyperGroup):
+        monkeypatch.setattr(kind, "format_help", lambda *_: None)
+    page = (ROOT / "docs/replications/elements.md").read_text(encoding="utf-8")
+    commands = {tuple(shlex.split(text)) for text in re.findall("`conjury ([^`]+)`", page)}
+    for words in commands:
+        assert typer.main.get_command(app).main([*words, "--help"], standalone_mode=False) in (None, 0), words
+    for _, study, _, number in (each for each in commands if each[0] == "replicate" and len(each) == 4):
+        assert read_layout(study).select([number])
 
 
 @pytest.mark.parametrize("command", COMMANDS_OF_CONJURY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 from ...figures import draw
 from ...figures.figure_registry import FigureStyle
 from ...figures.forest import forest
-from ...figures.labels import LabelKey
+from ...figures.labels import LabelKey, words
 from ...figures.theme import styled, theme_named
 from ...results import Result
 from ..report_data import ReportData
@@ -47,8 +48,13 @@ def exhibit_figures(
     if drawing is None:
         return
     if drawing.result is not None:
-        if report is not None and report.has(drawing.result):
-            yield ExhibitFigure(layout.name, OURS, partial(_draw_result, drawing, report, labels))
+        if report is None or not report.has(drawing.result):
+            return
+        for values in product(*drawing.each.values()):
+            options = drawing.options | dict(zip(drawing.each, values, strict=True))
+            function = partial(_draw_result, drawing.model_copy(update={"options": options}), report, labels)
+            name, source = "_".join([layout.name, *values]), ", ".join([OURS, *map(words, values)])
+            yield ExhibitFigure(name, source, function)
         return
     if grid is None:
         return

@@ -146,6 +146,8 @@ class Drawing(Part):
     part: Text | None = None
     # options of this kind of figure
     options: dict[str, Any] = Field(default_factory=dict)
+    # options of which each value has a figure of its own
+    each: dict[str, Texts] = Field(default_factory=dict)
 
 
 class Reason(Part):
@@ -200,9 +202,9 @@ class ExhibitLayout(Part):
     note: str = ""
     # why numbers differ
     reasons: list[Reason] = Field(default_factory=list)
-    # what takes the place of numbers: a table of the study's attributes, its prompts, a figure of a result
-    # alone; or a command
-    shows: Literal["attributes", "prompts", "figure"] | None = None
+    # what takes the place of numbers: a table of attributes, of examples of items, of the steps of the
+    # study, its prompts, a figure of a result alone; or a command
+    shows: Literal["attributes", "examples", "steps", "prompts", "figure"] | None = None
     command: Text | None = None
 
     @property

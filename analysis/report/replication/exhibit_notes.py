@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from conjury.inference.study.models import AnyStudy, Study
+from conjury.inference.study.models import AnyStudy, ItemStudy, Study
+from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.files import read_table
 
+from ...figures.labels import words
 from ..exhibits.conjoint_exhibits import lines_of, note_of_sample
 from ..report_data import ReportData
-from ..table_format import intervals, styled_table, whole
+from ..table_format import capitalised, intervals, styled_table, whole
 from .joined_numbers import our_frame
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
     from ...pipeline.manifest import RecordedResult
 
+MOST_EXAMPLES = 10
+LONGEST_TEXT = 240  # letters of an example
 MOST_GROUPS = 12  # of judges and prompts whose sizes are listed
 COUNTS = {
     "n_answers": "answers",
@@ -88,6 +93,63 @@ def attributes_table(study: Study) -> GT:
     return styled_table(
         pd.DataFrame(rows), n_left=2, note="The first level of each attribute is its reference."
     )
+
+
+def examples_table(study: ItemStudy) -> GT:
+    """Items of a study with their strata and gold labels: one of each combination, while there is room."""
+    items = read_table(study.file(study.items))
+    columns = [name for name in study.collect.fields or ["text"] if name in items]
+    items = items[items[columns].apply(lambda column: as_text(column).fillna("").ne("")).all(axis=1)]
+    labels = _gold_of_items(study)
+    kinds = [stratum.id for stratum in study.strata if stratum.id in items]
+    kind = items[kinds].assign(label=as_text(items["item_id"]).map(labels))
+    first = items[~kind.duplicated().to_numpy()].head(MOST_EXAMPLES)
+    rows = []
+    for row in first.to_dict("records"):
+        texts = {name: _shortened(str(row[name])) for name in columns}
+        levels = {
+            capitalised(words(name)): study.level_labels[name].get(str(row[name]), "") for name in kinds
+        }
+        label = {"Label": labels[row["item_id"]]} if labels else {}
+        rows.append({**{name.capitalize(): text for name, text in texts.items()}, **levels, **label})
+    note = "Items of the study that ships, written for this project; those of the paper are not part of it."
+    return styled_table(pd.DataFrame(rows), n_left=9, note=note)
+
+
+def _shortened(text: str) -> str:
+    return (
+        text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+    )
+
+
+def _gold_of_items(study: ItemStudy) -> dict[str, str]:
+    """Gold label of each item in words; of several label sets the first."""
+    if study.gold is None or not study.file(study.gold.file).exists():
+        return {}
+    gold = read_table(study.file(study.gold.file))
+    task = next(iter(study.label_sets))
+    texts = study.gold_labels(task)
+    gold = gold[as_text(gold["label_set"]).eq(str(gold["label_set"].iloc[0]))]
+    return {
+        str(row["item_id"]): texts.get(str(row["label"]), str(row["label"]))
+        for row in gold.to_dict("records")
+    }
+
+
+def steps_table(study: AnyStudy) -> GT:
+    """What is shown, who judges it, and what is estimated, in the order of a study."""
+    people = [judge.label for judge in study.judges if judge.kind == "human"]
+    models = [judge.label for judge in study.judges if judge.kind == "model"]
+    rows = [("Question", study.question)]
+    if isinstance(study, ItemStudy):
+        levels = {stratum.label: [level.label for level in stratum.levels] for stratum in study.strata}
+        rows += [("Items", f"{label}: {', '.join(names)}") for label, names in levels.items()]
+        rows += [("Scales", ", ".join(scale.label for scale in study.scales))]
+        rows += [("Labels", ", ".join(study.gold_labels(task).values())) for task in study.label_sets]
+    rows += [("Prompts", ", ".join(prompt.label for prompt in study.prompts))]
+    rows += [("Judges", ", ".join([*people, *models]))]
+    frame = pd.DataFrame([row for row in rows if row[1]], columns=["Step", "In the study"])
+    return styled_table(frame, n_left=2)
 
 
 def prompt_texts(study: AnyStudy) -> Iterator[tuple[str, str]]:

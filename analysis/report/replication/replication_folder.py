@@ -13,7 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.study import load_any_study
-from conjury.inference.study.models import AnyStudy, Study
+from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.tables.html_page import page
 from conjury.inference.tables.writing import write_text
 
@@ -26,7 +26,7 @@ from .added_judges import COLUMNS as ADDED
 from .added_judges import added_judges, summary_table
 from .exhibit_figures import ExhibitFigure, exhibit_figures
 from .exhibit_layouts import ExhibitLayout, PaperLayout, read_layout
-from .exhibit_notes import attributes_table, notes_of_results, prompts_html
+from .exhibit_notes import attributes_table, examples_table, notes_of_results, prompts_html, steps_table
 from .joined_numbers import VERDICTS, JoinedNumbers, check_published, join_numbers
 from .replicated_tables import COLUMNS, OURS, PUBLISHED, SIMULATED, as_published, lay_grid, side_by_side_rows
 
@@ -314,8 +314,15 @@ def _nothing(sources: Mapping[str, bool], layout: ExhibitLayout) -> str:
 
 def _without_numbers(layout: ExhibitLayout, study: AnyStudy) -> tuple[list[PaperTable], str]:
     """An exhibit that shows the study itself, or the command that makes it."""
+    table = None
     if layout.shows == "attributes" and isinstance(study, Study):
-        return [PaperTable(layout.name, f"{layout.number}. {layout.caption}", attributes_table(study))], ""
+        table = attributes_table(study)
+    elif layout.shows == "examples" and isinstance(study, ItemStudy):
+        table = examples_table(study)
+    elif layout.shows == "steps":
+        table = steps_table(study)
+    if table is not None:
+        return [PaperTable(layout.name, f"{layout.number}. {layout.caption}", table)], ""
     markup = prompts_html(study) if layout.shows == "prompts" else ""
     if layout.command is not None:
         markup += f"<p>This command makes it: <code>{html.escape(layout.command)}</code></p>"
