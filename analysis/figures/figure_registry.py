@@ -11,7 +11,7 @@ from conjury.inference.errors import InputError
 
 from .journal import fit_to_width
 from .labels import ColumnNames, LabelKey, LevelLabels, resolve_labels, true_minus
-from .theme import LIGHT, Theme, column_width, sized, styled, theme_named
+from .theme import LIGHT, Theme, add_mark, column_width, sized, styled, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,6 +121,7 @@ def draw(
     title: str | None = None,
     part: str | None = None,
     size: str | None = None,
+    mark: str | bool = "",
     **options: Any,
 ) -> Figure:
     """Draw the figure of a result, found by its kind.
@@ -141,6 +142,9 @@ def draw(
     size : {"single", "double"}, optional
         The width of one or of two columns of a journal, 85 or 180 mm, with type of 7 points or more; by
         default the width that suits the figure.
+    mark : str or False, optional
+        Words in the lower right corner, such as "Simulated data", which figures of a results folder have
+        where its data are simulated; none by default, and none with False.
     **options
         Options of the kind, such as ``dimensions``, ``metric`` or ``group``.
 
@@ -170,6 +174,8 @@ def draw(
         drawing: Any = kind.function(result, style, **options)
         fig: Figure = drawing if kind.alt is not None else drawing.draw(style)
         fig.set_label(true_minus(kind.alt(result, style) if kind.alt is not None else drawing.describe()))
+        if mark:
+            add_mark(fig, str(mark), style.look)
         return fig if column_width() is None else fit_to_width(fig)
 
 

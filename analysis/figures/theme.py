@@ -26,8 +26,9 @@ SIZES = {"single": 85 / INCH, "double": 180 / INCH}  # inches of one and of two 
 SMALLEST = 7.0  # points of the smallest type that journals accept
 PAGE_HEIGHT = 9.6
 FONTS = ("Source Sans 3", "Inter", "Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+MARKERS = ("o", "s", "^", "D", "v", "p", "h", "P", "X")  # none that points left or right
 FORMATS = ("png", "svg", "pdf")
+MARK_HEIGHT, MARK_EDGE = 0.17, 0.03  # inches below a figure for a mark, and beside it
 PRINT_DPI, SCREEN_DPI = 300, 110
 SAVED: Any = {
     "svg.hashsalt": "conjury",
@@ -290,6 +291,24 @@ def distinct_colors(places: Iterable[int]) -> list[int]:
 def colors_of(theme: Theme) -> tuple[str, ...]:
     """All colours of a theme, in the same order for each."""
     return (theme.background, theme.foreground, theme.muted, theme.grid, theme.band, *theme.palette)
+
+
+def add_mark(figure: Figure, words: str, theme: Theme) -> None:
+    """Write words into the lower right corner of a figure, below everything that is laid out."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    width, height = (float(edge) for edge in figure.get_size_inches())
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        height += MARK_HEIGHT
+        figure.set_size_inches(width, height)
+        label: Any = getattr(figure, "_supxlabel", None)
+        if label is None:
+            engine.set(rect=(0, MARK_HEIGHT / height, 1, 1 - MARK_HEIGHT / height))
+        else:  # it stays at the lower edge, whatever the engine is told
+            label.set_text(f"{label.get_text()}\n ")
+    place = (1 - MARK_EDGE / width, MARK_EDGE / height)
+    figure.text(*place, words, ha="right", va="bottom", fontsize=7, color=theme.muted)
 
 
 def settle_layout(figure: Figure) -> None:

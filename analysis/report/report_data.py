@@ -155,6 +155,14 @@ class ReportData:
         judges = self.run.get("real_judges", self.manifest.get("real_judges"))
         return [str(name) for name in judges or []] if self.simulated else []
 
+    @property
+    def mark(self) -> str:
+        """What figures state of simulated data: that they are, and whose are not; empty where none are."""
+        if not self.simulated:
+            return ""
+        real = " and ".join(self.label("judges", name) for name in self.real_judges)
+        return f"Simulated, but for {real}" if real else "Simulated data"
+
     def label(self, kind: str, name: object) -> str:
         """Label of a judge or a prompt (``kind`` is ``"judges"`` or ``"prompts"``)."""
         return self.labels.get((kind, str(name)), str(name))

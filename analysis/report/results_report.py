@@ -204,10 +204,12 @@ class Report(ReportData):
         return {}
 
     def _file_of(self, name: str, figure: Drawn) -> DrawingFile:
-        return DrawingFile(self.path / "figures" / f"{name}.svg", figure, self.labels)
+        labels = {**self.labels, ("mark", ""): self.mark}
+        return DrawingFile(self.path / "figures" / f"{name}.svg", figure, labels)
 
     def _drawn(self, figure: Drawn) -> Figure:
-        return draw(figure.result, labels=self.labels, part=figure.part, **figure.options)
+        options = dict(figure.options)
+        return draw(figure.result, labels=self.labels, part=figure.part, mark=self.mark, **options)
 
     def _simulated(self) -> str:
         """That data are simulated, and whose are not; empty where none are."""

@@ -119,7 +119,7 @@ def _draw_result(drawing: Drawing, report: ReportData, labels: Mapping[LabelKey,
     result = report.read(record)
     frame = select_rows(result.frame, drawing.where).reset_index(drop=True)
     part = Result(frame, result.kind, result.notes, result.settings, result.extra)
-    return draw(part, labels=labels, part=drawing.part, **drawing.options)
+    return draw(part, labels=labels, part=drawing.part, mark=report.mark, **drawing.options)
 
 
 def _draw_numbers(drawing: Drawing, frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> Figure:

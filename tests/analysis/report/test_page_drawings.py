@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_up.results import write_simulated_results
 
 from conjury.analysis.figures.theme import LIGHT, new_figure, save, styled
 from conjury.analysis.report import Report, results_report
@@ -105,3 +106,13 @@ def test_figures_of_a_command_are_those_of_its_report(copy: Path, monkeypatch) -
     monkeypatch.setattr(results_report, "draw", refuse_to_draw)
     for kind in ("amce", "mm", "cj_freqs"):
         assert "<svg" in shown(copy, kind)
+
+
+def test_drawings_of_simulated_data_say_so_and_others_do_not(tmp_path: Path, results: Path) -> None:
+    for folder, words in (
+        (write_simulated_results(tmp_path / "simulated"), {"Simulated data"}),
+        (results, set()),
+    ):
+        _, function = next(iter(Report(folder).figures()))
+        texts = {text.get_text() for text in function().texts}
+        assert {text for text in texts if "imulated" in text} == words
