@@ -278,11 +278,17 @@ def test_a_pdf_without_quarto_has_title_contents_numbers_and_references(results,
 
     rendered = render("moderation", results, tmp_path / "reports", to="pdf")
     assert rendered.renderer == "pandoc and typst"
-    with pypdfium2.PdfDocument(rendered.path) as document:
-        text = " ".join(" ".join(page.get_textpage().get_text_range() for page in document).split())
+    pages = []
+    for path in rendered.files:
+        with pypdfium2.PdfDocument(path) as document:
+            pages.append([page.get_textpage().get_text_range() for page in document])
+    assert len(pages[0]) <= 8
+    text = " ".join(" ".join(text for part in pages for text in part).split())
     for part in (
         "What limits this",
         "Methods in brief",
+        "Contents",
+        "Supplementary Table 1",
         "Hainmueller et al. 2014",
         "Political Analysis",
         "Table 1",
