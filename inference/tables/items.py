@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .columns import as_text, plain
+from .columns import as_text, by_distinct, plain
 
 ITEM = (
     "id", "item", "item id", "example id", "doc id", "question id", "test", "uid", "idx",
@@ -76,7 +76,7 @@ def copies(frame: pd.DataFrame, answers: Iterable[str] = ()) -> NDArray[np.bool_
     # chance, or where some rows of an item differ, as repeated answers do.
     if not set(map(str, frame)) - set(answers):
         return np.zeros(len(frame), dtype=bool)
-    text = frame.astype(object).map(_cell)
+    text = pd.DataFrame({name: _texts(frame[name]) for name in frame}, index=frame.index)
     repeated = text.duplicated().to_numpy()
     distinct = text[~repeated]
     free = distinct.drop(columns=[name for name in answers if name in distinct])
@@ -107,6 +107,13 @@ def other_order(first: pd.DataFrame, second: pd.DataFrame, answers: Iterable[str
         if item is None and (shared if name in names else set(first_keys) == set(second_keys)):
             item = name
     return item
+
+
+def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Cells as text, "" where they are empty."""
+    if column.dtype == object:  # which may be nested, and has equal values of different types
+        return column.map(_cell)
+    return by_distinct(column, _cell).astype(object).fillna("")
 
 
 def _cell(value: object) -> str:

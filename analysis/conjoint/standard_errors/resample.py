@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,6 +41,7 @@ Method = Literal["percentile", "basic", "bca", "studentized"]
 UNIT_COLUMNS = {"pair": ("pair", "pair_id"), "respondent": ("respondent", "respondent_id", "judge_id")}
 _WEIGHTS_AT_A_TIME = 1_500_000  # 12 MB of weights
 _DRAWS_AT_A_TIME = 50
+_KEPT_COUNTS = 50_000_000  # bytes of counts that analyses share
 _COUNTED = {"cj_freqs": freqs_plan, "cj_props": props_plan}
 
 
@@ -273,9 +274,27 @@ def draw_weights(units: ResamplingUnits, draws: int, seed: int | None) -> Iterat
     size = max(1, min(_DRAWS_AT_A_TIME, _WEIGHTS_AT_A_TIME // units.n))
     starts = range(0, draws, size)
     streams = np.random.SeedSequence(seed).spawn(len(starts))
-    for start, stream in zip(starts, streams, strict=True):
+    is_shared = seed is not None and len(units.factors) == 1 and draws * units.n <= _KEPT_COUNTS
+    kept = _kept_counts(units.n, draws, seed) if is_shared else None
+    for number, (start, stream) in enumerate(zip(starts, streams, strict=True)):
         random = np.random.Generator(np.random.SFC64(stream))
-        yield partial(pigeonhole_weights, units, min(size, draws - start), random)
+        draw = partial(pigeonhole_weights, units, min(size, draws - start), random)
+        yield draw if kept is None else partial(_shared_counts, kept, number, draw)
+
+
+@lru_cache(maxsize=2)
+def _kept_counts(n_units: int, draws: int, seed: int | None) -> dict[int, np.ndarray]:
+    """Counts by block, (U, b) each, that analyses and judges with as many units and one seed share."""
+    return {}
+
+
+def _shared_counts(kept: dict[int, np.ndarray], number: int, draw: Callable[[], np.ndarray]) -> np.ndarray:
+    """Counts of a block, shape (b, U), drawn where they are not kept."""
+    if number not in kept:
+        counts = draw()
+        fits = counts.max(initial=0) <= np.iinfo(np.uint8).max
+        kept[number] = np.ascontiguousarray(counts.T, dtype=np.uint8 if fits else counts.dtype)
+    return kept[number].T
 
 
 def _draw(

@@ -60,8 +60,26 @@ def patterns_of(rows: Floats | Codes) -> tuple[Codes, Codes]:
     """First row of each distinct pattern, shape (P,), in an order of their own; pattern of each row, (I,)."""
     if not rows.shape[1]:
         return np.zeros(min(len(rows), 1), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
-    _, first, code = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return first.astype(np.int64), code.reshape(-1).astype(np.int64)
+    first, code, _ = distinct_rows(rows)
+    return first, code
+
+
+def distinct_rows(rows: Floats | Codes) -> tuple[Codes, Codes, Codes]:
+    """As ``np.unique`` along rows in a fraction of its time: first row, code of each, and how often, (P,)."""
+    if np.isnan(rows).any():  # which are all different
+        parts = np.unique(rows, axis=0, return_index=True, return_inverse=True, return_counts=True)[1:]
+        first, code, counts = (part.reshape(-1).astype(np.int64) for part in parts)
+        return first, code, counts
+    code = np.zeros(len(rows), dtype=np.int64)
+    most = 1
+    for column in rows.T:
+        values, place = np.unique(column, return_inverse=True, equal_nan=False)
+        if most * len(values) >= np.iinfo(np.int64).max:
+            distinct, code = np.unique(code, return_inverse=True)
+            most = len(distinct)
+        code, most = code * len(values) + place, most * len(values)
+    _, first, code, counts = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
+    return first.astype(np.int64), code.astype(np.int64), counts.astype(np.int64)
 
 
 def items_of(pattern: Codes, n_patterns: int, cluster: Codes) -> Items:

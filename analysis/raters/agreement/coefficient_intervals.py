@@ -12,6 +12,7 @@ import numpy as np
 from ...numerics.intervals.bounded import BoundedEstimate, Flags, bounded, share
 from ...numerics.intervals.weighted_items import (
     Weights,
+    distinct_rows,
     items_of,
     limits,
     patterns_of,
@@ -266,7 +267,7 @@ def _ranks_of_clusters(items: Codes, cluster: Codes) -> Codes:
 
 def _ranks(rows: Floats | Codes) -> Codes:
     """Rank of each row, equal ones alike, (n,)."""
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return distinct_rows(rows)[1]
 
 
 def _bootstrap_icc_limits(
@@ -303,8 +304,8 @@ def _both_ways(sides: SideShares) -> Iterator[tuple[Floats, Floats]]:
 
 def content_of(rows: Floats) -> bytes:
     """What rows contain, whatever their order."""
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
-    return distinct.tobytes() + counts.tobytes()
+    first, _, counts = distinct_rows(rows)
+    return rows[first].tobytes() + counts.tobytes()
 
 
 def order_of(names: Sequence[Any], weights: Floats | None, q: int) -> Codes:

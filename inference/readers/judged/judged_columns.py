@@ -100,7 +100,8 @@ def guessed_people(judged: Judged, judge: str, relabelled: bool = False) -> tupl
 def _labels(column: pd.Series[Any]) -> set[str]:
     """The labels of a column without regard to case and spaces; none where all are numbers."""
     texts = column.dropna().astype("string").str.strip().str.casefold()
-    return set() if pd.to_numeric(texts, errors="coerce").notna().all() else set(texts)
+    distinct = texts.unique()
+    return set() if _are_numbers(distinct) else set(distinct)
 
 
 def _people(judged: Judged, judge: str) -> list[str]:
@@ -158,9 +159,16 @@ def _is_label(column: pd.Series[Any]) -> bool:
     """Whether a column may contain labels or ratings: few values, or numbers."""
     values = column.dropna()
     try:
-        if values.empty or values.nunique() <= FEW:
-            return not values.empty
+        distinct = values.unique()
     except TypeError:  # lists and other nested values
         return False
-    numbers = pd.to_numeric(values.astype("string"), errors="coerce")
-    return bool(numbers.notna().all()) and values.nunique() < len(values)
+    if len(distinct) <= FEW:
+        return not values.empty
+    return len(distinct) < len(values) and _are_numbers(distinct)
+
+
+def _are_numbers(values: Any) -> bool:
+    """Whether all values are numbers, or texts of numbers."""
+    if pd.api.types.is_numeric_dtype(values):
+        return True
+    return bool(pd.to_numeric(pd.Series(values).astype("string"), errors="coerce").notna().all())

@@ -25,7 +25,7 @@ from conjury.analysis.conjoint import (
 from conjury.analysis.conjoint.standard_errors import resample
 from conjury.analysis.conjoint.standard_errors.resample import draw_weights
 from conjury.analysis.numerics import intervals
-from conjury.analysis.numerics.bootstrap import cross
+from conjury.analysis.numerics.bootstrap import ResamplingUnits, cross, pigeonhole_weights
 from conjury.analysis.numerics.rating_panel import RowClusters
 from conjury.inference.errors import InputError
 
@@ -68,6 +68,25 @@ def drawn_counts(unit: str, draws: int, seed: int) -> tuple[np.ndarray, np.ndarr
     codes = np.arange(len(DATA)) if unit == "row" else np.unique(DATA[unit], return_inverse=True)[1]
     units = cross([RowClusters(codes, int(codes.max()) + 1)])
     return np.vstack([block() for block in draw_weights(units, draws, seed)]), codes
+
+
+def test_units_are_drawn_once_for_all_estimators_and_give_the_same_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawing: list[int] = []
+
+    def counting(units: ResamplingUnits, draws: int, random: np.random.Generator) -> np.ndarray:
+        drawing.append(units.n)
+        return pigeonhole_weights(units, draws, random)
+
+    monkeypatch.setattr(resample, "pigeonhole_weights", counting)
+    resample._kept_counts.cache_clear()
+    first = drawn(seed=11, draws=120)
+    assert len(drawing) == 3
+    drawn(mm, seed=11, draws=120)
+    again = drawn(seed=11, draws=120)
+    assert len(drawing) == 3
+    pd.testing.assert_frame_equal(first.frame, again.frame, check_exact=True)
 
 
 @pytest.mark.parametrize("unit", ["row", "pair_id", "respondent"])
