@@ -40,7 +40,7 @@ CEILINGS = {
     "inference/parsing": 49,
     "inference/perturb": 15,
     "inference/preparation": 9,
-    "inference/readers": 64,
+    "inference/readers": 65,
     "inference/requests": 15,
     "inference/simulation": 38,
     "inference/study": 35,

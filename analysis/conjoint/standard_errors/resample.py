@@ -275,11 +275,11 @@ def draw_weights(units: ResamplingUnits, draws: int, seed: int | None) -> Iterat
     starts = range(0, draws, size)
     streams = np.random.SeedSequence(seed).spawn(len(starts))
     is_shared = seed is not None and len(units.factors) == 1 and draws * units.n <= _KEPT_COUNTS
-    kept = _kept_counts(units.n, draws, seed) if is_shared else None
+    by_block = _kept_counts(units.n, draws, seed) if is_shared else None
     for number, (start, stream) in enumerate(zip(starts, streams, strict=True)):
         random = np.random.Generator(np.random.SFC64(stream))
         draw = partial(pigeonhole_weights, units, min(size, draws - start), random)
-        yield draw if kept is None else partial(_shared_counts, kept, number, draw)
+        yield draw if by_block is None else partial(_shared_counts, by_block, number, draw)
 
 
 @lru_cache(maxsize=2)
@@ -288,13 +288,15 @@ def _kept_counts(n_units: int, draws: int, seed: int | None) -> dict[int, np.nda
     return {}
 
 
-def _shared_counts(kept: dict[int, np.ndarray], number: int, draw: Callable[[], np.ndarray]) -> np.ndarray:
-    """Counts of a block, shape (b, U), drawn where they are not kept."""
-    if number not in kept:
+def _shared_counts(
+    by_block: dict[int, np.ndarray], number: int, draw: Callable[[], np.ndarray]
+) -> np.ndarray:
+    """Counts of a block, shape (b, U), drawn where they are not by_block."""
+    if number not in by_block:
         counts = draw()
         fits = counts.max(initial=0) <= np.iinfo(np.uint8).max
-        kept[number] = np.ascontiguousarray(counts.T, dtype=np.uint8 if fits else counts.dtype)
-    return kept[number].T
+        by_block[number] = np.ascontiguousarray(counts.T, dtype=np.uint8 if fits else counts.dtype)
+    return by_block[number].T
 
 
 def _draw(
