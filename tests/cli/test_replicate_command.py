@@ -13,7 +13,9 @@ Run = Callable[..., str]
 
 def test_a_published_table_is_written_in_every_format(tmp_path: Path, done: Run) -> None:
     options = "replicate harm_or_humor --only table_6 --to html --to latex"
-    assert "Table 6: 42 published numbers" in done(*options.split(), cwd=tmp_path)
+    printed = done(*options.split(), cwd=tmp_path)
+    assert "| GPT-5 Pro " in printed
+    assert "Table 6: 42 published numbers" in printed
     out = tmp_path / "replication" / "harm_or_humor"
     assert "GPT-5 Pro" in (out / "index.html").read_text(encoding="utf-8")
     assert r"\textbf{80.2}" in (out / "tables" / "table_6.tex").read_text(encoding="utf-8")
@@ -41,7 +43,7 @@ def test_a_new_judge_is_asked_and_set_beside_those_of_the_paper(tmp_path: Path, 
     options += " --draws 9 --to markdown --out paper --only figure_2_of_the_published_version"
     printed = done(*options.split(), cwd=tmp_path)
     assert "$ conjury collect moderation --judge smollm2_135m --pairs 60" in printed
-    assert "Differs from the paper. Bootstrap: the published code resamples profiles" in printed
+    assert "- Bootstrap: the published code resamples profiles" in printed
     table = pd.read_csv(tmp_path / "paper/added_judges.csv")
     assert set(table["judge"]) == {"SmolLM2 135M"}
     assert table["published_judge"].nunique() == 14

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,9 @@ from conjury.inference.errors import InputError, counted, listed
 from ...automation import record
 from ...options import StudyName, grouped, refuse_typed, typed_options
 from ...printing import console, warn
+
+if TYPE_CHECKING:
+    from conjury.analysis.report.replication import Replication
 
 FORMATS = ("html", "latex", "word", "markdown")
 FREE = ("vllm", "ray", "simulated", "replay")  # backends without a price
@@ -128,6 +132,8 @@ def replicate(
         study, results=results, published=files.published, layout=files.layout, only=files.only or ()
     )
     notes = replication.write(out, files.to or FORMATS)
+    if files.only:
+        _print_tables(replication)
     _print_parity(replication.parity, replication.has_results)
     record(
         out=str(out),
@@ -138,8 +144,16 @@ def replicate(
     record(parity=replication.parity.set_index("exhibit").to_dict("index"))
     for note in notes:
         warn(note)
+    for exhibit in replication.exhibits:
+        if not (exhibit.tables or exhibit.figures or exhibit.layout.shows or exhibit.layout.command):
+            console.print(
+                f"{exhibit.layout.number} is empty: the paper prints no numbers of it. Give answers by "
+                "--data, --simulate or --add-judge."
+            )
+    if replication.layout.settings:
+        console.print("What the study that ships has otherwise than the paper:")
     for text in replication.layout.settings:
-        console.print(f"  Differs from the paper. {text}")
+        console.print(f"- {text}")
     exhibits = counted(len(replication.exhibits), "table or figure", "tables and figures")
     console.print(f"{exhibits} of {replication.layout.paper} in {out / 'index.html'}.")
 
@@ -212,6 +226,16 @@ def _run(context: typer.Context, command: list[str]) -> None:
     code = context.find_root().command.main(command, prog_name="conjury", standalone_mode=False)
     if code:
         raise typer.Exit(code)
+
+
+def _print_tables(replication: Replication) -> None:
+    """Print the tables that were asked for."""
+    from conjury.analysis.report.paper.document_writing import to_markdown
+
+    tables = [table for exhibit in replication.exhibits for table in exhibit.tables]
+    if tables:
+        text = re.sub(r"\\([\[\]*])", r"\1", to_markdown(tables))  # escapes are for files
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_parity(parity: object, has_results: bool) -> None:
