@@ -221,8 +221,10 @@ def arrange(
     *,
     furniture: float,
     width: float,
+    is_stacked: bool = False,
 ) -> PanelLayout:
     """Break tick labels and headings of panels into lines, in one column or, past a wide page, two."""
+    # Panels that are stacked share the axis of the last one, and their headings start left of all labels.
     room = width
     for n_columns in (1, 2):
         room = (page_width() if n_columns == 2 else width) / n_columns
@@ -230,12 +232,15 @@ def arrange(
             panel: {row: wrap(text, min(LONGEST_LABEL, room / 2)) for row, text in names[panel].items()}
             for panel in panels
         }
-        columns = split_into_columns([measure(panel, texts[panel]) + furniture for panel in panels])
+        columns = split_into_columns(
+            [measure(panel, texts[panel]) + furniture for panel in panels],
+            PAGE_HEIGHT - 1 if is_stacked else PAGE_HEIGHT * 0.8,
+        )
         if len(columns) == n_columns:
             break
     labels = [max(inches(text) for k in column for text in texts[panels[k]].values()) for column in columns]
     title_widths = [inches(panel, PANEL_TITLE, bold=True) for panel in panels]
-    is_tight = any(
+    is_tight = is_stacked or any(
         title_widths[k] + labels[position] + 0.2 > room
         for position, column in enumerate(columns)
         for k in column
@@ -268,9 +273,18 @@ def set_panel_title(axes: Axes, title: str, outdent: float, pad: float = 4) -> N
         text.set_transform(text.get_transform() + ScaledTranslation(-outdent, 0, scale))
 
 
-def split_into_columns(heights: list[float]) -> list[list[int]]:
+def add_reference(axes: Axes, heading: str, outdent: float, reference: str, look: Theme) -> None:
+    """Write behind the heading of a panel what its rows are compared with."""
+    start = inches(heading.split("\n")[-1], PANEL_TITLE, bold=True) + 0.1 - outdent
+    axes.annotate(
+        f"vs {reference}", (0, 1), (72 * start, 4), xycoords="axes fraction", textcoords="offset points",
+        color=look.muted, fontsize=8, annotation_clip=False,
+    )  # fmt: skip
+
+
+def split_into_columns(heights: list[float], tallest: float = PAGE_HEIGHT * 0.8) -> list[list[int]]:
     """Share panels between one or two columns, in reading order; two when one page is wide and too short."""
-    if sum(heights) <= PAGE_HEIGHT * 0.8 or len(heights) == 1 or page_width() < NARROW:
+    if sum(heights) <= tallest or len(heights) == 1 or page_width() < NARROW:
         return [list(range(len(heights)))]
     total = np.cumsum(heights)
     cut = int(np.argmin([max(total[k], total[-1] - total[k]) for k in range(len(heights) - 1)])) + 1

@@ -13,7 +13,7 @@ from .theme import distinct_colors
 
 PEOPLE, CORRECTED = "People only", "Corrected"
 SOURCE = "series_in_words"  # column: from whose answers an estimate is
-CORRECTED_PLACE = 48  # the neutral colour, and a marker that no model near the top of a study has
+NEUTRAL_PLACE = 48  # of differences and corrected estimates; no model near the top of a study has its marker
 _PROMPTED = re.compile(r"(?P<judge>.+) \((?P<prompt>[^()]+)\)")  # a model under one of its prompts
 
 
@@ -71,4 +71,4 @@ def alone_in_words(models: Sequence[str], names: ColumnNames) -> dict[str, str]:
 
 def places_of(models: Sequence[str], names: ColumnNames) -> list[int]:
     """Colours of people, of corrected estimates and of the models, which have their usual ones."""
-    return distinct_colors([0, CORRECTED_PLACE, *(names.place(name, models) for name in models)])
+    return distinct_colors([0, NEUTRAL_PLACE, *(names.place(name, models) for name in models)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from .figure_layout import (
     LONGEST_LABEL,
     NARROW,
     add_legend,
+    add_reference,
     arrange,
     legend_columns,
     lines_high,
@@ -139,8 +140,11 @@ class LevelPanels(Dots):
     aside: Mapping[tuple[str, str], str] = field(default_factory=dict)
     share_x: bool = False
     digits: int = 3
+    # what the rows of a panel are compared with, where all series have the same reference
+    references: Mapping[str, str] = field(default_factory=dict)
 
-    FURNITURE = 0.52
+    FURNITURE = 0.52  # inches of the heading and the axis of a panel
+    HEADING = 0.34  # inches of the heading alone, of panels that share the axis of the last one
     SINGLE_ROW = 0.23
     ONE_SERIES = 5.6
 
@@ -148,17 +152,35 @@ class LevelPanels(Dots):
     def step(self) -> float:
         """Inches between neighbouring points of the series of one row."""
         n = len(self.series)
-        return 0.15 if n <= 2 else 0.11 if n <= 4 else 0.085 if n <= 7 else 0.042
+        return 0.13 if n <= 2 else 0.11 if n <= 4 else 0.085 if n <= 7 else 0.042
 
     def draw(self, style: FigureStyle) -> Figure:
         """Draw one panel for each attribute, with heights proportional to the number of levels."""
+        return (self._with_references() if self.share_x else self)._draw(style)
+
+    def _with_references(self) -> LevelPanels:
+        """The same with the reference of each panel in its heading, not in a row."""
+        references: dict[str, str] = {}
+        for panel in self.panels:
+            is_reference = self.table[self.table["panel"] == panel].groupby("row")["reference"].all()
+            named = [row for row in self.rows[panel] if is_reference.get(row, False)]
+            if len(named) == 1 and len(self.rows[panel]) > 1:
+                references[panel] = named[0]
+        level_rows = {
+            panel: [row for row in rows if row != references.get(panel)] for panel, rows in self.rows.items()
+        }
+        in_heading = self.table["row"] == self.table["panel"].map(references)
+        return replace(self, table=self.table[~in_heading], rows=level_rows, references=references)
+
+    def _draw(self, style: FigureStyle) -> Figure:
         look = style.look
         layout = arrange(
             self.panels,
             {panel: self._ticks(panel) for panel in self.panels},
             lambda panel, texts: float(self._heights(panel, texts).sum()),
-            furniture=self.FURNITURE,
+            furniture=self.HEADING if self.share_x else self.FURNITURE,
             width=page_width() if len(self.series) > 1 else min(page_width(), self.ONE_SERIES),
+            is_stacked=self.share_x,
         )
         series = [wrap(name, LONGEST_LABEL) for name in self.series] if len(self.series) > 1 else []
         most = 4 if max(map(len, series), default=0) < 24 else 3
@@ -174,23 +196,32 @@ class LevelPanels(Dots):
             + more_lines(below)
             - more_lines(self.xlabel)
         )
-        figure = new_figure(layout.width, layout.body + above)
+        figure = new_figure(layout.width, layout.body + above + (0.2 if self.share_x else 0))
         outer = figure.add_gridspec(1, len(layout.columns))
+        is_signed = self.share_x and {0.0} == {self.baseline.get(panel, 1.0) for panel in self.panels}
         for position, column in enumerate(layout.columns):
+            is_exact = layout.is_wrapped or self.share_x
             ratios = [
-                layout.rows[i] if layout.is_wrapped else layout.heights[i] - self.FURNITURE * 0.6
-                for i in column
+                layout.rows[i] if is_exact else layout.heights[i] - self.FURNITURE * 0.6 for i in column
             ]
             inner = outer[position].subgridspec(len(column), 1, height_ratios=ratios)
             for place, index in enumerate(column):
                 axes = figure.add_subplot(inner[place])
                 panel = self.panels[index]
                 self._draw_panel(axes, panel, look, layout.texts[panel])
-                set_panel_title(axes, layout.titles[panel], layout.outdent[position])
+                heading, outdent = layout.titles[panel], layout.outdent[position]
+                set_panel_title(axes, heading, outdent)
+                if panel in self.references:
+                    add_reference(axes, heading, outdent, self.references[panel], look)
                 axes.set_xlim(*self._limits(self.panels if self.share_x else [panel], self.hold))
                 axes.locator_params(
                     axis="x", nbins=4 if len(layout.columns) == 2 or layout.width < NARROW else 6
                 )
+                if is_signed:
+                    axes.xaxis.set_major_formatter(_formatter(signed=True))
+                if self.share_x and place < len(column) - 1:  # the last panel of a column has the axis
+                    axes.tick_params(axis="x", length=0, labelbottom=False)
+                    axes.spines["bottom"].set_visible(False)
         figure.supxlabel(below, fontsize=8.5)
         add_legend(figure, handles_of(self.places, look) if series else [], series, columns, title, look)
         return figure
@@ -322,29 +353,38 @@ def tidy(axes: Axes, grid: str = "x", open_sides: Sequence[str] = ("top", "right
     """Draw a grid below the data, no frame at the open sides, and thousands with separators."""
     for axis in (axes.xaxis, axes.yaxis):
         if type(axis.get_major_formatter()).__name__ == "ScalarFormatter":
-            axis.set_major_formatter(_thousands()())
+            axis.set_major_formatter(_formatter())
     axes.grid(axis=grid, zorder=0)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[list(open_sides)].set_visible(False)
 
 
+def _formatter(*, signed: bool = False) -> Any:
+    """The usual formatter of ticks, with commas in numbers from 1,000 on, or with the signs of changes."""
+    formatter = _tick_texts()()
+    formatter.signed = signed
+    return formatter
+
+
 @cache
-def _thousands() -> Any:
-    """The usual formatter of ticks, with commas in numbers from 1,000 on."""
+def _tick_texts() -> Any:
     from matplotlib.ticker import ScalarFormatter
 
-    class Thousands(ScalarFormatter):
-        """Ticks as usual, with commas."""
+    class TickTexts(ScalarFormatter):
+        """Ticks as usual, with commas, and with signs where they are changes."""
+
+        signed = False
 
         def __call__(self, x: float, pos: int | None = None) -> str:
             """The text of a tick."""
-            return (
-                f"{x:,.0f}".replace("-", "\N{MINUS SIGN}")
-                if abs(x) >= 1000
-                else str(super().__call__(x, pos))
-            )
+            text = str(super().__call__(x, pos))
+            if abs(x) >= 1000:
+                text = f"{x:,.0f}".replace("-", "\N{MINUS SIGN}")
+            if not self.signed:
+                return text
+            return "0" if abs(x) < 1e-12 else f"+{text}" if x > 0 else text
 
-    return Thousands
+    return TickTexts
 
 
 def handles_of(places: Sequence[int], look: Theme) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from ...frames.reported_intervals import interval_kinds
 from ...frames.sentences import agreeing_with_part, out_of
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
+from ..gain_labels import NEUTRAL_PLACE
 from ..interval_dots import LevelPanels, levels, table_of
 from ..labels import LabelKey, LevelLabels, display_order, level_of, refuse_repeats, series_labels
 
@@ -33,6 +35,7 @@ AXIS_LABELS = {
     "acie": "Average component interaction effect",
     "amie": "Average marginal interaction effect",
 }
+DIFFERENCES = {name for name in AXIS_LABELS if re.search("difference|minus|contrast", name)}
 SERIES = "series_in_words"
 MINUS = " minus "
 HALF = 0.5
@@ -87,12 +90,14 @@ def plot_levels(
         for a in display_order(frame[panel])
     }
     label = label if label is not None else axis_label(frame)
+    is_difference = "statistic" in frame and set(frame["statistic"].dropna().astype(str)) <= DIFFERENCES
+    is_neutral = is_difference and series.nunique() == 1
     return levels(
         table,
         xlabel=add_bounds_to_label(label, bounds),
         what=what or label,
         rows=rows,
-        places=style.names.places(frame, series),
+        places=[NEUTRAL_PLACE] if is_neutral else style.names.places(frame, series),
         share_x=share_x,
         **options,
     )

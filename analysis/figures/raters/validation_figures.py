@@ -12,6 +12,7 @@ from ...numerics.metrics.agreement_measures import ALPHA, KAPPA, measure_of
 from ..benchmark.confusion_figures import Confusions
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
+from ..gain_labels import NEUTRAL_PLACE
 from ..interval_dots import LevelPanels, levels, table_of
 from ..labels import level_of
 
@@ -47,7 +48,7 @@ def judging(result: Drawable, style: FigureStyle) -> LevelPanels:
         _order_categories(table),
         xlabel=f"Estimate (lines: {level_of(result.settings)} intervals)",
         what="Estimates of a judge next to people",
-        places=[0, 1] if people.any() else [0],
+        places=[1, 0] if people.any() else [1],  # people are blue in every figure
         baseline=0.0 if ratings else None,
     )
 
@@ -88,6 +89,7 @@ def run_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
         xlabel=f"Difference, {second} minus {first} (lines: {level_of(result.settings)} intervals)",
         what=f"Differences between two runs, {second} minus {first}; those within {margin:g} do not matter",
         hold=(-margin, margin),
+        places=[NEUTRAL_PLACE],
     )
 
 

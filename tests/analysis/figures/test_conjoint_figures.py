@@ -94,14 +94,16 @@ def test_effects_have_panels_by_size_with_named_references_and_the_limits_asked_
     figure = draw(HUMAN, labels={"slur": "Insult", ("slur", "none"): "Nothing"}, interval="bootstrap")
     assert interval_starts(figure) == pytest.approx(sorted(HUMAN["boot_lower"].dropna()))
     assert titles(figure) == ["Insult", "Identity", "Curse"]
-    assert {"Generic (reference)", "Nothing", "Black male"} <= set(row_labels(*figure.axes))
+    assert {"Nothing", "Black male"} <= set(row_labels(*figure.axes))
+    assert texts(figure) == ["vs Generic", "vs Anonymous", "vs No curse"]
+    assert [axes.xaxis.get_tick_params()["labelbottom"] for axes in figure.axes] == [False, False, True]
     figure.draw_without_rendering()
     heights = [axes.get_position().height for axes in figure.axes]
     assert heights[0] > heights[1] > heights[2]
     assert len({axes.get_xlim() for axes in draw(HUMAN, share_x=False).axes}) == len(ATTRIBUTES)
     never = HUMAN.copy()
     never.loc[never["level"] == "sexism", ["estimate", "std_error", "lower", "upper"]] = np.nan
-    assert texts(draw(never)) == ["no estimate"]
+    assert "no estimate" in texts(draw(never))
 
 
 def test_a_judge_keeps_its_colour() -> None:
@@ -164,7 +166,8 @@ def test_effects_and_means_are_drawn_around_their_null_value_and_name_their_inte
 def test_each_reference_has_a_panel_of_its_feature_only(choices: pd.DataFrame) -> None:
     figure = conjoint.amce_by_reference(choices, FORMULA, "tone", "pair_id").plot()
     assert titles(figure) == ["Reference: Rude", "Reference: Kind", "Reference: Plain"]
-    assert row_labels(figure.axes[1]) == ["Rude", "Kind (reference)", "Plain"]
+    assert row_labels(figure.axes[1]) == ["Rude", "Plain"]
+    assert texts(figure) == ["vs Rude", "vs Kind", "vs Plain"]
 
 
 def test_joint_proportions_of_two_features_become_a_heat_map(choices: pd.DataFrame) -> None:
@@ -347,7 +350,7 @@ def test_the_gain_of_each_estimate_stands_right_of_its_row_and_references_have_n
     sides = [axes.child_axes[0] for axes in figure.axes]
     written = [label.get_text() for side in sides for label in side.get_yticklabels()]
     assert [text for text in written if text] == [f"\N{MULTIPLICATION SIGN}{gain:.2f}" for gain in gains]
-    assert len(written) == len(result.frame)
+    assert len(written) == len(gains)
 
 
 def test_models_of_one_label_are_told_apart_by_their_names() -> None:
