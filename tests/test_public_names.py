@@ -14,7 +14,7 @@ from public_names import public_functions
 import conjury
 from conjury.analysis import conjoint
 
-MODULES_OF_AN_AMCE = 49
+MODULES_OF_AN_AMCE = 50
 
 # Names elsewhere of what is here called judge, item, dimension, alpha, draws, seed, by or data.
 OTHERS = {
