@@ -134,6 +134,7 @@ bench: $(READY_BENCH) ## measure against the peers
 	$(BIN)/python benchmarks/vignettes.py
 	$(BIN)/python benchmarks/published.py
 	$(BIN)/python benchmarks/panel.py
+	$(BIN)/python benchmarks/commands.py
 	$(BIN)/python benchmarks/reading.py --figure .github
 
 clean: ## remove what the other targets made, but not .venv or other results

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_limits
 
+from conjury.analysis.numerics.intervals.weighted_items import distinct_rows
 from conjury.analysis.numerics.rating_panel import panel_from
 from conjury.analysis.raters.agreement import coefficient_intervals
 from conjury.inference.tables import validate
@@ -112,3 +113,14 @@ def test_the_mean_kappa_costs_few_times_its_main_product(share: float, most: flo
     with threadpool_limits(1):
         ours = processor_time(lambda: coefficient_intervals.mean_kappa(panel, np.eye(4), draws), 3)
         assert ours / processor_time(lambda: draws @ product, 3) < most  # measured 4.4 and 11.6
+
+
+def test_rows_of_labels_are_told_apart_in_few_sorts_of_their_columns() -> None:
+    rows = np.eye(3)[np.random.default_rng(1).integers(0, 3, (ROWS, 2))].reshape(ROWS, 6)
+
+    def sort_columns() -> None:
+        for column in rows.T:
+            np.argsort(column, kind="stable")
+
+    ours = processor_time(lambda: distinct_rows(rows), 3)
+    assert ours / processor_time(sort_columns, 3) < 3.3  # measured 1.9 to 2.2; np.unique along rows: 9
