@@ -20,12 +20,14 @@ from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.reading.table_reading import TableReading
+from conjury.inference.tables.row_numbers import TableName
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note, excluding
 from ..frames.stored import fetched, is_stored, open_stored
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
+from .label_provenance import reasons_of_judgments
 from .ratings import GIVEN, Judgments, Ratings, with_codes
 from .scales import (
     SOURCE,
@@ -239,6 +241,7 @@ def read_ratings(
     frame = _with_keys(chosen, row)
     rules = value_rules(scale, numeric, missing)
     frame = frame.assign(value=blank_values(frame["value"], rules))
+    frame, of_labels = _without_others_labels(frame, row)
     usable, exclusions = _usable(frame)
     unused = _without_rating(frame, usable)
     is_included = (
@@ -282,7 +285,19 @@ def read_ratings(
     )
     coded = with_codes(blank, frame, category.astype(np.int64))
     ranges = scale_hints(frame) if labels is None and scale is None else []
-    return replace(coded, notes=(*values.notes, *_notes(coded, chosen), *ranges))
+    return replace(coded, notes=(*values.notes, *of_labels, *_notes(coded, chosen), *ranges))
+
+
+def _without_others_labels(frame: pd.DataFrame, row: Codes) -> tuple[pd.DataFrame, list[str]]:
+    """Mark labels that are no people's as excluded, as `judge` sets them aside, and what is said of it."""
+    is_label = (frame["kind"] == HUMAN).to_numpy(dtype=bool) & frame["value"].notna().to_numpy(dtype=bool)
+    marks = exclusion_reasons(frame[EXCLUDED]) if EXCLUDED in frame else None
+    if marks is not None:
+        is_label &= marks.isna().to_numpy(dtype=bool)
+    reasons, notes = reasons_of_judgments(frame, is_label, TableName(SOURCE, row + 1))
+    if not reasons.notna().any():
+        return frame, notes
+    return frame.assign(**{EXCLUDED: reasons if marks is None else marks.fillna(reasons)}), notes
 
 
 def _without_rating(frame: pd.DataFrame, usable: NDArray[np.bool_]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ...frames.kinds import limit_text
 from ...numerics.intervals.bounded import Flags
-from ...raters.validation.tables.label_provenance import (
+from ...raters.label_provenance import (
     BLIND,
     SAMPLED,
     read_provenance,

@@ -23,6 +23,12 @@ from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import BoundedEstimate, Flags
 from ...numerics.rating_panel import RowClusters
 from ...numerics.types import Codes, Floats
+from ..label_provenance import (
+    SAMPLED,
+    read_provenance,
+    without_labels,
+    without_others_labels,
+)
 from ..validation.coding import (
     CodedRows,
     CodingOptions,
@@ -34,12 +40,6 @@ from ..validation.coding import (
 )
 from ..validation.judging import Validation
 from ..validation.tables.item_columns import notes_on_copies
-from ..validation.tables.label_provenance import (
-    SAMPLED,
-    read_provenance,
-    without_labels,
-    without_others_labels,
-)
 from ..validation.validation_rows import AUTOMATION, TestRows
 from .automation_sentences import verdict_of_automation
 from .confident_shares import ConfidentShare, largest_share, upper_limit

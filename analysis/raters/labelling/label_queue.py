@@ -20,8 +20,8 @@ from conjury.inference.tables.writing import Lock, LockHeld
 from ...numerics.intervals import check_alpha
 from ...numerics.types import Floats
 from ...results import Result
+from ..label_provenance import BLIND, BY, SAMPLED
 from ..validation.coding import names_of
-from ..validation.tables.label_provenance import BLIND, BY, SAMPLED
 from .batch_draws import BATCH, LabelBatch, draw_batch, label_weights
 from .label_estimates import BoundedLabels, label_estimates
 from .label_journal import LabelJournal

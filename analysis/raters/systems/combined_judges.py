@@ -19,16 +19,16 @@ from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import n_clusters
 from ...numerics.types import Floats
-from ..validation.coding import CodingOptions, Groups, code_table, names_of
-from ..validation.judging import Validation
-from ..validation.tables.item_columns import item_of
-from ..validation.tables.judge_versions import refuse_versions
-from ..validation.tables.label_provenance import (
+from ..label_provenance import (
     SAMPLED,
     read_provenance,
     without_labels,
     without_others_labels,
 )
+from ..validation.coding import CodingOptions, Groups, code_table, names_of
+from ..validation.judging import Validation
+from ..validation.tables.item_columns import item_of
+from ..validation.tables.judge_versions import refuse_versions
 from ..validation.validation_rows import JUDGES, TestRows
 from ..validation.verdicts.judge_sentences import interval, number
 from .label_gate import gate_systems, gate_table, limits_of, represented_by

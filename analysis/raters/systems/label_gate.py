@@ -15,8 +15,8 @@ from ...figures.labels import p_text
 from ...frames.kinds import limit_reason
 from ...numerics.intervals.bounded import Flags
 from ...numerics.types import Floats
+from ..label_provenance import BLIND, SAMPLED, LabelAccount, equals_all_labels
 from ..validation.coding import CodedRows
-from ..validation.tables.label_provenance import BLIND, SAMPLED, LabelAccount, equals_all_labels
 from ..validation.weighted.answer_strata import Strata, strata_of
 from .borrowed_levels import BorrowedLevel
 

@@ -16,7 +16,7 @@ from conjury.inference.tables.reading import ReadingRules, TableReading
 from conjury.inference.tables.row_numbers import row_words, stacked
 from conjury.inference.tables.schema import SAMPLING
 
-from ..validation.tables.label_provenance import COLUMNS
+from ..label_provenance import COLUMNS
 
 
 def stack_systems(

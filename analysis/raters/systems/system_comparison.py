@@ -21,16 +21,16 @@ from ...correction.sources import represented_rows
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import n_clusters
-from ..validation.coding import CodedRows, CodingOptions, code_table, names_of, refuse_columns
-from ..validation.judging import Validation
-from ..validation.tables.item_columns import item_of
-from ..validation.tables.judge_versions import refuse_versions, version_of
-from ..validation.tables.label_provenance import (
+from ..label_provenance import (
     SAMPLED,
     read_provenance,
     without_labels,
     without_others_labels,
 )
+from ..validation.coding import CodedRows, CodingOptions, code_table, names_of, refuse_columns
+from ..validation.judging import Validation
+from ..validation.tables.item_columns import item_of
+from ..validation.tables.judge_versions import refuse_versions, version_of
 from ..validation.validation_rows import TestRows
 from .borrowed_levels import BorrowedLevel, audit_table, borrow_levels
 from .calibration_map import JudgeOrigin, LabelMeanings, MapRequest, read_map, refuse_other_judge

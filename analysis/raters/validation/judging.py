@@ -30,6 +30,13 @@ from ...numerics.intervals.bounded import (
     share,
 )
 from ...results import Result
+from ..label_provenance import (
+    equals_all_labels,
+    limits_of_judge,
+    read_provenance,
+    without_chosen,
+    without_others_labels,
+)
 from .coding import (
     CodedRows,
     CodingOptions,
@@ -48,13 +55,6 @@ from .label_agreement import add_agreement, add_people, headline_of
 from .rating_agreement import add_rating_subgroups, add_ratings
 from .tables.item_columns import item_of
 from .tables.judge_versions import notes_on_versions, version_counts
-from .tables.label_provenance import (
-    equals_all_labels,
-    limits_of_judge,
-    read_provenance,
-    without_chosen,
-    without_others_labels,
-)
 from .tables.mismatched_labels import refuse_other_answers
 from .validation_rows import AGREEMENT, TestRows, name_of
 from .verdicts.judge_answer import JudgeAnswer, answer_of

@@ -24,6 +24,7 @@ from ...numerics.intervals.bounded import BoundedEstimate, Flags, n_clusters, pa
 from ...numerics.significance import two_one_sided
 from ...numerics.types import Codes, Floats
 from ..agreement.coefficient_differences import of_judges
+from ..label_provenance import COLUMNS, refuse_unreadable, usable_labels
 from .coding import CodedRows, CodingOptions, code_table, counts_of, gold_of, names_of
 from .error_rates import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
 from .judging import Validation, coverage_of_judge, few_labels, refuse_no_overlap
@@ -31,7 +32,6 @@ from .label_agreement import ALPHA, KINDS, headline_of, measures_of, weights_of,
 from .rating_agreement import icc, mean_of, people_mean
 from .tables.answer_pairs import ITEM, pair_rows
 from .tables.item_columns import item_of
-from .tables.label_provenance import COLUMNS, refuse_unreadable, usable_labels
 from .tables.mismatched_labels import refuse_labels_of_one_judge_each, refuse_other_answers
 from .validation_rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, TestRows
 from .verdicts.run_comparison_sentences import verdict_of_runs

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ...errors import InputError, counted, listed
 from ...tables.columns import as_text
+from ...tables.schema import LABEL_COLUMNS
 from ..aliases import EXCLUDED, exclusion_reasons
 from .judged_table import Judged
 
@@ -40,6 +41,8 @@ def columns_of_judgments(judgments: pd.DataFrame, source: str, program: str, not
     for name in names:
         of_judge = first[first[JUDGE] == name]
         frame[name] = of_judge.set_index(ITEM)[VALUE].reindex(items).array
+    for name in (name for name in LABEL_COLUMNS if name in table):
+        frame[name] = _of_labels(first[(first[KIND] == HUMAN) & first[VALUE].notna()], name, source, items)
     for name in table.columns.difference(list(KEYS), sort=False):
         values = table.groupby(ITEM, sort=False)[name]
         if name not in frame and (values.nunique() <= 1).all():
@@ -64,6 +67,21 @@ def columns_of_judgments(judgments: pd.DataFrame, source: str, program: str, not
         remedy=remedy,
         models=tuple(models),
     )
+
+
+def _of_labels(labels: pd.DataFrame, name: str, source: str, items: list[str]) -> Any:
+    """What a column says of people's labels of each item; InputError where it says several things of one."""
+    words = as_text(labels[name]).fillna("").map(lambda text: " ".join(text.casefold().split()[:1]))
+    several = words.groupby(labels[ITEM]).transform("nunique") > 1
+    if several.any():
+        item = labels[ITEM][several].iloc[0]
+        parts = words[several & (labels[ITEM] == item)].unique()
+        raise InputError(
+            f"{source}: column '{name}' says {' and '.join(map(repr, map(str, parts)))} of labels of item "
+            f"'{item}', and here all labels of an item are one row; leave the others out with --exclude, or "
+            "take `conjury alt-test`, where each label counts by itself."
+        )
+    return labels.drop_duplicates(ITEM).set_index(ITEM)[name].reindex(items).array
 
 
 def judgments_of_columns(judged: Judged, judges: Sequence[str], people: Sequence[str]) -> pd.DataFrame:

@@ -162,3 +162,21 @@ def test_a_judge_that_copies_one_of_several_people_or_their_mean_is_said(copied:
     notes = conjury.judge(table.assign(score=score), "score", list(people)).notes
     count = 50 if copied == "ben" else 60
     assert any(f"in all {count} rows that have one, as if it had seen them" in note for note in notes)
+
+
+def test_ratings_that_a_model_wrote_are_not_those_of_people_in_analyses_of_raters() -> None:
+    ratings = [
+        (f"q{n}", rater, 1 + (n + shift) % 4, f"{by} {rater}", "no" if n < 3 else "blind")
+        for n in range(12)
+        for shift, (rater, by) in enumerate([("ann", "person"), ("bob", "person"), ("cyd", "model")])
+    ]
+    table = pd.DataFrame(ratings, columns=["item", "rater", "score", "label_by", "label_blind"])
+    result = conjury.agreement(table, "krippendorff", draws=0)
+    alone = table[table["rater"] != "cyd"].drop(columns=["label_by", "label_blind"])
+    without = conjury.agreement(alone, "krippendorff", draws=0)
+    assert result.frame["estimate"].tolist() == without.frame["estimate"].tolist()
+    notes = " ".join(map(str, result.notes))
+    assert "12 labels were written by a model and are not used" in notes
+    assert "before they gave 6 labels" in notes
+    with pytest.raises(InputError, match="'label_by' says 'person' and 'model' of labels of item 'q0'"):
+        conjury.judge(table, "ann", ["bob", "cyd"])

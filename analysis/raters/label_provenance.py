@@ -12,15 +12,14 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.row_numbers import row_words
-from conjury.inference.tables.schema import SAMPLING
+from conjury.inference.tables.schema import LABEL_COLUMNS, SAMPLING
 
-from ....frames.kinds import limit_text
-from ....numerics.intervals import SAME
-from ....numerics.intervals.bounded import Flags
-from ....numerics.types import Floats
+from ..frames.kinds import limit_text
+from ..numerics.intervals import SAME
+from ..numerics.intervals.bounded import Flags
+from ..numerics.types import Floats
 
-BY, BLIND, SAMPLED, SEEN = "label_by", "label_blind", "label_sampled", "judge_saw_label"
-COLUMNS = (BY, BLIND, SAMPLED, SEEN)
+COLUMNS = BY, BLIND, SAMPLED, SEEN = LABEL_COLUMNS
 KEYS = {"by": BY, "blind": BLIND, "sampled": SAMPLED, "judge_saw": SEEN}  # of a statement about all labels
 QUESTIONS = {
     BY: "who wrote the labels",
@@ -41,6 +40,11 @@ WORDS = {
     },
     SEEN: _YES_NO,
 }  # fmt: skip
+REASONS = {  # why a judgment is excluded
+    "model_labels": "written by a model",
+    "judge_saw_labels": "seen by the judge before it answered",
+    "self_selected": "of an item that people chose themselves",
+}
 FEWEST_RANDOM = 10  # labelled rows that people did not choose, with which the others are set aside
 FEWEST_EQUAL, FEWEST_VALUES = 20, 5  # labels, and distinct ones, from which equality of all is no chance
 
@@ -196,6 +200,30 @@ def usable_labels(
         limits["drawn_unweighted"] = {"n": drawn_by_judge}
     notes += [limit_text(name, values) for name, values in limits.items()]
     return table, account.record(limits, weighted=weighted), notes
+
+
+def reasons_of_judgments(judgments: pd.DataFrame, is_label: Flags, source: str) -> tuple[Any, list[str]]:
+    """Why labels of people among judgments are not used, (n,), missing where they are; what is said of it."""
+    reasons: pd.Series[Any] = pd.Series(pd.NA, index=judgments.index, dtype="string")
+    if not any(name in judgments for name in COLUMNS):
+        return reasons, []
+    nothing = np.full(len(judgments), "", dtype=object)
+    answers = {
+        name: _column(judgments[name], name, source) if name in judgments else nothing for name in COLUMNS
+    }
+    account, limits = LabelAccount(answers, is_label), dict[str, Flags]()
+    for limit, column, answer in (("model_labels", BY, "model"), ("judge_saw_labels", SEEN, "yes")):
+        limits[limit] = account.rows(column, answer)
+        reasons = reasons.mask(limits[limit], REASONS[limit])
+    remaining = is_label & reasons.isna().to_numpy(dtype=bool)
+    chosen = remaining & account.rows(SAMPLED, "chosen")
+    is_set_aside = judgments["item_id"][remaining & ~chosen].nunique() >= FEWEST_RANDOM
+    limits["self_selected" if is_set_aside else "self_selected_only"] = chosen
+    if is_set_aside:
+        reasons = reasons.mask(chosen, REASONS["self_selected"])
+    limits["not_blind"] = remaining & account.rows(BLIND, "no")
+    limits["drawn_unweighted"] = remaining & account.rows(SAMPLED, "judge")
+    return reasons, [limit_text(name, {"n": int(rows.sum())}) for name, rows in limits.items() if rows.any()]
 
 
 def limits_of_judge(account: LabelAccount, chosen: str, equal: int) -> dict[str, dict[str, int]]:
