@@ -48,11 +48,10 @@ print(json.dumps({"seconds": time.process_time() - start}))"""
 
 @dataclass(frozen=True)
 class Command:
-    """A command, what writes its table of so many rows, and why it may grow faster than rows."""
+    """A command, and what writes its table of so many rows."""
 
     text: str
     write: Callable[[Path, int], None]
-    reason: str = ""
 
 
 def labels(folder: Path, n: int) -> None:
@@ -134,7 +133,7 @@ def main() -> None:
     fixed = in_a_process(["-c", FIXED])["seconds"]
     shutil.rmtree(folder)
     head = ["command", "start, s", *(f"{size:,} rows, s" for size in sizes), "exponent", "MB at start"]
-    head += ["MB per million rows", ""]
+    head += ["MB per million rows"]
     facts = {
         "Machine": described,
         "Versions": listed(versions(("conjury", "numpy", "pandas", "pyarrow"))),
@@ -166,7 +165,7 @@ def measured(command: Command, folder: Path, sizes: Sequence[int]) -> list[str]:
     per_million = (megabytes[-1] - megabytes[0]) / sizes[-1] * 1e6
     numbers = [f"{value:.1f}" for value in seconds]
     memory = [f"{megabytes[0]:,.0f}", f"{max(per_million, 0):,.0f}"]
-    return [f"`{command.text.split(' --')[0]}`", *numbers, f"{exponent:.2f}", *memory, command.reason]
+    return [f"`{command.text.split(' --')[0]}`", *numbers, f"{exponent:.2f}", *memory]
 
 
 def _run(arguments: Sequence[str], folder: Path) -> dict[str, float]:
