@@ -63,7 +63,7 @@ def test_only_steps_that_need_a_key_a_gpu_a_server_or_an_extra_are_not_run() -> 
     assert not_run
     for text in not_run:
         assert re.search(
-            NEEDS + r"(OPENAI_API_KEY|ANTHROPIC_API_KEY|a GPU|a server|a browser|the extra pdf)", text
+            NEEDS + r"(OPENAI_API_KEY|ANTHROPIC_API_KEY|a GPU|a server|a browser|the extra pdf|Quarto)", text
         ), text
 
 

@@ -19,6 +19,7 @@ from ...figures.labels import LevelLabels, display_order, rows_of_one_prompt, se
 from ...frames.reported_intervals import BY_ERRORS, by_errors, interval_kinds, reported, resampling
 from ...frames.rounding import percentage
 from ...frames.variables import parse
+from ...frames.vocabulary import HUMAN
 from ...results import Result
 from ..blocks import slug
 from ..method_sentences import (
@@ -143,6 +144,7 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, e
     """The effects that the study asks about, judge by judge; ``every`` has those under all prompts."""
     labels, sentences = LevelLabels(report.labels), []
     judges = display_order(frame["judge"])
+    people = report.labels.get(("judges", HUMAN), HUMAN)
     for judge in judges:
         rows = frame[frame["judge"].astype(str) == judge]
         record_of_judge = find_focus_effects(
@@ -151,7 +153,7 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, e
             [labels.both(*pair) for pair in zip(rows["feature"], rows["level"], strict=True)],
             outcome=outcome_of(report),
             bounds=bounds_name(record.settings, frame=rows).replace(" normal", "").replace(" t ", " "),
-            judge=judge if len(judges) > 1 else "",
+            judge="" if len(judges) == 1 else "people" if judge == people else judge,
             of_prompts=int((every["judge"].astype(str) == judge).sum()) > len(rows),
             in_points=in_points(record),
         )
@@ -194,7 +196,7 @@ def further_effects(result: Result, record: RecordedResult, report: ReportData) 
 
 
 def _coefficients(frame: pd.DataFrame, record: RecordedResult, caption: str) -> Drawn:
-    caption = f"{caption} {_points(record, frame)} Hollow points are reference levels."
+    caption = f"{caption} {_points(record, frame)}"
     return Drawn(Result(frame, "amce"), caption, options={"bounds": lines_of(record, frame)})
 
 
@@ -212,7 +214,6 @@ def prompts(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     for position, judge in enumerate(several[several].index, start=1):
         rows = frame[frame["judge"] == judge]
         caption = f"Effects on {outcome} under each prompt: {plain(judge)}. {_points(record, rows)}"
-        caption += " Hollow points are reference levels."
         options = {"group": "prompt", "bounds": lines_of(record, rows)}
         figures.append(Drawn(Result(rows, "amce"), caption, str(position), options=options))
     return Exhibit("Effects under each prompt are in {figure}." if figures else "", figures)
