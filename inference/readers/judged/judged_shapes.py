@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import InputError, counted, listed
-from ...tables.columns import as_text
+from ...tables.columns import as_text, refuse
 from ...tables.schema import LABEL_COLUMNS
 from ..aliases import EXCLUDED, exclusion_reasons
 from .judged_table import Judged
@@ -20,6 +20,10 @@ KEYS = (JUDGE, KIND, ITEM, DIMENSION, VALUE, "status", "sample", EXCLUDED, "dura
 
 def columns_of_judgments(judgments: pd.DataFrame, source: str, program: str, notes: Sequence[str]) -> Judged:
     """A row per item, with a column for each judge; a second rating of an item is left out, and counted."""
+    for name in (JUDGE, KIND, ITEM):
+        empty = judgments[name].isna().to_numpy(dtype=bool)
+        if empty.any():
+            refuse(source, name, empty, "is empty", "fill it in, every row needs one")
     dimensions = list(dict.fromkeys(as_text(judgments[DIMENSION]))) if DIMENSION in judgments else []
     if len(dimensions) > 1:
         raise InputError(
