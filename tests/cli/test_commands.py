@@ -278,11 +278,12 @@ def test_groups_that_are_left_out_are_counted_and_named_on_the_terminal(
         assert part in printed
 
 
-def test_report_of_the_study_is_one_page(folder: Path, ran: Told, tmp_path: Path) -> None:
+def test_report_of_the_study_is_a_page_and_its_supplement(folder: Path, ran: Told, tmp_path: Path) -> None:
     printed = ran("report moderation --out . --results", folder / "results")
     assert "moderation.html" in printed
     assert "are simulated" in Path("moderation.html").read_text(encoding="utf-8")
-    assert [path.name for path in tmp_path.iterdir()] == ["moderation.html"]
+    pages = ["moderation-supplement.html", "moderation.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == pages
 
 
 @pytest.mark.slow
