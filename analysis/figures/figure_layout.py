@@ -191,6 +191,7 @@ def add_legend(
 
 
 PANEL_TITLE = 9.5
+REFERENCE = 8  # points of what the rows of a panel are compared with
 
 
 @dataclass(frozen=True)
@@ -273,13 +274,19 @@ def set_panel_title(axes: Axes, title: str, outdent: float, pad: float = 4) -> N
         text.set_transform(text.get_transform() + ScaledTranslation(-outdent, 0, scale))
 
 
+def has_room_for(heading: str, reference: str) -> bool:
+    """Whether a heading and its reference fit one line, where two columns stand side by side, too."""
+    room = page_width() if page_width() < NARROW else page_width() / 2
+    return inches(heading, PANEL_TITLE, bold=True) + inches(f"vs {reference}", REFERENCE) + 0.4 <= room
+
+
 def add_reference(axes: Axes, heading: str, outdent: float, reference: str, look: Theme) -> None:
     """Write behind the heading of a panel what its rows are compared with."""
     start = inches(heading.split("\n")[-1], PANEL_TITLE, bold=True) + 0.1 - outdent
     axes.annotate(
         f"vs {reference}", (0, 1), (72 * start, 4), xycoords="axes fraction", textcoords="offset points",
-        color=look.muted, fontsize=8, annotation_clip=False,
-    )  # fmt: skip
+        color=look.muted, fontsize=REFERENCE, annotation_clip=False,
+    ).set_in_layout(False)  # fmt: skip
 
 
 def split_into_columns(heights: list[float], tallest: float = PAGE_HEIGHT * 0.8) -> list[list[int]]:

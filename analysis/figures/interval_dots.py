@@ -20,6 +20,7 @@ from .figure_layout import (
     add_legend,
     add_reference,
     arrange,
+    has_room_for,
     legend_columns,
     lines_high,
     more_lines,
@@ -164,7 +165,7 @@ class LevelPanels(Dots):
         for panel in self.panels:
             is_reference = self.table[self.table["panel"] == panel].groupby("row")["reference"].all()
             named = [row for row in self.rows[panel] if is_reference.get(row, False)]
-            if len(named) == 1 and len(self.rows[panel]) > 1:
+            if len(named) == 1 and len(self.rows[panel]) > 1 and has_room_for(panel, named[0]):
                 references[panel] = named[0]
         level_rows = {
             panel: [row for row in rows if row != references.get(panel)] for panel, rows in self.rows.items()
