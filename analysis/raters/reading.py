@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.readers.aliases import EXCLUDED, MARKED, exclusion_reasons
+from conjury.inference.readers.judged.judged_shapes import refuse_unclear_judges
 from conjury.inference.readers.raters.rater_columns import judgments_of_table, raters_of, rows_of_ratings
 from conjury.inference.readers.raters.rating_rows import has_judgments
 from conjury.inference.tables.columns import as_text
@@ -32,7 +33,6 @@ from .ratings import GIVEN, Judgments, Ratings, with_codes
 from .scales import (
     SOURCE,
     blank_values,
-    check_kinds,
     dimension_names,
     names_of,
     refuse_repeated,
@@ -237,7 +237,7 @@ def read_ratings(
     if judgments.empty:
         raise InputError(f"{SOURCE}: the table has no rows; give judgments.")
     chosen, row = rows_of_dimension(judgments.reset_index(drop=True), dimension)
-    check_kinds(chosen, row)
+    refuse_unclear_judges(chosen, SOURCE, row)
     frame = _with_keys(chosen, row)
     rules = value_rules(scale, numeric, missing)
     frame = frame.assign(value=blank_values(frame["value"], rules))

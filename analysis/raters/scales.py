@@ -18,7 +18,7 @@ from conjury.inference.tables.reading.cell_rules import number_of
 from conjury.inference.tables.reading.compared_answers import read_answers
 from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.reading.table_reading import blank_cells
-from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
+from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note
 from ..numerics.types import Codes, Floats
@@ -53,25 +53,6 @@ def rows_of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[p
         )
     mask = (names == dimension).fillna(False).to_numpy(dtype=bool)
     return judgments[mask].reset_index(drop=True), rows[mask]
-
-
-def check_kinds(frame: pd.DataFrame, row: Codes) -> None:
-    """Refuse kinds of judges other than human and model, and rows without a judge or an item."""
-    kinds = as_text(frame["judge_kind"])
-    bad = ~kinds.isin(JUDGE_KINDS).to_numpy(dtype=bool)
-    if bad.any():
-        value = kinds.iloc[int(bad.argmax())]
-        refuse(SOURCE, "judge_kind", in_table(row, bad), f"contains '{value}'", "write human or model")
-    for column in ("judge_id", "item_id"):
-        missing = frame[column].isna().to_numpy(dtype=bool)
-        if missing.any():
-            flagged = in_table(row, missing)
-            refuse(SOURCE, column, flagged, "is empty", "fill it in, every row needs one")
-    each = pd.DataFrame({"judge": as_text(frame["judge_id"]), "kind": kinds}).drop_duplicates()
-    twice = each["judge"].duplicated()
-    if twice.any():
-        name = each["judge"][twice].iloc[0]
-        raise InputError(f"{SOURCE}: judge '{name}' is human in some rows and a model in others; correct it.")
 
 
 def sample_numbers(column: pd.Series[Any], row: Codes) -> Codes:

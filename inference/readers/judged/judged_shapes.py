@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ...errors import InputError, counted, listed
-from ...tables.columns import as_text, refuse
-from ...tables.schema import LABEL_COLUMNS
+from ...tables.columns import as_text, in_table, refuse
+from ...tables.schema import JUDGE_KINDS, LABEL_COLUMNS
 from ..aliases import EXCLUDED, exclusion_reasons
 from .judged_table import Judged
 
@@ -18,12 +20,31 @@ JUDGE, KIND, ITEM, DIMENSION, VALUE = "judge_id", "judge_kind", "item_id", "dime
 KEYS = (JUDGE, KIND, ITEM, DIMENSION, VALUE, "status", "sample", EXCLUDED, "duration", "started", "ended")
 
 
-def columns_of_judgments(judgments: pd.DataFrame, source: str, program: str, notes: Sequence[str]) -> Judged:
-    """A row per item, with a column for each judge; a second rating of an item is left out, and counted."""
+def refuse_unclear_judges(
+    judgments: pd.DataFrame, source: str, row: npt.NDArray[np.int64] | None = None
+) -> None:
+    """Refuse rows without a judge or an item, kinds but human and model, and judges of both kinds."""
+    # `row` are the places of the judgments in the table that a message names.
+    row = np.arange(len(judgments)) if row is None else row
     for name in (JUDGE, KIND, ITEM):
         empty = judgments[name].isna().to_numpy(dtype=bool)
         if empty.any():
-            refuse(source, name, empty, "is empty", "fill it in, every row needs one")
+            refuse(source, name, in_table(row, empty), "is empty", "fill it in, every row needs one")
+    kinds = as_text(judgments[KIND])
+    is_unknown = ~kinds.isin(JUDGE_KINDS).to_numpy(dtype=bool)
+    if is_unknown.any():
+        value = kinds.iloc[int(is_unknown.argmax())]
+        refuse(source, KIND, in_table(row, is_unknown), f"contains '{value}'", "write human or model")
+    each = pd.DataFrame({"judge": as_text(judgments[JUDGE]), "kind": kinds}).drop_duplicates()
+    twice = each["judge"].duplicated()
+    if twice.any():
+        name = each["judge"][twice].iloc[0]
+        raise InputError(f"{source}: judge '{name}' is human in some rows and a model in others; correct it.")
+
+
+def columns_of_judgments(judgments: pd.DataFrame, source: str, program: str, notes: Sequence[str]) -> Judged:
+    """A row per item, with a column for each judge; a second rating of an item is left out, and counted."""
+    refuse_unclear_judges(judgments, source)
     dimensions = list(dict.fromkeys(as_text(judgments[DIMENSION]))) if DIMENSION in judgments else []
     if len(dimensions) > 1:
         raise InputError(

@@ -66,6 +66,7 @@ DOORS: list[tuple[tuple[str, list[str], str], Callable[[Path], Any]]] = [
     (WIDE, lambda file: load_judgments(file, rules=RULES, raters=["ann", "bob"])),
     (TIDY, lambda file: load_judgments(file, rules=RULES)),
     ((*TIDY[:2], ",human,q9,1"), lambda file: judge(file, "a", "b", exclude=RULES.exclude)),
+    (TIDY, lambda file: judge(file, "a", "b", exclude=RULES.exclude)),
     (PROFILES, lambda file: read_conjoint(file, RULES, outcome="chosen")),
     (TASKS, lambda file: read_conjoint(file, RULES)),
 ]
