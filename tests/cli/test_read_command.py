@@ -76,8 +76,14 @@ def test_the_next_command_has_the_options_that_were_typed_and_works_as_printed(r
     assert "8 respondents, 2 tasks of 2 profiles each" in ran(line.removeprefix("Next: conjury "))
 
 
-def test_what_the_next_command_will_ask_is_told_with_it(ran: Ran) -> None:
-    rows = "id,verdict,human\n1,yes,no\n2,n/a,no\n3,no,no\n4,yes,yes\n5,no,no\n"
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "id,verdict,human\n1,yes,no\n2,n/a,no\n3,no,no\n4,yes,yes\n5,no,no\n",
+        "id,verdict,human\n1,7,6\n2,n/a,5\n3,4,4\n4,2,1\n5,9,8\n6,3,3\n",
+    ],
+)
+def test_what_the_next_command_will_ask_is_told_with_it(ran: Ran, rows: str) -> None:
     Path("some.csv").write_text(rows, encoding="utf-8")
     command = "Next: conjury judge some.csv --judge verdict --human human"
     assert f"{command} It will ask first: some.csv: column 'verdict' contains 'n/a' in 1 cell" in " ".join(

@@ -196,12 +196,12 @@ def _command_for_columns(
     judged = Judged(frame, reading.source)
     if not has_roles(judged) and (raters := raters_of(frame, item_column(frame))):
         return f"conjury agreement {name} --raters {shlex.quote(','.join(raters))}", raters
-    if not program and not _can_compare(frame):
-        return "add answers of people, or of further raters; no two columns can be compared.", ()
-    judge = "COLUMN"
-    people: Sequence[str] = ("COLUMN",)
+    judge = unnamed = "COLUMN"
+    people: Sequence[str] = (unnamed,)
     with suppress(InputError):  # columns that are called like neither are left to the user
         judge = columns_of(judged, None, (), needs_human=False).judge
         people = columns_of(judged, judge, ()).human
+    if unnamed in people and not _can_compare(frame):
+        return "add answers of people, or of further raters; no two columns can be compared.", ()
     command = f"conjury judge {name} --judge {shlex.quote(judge)} --human {shlex.quote(','.join(people))}"
     return command, (judge, *people)
