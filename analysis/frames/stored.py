@@ -99,6 +99,11 @@ def is_stored(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] == "ibis"
 
 
+def is_file(data: Any) -> bool:
+    """Whether data are the path of a file that is read whole; Parquet is read by columns."""
+    return isinstance(data, str | Path) and not is_stored(data) and Path(data).suffix.lower() != ".parquet"
+
+
 def open_stored(data: Any) -> StoredTable:
     """Open a table of Ibis, or by DuckDB files of Parquet, or a Delta or Iceberg table in a folder."""
     require_installed(("ibis", "duckdb"), NEEDED)

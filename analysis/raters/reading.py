@@ -25,7 +25,7 @@ from conjury.inference.tables.row_numbers import TableName
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note, excluding
-from ..frames.stored import fetched, is_stored, open_stored
+from ..frames.stored import fetched, is_file, is_stored, open_stored
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
 from .label_provenance import reasons_of_judgments
@@ -101,7 +101,11 @@ def read_dimensions(
     >>> [ratings.dimension for ratings in read_dimensions(table)]
     ['wit', 'clarity']
     """
-    if isinstance(judgments, str | Path) or is_stored(judgments):
+    if is_file(judgments):
+        from conjury.inference.readers.any_file import read
+
+        judgments = read(judgments)
+    elif isinstance(judgments, str | Path) or is_stored(judgments):
         judgments = _fetch_columns(judgments, dimensions, columns)
     is_other = isinstance(judgments, pd.DataFrame) and not has_judgments(judgments)
     if isinstance(judgments, TableReading) or (is_other and isinstance(judgments, pd.DataFrame)):

@@ -82,3 +82,16 @@ def test_scores_of_files_are_those_of_their_rows(tmp_path: Path) -> None:
     paths = [write(frame, tmp_path / f"{name}.csv") for name, frame in (("judged", judged), ("gold", gold))]
     of_files, of_rows = conjury.score(*paths), conjury.score(judged, gold)
     pd.testing.assert_frame_equal(of_files.frame, of_rows.frame, check_categorical=False, check_dtype=False)
+
+
+def test_agreement_of_a_file_is_that_of_its_rows(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame(rng.integers(1, 4, (30, 3)), columns=["ann", "bob", "cleo"])
+    wide = people.assign(item=[f"q{row}" for row in range(30)])
+    path = write(wide, tmp_path / "continental.txt")
+    of_file, of_rows = (conjury.agreement(data, draws=0).frame for data in (path, wide))
+    names = ["coefficient", "estimate", "lower", "upper", "n_items", "n_judges"]
+    assert len(of_file) > 5
+    pd.testing.assert_frame_equal(of_file[names], of_rows[names])
+    with pytest.raises(InputError, match="there is no such file"):
+        conjury.agreement(tmp_path / "absent.csv")
