@@ -70,7 +70,7 @@ def read_dimensions(
 
     Parameters
     ----------
-    judgments : DataFrame, Ratings, sequence of Ratings, or table of an engine
+    judgments : DataFrame, path, Ratings, sequence of Ratings, or table of an engine
         As :func:`read_ratings` takes it, or what `conjury.read` gives, whose rules may name its columns;
         ratings are returned as they are, and keep their scale. Of a table of Ibis, or a folder, glob or
         address of Parquet, the columns that are needed are read.

@@ -49,7 +49,7 @@ def agreement(
 
     Parameters
     ----------
-    judgments : DataFrame, or table of an engine
+    judgments : DataFrame, path, or table of an engine
         As :func:`conjury.analysis.raters.reading.read_dimensions` takes it.
     coefficients : str or sequence of str, optional
         By default all that the ratings allow. For any values: ``percent`` (observed agreement), ``cohen``

@@ -90,7 +90,7 @@ def alt_test(
 
     Parameters
     ----------
-    judgments : DataFrame
+    judgments : DataFrame or path
         ``judge_id, judge_kind, item_id, value``, as `read_dimensions` takes it.
     model : str or sequence of str, optional
         Which models to test; by default all.
