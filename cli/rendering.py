@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 
 from .automation import record
 from .gallery import PageOptions, draw_gallery
-from .options import StudyName, grouped
+from .options import StudyName, grouped, refuse_typed
 from .printing import console, duration, show_count
 
 if TYPE_CHECKING:
@@ -146,7 +146,6 @@ def next_step(study: str, selection: PictureSelection, delivery: Delivery) -> st
 
 MB = 1e6
 PICTURES = Path("stimuli")  # where pictures go by default
-PICTURES_ALONE = ("check", "dry_run", "upload", "address", "workers")  # options that no page has
 SHOWN = 20  # damaged files that are named
 
 
@@ -168,6 +167,7 @@ def render(
     if page.page:
         _draw_page(loaded_study, selection, look, delivery, page)
         return
+    refuse_typed("is about the page; add --page, or omit it.", page)
     folder = delivery.out or PICTURES
     cues = check_cues(selection.cues)
     _check_delivery(delivery)
@@ -190,9 +190,8 @@ def _draw_page(
     from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.vignettes import open_job
 
-    for name in PICTURES_ALONE:
-        if getattr(delivery, name):
-            raise InputError(f"--page writes one page and no pictures; omit --{name.replace('_', '-')}.")
+    of_pictures = ("format", "workers", "dry_run", "check", "upload", "address")
+    refuse_typed("is about the pictures themselves; omit it, or --page.", delivery, only=of_pictures)
     cues = check_cues(selection.cues)
     run = run_folder(study, selection.run)
     if run.design is None and selection.pairs is None:  # nothing is drawn for a look at it

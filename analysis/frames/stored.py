@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, require_installed
 from conjury.inference.readers.aliases import EXCLUDED, exclusion_reasons
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.parquet import levels_of_file, read_parquet
 
 from .cells import REPEAT, choice_keys, forced_size, is_repeat, warn_of_repeats, with_used_rows
@@ -25,7 +25,7 @@ NEEDED = (
     "Tables that are not read into memory need the extra `database` ({missing} is missing): "
     "pip install 'conjury[database]'."
 )
-NEEDS_MEMORY = "This needs rows in memory: give a data frame or the path of one Parquet file."
+NEEDS_MEMORY = "This needs rows in memory: give a data frame or the path of one file."
 DELTA, ICEBERG, GLOB = "_delta_log", "metadata", "*?["
 BY_DUCKDB = ("s3", "s3a", "s3n", "gs", "gcs", "r2", "http", "https", "hf")  # by its extension httpfs
 
@@ -63,9 +63,8 @@ def _is_number(column: pd.Series) -> bool:
 
 def _as_levels(column: pd.Series) -> pd.Series:
     """Numbers as text, in the order of the numbers."""
-    numbers = np.sort(column.dropna().unique().astype(float))
-    texts = column.astype("Float64").map(lambda number: f"{number:g}", na_action="ignore")
-    return texts.astype(pd.CategoricalDtype([f"{number:g}" for number in numbers]))
+    levels = as_text(column.drop_duplicates().dropna().sort_values())
+    return as_text(column).astype(pd.CategoricalDtype(levels))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def choices() -> pd.DataFrame:
             "judge_kind": np.where(pair < 60, "human", "model"),
             "pair_id": pair % 60,
             "tone": rng.choice(["kind", "rude"], 2 * n),
-            "price": rng.choice([9.0, 10.0, 1.5], 2 * n),
+            "price": rng.choice([9.0, 2_500_001.0, 1.5], 2 * n),
             "chosen": np.column_stack([first, 1 - first]).ravel(),
         }
     )
@@ -46,7 +46,9 @@ def write(frame: pd.DataFrame, path: Path) -> Path:
 @pytest.mark.filterwarnings("ignore:Few clusters")
 def test_estimates_of_a_file_are_those_of_its_rows(name: str, choices: pd.DataFrame, tmp_path: Path) -> None:
     path = write(choices, tmp_path / name)
-    levels = pd.Categorical(choices["price"].map("{:g}".format), ["1.5", "9", "10"])
+    levels = pd.Categorical(
+        choices["price"].map({1.5: "1.5", 9.0: "9", 2_500_001.0: "2500001"}), ["1.5", "9", "2500001"]
+    )
     frame = choices.assign(price=levels)
     verbs: dict[str, Any] = {
         "amce": {"id": "pair_id"},
@@ -56,7 +58,7 @@ def test_estimates_of_a_file_are_those_of_its_rows(name: str, choices: pd.DataFr
     for verb, options in verbs.items():
         of_file, of_rows = (getattr(conjury, verb)(data, FORMULA, **options).frame for data in (path, frame))
         pd.testing.assert_frame_equal(of_file, of_rows, check_categorical=False, rtol=1e-12)
-    assert list(of_file[of_file["feature"] == "price"]["level"].astype(str)) == ["9", "10"]
+    assert list(of_file[of_file["feature"] == "price"]["level"].astype(str)) == ["9", "2500001"]
 
 
 def test_what_is_assumed_of_a_file_is_said_and_what_is_none_is_refused(
