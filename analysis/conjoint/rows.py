@@ -24,7 +24,7 @@ def frame_of(request: EstimateRequest, data: Data, *, full: bool = False) -> pd.
     named = [formula.outcome, *texts, request.weights, request.strata]
     path = Path(data) if isinstance(data, str | Path) else None
     if path is None or path.suffix.lower() != ".parquet" or not path.is_file():
-        return _rows_without_repeats(read_rows(data, texts), request, named)
+        return _rows_without_repeats(read_rows(data, formula.features), request, named)
     from conjury.inference.tables.parquet import column_names, read_parquet
 
     if full:

@@ -12,7 +12,6 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, require_installed
 from conjury.inference.readers.aliases import EXCLUDED, exclusion_reasons
-from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.parquet import levels_of_file, read_parquet
 
 from .cells import REPEAT, choice_keys, forced_size, is_repeat, warn_of_repeats, with_used_rows
@@ -35,7 +34,7 @@ class ReadingGuess(UserWarning):
 
 
 def read_rows(data: Any, features: Collection[str] = ()) -> pd.DataFrame:
-    """Rows of a frame or a file; numbers in ``features`` of a file become levels, the lowest first."""
+    """Rows of a frame or a file; ``features`` of a file have the levels that `conjoint` gives them."""
     if is_stored(data):
         raise InputError(NEEDS_MEMORY)
     if isinstance(data, pd.DataFrame):
@@ -46,25 +45,15 @@ def read_rows(data: Any, features: Collection[str] = ()) -> pd.DataFrame:
         )
     if Path(data).suffix.lower() == ".parquet" and Path(data).is_file():
         return read_parquet(Path(data))
+    from conjury.inference.readers.conjoints.attribute_levels import read_levels_of
     from conjury.inference.tables.reading import read
 
     table = read(data)
-    for entry in table.account.guesses():
+    named = [name for name in features if name in table.frame]
+    levels, entries = read_levels_of(table.frame, named, table.rules, table.source, {})
+    for entry in table.account.adding(entries).guesses():
         warn_caller(f"{data}: {entry.sentence}", ReadingGuess)
-    frame = table.frame
-    numbers = [name for name in features if name in frame and _is_number(frame[name])]
-    return frame.assign(**{name: _as_levels(frame[name]) for name in numbers})
-
-
-def _is_number(column: pd.Series) -> bool:
-    kind = column.dtype
-    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
-
-
-def _as_levels(column: pd.Series) -> pd.Series:
-    """Numbers as text, in the order of the numbers."""
-    levels = as_text(column.drop_duplicates().dropna().sort_values())
-    return as_text(column).astype(pd.CategoricalDtype(levels))
+    return table.frame.assign(**{name: levels[name] for name in named})
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ def amce(
     Parameters
     ----------
     data : DataFrame, path or Ibis table
-        One row per profile, or a file in any format that `conjury.read` reads, whose numbers are levels in
-        their order; of a Parquet file only the columns that are needed are read. A table of Ibis,
+        One row per profile, or a file in any format that `conjury.read` reads, with the levels that
+        `conjoint` gives it; of a Parquet file only the columns that are needed are read. A table of Ibis,
         and a folder, glob or address of Parquet files, stay where they are, and queries are sent there; the
         numbers are the same. Rows of
         repeated pairs (column ``repeat``) are excluded with a warning, see `include_repeats`, unless

@@ -66,6 +66,9 @@ def test_what_is_assumed_of_a_file_is_said_and_what_is_none_is_refused(
 ) -> None:
     with pytest.warns(UserWarning, match=r"continental.txt: Columns are separated by semicolons"):
         conjury.mm(write(choices, tmp_path / "continental.txt"), FORMULA)
+    choices.loc[5, "tone"] = "n/a"
+    with pytest.raises(InputError, match=r"'tone' contains 'n/a' in 1 cell \(first in row 6\)"):
+        conjury.amce(write(choices, tmp_path / "gap.csv"), FORMULA)
     for name in ("absent.csv", "absent.parquet"):
         with pytest.raises(InputError, match="there is no such file"):
             conjury.amce(tmp_path / name, FORMULA)
