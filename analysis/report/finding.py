@@ -59,7 +59,7 @@ def finding_blocks(report: ReportData) -> list[str | WordTable]:
 
 
 def headlines(report: ReportData) -> list[str]:
-    """What was diagnoses, a sentence for each kind of result that has one, in Markdown."""
+    """What was found, a sentence for each kind of result that has one, in Markdown."""
     sentences: dict[str, str] = {}
     for record in report.of_run:
         if record.kind not in sentences:
@@ -68,7 +68,7 @@ def headlines(report: ReportData) -> list[str]:
 
 
 def headline_of(record: RecordedResult, data: ReportData) -> str:
-    """The sentence in which a result says what was diagnoses, in Markdown; empty where its kind has none."""
+    """The sentence in which a result says what was found, in Markdown; empty where its kind has none."""
     spec = EXHIBITS.get(record.kind)
     if spec is None or spec.headline is None:
         return ""
