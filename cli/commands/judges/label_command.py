@@ -124,7 +124,7 @@ def open_labelling(
 ) -> tuple[LabelQueue, Callable[[], None]]:
     """Begin to label a file, or go on; and what lets others label it."""
     from conjury.analysis.raters.labelling.label_journal import LabelJournal
-    from conjury.analysis.raters.labelling.label_queue import journal_of, lock_of, open_queue
+    from conjury.analysis.raters.labelling.label_opening import journal_of, lock_of, open_queue
     from conjury.inference.readers.judged.judged_files import read_answers_alone
 
     if session.html is not None:

@@ -12,7 +12,7 @@ import pytest
 from conjury.analysis.numerics.intervals.betting_limits import DrawnValues, lower_limits
 from conjury.analysis.raters.labelling import LabelQueue, label
 from conjury.analysis.raters.labelling.batch_draws import draw_shares, label_weights
-from conjury.analysis.raters.labelling.label_queue import journal_of
+from conjury.analysis.raters.labelling.label_opening import journal_of
 from conjury.analysis.raters.labelling.stopping_rules import read_rules
 from conjury.analysis.raters.systems import compare_systems
 from conjury.analysis.raters.validation import judge
