@@ -140,21 +140,6 @@ def test_what_is_sent_is_in_the_ledger_before(backend, ledger, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic", pytest.param("google", marks=pytest.mark.long)])
-def test_another_process_goes_on_where_one_left(serve, tmp_path, provider):
-    server = serve()
-    for process in range(2):
-        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-            batches = make_backend(address(server, provider), tmp_path, provider=provider)
-            assert submit(batches, ledger, 6) == (0 if process else 6)
-            if process:
-                assert [batch.state for batch in batches.poll(ledger)] == ["ended"] * 2
-                fetched = [batch.detail for batch in batches.fetch(LedgerRecorder(ledger), ledger)]
-                assert fetched == [f"{ENDED[provider]}: {n} answered" for n in (4, 2)]
-                assert_all_answered(ledger, 6, provider)
-    assert set(server.counts()["answered"].values()) == {1}
-
-
 ODD = {
     **{"1": "500", "2": "429", "3": "400", "4": "empty", "5": "missing"},
     **{"6": "twice", "7": "timeout", "8": "filtered"},

@@ -334,13 +334,6 @@ def test_all_faults_at_once_lose_and_swap_no_answer(server, ask, n):
 # --- waits, stops and interrupts ----------------------------------------------------------------------
 
 
-@pytest.mark.long
-def test_fewer_requests_fly_while_the_provider_turns_them_away(server, ask):
-    server.configure(capacity=8, latency=0.02, retry_after=0.02)
-    assert set(kinds(ask(300, concurrency=64, max_retries=20))) == {""}
-    assert server.counts()["faults"]["capacity"] < 300
-
-
 def test_a_stop_lets_what_is_in_flight_finish_and_a_later_run_goes_on(server, ask):
     server.configure(latency=0.1)
     backend = OpenAIBackend("tiny", base_url=server.url, concurrency=5)

@@ -86,14 +86,6 @@ def test_every_faulty_line_has_its_kind_and_only_passing_ones_are_asked_again(ba
     assert submit(batches, ledger, n) == 0
 
 
-def test_a_refusal_is_an_answer_with_the_content_filter_as_its_end(backend, ledger, provider):
-    one_round(backend({"lines": {"0": "filtered"}}), ledger, 1)
-    (answer,) = ledger.answer_bodies(next(make_requests(1)).key)
-    choice = json.loads(answer)["choices"][0]
-    assert choice["finish_reason"] == "content_filter"
-    assert choice["message"]["refusal"] == ("Not this." if provider == "anthropic" else None)
-
-
 @pytest.mark.parametrize("end", ["expired", "cancelled"])
 def test_requests_that_a_batch_did_not_reach_are_asked_again_unbilled(backend, ledger, provider, end):
     share = 0.5 if provider == "anthropic" else 0.0

@@ -9,7 +9,7 @@ import pytest
 
 from conjury.inference.backends.openai.replies import read_reply
 from conjury.inference.backends.openai.server_profiles import find_profile, profile_rows, read_servers
-from conjury.inference.collecting import Asking, Running, collect, probe
+from conjury.inference.collecting import Asking, probe
 from conjury.inference.parsing import read_completion
 from conjury.inference.parsing.finish_reasons import WORDS, usual_reason
 from conjury.inference.tables.files import ROOT
@@ -107,31 +107,6 @@ def test_a_server_that_wants_the_other_name_of_the_limit_gets_it(server, tmp_pat
     bodies = server.bodies()
     assert "max_completion_tokens" in bodies[-1]
     assert "temperature" not in bodies[-1]
-
-
-@pytest.mark.slow
-def test_a_run_does_not_ask_for_log_probabilities_that_a_probe_missed_and_goes_on_as_it_began(
-    server, tmp_path
-):
-    anthropic = next(profile for profile in SERVERS if profile.id == "anthropic")
-    accents = {"system": "ignored", "temperature": "refused", "limit": "max_completion_tokens"}
-    server.configure(profile={**anthropic.model_dump(), **accents}, keep=True)
-    asking = Asking(base_url=server.url)
-    probe("moderation", "gpt4o", out=tmp_path / "run", asking=asking)
-    run = collect("moderation", "gpt4o", asking=asking, running=Running(pairs=2), out=tmp_path / "run")
-    assert any("not asked for" in note for note in run.prepared.notes)
-    assert run.tally.answered == run.prepared.plan.total
-    for body in server.bodies()[-run.tally.answered :]:
-        assert [message["role"] for message in body["messages"]] == ["user"]
-        assert (body["max_completion_tokens"], "temperature" in body) == (1, False)
-    provenance = json.loads((tmp_path / "run" / "provenance.json").read_text(encoding="utf-8"))
-    assert provenance["probes"]["gpt4o"]["findings"]["logprobs"]["verdict"] == "ignored"
-    (tmp_path / "run" / "probe.json").unlink()
-    again = collect("moderation", "gpt4o", asking=asking, running=Running(pairs=3), out=tmp_path / "run")
-    assert again.tally.answered > 0
-    assert [body for body in server.bodies()[-again.tally.answered :] if "logprobs" in body] == []
-    assert again.account is not None
-    assert not again.account["logprobs_asked"]
 
 
 def test_no_key_gets_into_a_probe(server, tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import json
 import os
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,15 +107,6 @@ def test_requests_are_taken_one_by_one(tmp_path):
 
     next(write_shards(count(), tmp_path, "j", no_media, ShardLimits(requests=4), print, LINES))
     assert taken == 5
-
-
-@pytest.mark.long
-def test_memory_does_not_grow_with_the_size_of_the_text(tmp_path):
-    tracemalloc.start()
-    write(make_requests(2_000, "x" * 10_000), tmp_path, ShardLimits(bytes=5_000_000))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2_000_000
 
 
 def test_a_file_gets_its_name_only_when_it_is_whole(tmp_path):
