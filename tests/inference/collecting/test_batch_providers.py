@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +23,6 @@ from fakes.studies import (
     write_study,
 )
 
-from conjury.inference.backends.batches import service
 from conjury.inference.collecting.prices import read_prices
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
@@ -102,20 +99,6 @@ def test_results_that_come_short_are_not_paid_for_again(tmp_path, server, any_pr
         with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
             assert [batch.state for batch in ledger.batches()] == ["ended"]
     assert ask_any(study, run, server, any_provider) == 0
-    assert table(run, "responses")["text"].notna().sum() == 6
-    assert sorted(server.counts()["answered"].values()) == [1] * 6
-
-
-@pytest.mark.long
-def test_a_batch_that_was_accepted_and_answered_with_429_is_not_sent_again(
-    tmp_path, server, any_provider, monkeypatch
-):
-    monkeypatch.setattr(service, "time", SimpleNamespace(sleep=lambda seconds: None))
-    study, run = any_study(tmp_path, any_provider), tmp_path / "run"
-    server.configure(batches={"plans": [{"polls": 3}], "limited": {"batches": 1}})
-    for _ in range(8):
-        with suppress(service.UncertainBatch):
-            ask_any(study, run, server, any_provider)
     assert table(run, "responses")["text"].notna().sum() == 6
     assert sorted(server.counts()["answered"].values()) == [1] * 6
 

@@ -14,11 +14,9 @@ from fakes.studies import MODEL, change_study, collect, table
 from conjury.cli.commands.runs import parse, retry
 from conjury.inference.collecting import Running, preview
 from conjury.inference.errors import InputError
-from conjury.inference.ledger import Ledger
 
 PER_TOKEN = 0.05  # of what the price table below asks
 LIMIT = 1000  # tokens of an answer
-REQUESTS = 44 * 2
 
 
 def prices(folder: Path, each: float = PER_TOKEN, per: int = 1) -> Path:
@@ -154,27 +152,6 @@ def test_without_a_limit_nothing_waits(long_answers, run, tmp_path, server):
     collect(long_answers, run, base_url=server.url, prices=prices(tmp_path), pairs=60)
     assert server.counts()["peak"] >= 60
     assert table(run, "responses")["text"].notna().all()
-
-
-@pytest.mark.long
-def test_a_run_stops_before_it_costs_more_and_goes_on_later(study, run, tmp_path, server, capsys):
-    options = {"base_url": server.url, "prices": prices(tmp_path, 10.0, 1000), "concurrency": 4}
-    assert collect(study, run, max_cost=20.0, **options) == 0
-    spent = table(run, "responses")["cost"]
-    n = len(spent)
-    assert 5 < n < REQUESTS / 2
-    assert 20 - 8 * spent.max() < spent.sum() <= 20
-    told = capsys.readouterr().out
-    assert all(words in told for words in ("stops before 20.00", "EUR", "--max-cost was reached"))
-    assert collect(study, run, max_cost=20.0, **options) == 0
-    assert [len(table(run, name)) for name in ("responses", "judgments", "choices")] == [n, n, 2 * n]
-    with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
-        assert sum(count.n for count in ledger.counts() if count.state == "pending") == REQUESTS - n
-    assert collect(study, run, max_cost=40.0, **options) == 0
-    assert n < len(table(run, "responses")) < REQUESTS
-    assert collect(study, run, **options) == 0
-    assert len(table(run, "responses")) == REQUESTS
-    assert set(server.counts()["answered"].values()) == {1}
 
 
 def test_costs_are_tokens_times_prices_and_those_of_all_rounds_count(study, run, tmp_path, server, capsys):

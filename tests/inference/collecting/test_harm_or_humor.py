@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import runpy
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from fakes.studies import collect, table
 from PIL import Image
 
-from conjury.inference.ledger import Ledger
 from conjury.inference.readers.judgments import majority_labels, read_labels
 from conjury.inference.study import load_any_study
 
@@ -90,36 +87,3 @@ def test_pictures_are_drawn_to_the_same_bytes_and_are_the_ones_that_ship(study, 
         shipped = study.folder / "pictures" / path.name
         ours, theirs = (np.asarray(Image.open(file).convert("RGB"), dtype=float) for file in (path, shipped))
         assert np.abs(ours - theirs).mean() < 1.0
-
-
-@pytest.mark.slow
-def test_clips_are_made_to_the_same_bytes_and_look_like_the_ones_that_ship(study, tmp_path):
-    pytest.importorskip("av", reason="needs PyAV (the extra media)")
-    from conjury.inference.requests.video import cut_frames, read_clip
-
-    def shown(path: Path) -> list[np.ndarray[Any, Any]]:
-        frames = cut_frames(read_clip(path), 4, 64, 320)
-        return [np.asarray(Image.open(io.BytesIO(frame.content)), dtype=float) for frame in frames]
-
-    for path in make_twice(tmp_path, "make_clips.py", "write_clips"):
-        pairs = zip(shown(path), shown(study.folder / "clips" / path.name), strict=True)
-        assert all(np.abs(ours - shipped).mean() < 3.0 for ours, shipped in pairs)
-
-
-@pytest.mark.long
-def test_simulated_judges_answer_in_every_modality(study, tmp_path):
-    pytest.importorskip("av", reason="needs PyAV (the extra media)")
-    for judge, n in (("gemini_2_5_pro", 31), ("qwen2_5_omni", 6)):
-        assert collect(study.folder, tmp_path, judge, backend="simulated") == 0
-        made = table(tmp_path, "judgments")
-        mine = made[made["judge_id"] == judge]
-        assert (len(mine), set(mine["dimension"]), set(mine["status"])) == (n, {"harm"}, {"ok"})
-        assert set(mine["value"]) == {"harmful", "safe"}
-    assert set(made["prompt_id"]) == {"text", "image", "video"}
-    with Ledger.open(tmp_path / "ledger.sqlite", write=False) as ledger:
-        answers = [key for part in ledger.answers() for key in part if "un_exp" in key.subject_id]
-        sent = {key.judge_id: ledger.request_body(key.key)["messages"][1]["content"] for key in answers}
-    kinds = {judge: [part["type"] for part in parts] for judge, parts in sent.items()}
-    kinds = {judge: [kind for kind in found if kind != "text"] for judge, found in kinds.items()}
-    frames = ["image_url"] * 25
-    assert kinds == {"gemini_2_5_pro": [*frames, "input_audio"], "qwen2_5_omni": ["video_url", "input_audio"]}

@@ -135,19 +135,6 @@ def test_a_mixed_study_is_simulated_parsed_and_replayed(mixed, run, tmp_path, ca
         assert judgments["labels_given"].eq(4).all()
 
 
-@pytest.mark.long
-def test_simulated_labels_lean_towards_gold_and_are_the_same_each_time(mixed, tmp_path):
-    change_study(mixed, at(*ASK, samples=60))
-    runs = [tmp_path / name for name in ("one", "two")]
-    for run in runs:
-        assert collect(mixed, run, backend="simulated", prompts=["kind"]) == 0
-    one, two = (table(run, "judgments")[["item_id", "sample", "value"]] for run in runs)
-    pd.testing.assert_frame_equal(one, two)
-    fine = one["value"].eq("fine").groupby(one["item_id"]).mean()
-    assert 0.55 < fine["a"] < 0.92  # 0.6 + 0.4 / 3 of 60
-    assert 0.1 < fine["c"] < 0.6
-
-
 def test_prompts_with_own_answers_are_answered_by_a_server_and_belong_to_the_run(mixed, run, server):
     change_study(mixed, at(*ASK, samples=1))
     assert collect(mixed, run, base_url=server.url) == 0

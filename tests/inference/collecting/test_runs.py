@@ -455,18 +455,6 @@ def test_failures_are_named_with_the_answers_that_came_before(begun, run, server
     assert set(table(run, "judgments")["status"]) == {"error"}
 
 
-@pytest.mark.slow
-@pytest.mark.long  # waits for the retries of a connection that is refused
-def test_a_batch_that_could_not_be_sent_leaves_its_requests_to_others(study, run, server):
-    with pytest.raises(InputError):
-        collect(study, run, prompts=["plain"], base_url="http://127.0.0.1:9/v1", batch=True)
-    with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
-        assert [batch.state for batch in ledger.batches()] == ["planned"]
-    assert collect(study, run, prompts=["plain"], base_url=server.url) == 0
-    assert (table(run, "judgments")["status"] == "ok").all()
-    assert len(table(run, "judgments")) == 44
-
-
 class AlwaysA:
     """A judge in Python that always answers A."""
 
