@@ -133,14 +133,6 @@ def test_files_that_cannot_be_written_end_with_the_document_of_the_error_alone(
     assert "afile" in json.loads(out)["error"]["message"]
 
 
-def test_output_for_programs_is_ascii(place: Path, conjury: Run) -> None:
-    shutil.copy(place / "choices.csv", place / "é.csv")
-    for output in ("json", "sarif"):
-        _, out, _ = conjury(f"check é.csv --study moderation --select CJ303 --output {output}", cwd=place)
-        assert out.isascii()
-        assert "é.csv" in json.dumps(json.loads(out), ensure_ascii=False)
-
-
 def test_checks_of_a_file_of_ones_own_are_reported_and_counted(place: Path, conjury: Run) -> None:
     (place / "mine.py").write_text(
         """

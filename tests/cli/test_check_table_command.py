@@ -63,23 +63,6 @@ def test_exit_codes_follow_the_gravest_verdict(arguments: str, code: int, place:
     assert conjury(f"check-table {arguments}", cwd=place).code == code
 
 
-def test_files_that_cannot_be_written_end_with_the_document_of_the_error_alone(
-    place: Path, conjury: Run
-) -> None:
-    (place / "afile").touch()
-    ended = conjury("check-table off.csv --json --out afile/results", cwd=place)
-    assert ended.code == 2
-    assert "afile" in json.loads(ended.out)["error"]["message"]
-
-
-def test_json_is_ascii(place: Path, conjury: Run) -> None:
-    for name in ("csv", "yaml"):
-        (place / f"off.{name}").rename(place / f"é.{name}")
-    ended = conjury("check-table é.csv --json", cwd=place)
-    assert ended.out.isascii()
-    assert "é.csv" in str(json.loads(ended.out))
-
-
 def test_json_has_every_number_and_finding(place: Path, conjury: Run) -> None:
     ended = conjury("check-table small.csv --json --fail-on conditional", cwd=place)
     content = json.loads(ended.out)
@@ -111,15 +94,6 @@ def test_results_are_written(place: Path, done: Callable[..., str]) -> None:
         "off.csv",
     ]
     assert (place / "results" / "figures" / "published_numbers_means.svg").is_file()
-
-
-@pytest.mark.slow
-def test_results_are_rendered(place: Path, done: Callable[..., str]) -> None:
-    done("check-table small.csv off.csv --out results", cwd=place)
-    done("report published --results results", cwd=place)
-    page = (place / "reports" / "published.html").read_text(encoding="utf-8")
-    assert "1 is inconsistent as published" in page
-    assert "the second sample" in page
 
 
 def test_tables_that_ship_are_known_by_name(tmp_path: Path, done: Callable[..., str]) -> None:

@@ -237,14 +237,3 @@ def test_the_script_names_what_it_lacks(cluster):
     assert done.returncode != 0
     assert "name the judge" in done.stderr
     assert calls == []
-
-
-@pytest.mark.slow
-def test_the_script_runs_twice_and_asks_nothing_twice(cluster, flats):
-    study, run = str(flats / "study.yaml"), str(flats / "run")
-    for answered in (REQUESTS, 0):
-        done, _ = cluster(study, "mini", run, "--pairs", "20", CONJURY_BACKEND="simulated")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["done"]["answered"] == answered
-    log = (flats.parent / "conjury-7.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["event"] for line in log].count("ended") == 2

@@ -109,16 +109,6 @@ def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(study
 
 
 @pytest.mark.long
-def test_the_commands_work_together_from_design_to_choices(study, tmp_path, server, ran):
-    made = ran("design", study, "--pairs 5 --swapped-share 0.2 --seed 2")
-    assert "6 tasks, 1 of them with positions swapped" in made
-    ran("collect", study, f"--judge judge --base-url {server.url} --prompt plain")
-    assert len(table(tmp_path / "runs" / "towns", "choices")) == 12
-    assert "judge plain ok: 6" in ran("run", "status", study)
-    assert ran("run", "verify", study).strip().endswith("6 requests, no damage.")
-
-
-@pytest.mark.long
 def test_a_key_is_told_nowhere(study, tmp_path, server, monkeypatch, capfd, refused):
     monkeypatch.setenv("SENTINEL_KEY", KEY)
     run, said = tmp_path / "run", []
@@ -145,15 +135,6 @@ def test_a_key_is_told_nowhere(study, tmp_path, server, monkeypatch, capfd, refu
     for folder in (run, tmp_path / "batch", tmp_path / "nowhere"):
         assert KEY.encode() not in everything_said(folder)
     assert b"SENTINEL_KEY" in everything_said(run)
-
-
-def test_a_key_that_a_server_repeats_is_kept_in_no_answer(study, tmp_path, server, monkeypatch):
-    monkeypatch.setenv("SENTINEL_KEY", KEY)
-    server.configure(status=422, error={"message": f"Bad request with key {KEY}."})
-    run = tmp_path / "run"
-    assert collect(study, run, base_url=server.url, key_variable="SENTINEL_KEY", pairs=2) == 1
-    assert table(run, "responses")["error"].str.contains(r"Bad request with key \[key\]").all()
-    assert KEY.encode() not in everything_said(run)
 
 
 @pytest.mark.slow
@@ -230,11 +211,3 @@ def test_a_run_tells_that_its_rule_was_not_met(study, ran):
     ask = "--judge judge --backend simulated --prompt plain --until 'ci(size) < 0.01'"
     printed = " ".join(ran("collect", study, ask).split())
     assert "--until was not met: after 44 complete tasks" in printed
-
-
-def test_a_dry_run_on_a_cluster_starts_nothing(conjury, tmp_path):
-    study = write_study(tmp_path / "towns", towns())
-    planned = conjury("collect", study, "--judge", "judge", "--cluster", "--dry-run", "--json", cwd=tmp_path)
-    assert planned.code == 0, planned.err
-    assert json.loads(planned.out)["plan"]["backend"] == "ray"
-    assert not (tmp_path / "runs").exists()

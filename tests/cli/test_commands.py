@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from fakes.studies import change_study
 from golden import golden_frame
 from interrupts import interruptible_process
 from manifests import note_texts
@@ -68,25 +67,6 @@ def tree(folder: Path) -> dict[str, str]:
     """Checksum of every file below a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): sha256(path) for path in files}
-
-
-def test_doctor_names_what_is_missing(ran: Told) -> None:
-    lines = ran("doctor").splitlines()
-    python = next(line for line in lines if line.split()[:1] == ["Python"])
-    assert python.split()[1] == ".".join(map(str, sys.version_info[:3]))
-    absent = [line.split(" missing ") for line in lines if " missing " in line]
-    assert all(remedy.strip() for part, remedy in absent if part.split() != ["Part", "Version", "If"])
-
-
-@pytest.mark.slow
-def test_simulated_choices_say_so_and_one_seed_gives_the_same_bytes(folder: Path, ran: Told) -> None:
-    choices = read_table(folder / "choices.parquet", "choices")
-    assert (choices["origin"] == "simulated").all()
-    assert len(choices) == 2 * 300 + 2 * 40 * 16
-    for name in ("a.csv", "b.csv"):
-        ran(f"simulate moderation --out {name} --pairs 50 --judge gpt4o --prompt baseline")
-    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
-    assert Path("a.truth.csv").is_file()
 
 
 def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:
@@ -150,15 +130,6 @@ def test_a_second_run_with_the_same_seed_gives_the_same_tables_and_figures(
     del second["manifest.json"], second["tables/recovery.csv"], second["tables/recovery.parquet"]
     assert {"tables/amce.csv", "tables/amce.parquet", "figures/amce.svg"} <= set(second)
     assert second == {name: first[name] for name in second}
-
-
-def test_a_failed_run_leaves_earlier_results_as_they_were(folder: Path, copied: Path, refused: Told) -> None:
-    before = tree(copied)
-    choices = read_table(folder / "choices.parquet")
-    flat = choices["curse"].cat.set_categories(["no_curse"]).fillna("no_curse")
-    choices.assign(curse=flat).to_csv("flat.csv", index=False)
-    assert "'curse'" in refused("fit moderation --data flat.csv --out results", prints=True)
-    assert tree(copied) == before
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for processes")
@@ -246,17 +217,6 @@ def test_a_figure_that_cannot_be_drawn_is_a_note_and_the_rest_is_kept(
     assert "Figure amce was not drawn: Too many levels to draw." in manifest["notes"]
     assert (tmp_path / "out" / "tables" / "amce.parquet").is_file()
     assert (manifest["data"][0]["rows"], manifest["data"][0]["rows_used"]) == (1880, 600)
-
-
-def test_every_analysis_with_a_figure_is_drawn_whatever_its_name(
-    folder: Path, done: Told, short_study: Path, tmp_path: Path
-) -> None:
-    study = tmp_path / "renamed"
-    shutil.copytree(short_study, study)
-    change_study(study, lambda content: content["analyses"][0].update(name="effects_on_review"))
-    options = "--draws 0 --judge gpt4o --data"
-    done("fit", study / "study.yaml", options, folder / "choices.parquet", cwd=tmp_path)
-    assert (tmp_path / "results" / "figures" / "effects_on_review.svg").is_file()
 
 
 def test_groups_that_are_left_out_are_counted_and_named_on_the_terminal(

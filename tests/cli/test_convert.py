@@ -77,17 +77,6 @@ def test_texts_that_spreadsheets_run_are_counted_and_escaped_on_request(tmp_path
         converted(names["a.parquet"], "--out", names["d.parquet"], "--escape-formulas")
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o644])
-def test_what_is_made_of_a_table_for_its_owner_alone_is_for_its_owner_alone(
-    tmp_path: Path, mode: int
-) -> None:
-    file, out = tmp_path / "a.parquet", tmp_path / "b.csv"
-    with_formulas(file)
-    file.chmod(mode)
-    converted(str(file), "--out", str(out))
-    assert (out.stat().st_mode & 0o077 == 0) == (mode == 0o600)
-
-
 @pytest.mark.parametrize("row", ["b,2", "b,2\n\nc,3,5"])
 def test_rows_with_fewer_cells_than_the_header_are_noted(row: str, tmp_path: Path, here: Here) -> None:
     (tmp_path / "a.csv").write_text(f"item,first,second\na,1,4\n{row}\n", encoding="utf-8")

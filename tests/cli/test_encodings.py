@@ -53,14 +53,3 @@ def test_a_judge_is_printed_in_any_encoding(folder: Path, variables: dict[str, s
     assert printed.splitlines()[2:-2] == plain.splitlines()[2:]
     assert "difference is -0." in plain
     assert "köm mentare.csv" in (folder / "Seite ä.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_a_study_runs_in_a_folder_with_umlauts(folder: Path) -> None:
-    run(folder, CODE_PAGE, "init", "minimal", "stüdie x")
-    study, choices = "stüdie x/study.yaml", "läuf/choices.parquet"
-    run(folder, CODE_PAGE, "design", study, "--out", "läuf")
-    run(folder, CODE_PAGE, "collect", study, "--judge", "mini", "--backend", "simulated", "--out", "läuf")
-    options = ("--draws", "0", "--out", "rés ults", "--figures", "none")
-    run(folder, CODE_PAGE, "fit", study, "--data", choices, *options)
-    assert choices in (folder / "rés ults" / "manifest.json").read_text(encoding="utf-8")

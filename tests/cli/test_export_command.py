@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from made_up.exports import Qualtrics, jspsych_trials, write_study
 
@@ -57,12 +56,3 @@ def test_the_run_that_was_exported_can_be_another_folder(tmp_path: Path, done: C
     judgments = read_table(tmp_path / "judgments.parquet", "judgments")
     assert set(judgments["value"]) == {"safe"}
     assert set(judgments["dimension"]) == {"harm_label"}
-
-
-def test_other_data_of_jspsych_are_ratings(tmp_path: Path, done: Callable[..., str]) -> None:
-    trial: dict[str, Any] = {"subject": "p1", "item": "j1", "response": {"wit": 3, "harm": 1}}
-    (tmp_path / "data.json").write_text(json.dumps([{"trial_type": "preload"}, trial]))
-    printed = done(
-        "import data.json --format jspsych --ratings response.{dimension} --out ratings.csv", cwd=tmp_path
-    )
-    assert "2 judgments in ratings.csv: 1 person" in printed

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,32 +174,3 @@ def test_a_link_that_takes_the_place_of_a_template_meanwhile_is_not_followed(
             Templates(study).render("parts/strict.j2", {})
         what.unlink()
         (study / "aside").rename(what)
-
-
-@pytest.mark.slow
-def test_a_race_of_links_reads_nothing_outside(study: Path, outside: Path) -> None:
-    file, good, bad = study / "plain.j2", study / "good", study / "bad"
-    write(good, "Fine.")
-    bad.symlink_to(outside / "secret.txt")
-    ended = threading.Event()
-
-    def flip() -> None:
-        while not ended.is_set():
-            for source in (good, bad):
-                os.link(source, study / "next", follow_symlinks=False)
-                os.replace(study / "next", file)
-
-    flipping = threading.Thread(target=flip)
-    flipping.start()
-    read = set()
-    try:
-        for _ in range(3_000):
-            try:
-                read.add(Templates(study).render("plain.j2", {}))
-            except InputError as error:
-                read.add(str(error).rpartition(": ")[2])
-    finally:
-        ended.set()
-        flipping.join()
-    assert "Fine." in read
-    assert not any(SECRET in text for text in read)

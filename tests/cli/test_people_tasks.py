@@ -53,36 +53,6 @@ def test_five_people_and_a_model_judge_the_same_tasks(ran: Callable[..., str], s
 
 
 @pytest.mark.long
-def test_tasks_are_sampled_from_the_pairs_of_a_run(
-    ran: Callable[..., str], refused: Callable[..., str], study: Path
-) -> None:
-    ran("design", study, "--pairs 30")
-    before = plain(ran("design", study, "--people 5 --sample uniform --out before"))
-    assert "--judge JUDGE, which asks a model about these tasks and others" in before
-    ran("collect", study, "--judge judge --backend simulated --prompt plain")
-    by = f"design {study} --people 5 --sample uncertainty --judge judge"
-    assert "uncertainty can be estimated per stratum only" in refused(by)
-    out = plain(ran(by, "--strata place --floor 0.5"))
-    assert "15 different tasks, sampled from the pairs of models by the uncertainty of judge" in out
-    low, high = (float(text) for text in re.search(r"from (\S+) to (\S+) ", out).groups())
-    assert 0.25 <= low < high <= 1
-    assert "Next: conjury run parse" in out
-    ran("run", "parse", study)
-    assert pd.read_parquet("runs/towns/choices.parquet")["sampling_probability"].between(0.25, 1).all()
-
-
-@pytest.mark.long
-def test_a_refused_command_leaves_a_design_as_it_was(
-    ran: Callable[..., str], refused: Callable[..., str], study: Path
-) -> None:
-    ran("design", study, "--pairs 30")
-    folder = Path("runs/towns/design")
-    before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    refused("design", study, "--people 5 --sample strata --strata plce")
-    assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-
-
-@pytest.mark.long
 def test_the_card_is_about_the_people_of_the_design(ran: Callable[..., str], study: Path) -> None:
     out = plain(ran("design", study, "--pairs 30 --people 4 --sample uniform --people-per-task 2"))
     told = "People: 4 people with 3 tasks; 6 different tasks, sampled uniformly from the pairs of models."
@@ -115,12 +85,3 @@ def test_what_follows_answers_depends_on_the_tasks(
     ran("design", study, f"--pairs 30 --people 2 {sample}")
     out = plain(ran("collect", study, f"--judge judge --backend simulated --prompt plain --tasks {tasks}"))
     assert re.search(f"Next: {told}" if tasks == "panel" else f"Next: conjury fit .*{told}", out)
-
-
-@pytest.mark.long
-def test_what_follows_is_a_command_that_works(ran: Callable[..., str], study: Path) -> None:
-    ran("design", study, "--pairs 100 --people 20")
-    ran("collect", study, "--judge judge --backend simulated --prompt plain --tasks all")
-    ran("simulate", study, "--run runs/towns --judge human --out people.parquet")
-    data = "--data runs/towns/choices.parquet --data people.parquet"
-    ran("fit", study, f"{data} --correct ppi --draws 0")
