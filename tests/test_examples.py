@@ -28,8 +28,11 @@ LANES = {
     "analysis.conjoint.power": pytest.mark.long,  # effects among all posts of a shipped study
     "analysis.raters.models": pytest.mark.bayes,
     "inference.collecting": pytest.mark.long,  # runs of a shipped study
+    "inference.collecting.answering": pytest.mark.long,
     "inference.panel": pytest.mark.slow,  # panels of a shipped study
     "inference.panel.elsewhere": pytest.mark.slow,  # panels of a shipped study
+    "inference.panel.web": pytest.mark.long,
+    "inference.vignettes.jobs": pytest.mark.long,
 }
 
 

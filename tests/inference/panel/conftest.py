@@ -48,7 +48,7 @@ def postgres_server() -> Iterator[str]:
             run("pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.long])])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Address of an empty database, of either kind."""
     if request.param == "sqlite":

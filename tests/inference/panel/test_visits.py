@@ -158,6 +158,7 @@ def test_the_page_before_the_slot_that_is_sent_often_at_once_gives_one_slot_and_
     visits.close()
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_who_arrives_as_the_last_slot_is_filled_late_is_turned_away(
     tmp_path, postgres_server, clock, monkeypatch

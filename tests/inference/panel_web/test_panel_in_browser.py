@@ -174,6 +174,7 @@ def test_keys_can_be_turned_off(fresh, panel):
     assert fresh.execute_script("return document.querySelector(':checked').value") == "B"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("write", [pytest.param(town_panel, marks=pytest.mark.slow), picture_panel])
 def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write):
     visits, address = panel(write)
