@@ -149,41 +149,6 @@ def test_several_tables_are_recognised_by_their_columns(tmp_path):
     assert found.respondents["age"].tolist() == [40]
 
 
-def test_json_lines_are_read_and_bad_lines_are_named(tmp_path):
-    file = tmp_path / "items.jsonl"
-    file.write_text(
-        '{"item_id": "a", "text": "x", "tags": ["p"]}\n\n{"item_id": "b", "text": "y"}\n', encoding="utf-8"
-    )
-    found = read_collected(file)
-    assert found.items is not None
-    assert found.items["item_id"].tolist() == ["a", "b"]
-    assert found.items["tags"].iloc[0] == '["p"]'
-    for text, problem in (
-        ('{"item_id": "a"}\n{oops\n', "line 2 is not valid JSON"),
-        ("[1]\n", "row 1 is not a JSON object"),
-        ("\n", "the file is empty"),
-    ):
-        file.write_text(text, encoding="utf-8")
-        with pytest.raises(InputError, match=problem):
-            read_collected(file)
-
-
-@pytest.mark.parametrize(
-    ("write", "problem"),
-    [
-        (lambda path: None, "there is no such file, folder or study"),
-        (lambda path: path.mkdir(), "this folder contains no run"),
-        (lambda path: path.write_bytes(b"PAR1 no"), "no readable Parquet file"),
-    ],
-    ids=["absent", "empty folder", "damaged"],
-)
-def test_what_cannot_be_read_is_refused(tmp_path, write, problem):
-    path = tmp_path / "what.parquet"
-    write(path)
-    with pytest.raises(InputError, match=problem):
-        read_collected(path)
-
-
 def test_a_table_of_other_columns_is_refused_with_what_there_is(tmp_path):
     file = tmp_path / "odd.csv"
     file.write_text("x,y\n1,2\n", encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -95,19 +94,6 @@ def test_a_failed_call_of_promptfoo_is_no_failing_grade(tmp_path):
     assert frame["passed"].iloc[1] == "fail"
 
 
-def test_tables_and_json_lines_are_read_as_they_are(tmp_path):
-    frame = pd.DataFrame({"verdict": ["a", "b"], "label": ["a", None]})
-    frame.to_parquet(tmp_path / "t.parquet")
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    with gzip.open(tmp_path / "t.jsonl.gz", "wt", encoding="utf-8") as file:
-        file.writelines(json.dumps(one) + "\n" for one in frame.to_dict("records"))
-    (tmp_path / "t.json").write_text(json.dumps(frame.to_dict("records")), encoding="utf-8")
-    for name in ("t.parquet", "t.csv", "t.jsonl.gz", "t.json"):
-        found = read_judged(tmp_path / name).frame
-        assert found["verdict"].tolist() == ["a", "b"]
-        assert found["label"].isna().tolist() == [False, True]
-
-
 @pytest.mark.parametrize("column", ["excluded", "status", "note"])
 def test_judgments_that_are_excluded_or_refused_are_no_answers(tmp_path, column):
     rows = [("gpt", "model", "i1", "yes"), ("ann", "human", "i1", "no"), ("gpt", "model", "i2", "no")]
@@ -163,15 +149,6 @@ def test_damaged_files_are_refused_in_one_sentence(tmp_path, name, content, prob
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=problem):
         read_judged(tmp_path / name)
-
-
-def test_other_encodings_and_missing_files_are_refused(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b'{"a": "\xff"}')
-    with pytest.raises(InputError, match="not UTF-8"):
-        read_judged(tmp_path / "a.jsonl")
-    (tmp_path / "verdicts.csv").write_text("a\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"did you mean 'verdicts\.csv'"):
-        read_judged(tmp_path / "verdict.csv")
 
 
 def guessed(*names: str, **given: Any) -> Any:

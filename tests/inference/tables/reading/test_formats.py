@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 import polars
@@ -18,7 +17,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conjury.analysis.raters.validation import judge
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.reading import ReadingRules, TableReading, read, read_answers
 from conjury.inference.tables.reading.companion_levels import write_with_levels
@@ -93,37 +91,6 @@ def test_one_content_gives_one_table_in_every_format(tmp_path, table):
         reading = read(path)
         assert answers_of(reading) == expected, name
         assert reading.frame["item"].tolist() == table["item"].tolist(), name
-
-
-def kappa_of(source: Any, **rules: Any) -> list[str]:
-    """Agreement of the judge with people, as the function and its command give it."""
-    frame = judge(source, "judge", ["human"], **rules).frame.set_index("name")
-    return [f"{frame.loc['kappa', part]:.9f}" for part in ("estimate", "lower", "upper")]  # type: ignore[arg-type]
-
-
-@pytest.mark.slow
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(table=tables())
-def test_every_door_gives_one_number_for_one_content(tmp_path, table):
-    columns = table[["item", "judge", "human"]]
-    expected = kappa_of(columns, id="item")
-    encoded: dict[str, Writer] = {
-        f"{encoding}.csv": lambda frame, path, encoding=encoding: frame.to_csv(  # type: ignore[misc]
-            path, index=False, sep=";", encoding=encoding
-        )
-        for encoding in ("cp1252", "utf-16-le", "utf-8")
-    }
-    for name, write in {**WRITERS, **encoded}.items():
-        path = tmp_path / name
-        write(columns, path)
-        rules = {"encoding": path.stem} if name in encoded else {}
-        assert kappa_of(path, id="item", **rules) == expected, name
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-            assert kappa_of("-", id="item", **rules) == expected, f"{name} on standard input"
-    frames = polars.from_pandas(columns)
-    for source in (frames, frames.lazy(), pa.table(columns), duckdb.sql("select * from frames")):
-        assert kappa_of(source, id="item") == expected, type(source)
 
 
 FRAME = pd.DataFrame(

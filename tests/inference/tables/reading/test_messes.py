@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +11,6 @@ import pytest
 
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.validation import compare_runs, judge
-from conjury.cli.main import main
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import load_judgments
 from conjury.inference.tables.reading import read, read_answers
@@ -64,22 +61,6 @@ def by_judge(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
 def by_compare_runs(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
     frame = compare_runs(path, path, ("judge", "human"), **rules).frame.set_index("name")
     return float(cast("Any", frame).loc[f"{MAIN[table.scale]}_between", "estimate"])
-
-
-def options_of(rules: dict[str, Any]) -> list[str]:
-    """Rules as a command has them."""
-    words = []
-    for name, value in rules.items():
-        if name == "levels":
-            words += [f"--levels={','.join(value)}"]
-        elif name == "exclude":
-            words += [f"--exclude={column}={text}" for column, text in value.items()]
-        else:
-            words += [
-                f"--{name.replace('_', '-')}={text}"
-                for text in ([value] if isinstance(value, str | int) else value)
-            ]
-    return words
 
 
 def by_agreement(path: Path, table: CleanTable, rules: dict[str, Any]) -> float:
@@ -170,33 +151,3 @@ def test_a_mess_in_long_form_gives_the_right_agreement_or_refusal(mess, tmp_path
     table, fault = mess
     expected = cohen(table.without(fault.gone), "judge", "human")
     check(by_agreement, long_file(mess, tmp_path), mess, expected)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mess", of_doors("ratings"))
-def test_the_command_prints_the_right_number_or_the_refusal(mess, tmp_path, capsys):
-    table, fault = mess
-    path = mess_file(mess, tmp_path)
-    expected = right_number(table, table.without(fault.gone))
-
-    def run(rules: dict[str, Any]) -> int:
-        people = ",".join(table.people)
-        words = ["judge", str(path), "--judge", "judge", "--human", people, "--json", *options_of(rules)]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys, "argv", ["conjury", *words])
-            try:
-                main()
-            except SystemExit as stop:
-                return int(stop.code or 0)
-        return 0
-
-    rules = rules_for(table)
-    if fault.refusal is not None:
-        assert run(rules) == 2
-        message = capsys.readouterr().err
-        assert "Traceback" not in message
-        assert fault.refusal in message
-    if fault.refusal is None or fault.rules:
-        assert run({**rules, **fault.rules}) == 0
-        estimates = {one["name"]: one for one in json.loads(capsys.readouterr().out)["estimates"]}
-        assert estimates[MAIN[table.scale]]["estimate"] == pytest.approx(expected, abs=1e-6)
