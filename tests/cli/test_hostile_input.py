@@ -142,10 +142,14 @@ def metadata(key: bytes) -> Make:
 
 
 def wide(columns: int, suffix: str = "csv") -> Make:
-    names = [f"c{n}" for n in range(columns)]
-    if suffix == "parquet":
-        return lambda: pq.write_table(pa.table({name: [1] for name in names}), "wide.parquet")
-    return text("wide.csv", f"{','.join(names)}\n" * 2)
+    def write() -> None:
+        names = [f"c{n}" for n in range(columns)]
+        if suffix == "parquet":
+            pq.write_table(pa.table({name: [1] for name in names}), "wide.parquet")
+        else:
+            Path("wide.csv").write_text(f"{','.join(names)}\n" * 2, encoding="utf-8")
+
+    return write
 
 
 def label_studio(**fields: object) -> Make:
