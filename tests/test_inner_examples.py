@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import make_dataclass
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -38,15 +37,7 @@ from conjury.analysis.report.paper.document_writing import latex_escaped
 from conjury.analysis.report.paper.references import cite
 from conjury.inference.design.factorial import balanced_fraction
 from conjury.inference.design.sampling import draw_sample, inclusion_probabilities
-from conjury.inference.humans.collected_export import read_export
-from conjury.inference.panel.view.answer_marks import differs
 from conjury.inference.panel.view.blind_labelling import in_seeded_order
-from conjury.inference.panel.web.languages import choose_language, load_catalogues
-from conjury.inference.readers.collected import read_collected
-from conjury.inference.simulation.labels.label_simulation import simulate_answers
-from conjury.inference.study import ItemStudy, load_any_study
-from conjury.inference.study.problems import examine
-from conjury.inference.study.study_schema import study_schema
 from conjury.inference.tables.html_page import page
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
@@ -103,7 +94,6 @@ CASES: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (cite, ("leeper2020",), "Leeper et al. (2020), doi:10.1017/pan.2019.30"),
     (unmarked, (r"Effects \(all\) of *Price* by `judge_id`",), "Effects (all) of Price by judge_id"),
     (latex_escaped, ("50% of a_b",), "50\\% of a\\_b"),
-    (choose_language, ("de;q=0.9, es-MX, en;q=0.5", ["en", "es"]), "es"),
 ]
 
 
@@ -160,45 +150,8 @@ def test_the_largest_unit_is_certain_to_be_sampled() -> None:
     assert 3 in drawn
 
 
-def test_an_export_of_ratings_is_read_by_its_columns(tmp_path: Path) -> None:
-    file = tmp_path / "ratings.csv"
-    file.write_text("who,what,score\na,joke,1\nb,joke,2\n", encoding="utf-8")
-    collected = read_export(file, "csv", value={"score": "score"}, judge="who", item="what", people=True)
-    assert collected.judgments is not None
-    assert collected.judgments["value"].tolist() == [1, 2]
-
-
 def test_an_order_by_a_seed_does_not_depend_on_the_order_before() -> None:
     assert in_seeded_order(["a", "b", "c"], 1) == in_seeded_order(["c", "a", "b"], 1)
-
-
-def test_judges_differ_where_a_task_has_several_values() -> None:
-    rows = pd.DataFrame({"task": ["t", "t", "u", "u"], "judge_id": list("abab"), "value": list("xyxx")})
-    assert differs(rows, ["task"], "judge_id").tolist() == [True, True, False, False]
-
-
-def test_a_catalogue_has_the_language_that_is_asked_for() -> None:
-    assert load_catalogues(["en", "es"])["es"]("progress", number=2, of=9) == "Página 2 de 9"
-
-
-def test_shipped_studies_are_read_and_have_no_problems() -> None:
-    collected = read_collected("multiturn")
-    assert collected.study is not None
-    assert collected.study.name == "multiturn"
-    assert collected.items is not None
-    assert len(collected.items) > 0
-    assert collected.judgments is None
-    assert examine("moderation").problems == ()
-    assert study_schema()["definitions"]["Design"]["required"] == ["pairs", "respondents", "tasks"]
-
-
-def test_a_simulated_model_answers_every_given_item_as_often_as_asked() -> None:
-    study = load_any_study("harm_or_humor")
-    assert isinstance(study, ItemStudy)
-    items, labels = (pd.read_csv(study.folder / f"{name}.csv") for name in ("items", "labels"))
-    answers = simulate_answers(study, 1, items, labels, "gpt_4o", samples=2)
-    assert answers is not None
-    assert len(answers) == 2 * len(items)
 
 
 def test_the_title_of_a_page_is_escaped_and_its_body_is_not() -> None:

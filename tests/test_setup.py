@@ -102,12 +102,6 @@ def test_import_leaves_heavy_partners_alone() -> None:
     assert not any(found.values()), found
 
 
-@pytest.mark.long
-def test_amce_needs_neither_optimisers_nor_schemas_of_studies() -> None:
-    loaded = in_fresh_python("import sys\nfrom conjury import amce\nprint(*sys.modules)").split()
-    assert not {"scipy.stats", "scipy.optimize", "pydantic", "conjury.inference.study"} & set(loaded)
-
-
 # ---- documents and make targets ----
 
 

@@ -75,6 +75,7 @@ def test_a_limit_that_is_not_met_ends_with_1(limits: str, code: int, place: Path
     assert "- tuned is better than small: tuned wins 75.8% of 32 pairs" in " ".join(ended.out.split())
 
 
+@pytest.mark.long
 def test_ranks_have_limits_too_and_a_page_shows_them(place: Path, conjury: Run) -> None:
     ended = conjury(
         f"compare-pairs verdicts.csv {ROLES} --html pairs.html --fail-over rank[tuned].upper=3", cwd=place

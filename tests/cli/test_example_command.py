@@ -92,6 +92,7 @@ def test_doctor_says_how_to_get_what_is_missing(ran: Told, monkeypatch: pytest.M
     assert "R package cregg not examined" in printed
 
 
+@pytest.mark.long
 def test_doctor_names_every_extra_of_the_package_that_a_version_can_be_asked_of() -> None:
     extras = set(metadata("conjury").get_all("Provides-Extra") or []) - {"all", "cjk", "quarto"}
     remedies = " ".join(finding.remedy for finding in findings())

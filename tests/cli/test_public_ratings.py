@@ -142,6 +142,7 @@ def test_what_is_wrong_in_rows_of_ratings_is_named(
     assert problem in str(refusal.value)
 
 
+@pytest.mark.long
 def test_cells_of_submissions_that_were_returned_are_not_asked_about(tmp_path: Path, conjury: Run) -> None:
     rows, _ = long_and_wide()
     is_returned = rows["coder"] == "eva"

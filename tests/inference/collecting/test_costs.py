@@ -55,7 +55,11 @@ SLOW = [*product(SERVERS, (8, 512)), *((kind, 64) for kind in ("truncated", "sil
 
 @pytest.mark.parametrize(
     ("kind", "in_flight"),
-    [("mixed", 64), ("dear", 64), *(pytest.param(*some, marks=pytest.mark.slow) for some in SLOW)],
+    [
+        ("dear", 64),
+        pytest.param("mixed", 64, marks=pytest.mark.long),
+        *(pytest.param(*some, marks=pytest.mark.slow) for some in SLOW),
+    ],
 )
 def test_a_limit_is_exceeded_by_one_request_at_most(long_answers, run, tmp_path, server, kind, in_flight):
     server.configure(latency=0.02, tokens=LIMIT, **SERVERS[kind])
@@ -81,10 +85,8 @@ def test_a_server_that_bills_more_than_a_request_can_have_is_found_out_by_its_fi
         assert least < billed(server) <= 20_000.0 + each
 
 
-@pytest.mark.parametrize(
-    ("growth", "in_flight"),
-    [(2, 32), *(pytest.param(*some, marks=pytest.mark.long) for some in ((2, 512), (1.3, 64)))],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("growth", "in_flight"), [(2, 32), (2, 512), (1.3, 64)])
 def test_a_limit_is_kept_to_within_one_request_where_each_answer_is_dearer_than_the_one_before(
     long_answers, run, tmp_path, server, growth, in_flight
 ):

@@ -47,6 +47,7 @@ def test_text_costs_what_a_dry_run_shows(name, judge, study, tmp_path):
     assert row["batch_cost"] == pytest.approx(planned.cost / 2)
 
 
+@pytest.mark.long
 def test_pictures_cost_their_own_tokens_and_people_and_own_models_nothing():
     study = load_study("moderation")
     costs = expected_costs(study, draw_design(study, 20, 0.1, seed=1), read_prices())

@@ -82,6 +82,7 @@ def make_twice(folder: Path, file: str, function: str) -> list[Path]:
     return made
 
 
+@pytest.mark.long
 def test_pictures_are_drawn_to_the_same_bytes_and_are_the_ones_that_ship(study, tmp_path):
     for path in make_twice(tmp_path, "make_pictures.py", "write_pictures"):
         shipped = study.folder / "pictures" / path.name

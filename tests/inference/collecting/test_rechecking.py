@@ -114,6 +114,7 @@ def test_answers_of_an_instrument_are_compared_by_its_facets(tmp_path):
     assert len(pairs) == len(pd.read_parquet(tmp_path / "run/recheck/seed_1/rechecked.parquet"))
 
 
+@pytest.mark.long
 def test_asking_again_resumes_and_a_larger_share_adds_to_it(study, collected):
     assert recheck(study, collected, 0.1).tally.answered == 10
     assert recheck(study, collected, 0.1).tally.answered == 0

@@ -93,6 +93,7 @@ def test_the_file_is_written_without_the_extra_and_pages_ask_for_it(town_files, 
     assert "pip install 'conjury[panel]'" in refused.stderr
 
 
+@pytest.mark.long
 def test_the_same_run_gives_the_same_file(town_files, tmp_path):
     for name in ("one", "two"):
         write_file(collection_of(*town_files), tmp_path / f"{name}.html", most=2)

@@ -174,6 +174,7 @@ def test_derived_values_agree_with_the_parameters(full):
     assert severity.stack().std() == pytest.approx(0.6, abs=0.1)
 
 
+@pytest.mark.long
 def test_a_large_simulation_finds_the_truth(oogiri):
     made = simulate_ratings(oogiri, seed=5, topics=600, people=400, judges=["human", "gpt_4_1"])
     means = {judge: item_means(made, judge) for judge in ("human", "gpt_4_1")}
@@ -201,6 +202,7 @@ def test_reliability_is_the_correlation_of_two_panels(oogiri):
     assert halves[0].corr(halves[1]) == pytest.approx(expected, abs=0.05)
 
 
+@pytest.mark.long
 def test_given_items_are_rated_and_made_up_ones_shared_out_among_modalities(oogiri):
     items = read_items(oogiri)
     made = simulate_ratings(oogiri, 1, items=items, judges=["gpt_4_1"])

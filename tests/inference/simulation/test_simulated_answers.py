@@ -38,6 +38,7 @@ def drawn(folder: Path, judge: str = "mini", samples: int = SAMPLES) -> pd.DataF
     return simulate_answers(study, 1, items, read_labels(folder / "labels.csv", study), judge, samples)
 
 
+@pytest.mark.long
 def test_answers_to_items_are_as_accurate_as_the_truth_table_states(claims):
     text = (claims / "label_truth.csv").read_text(encoding="utf-8")
     alone = text.replace("mini,model,consistency,,,,,,0.8", "mini,model,consistency,,,,,,0")
