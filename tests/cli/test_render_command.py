@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 from collections.abc import Callable
@@ -16,8 +15,6 @@ from fakes.studies import change_study
 from fakes.vignettes import PROFILES, write_towns
 
 from conjury.inference.collecting.run_folder import RunFolder
-from conjury.inference.design.profiles import enumerate_profiles
-from conjury.inference.study import load_study
 from conjury.inference.vignettes import read_manifest
 
 Told = Callable[..., str]
@@ -83,24 +80,6 @@ def test_a_dry_run_keeps_nothing(towns: Path, render: Told, tmp_path: Path) -> N
     assert "to be drawn" in out
     assert out.endswith("No pictures were written (--dry-run).\n")
     assert sorted(tmp_path.rglob("*")) == before
-
-
-@pytest.mark.slow
-def test_posts_are_drawn_with_each_kind_of_cues(render: Told) -> None:
-    out = render("moderation --pairs 2 --cues both --cues none --cues both")
-    assert out.count("4 profiles, cues both (layout post, theme light, png)") == 1
-    both, none = (table(cues, study="moderation").set_index("profile_id") for cues in ("both", "none"))
-    assert both.index.equals(none.index)
-    assert both["text"].equals(none["text"])
-    named = both["identity"] != "anonymous"
-    assert (both["name"] != none["name"])[named].all()
-    assert none["face"].str.startswith("anonymous_").all()
-    assert (both["sha256"] != none["sha256"])[named].all()
-    assert (both["sha256"] == none["sha256"])[~named].all()
-    chosen = enumerate_profiles(load_study("moderation")).set_index("profile_id").loc[both.index]
-    assert both["text_id"].tolist() == chosen["text"].tolist()
-    job = json.loads(Path("stimuli/moderation/none/job.json").read_text())
-    assert (job["seed"], job["drawing"], job["faces"] is None) == (1, 1, False)
 
 
 def test_look_is_chosen_by_options(towns: Path, render: Told) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up.vignettes import ARABIC, ARABIC_POST, POST, PROFILE, RECORDS, TABLE
 
-from conjury.inference.design.stimuli import load_posts, profile_values
-from conjury.inference.design.stimuli.wording import fill
 from conjury.inference.errors import InputError
-from conjury.inference.study import load_study
 from conjury.inference.vignettes import TextStyle, load_layout
 from conjury.inference.vignettes.layout_parts import IconPiece, TextPiece
 from conjury.inference.vignettes.layouts import VignetteLayout
@@ -105,23 +101,6 @@ def check(layout: VignetteLayout, record: Mapping[str, object], set_text: SetTex
 def test_what_ships_places_all_that_a_record_contains(typesetter):
     for name, record in RECORDS.items():
         check(load_layout(name), record, typesetter.set)
-
-
-@pytest.mark.slow
-def test_no_text_of_the_corpus_is_cut_off(typesetter):
-    study = load_study("moderation")
-    assert study.content is not None
-    kit = load_posts(study.folder, study.content, profile_values(study))
-    kinds = [None, *kit.insults.values()]
-    posts = [
-        {**POST, "text": fill(template.text, kind, kit.texts.intensifier), "reply_text": reply}
-        for template in kit.texts.templates.values()
-        for kind, reply in zip(kinds, itertools.cycle((template.agree, template.disagree)), strict=False)
-    ]
-    assert len(posts) == 50 * 7
-    set_text = lru_cache(maxsize=None)(typesetter.set)
-    for post in posts:
-        check(POST_LAYOUT, post, set_text)
 
 
 @pytest.mark.long
