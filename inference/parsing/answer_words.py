@@ -23,7 +23,7 @@ WORDS_FILE = ROOT / "data" / "answer_words.yaml"
 FIRST_UNSPACED = (
     "\u1100"  # from here on scripts put no spaces between words (Hangul is folded into its parts)
 )
-# As what it is not: `re` goes through each character of a range, and patterns have this one hundreds of times.
+# As what it is not: `re` goes through each character of a range, and patterns have this one often.
 UNSPACED = f"[^\\0-{chr(ord(FIRST_UNSPACED) - 1)}\U00010000-\U0010ffff]"
 WORD_END = rf"(?:(?!\w)|(?={UNSPACED}))"  # scripts without spaces may go on behind a word of another script
 
