@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from conjury.analysis.benchmark import Scored, calibration, score
 from conjury.analysis.benchmark.probabilities import recalibration
-from conjury.analysis.benchmark.probabilities.calibration import drawn_metrics, logits
+from conjury.analysis.benchmark.probabilities.calibration import logits
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "calibration"
@@ -116,37 +116,6 @@ def test_corrected_calibration_errors_have_less_bias_than_plain_ones() -> None:
     assert np.mean(plain) > 0.02
     assert abs(np.mean(debiased)) < 0.5 * np.mean(plain)
     assert np.mean(squares) < 0.002  # uncorrected: 10 bins of variance .15 / 20, on average .0075
-
-
-@pytest.mark.long
-def test_intervals_of_slope_and_calibration_error_cover_the_truth() -> None:
-    runs, hit = 120, {"calibration_slope": 0, "calibration_in_the_large": 0, "ece_debiased": 0}
-    for seed in range(runs):
-        p, y = simulated(300, seed, 0.9)
-        truth = float(np.mean(np.abs(expit(0.9 + logits(p)) - p)))
-        weights = np.r_[
-            np.ones((1, 300)), np.random.default_rng(seed).multinomial(300, np.ones(300) / 300, 200)
-        ]
-        drawn = drawn_metrics(p, y, np.arange(300), weights, 10)
-        limits = {name: np.quantile(drawn[name][1:], [0.025, 0.975]) for name in hit}
-        limits["ece_debiased"] = 2 * drawn["ece_debiased"][0] - limits["ece_debiased"][::-1]
-        for name, value in {**dict.fromkeys(hit, 1.0), "calibration_in_the_large": 0.9}.items():
-            value = truth if name == "ece_debiased" else value
-            hit[name] += limits[name][0] <= value <= limits[name][1]
-    assert min(hit.values()) >= 0.88 * runs
-
-
-@pytest.mark.long
-def test_the_consistency_band_contains_calibrated_curves_and_not_others() -> None:
-    inside, outside = [], []
-    for seed in range(20):
-        for keep, slope in ((inside, 1.0), (outside, 0.3)):
-            p, y = simulated(400, seed, 0.0, slope)
-            lower, upper = recalibration.consistency_band(p, np.arange(400), 0.1, 200, 1)
-            fitted = recalibration.isotonic(p, y)[1]
-            keep.append(np.mean((lower <= fitted) & (fitted <= upper)))
-    assert np.mean(inside) > 0.8
-    assert np.mean(outside) < 0.6
 
 
 def test_answers_about_one_unit_share_their_outcome_in_the_band() -> None:

@@ -11,16 +11,8 @@ from made_up.labels import answers_to, gold_of
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.benchmark import by_label, confusion, score, scores
-from conjury.analysis.benchmark.intervals import (
-    IntervalPlan,
-    bounds_of,
-    bounds_of_metrics,
-)
-from conjury.analysis.numerics.metrics.label_metrics import OVERALL, metric_values
-from conjury.analysis.numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
+from conjury.analysis.numerics.metrics.label_metrics import OVERALL
 from conjury.analysis.results import Result
-
-CLASSES = ["a", "b"]
 
 
 def table(right: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -65,24 +57,6 @@ def test_of_a_constant_answer_only_metrics_that_rest_on_the_gold_labels_have_int
     limits = [one[["lower", "upper"]].tolist() for one in always]
     assert limits[:2] == [pytest.approx(proportion_confint(31, 61, method="wilson"))] * 2
     assert np.isnan(limits[2:]).all()
-
-
-def test_percentile_intervals_of_f1_cover_at_the_nominal_rate() -> None:
-    rng = np.random.default_rng(11)
-    n, k, times, plan = 150, 3, 400, IntervalPlan(draws=400)
-    shares = np.array([0.5, 0.3, 0.2])
-    confused = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.3, 0.2, 0.5]])
-    joint = (shares[:, None] * confused).ravel()
-    own = np.arange(k)
-    truth = 2 * np.diag(joint.reshape(k, k)) / (shares + joint.reshape(k, k).sum(axis=0))
-    covered = 0
-    for _ in range(times):
-        gold, given = np.divmod(rng.choice(k * k, n, p=joint), k)
-        sums = cluster_margins(gold, given, own, k, np.arange(n), n)
-        drawn = metric_values("macro_f1", margins_of(plan.weights(n) @ sums, own), "abc", "abc")
-        found = bounds_of(drawn, 0.05, is_share=False, n_clusters=n)
-        covered += found.lower <= truth.mean() <= found.upper
-    assert 0.92 <= covered / times <= 0.975  # 0.95 but for 2.3 standard errors and the bootstrap's bias
 
 
 def test_clusters_of_alike_items_widen_the_interval_by_the_design_effect() -> None:
@@ -150,26 +124,6 @@ def test_no_interval_of_any_metric_has_no_width(right: list[bool], interval: Any
     if interval is None:
         judge = found[(found["judge"] == "gpt") & found["estimate"].notna()]
         assert judge["lower"].notna().all()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["macro_f1", "balanced_accuracy", "mcc"])
-def test_metrics_of_few_items_cover_at_their_rate(name: str) -> None:
-    random, cells = np.random.default_rng(5), np.array([0.03, 0.02, 0.02, 0.93])
-    drawn = random.multinomial(40, cells, 300)
-
-    def margins(counts: np.ndarray) -> Any:
-        level, given = np.repeat([0, 0, 1, 1], counts), np.repeat([0, 1, 0, 1], counts)
-        return LabelledAnswers(
-            level, given, np.arange(counts.sum()), int(counts.sum()), np.arange(2), CLASSES, CLASSES
-        )
-
-    true = bounds_of_metrics([name], margins(np.round(cells * 1e4).astype(int)), 0.05)[name].estimate
-    inside = 0
-    for counts, times in zip(*np.unique(drawn, axis=0, return_counts=True), strict=True):
-        found = bounds_of_metrics([name], margins(counts), 0.05)[name]
-        inside += times * (found.lower <= true <= found.upper)
-    assert inside / 300 > 0.93
 
 
 def test_missing_answers_only_are_wrong_or_give_no_number() -> None:

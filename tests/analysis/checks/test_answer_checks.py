@@ -351,28 +351,6 @@ def test_a_judge_with_a_single_answer_is_left_out_with_a_note(study: Study, mode
         diagnose(study, model.drop(columns="curse"))
 
 
-@pytest.mark.slow
-def test_false_alarms_come_at_the_stated_rate(study: Study) -> None:
-    """Without anything wrong, each check's smallest adjusted p value is below 10% at most that often."""
-    alarms: dict[str, list[bool]] = {}
-    for seed in range(36):
-        made = simulate(study, 100 + seed, judges=["human"], respondents=150, truth=False).choices
-        pairs = len(made) // 2
-        rng = np.random.default_rng(seed)
-        made = decide(made, np.ones(pairs, dtype=bool), rng.random(pairs) < 0.5)
-        made = made.assign(attention=np.repeat((rng.random(150) < 0.8)[respondent_of(made)], 2))
-        made = lose(made, rng.random(pairs) < 0.02)
-        for check in diagnose(study, made, alpha=0.1, seed=seed):
-            for column in ("p_joint_adjusted", "p_adjusted"):
-                if column in check.table:
-                    alarms.setdefault(check.name, []).append(bool((check.table[column] < 0.1).any()))
-                    break
-    assert len(alarms) >= 10
-    rates = {name: np.mean(each) for name, each in alarms.items()}
-    assert all(rate <= 0.1 + 2.6 * np.sqrt(0.09 / 36) for rate in rates.values()), rates
-    assert np.mean(list(rates.values())) > 0.03, rates
-
-
 def test_an_agreement_is_tested_against_75_percent_of_as_many_repeats_as_its_error_implies() -> None:
     for std_error, n, effective in ((0.05, 1000, 0.6 * 0.4 / 0.05**2), (0.05, 40, 40), (0.0, 40, 40)):
         z = (0.6 - 0.75) / (0.75 * 0.25 / effective) ** 0.5

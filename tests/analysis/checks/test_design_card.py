@@ -9,14 +9,13 @@ import pandas as pd
 import pytest
 from scipy.stats.contingency import association
 
-from conjury.analysis.conjoint import amce, power
+from conjury.analysis.conjoint import power
 from conjury.analysis.conjoint.power.design_card_numbers import (
     MODELS,
     SMALL,
     DesignCard,
     PairPlan,
     cramers_v,
-    joins,
     make_card,
 )
 from conjury.inference.design.profiles import attribute_cells
@@ -122,26 +121,6 @@ def test_meetings_of_a_level_with_its_reference_are_pairs(shown, contrasts) -> N
     assert row["meetings_drawn"] == sum(set(pair) == {"no_reply", "agree"} for pair in sides)
     assert row["meetings"] == pytest.approx(600 * 2 / 9)
     assert np.isnan(contrasts.loc[("human", "agree"), "meetings_drawn"])
-
-
-@pytest.mark.parametrize("joined", [False, True])
-@pytest.mark.slow
-def test_estimates_vary_between_studies_as_the_effective_size_says(study: Study, joined: bool) -> None:
-    formula = f"chosen ~ identity {'*' if joined else '+'} reply + curse"
-    restricted = changed(study, formula=formula, restrictions=[NEVER] if joined else [])
-    expected = card_of(restricted).contrasts.set_index(["plan", "level"])["effective"]
-    rng, sims, pairs = np.random.default_rng(5), 180, 600
-    found: dict[str, list[float]] = {"black_male": [], "agree": [], "curse": []}
-    for sim in range(sims):
-        first = rng.integers(0, 2, pairs)
-        data = drawn(restricted, pairs, sim).assign(chosen=np.column_stack([first, 1 - first]).ravel())
-        estimates = amce(data, formula).frame.set_index("level")["estimate"]
-        for level, values in found.items():
-            values.append(float(estimates[level]))
-    for level, values in found.items():
-        ratio = np.std(values, ddof=1) * np.sqrt(expected[MODELS, level])
-        assert abs(ratio - 1) < 3.3 / np.sqrt(2 * sims)
-    assert joins(restricted) == ((("identity", "reply"),) if joined else ())
 
 
 def test_joins_are_those_of_the_main_analysis_of_a_restricted_study(study: Study) -> None:

@@ -127,29 +127,6 @@ def test_without_shared_pairs_both_errors_add_up_and_equal_ids_alone_change_noth
     np.testing.assert_allclose(found.frame["std_error"], added, rtol=1e-9)
 
 
-@pytest.mark.slow
-def test_intervals_cover_the_difference_at_the_nominal_rate_where_pairs_are_shared() -> None:
-    many = [people_diffs(world(10_000 + k, pairs=3000, respondents=300), FORMULA).frame for k in range(8)]
-    truth = np.mean([frame["estimate"] for frame in many], axis=0)
-    inside, kept, added, estimates = [], [], [], []
-    for seed in range(250):
-        data = world(seed)
-        frame = people_diffs(data, FORMULA, vcov="CR1").frame
-        inside.append((frame["lower"] <= truth) & (truth <= frame["upper"]))
-        estimates.append(frame["estimate"])
-        kept.append(frame["std_error"])
-        person = data["judge_kind"] == "human"
-        one, two = (
-            amce(data[rows], FORMULA, unit).frame["std_error"].dropna()
-            for rows, unit in ((person, "judge_id"), (~person, "pair_id"))
-        )
-        added.append(np.hypot(one, two))
-    spread = np.std(estimates, axis=0, ddof=1)
-    assert 0.92 < np.mean(inside) < 0.975
-    assert (np.abs(np.mean(kept, axis=0) / spread - 1) < 0.12).all()
-    assert (np.mean(added, axis=0) > 1.08 * np.mean(kept, axis=0)).all()
-
-
 def test_columns_that_both_name_cross_and_others_stay_with_their_group() -> None:
     data = world(6)
     data["text"] = [f"text_{k % 7}" for k in range(len(data))]

@@ -7,7 +7,6 @@ docs/howto/analysing/corrections.md.
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,6 @@ from conjury.analysis.correction.item_corrections import (
     CorrectedEstimates,
     EstimateRows,
     correct,
-    interval_table,
     quantile,
     weighted_mean,
 )
@@ -58,60 +56,6 @@ def corrected_of(
     return correct(rows, PredictThenDebias())
 
 
-def means_of(people: np.ndarray, answers: np.ndarray) -> CorrectedEstimates:
-    """Correct the mean of people's answers to the first items."""
-    items = np.arange(len(answers))
-    columns = people[:, None], answers[:, None]
-    return corrected_of(*columns, *np.split(items, [len(people)]), np.ones(len(items)))
-
-
-def covered(made: list[CorrectedEstimates], truth: float) -> tuple[float, float, float]:
-    """Shares of intervals of people alone and of corrected ones with the truth, and the ratio of widths."""
-    found = [
-        pd.concat([interval_table(one.human, 0.05), interval_table(one.corrected, 0.05)]) for one in made
-    ]
-    lower, upper = (np.array([table[name] for table in found]) for name in ("lower", "upper"))
-    alone, corrected = ((lower <= truth) & (truth <= upper)).mean(axis=0)
-    width = (upper - lower).mean(axis=0)
-    return float(alone), float(corrected), float(width[1] / width[0])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rho", [0.0, 0.6, 0.95])
-@pytest.mark.parametrize("n", [20, pytest.param(100, marks=pytest.mark.slow)])
-def test_intervals_of_means_cover(n: int, rho: float) -> None:
-    rng, draws, made = np.random.default_rng(17), 600, []
-    for _ in range(draws):
-        model = rng.normal(0, 1, n + 1_000)
-        made.append(means_of(rho * model[:n] + np.sqrt(1 - rho**2) * rng.normal(0, 1, n), model))
-    alone, corrected, width = covered(made, 0.0)
-    noise = 3 * np.sqrt(0.05 * 0.95 / draws)
-    assert abs(alone - 0.95) < noise
-    assert corrected > 0.95 - noise - (0.015 if n == 20 else 0.005)
-    assert 0.98 < width < 1.05 if rho == 0 else width < (0.95 if rho == 0.6 else 0.6)
-
-
-@pytest.mark.slow
-@pytest.mark.shared
-@pytest.mark.parametrize("name", ["10k_prompts", "cebab_stars", "framing"])
-def test_hidden_ratings_are_covered(shared: Path, name: str) -> None:
-    table = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet").query("dataset == @name")
-    values = table["value"].replace({"yes": 1.0, "no": 0.0})
-    table = table.assign(value=pd.to_numeric(values, errors="coerce")).dropna(subset="value")
-    people, model = (
-        table[own].groupby("item_id")["value"].mean()
-        for own in (table["judge_kind"] == "human", table["judge_id"] == "gpt-4o")
-    )
-    both = pd.concat([people, model], axis=1, join="inner").to_numpy()
-    rng, made = np.random.default_rng(5), []
-    for _ in range(500):
-        human, answers = both[rng.permutation(len(both))].T
-        made.append(means_of(human[: len(both) // 10], answers))
-    _, corrected, width = covered(made, both[:, 0].mean())
-    assert corrected > 0.93
-    assert width < 1.03
-
-
 @pytest.mark.slow
 def test_quantiles_of_ratings_are_covered() -> None:
     human, model, _, _ = sampled(200, 1)
@@ -123,18 +67,6 @@ def test_quantiles_of_ratings_are_covered() -> None:
         _, lower, upper = quantile(made.corrected, grid, 0.4, 0.05)
         inside.append(lower <= 3 <= upper)  # P(rating <= 2) = 0.31, P(rating <= 3) = 0.69
     assert np.mean(inside) > 0.93
-
-
-@pytest.mark.slow
-def test_means_of_items_that_are_sampled_with_unequal_probabilities_are_covered() -> None:
-    human, model, chance, chosen = sampled(200, 2)
-    made = [
-        corrected_of(people[:, None], answers[:, None], np.flatnonzero(own), np.arange(len(p)), 1 / p)
-        for people, answers, p, own in zip(human, model, chance, chosen, strict=True)
-    ]
-    _, inside, width = covered(made, 3.0)
-    assert inside > 0.9
-    assert width < 0.85
 
 
 def with_texts(seed: int, rho: float) -> pd.DataFrame:
@@ -185,14 +117,6 @@ def test_effects_with_a_matrix_of_weights_are_covered(truth: np.ndarray) -> None
     assert ratio < 1.0
     _, ratio = effects_covered(15, truth, False, rho=0.0, id="judge_id", tuning="matrix")
     assert ratio < 1.05  # 1.09 before the matrix was shrunk
-
-
-@pytest.mark.slow
-def test_effects_with_crossed_clusters_are_covered(truth: np.ndarray) -> None:
-    # one in five texts leaves no choice, so that effects are four fifths of those of all
-    inside, ratio = effects_covered(15, 0.8 * truth, True, id=["judge_id", "text"])
-    assert inside > 0.85
-    assert ratio < 1.02
 
 
 @pytest.mark.slow

@@ -149,19 +149,3 @@ def test_the_recorded_judge_follows_the_position_and_not_the_profile() -> None:
     by_prompt = found.frame.query("facet == 'prompt_id'")
     assert len(by_prompt) == 3
     assert by_prompt["lower"].min() > 0.9
-
-
-@pytest.mark.slow
-def test_effects_of_the_recorded_judge_vanish_once_averaged_over_positions(tmp_path) -> None:
-    from conjury.inference.collecting import Asking, Running, collect
-
-    running = Running(pairs=2000)  # recorded answers that ship
-    collect("moderation", "smollm2_135m", out=tmp_path, asking=Asking(backend="replay"), running=running)
-    choices = pd.read_parquet(tmp_path / "choices.parquet")
-    effects = order_effects(choices, "chosen ~ slur + topic + identity + reply").extra["effects"]
-    averaged = effects[effects["version"] == AVERAGED]
-    assert averaged["estimate"].abs().max() < 0.02
-    assert averaged["std_error"].max() < 0.01
-    shown = effects[effects["version"] == "as shown"]
-    assert (averaged["std_error"].to_numpy() < shown["std_error"].to_numpy() / 2).all()
-    assert (effects[effects["version"] == BOTH]["std_error"] > averaged["std_error"].max()).all()

@@ -9,7 +9,6 @@ from scipy import integrate, optimize, stats
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.conjoint import sequential as sequential_effects
-from conjury.analysis.frames.sequences import units_of_shares
 from conjury.analysis.numerics.intervals.confidence_sequences import (
     FEWEST,
     half_widths,
@@ -83,19 +82,6 @@ def test_sequences_cover_at_all_sample_sizes_and_fixed_intervals_do_not(share):
     peeked = (off > 1.96 * np.sqrt(variance / units))[:, seen].any(axis=1).mean()
     assert missed <= 0.05
     assert peeked > 0.25
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("share", [0.05, 0.02, 0.01])
-def test_shares_of_rare_outcomes_are_covered_from_the_twentieth_event_on(share: float) -> None:
-    rng, units = np.random.default_rng(1), np.arange(1, 4_001)
-    total = np.cumsum(rng.random((1_000, len(units))) < share, axis=1)
-    mean = total / units
-    half = half_widths(mean * (1 - mean) * units / np.maximum(units - 1, 1), units, 0.05, 500)
-    missed = np.abs(mean - share) > half
-    begun = units_of_shares(mean.ravel(), np.tile(units, 1_000).astype(float), np.array([0.0, 1.0])) > 0
-    assert missed.any(axis=1).mean() > 0.08
-    assert (missed & begun.reshape(mean.shape)).any(axis=1).mean() < 0.05 + 2 * 0.007
 
 
 def test_sequences_of_an_outcome_with_two_values_begin_at_twenty_of_the_rarer_one() -> None:

@@ -61,25 +61,6 @@ def test_the_relative_error_of_standard_errors_has_the_error_of_a_ratio() -> Non
     assert (found.value, found.mc_error) == pytest.approx((ratio - 1, ratio * relative))
 
 
-@pytest.mark.long
-def test_monte_carlo_errors_are_the_spread_of_measures_over_simulations() -> None:
-    rng, sims, n = np.random.default_rng(1), 2000, 60
-    values: dict[str, list[tuple[float, float]]] = {name: [] for name in MEASURES}
-    for _ in range(sims):
-        error = np.sqrt(rng.chisquare(12, n) / 12)
-        estimate = 2.0 + 0.3 + rng.normal(size=n)
-        bounds = 1.96 * error
-        p = 2 * norm.sf(np.abs(estimate) / error)
-        draws = Draws(np.full(n, 2.0), estimate, error, estimate - bounds, estimate + bounds, p)
-        for name, compute in MEASURES.items():
-            found = compute(draws)
-            values[name].append((found.value, found.mc_error))
-    for name in set(MEASURES) - {"failures", "type_s"}:
-        found, stated = np.array(values[name]).T
-        near = 0.1 if name == "model_se_error" else 0.08  # which rests on a delta method
-        assert stated.mean() == pytest.approx(found.std(), rel=near), name
-
-
 def test_significant_estimates_exaggerate_as_the_truncated_normal_does() -> None:
     """The winner's curse: power, wrong signs and exaggeration of a weak effect have closed forms."""
     effect, error, n = 1.0, 1.0, 400_000

@@ -50,26 +50,6 @@ def test_simulated_effects_and_their_differences_are_recovered() -> None:
     assert found.loc["amce", "max_abs_error"] < 0.05
 
 
-@pytest.mark.long
-def test_two_panels_are_fitted_and_compared_with_their_own_true_values() -> None:
-    study = load_study("moderation")
-    raters = pd.read_csv(study.folder / "truth.csv", dtype=str, keep_default_na=False)
-    people = raters[raters["judge_kind"] == "human"]
-    others = people.assign(judge="students")
-    others.loc[others["parameter"] == "part_worth", "value"] = "0"
-    made = simulate(study, 3, respondents=250, raters=pd.concat([people, others], ignore_index=True))
-    assert made.truth is not None
-    only = study.model_copy(update={"analyses": [study.analysis("amce")]})
-    fitted = fit_study(only, {"": made.choices})
-    assert fitted.tables["amce"]["judge"].unique().tolist() == ["human", "students"]
-    assert [group["n_clusters"] for group in fitted.by_name["amce"].settings["groups"]] == [250, 250]
-    found = recovery(made.truth, fitted.tables)
-    assert found["judge"].tolist() == ["human", "students"]
-    assert found["in_normal"].between(0.7, 1).all()
-    swapped = made.truth.assign(judge=made.truth["judge"].replace({"human": "students", "students": "human"}))
-    assert recovery(swapped, fitted.tables)["in_normal"].lt(0.7).all()
-
-
 def test_estimates_without_a_true_value_or_without_a_number_are_not_compared() -> None:
     estimates = FITTED[["level", "estimate", "lower", "upper"]].assign(estimate=[0.1, np.nan, 0.3])
     found = compare_with_truth(estimates, TRUTH.rename(columns={"estimate": "truth"}).iloc[:2], ["level"])

@@ -276,13 +276,3 @@ def test_raters_who_rate_once_cannot_be_told_from_chance() -> None:
     assert icc1 == pytest.approx(alpha, abs=0.02)
     assert absolute == relative
     assert told(made, "cannot be separated from the residual")
-
-
-@pytest.mark.slow
-def test_bootstrap_intervals_by_topic_cover_at_their_rate() -> None:
-    truth, covered = value(run(judged(n=6000, seed=99), "gwet"), "gwet", among="human"), []
-    for seed in range(200):
-        made = run(judged(n=80, seed=seed), "gwet", draws=300, between=[], interval="bootstrap")
-        low, high = (value(made, "gwet", name, among="human") for name in ("lower", "upper"))
-        covered.append(low < truth < high)
-    assert 0.90 < np.mean(covered) < 0.985

@@ -190,23 +190,13 @@ def test_two_sides_of_one_rater_each_are_the_panel_of_two(values: Floats) -> Non
         )
 
 
-def test_analytical_errors_are_those_of_the_bootstrap_and_cover() -> None:
-    rng, covered = np.random.default_rng(8), 0
-
-    def sample(n: int) -> RatingPanel:
-        values = np.clip(np.round(1.5 + rng.normal(size=(n, 1)) + rng.normal(size=(n, 4))), 0, 3)
-        values[rng.random(values.shape) < 0.4] = np.nan
-        return panel_from(values[(~np.isnan(values)).any(axis=1)], SCALE)
-
-    large = sample(60_000)
-    truth = corrected.coefficient(large, EYE, ones(large), "gwet")[0]
-    for _ in range(300):
-        panel = sample(150)
-        found = corrected.coefficient(panel, EYE, ones(panel), "gwet")[0]
-        influence = corrected.coefficient_influence(panel, EYE, "gwet")[:, None]
-        error = clustered_errors(influence, panel.cluster)[0][0]
-        covered += abs(found - truth) < 1.976 * error
-    assert 0.91 < covered / 300 < 0.98
+def test_analytical_errors_are_those_of_the_bootstrap() -> None:
+    rng = np.random.default_rng(8)
+    values = np.clip(np.round(1.5 + rng.normal(size=(150, 1)) + rng.normal(size=(150, 4))), 0, 3)
+    values[rng.random(values.shape) < 0.4] = np.nan
+    panel = panel_from(values[(~np.isnan(values)).any(axis=1)], SCALE)
+    influence = corrected.coefficient_influence(panel, EYE, "gwet")[:, None]
+    error = clustered_errors(influence, panel.cluster)[0][0]
     drawn = rng.multinomial(panel.n_items, np.full(panel.n_items, 1 / panel.n_items), 800).astype(float)
     assert error == pytest.approx(corrected.coefficient(panel, EYE, drawn, "gwet").std(), rel=0.1)
 

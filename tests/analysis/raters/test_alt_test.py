@@ -24,7 +24,7 @@ from conjury.analysis.raters.replacement.annotator_panel import (
     units_of,
     weighted_sums,
 )
-from conjury.analysis.raters.replacement.decide import Evidence, adjust, draw, evidence, verdict
+from conjury.analysis.raters.replacement.decide import Evidence, adjust, draw, evidence
 from conjury.inference.errors import InputError
 
 REFERENCE = Path(__file__).parents[2] / "fixtures" / "raters" / "alt_test_reference.csv"
@@ -374,33 +374,3 @@ def test_the_bootstrap_error_is_that_of_a_mean_over_items() -> None:
     of_items = wins.reshape(150, 5).mean(axis=1)
     made = drawn(units, 0.1, 4000, 1).advantage
     assert made.std() == pytest.approx(of_items.std() / np.sqrt(150), rel=0.04)
-
-
-def coverage(n: int, studies: int, draws: int) -> tuple[float, float]:
-    """Shares of studies whose intervals hold the true advantage probability, the expected winning rate."""
-    truth = summed(drawn_panel(np.random.default_rng(99), 40_000))[1].rho_model.mean()
-    rng, rows = np.random.default_rng(1), []
-    for number in range(studies):
-        units, found, _ = summed(drawn_panel(rng, n))
-        made = drawn(units, 0.15, draws, number)
-        limits = [np.quantile(values, [0.025, 0.975]) for values in (made.advantage, made.winning_rate)]
-        rows.append((verdict(found, 0.15, 0.05, "by").winning_rate[0], *limits[0], *limits[1]))
-    rates, low, high, rate_low, rate_high = np.array(rows).T
-    expected = rates.mean()
-    return (
-        float(((low <= truth) & (truth <= high)).mean()),
-        float(((rate_low <= expected) & (expected <= rate_high)).mean()),
-    )
-
-
-@pytest.mark.long
-def test_intervals_hold_the_truth_in_most_studies() -> None:
-    assert min(coverage(80, 80, 120)) > 0.86
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [50, 200])
-def test_intervals_cover_at_about_their_level(n: int) -> None:
-    advantage, rate = coverage(n, 500, 400)
-    assert 0.91 < advantage < 0.98
-    assert 0.91 < rate < 0.99

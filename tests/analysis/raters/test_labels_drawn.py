@@ -77,17 +77,6 @@ def test_equal_probabilities_give_the_weights_of_a_simple_random_sample() -> Non
     assert label_weights([0.5, 1.0], 2).tolist() == [1, 1]
 
 
-@pytest.mark.slow
-def test_weights_count_every_row_on_average() -> None:
-    table, truth = verdicts(2, n=60)
-    totals = []
-    for seed in range(30):
-        frame = labelled(label(table, "verdict", batch=10, seed=seed), truth, 20).table()
-        drawn = frame.dropna(subset="sampling_probability")
-        totals.append((1 / drawn["sampling_probability"]).sum())
-    assert np.mean(totals) == pytest.approx(60, abs=3 * np.std(totals) / np.sqrt(30) + 0.5)
-
-
 def test_all_labels_give_the_share_itself() -> None:
     table, truth = verdicts(3, n=45)
     queue = labelled(label(table, "verdict", batch=20), truth, 100)
@@ -96,18 +85,6 @@ def test_all_labels_give_the_share_itself() -> None:
     assert [last["estimate"], last["lower"], last["upper"]] == pytest.approx([share] * 3)
     assert queue.stop == "all rows have a label"
     assert (queue.table()["sampling_probability"] == 1).all()
-
-
-@pytest.mark.slow
-def test_estimates_are_unbiased_and_intervals_shrink() -> None:
-    errors, narrower = [], []
-    for seed in range(30):
-        table, truth = verdicts(seed, n=120)
-        frame = labelled(label(table, "verdict", batch=20, seed=seed), truth, 60).frame
-        errors.append(frame["estimate"].iloc[-1] - (truth == "yes").mean())
-        narrower.append((frame["half_width"].diff().dropna() <= 1e-12).all())
-    assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(30)
-    assert all(narrower)
 
 
 @pytest.mark.slow
@@ -232,28 +209,6 @@ def test_labelling_goes_on_where_it_ended_whatever_ends_it(tmp_path: Path) -> No
         label(table, "verdict", positive="no", out=path)
 
 
-@pytest.mark.slow
-def test_judge_weights_labels_by_their_probabilities() -> None:
-    rates, agreed = [], []
-    for seed in range(8):
-        rng = np.random.default_rng([seed, 1])
-        table, truth = verdicts(seed, n=2000)
-        wrong = table["verdict"].to_numpy() != truth
-        chance = np.where(wrong, 0.2, 0.05)  # as by a second judge that finds errors
-        drawn = rng.random(2000) < chance
-        table["label"] = np.where(drawn, truth, None)
-        table["sampling_probability"] = np.where(drawn, chance, np.nan)
-        result = judge(table, "verdict", "label")
-        frame = result.frame.set_index("name")
-        rates.append(frame.loc["corrected_rate[yes]", "estimate"] - (truth == "yes").mean())
-        agreed.append(frame.loc["accuracy", "estimate"] - (~wrong).mean())
-    assert any("weighted by 'sampling_probability'" in note for note in result.notes)
-    plain = judge(table.drop(columns="sampling_probability"), "verdict", "label").frame.set_index("name")
-    assert plain.loc["accuracy", "estimate"] < 0.75
-    assert abs(np.mean(rates)) < 0.02
-    assert abs(np.mean(agreed)) < 0.02
-
-
 def test_hand_picked_labels_beside_drawn_ones_count_for_their_rows_in_what_judge_says_of_all() -> None:
     table, truth = verdicts(3, 60)
     picked = table.assign(label=np.where((np.arange(60) < 20) & (truth == "yes"), truth, None))
@@ -289,19 +244,3 @@ def test_a_weighted_mean_of_ratings_is_that_of_all_rows() -> None:
     assert frame.loc["bias", "estimate"] == pytest.approx(
         np.average((score - rated)[drawn], weights=1 / chance[drawn])
     )
-
-
-@pytest.mark.shared
-@pytest.mark.slow
-def test_a_good_judge_saves_half_of_the_labels_of_published_ratings(shared: Path) -> None:
-    frame = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet")
-    frame = frame[frame["dataset"] == "cebab_stars"].astype({"value": float})
-    people = frame[frame["judge_kind"] == "human"].groupby("item_id")["value"].mean()
-    model = frame[frame["judge_id"] == "gemini_flash"].groupby("item_id")["value"].first()
-    table = pd.DataFrame({"judge": model, "people": people}).dropna().reset_index(drop=True)
-    rated, counts = table.pop("people").to_numpy(), []
-    for scores in (table, table.assign(judge=3.0)):  # the second is random labelling
-        queue = label(scores, "judge", limits=(1, 5), until="level < 0.2", scale="interval")
-        counts.append(int(labelled(queue, rated, 700).frame["n_labels"].max()))
-        assert queue.frame["lower"].iloc[-1] < rated.mean() < queue.frame["upper"].iloc[-1]
-    assert counts[0] <= 0.6 * counts[1]

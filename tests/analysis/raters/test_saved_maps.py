@@ -244,18 +244,3 @@ def test_the_version_of_the_judge_may_be_a_column(tmp_path: Path) -> None:
         replace(BOUND, version="judge_version", save=path),
     )
     assert json.loads(path.read_text(encoding="utf-8"))["judge"]["version"] == "v1"
-
-
-@pytest.mark.slow
-def test_levels_by_a_saved_map_cover_where_the_judge_errs_alike(tmp_path: Path) -> None:
-    covered, failed = np.zeros(2), 0
-    for seed in range(300):
-        path = save(tmp_path, month(2 * seed, 60))
-        maps = replace(BOUND, use=path, day=NOVEMBER)
-        rows = compare(month(2 * seed + 1, 40), maps, margin=0.05)
-        failed += rows.extra["audit"].set_index("system").loc["old", "audit"] == "FAIL"
-        alone = compare(month(2 * seed + 1, 0), maps, human=()).frame.set_index("name")
-        limits = alone.loc[["borrowed_mean[old]", "borrowed_mean[new]"], ["lower", "upper"]].to_numpy()
-        covered += (limits[:, 0] < (0.0, 0.25)) & (limits[:, 1] > (0.0, 0.25))
-    assert (covered > 0.91 * 300).all(), covered
-    assert failed < 0.05 * 300, failed

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import sys
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.trials import written
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from conjury.analysis.conjoint import amce
-from conjury.analysis.trial import load_trial, run_trial
 from conjury.analysis.trial.processes.profile_pairs import all_profiles, effects
 from conjury.analysis.trial.trial_registry import PARTS, Drawn, find
 from conjury.inference.errors import MissingDependency
@@ -204,29 +199,6 @@ METHODS: list[dict[str, Any]] = [
 METHODS.append(
     {"name": "statsmodels", "method": "statsmodels", "options": {"formula": "y ~ tone", "id": "cluster"}}
 )
-
-
-@pytest.mark.slow
-def test_coverage_with_five_clusters_is_that_of_the_closed_form(tmp_path: Path) -> None:
-    """Of five equal clusters with normal differences, t with 4 degrees of freedom is exact.
-
-    CR0 (HC0 of clusters' sums) has a standard error that is sqrt(4/5) of the right one; statsmodels has one
-    that is sqrt(19/18) of it, and normal intervals.
-    """
-    process = [{"name": "five", "process": "own_methods:clusters_of_four"}]
-    file = written(tmp_path, draws=1500, processes=process, methods=METHODS, performance=["coverage"])
-    found = run_trial(load_trial(file)).frame.set_index("method")
-    one = amce(drawn("unequal_clusters", clusters=5).data, "y ~ tone", id="cluster", vcov="CR0")
-    limits = {
-        "cr0": student.isf(0.025, one.frame["df"].iloc[-1]) * np.sqrt(4 / 5),
-        "statsmodels": norm.isf(0.025) * np.sqrt(19 / 18),
-    }
-    expected = {name: 1 - 2 * student.sf(limit, 4) for name, limit in limits.items()}
-    expected |= {"cr2": 0.95, "cv3": 0.95}
-    assert expected["statsmodels"] < 0.9
-    for name, value in expected.items():
-        error = np.sqrt(value * (1 - value) / 1500)
-        assert abs(found["estimate"][name] - value) < 3.5 * error, name
 
 
 @pytest.mark.cregg

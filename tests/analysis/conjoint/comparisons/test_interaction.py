@@ -100,17 +100,6 @@ def test_only_effects_against_baselines_change_with_the_reference_and_the_joint_
     assert joint["chi2"] == pytest.approx(against["chi2"], rel=1e-8)
 
 
-@pytest.mark.long
-def test_intervals_of_baseline_free_effects_cover() -> None:
-    inside = []
-    for seed in range(60):
-        data = noisy(seed=seed, shares=(1 / 3, 1 / 3, 1 / 3))
-        found = crossed(data, kind="amie", distribution="uniform").frame
-        row = found[(found["level"] == "y") & (found["b"] == "w")].iloc[0]
-        inside.append(row["lower"] < 0.4 * 4 / 9 < row["upper"])
-    assert 52 <= sum(inside) <= 60
-
-
 def test_conditional_effects_are_those_of_groups() -> None:
     found = conditional_amce(NOISY, FORMULA, "a", "b", id="id")
     own = cj(NOISY, "y ~ a + c", id="id", by="b").frame.query("feature == 'a'")

@@ -122,37 +122,6 @@ def test_scores_replicates_and_normal_draws_agree() -> None:
     assert adjust(crossed, "romano_wolf", seed=1).frame["p_adjusted"].notna().sum() == 20
 
 
-def correlated(tests: int, rho: float, rng: np.random.Generator, samples: int) -> np.ndarray:
-    """Statistics that share a part, shape (samples, tests), each standard normal."""
-    shared = rng.normal(size=(samples, 1))
-    return np.asarray(np.sqrt(rho) * shared + np.sqrt(1 - rho) * rng.normal(size=(samples, tests)))
-
-
-@pytest.mark.slow
-def test_familywise_error_is_near_alpha_and_power_above_holm() -> None:
-    rng = np.random.default_rng(4)
-    samples, ratios = correlated(30, 0.8, rng, 1000), correlated(30, 0.8, rng, 999)
-
-    def rejected(shift: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        by_holm = [adjust_p_values(2 * stats.norm.sf(np.abs(t + shift)), "holm") < 0.05 for t in samples]
-        return np.array([romano_wolf(t + shift, ratios) < 0.05 for t in samples]), np.array(by_holm)
-
-    ours, theirs = rejected(0.0)
-    assert 0.03 < ours.any(axis=1).mean() < 0.075
-    assert theirs.any(axis=1).mean() < 0.03
-    found, known = rejected(np.where(np.arange(30) < 10, 2.8, 0.0))
-    assert found[:, :10].mean() > known[:, :10].mean() + 0.1
-
-
-@pytest.mark.slow
-def test_familywise_error_of_correlated_judges_is_near_alpha() -> None:
-    rejected = 0
-    for seed in range(60):
-        fit = cj(judged(4, 150, seed), FORMULA, id="pair_id", by="judge")
-        rejected += adjust(fit, "romano_wolf", draws=400, seed=seed).frame["p_adjusted"].min() < 0.05
-    assert rejected <= 8
-
-
 def few_clusters(clusters: int, random: np.random.Generator) -> pd.DataFrame:
     """Effects of four features that differ between clusters, and are zero on average."""
     rows = clusters * 40
@@ -271,15 +240,6 @@ def test_bounds_of_means_are_counted_from_the_null_value() -> None:
     assert found[["bound_lower", "bound_upper"]].iloc[0].tolist() == [0.4, 0.6]
     plain = equivalence(mm(data.assign(y=data["y"] - 0.5), "y ~ a", id="id"), 0.1).frame
     np.testing.assert_allclose(found["p_equivalence"], plain["p_equivalence"], rtol=1e-9)
-
-
-@pytest.mark.slow
-def test_an_effect_at_the_bound_is_called_equivalent_at_rate_alpha() -> None:
-    called = 0
-    for seed in range(200):
-        frame = equivalence(amce(ratings(300, 0.5, seed), "y ~ a"), 0.5).frame
-        called += frame[frame["level"] == "y"]["p_equivalence"].iloc[0] < 0.05
-    assert 3 <= called <= 19
 
 
 BARE = Estimates(FIT.frame, None, FIT.provenance)

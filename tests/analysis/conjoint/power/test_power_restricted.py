@@ -28,7 +28,6 @@ CELLS = pd.DataFrame(
     [(j, s, t, p * q) for j, met in JOBS.items() for s, p in met.items() for t, q in TONE.items()],
     columns=[*ORDERS, "probability"],
 ).astype({name: pd.CategoricalDtype(order) for name, order in ORDERS.items()})
-UNMET = pytest.mark.filterwarnings("ignore:No estimate for")
 
 
 def drawn(
@@ -102,20 +101,6 @@ def test_a_large_study_has_the_planned_errors() -> None:
         assert ours == pytest.approx(theirs, rel=rel), name
     doctor = row_of(estimated, "job", "doctor")
     assert abs(doctor["estimate"] - 0.15) < 4 * doctor["std_error"]
-
-
-@UNMET
-@pytest.mark.parametrize(
-    "sims", [pytest.param(100, marks=pytest.mark.long), pytest.param(1000, marks=pytest.mark.slow)]
-)
-def test_repeated_studies_have_the_planned_power(sims: int) -> None:
-    rng, pull = np.random.default_rng(2), 0.2 * (CELLS["job"] == "doctor").to_numpy(float)
-    fits = [amce(drawn(pull, 400, rng), FORMULA, id="pair").frame for _ in range(sims)]
-    rows = pd.DataFrame([row_of(frame, "job", "doctor") for frame in fits])
-    planned = row_of(power(CELLS, restrictions=PAIR, amce=0.2, pairs=400).frame, "job", "doctor")
-    error = np.sqrt(planned["power"] * (1 - planned["power"]) / sims)
-    assert abs((rows["p"] < 0.05).mean() - planned["power"]) < 3 * error
-    assert abs(rows["estimate"].std() / planned["std_error"] - 1) < 3 / np.sqrt(2 * sims)
 
 
 def test_free_designs_and_free_interactions_are_special_cases() -> None:

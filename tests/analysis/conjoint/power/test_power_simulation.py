@@ -137,13 +137,3 @@ def test_an_estimator_without_p_values_is_refused(study: Study) -> None:
 
     with pytest.raises(InputError, match="no column 'p'"):
         simulated(study, pairs=40, n_sims=1, estimator=without_p)
-
-
-@pytest.mark.slow
-def test_a_model_of_the_moderation_study_is_planned_right_once_its_explained_variance_is_counted() -> None:
-    wanted = {"feature": "reply", "level": "agree", "effect": 0.03, "pairs": 3000}
-    found = power_by_simulation(load_study("moderation"), "gpt4o", **wanted, n_sims=300, workers=2)
-    simulated = found.frame.set_index("level").loc["agree"]
-    planned = power(3, amce=0.03, pairs=3000, explained=0.29).frame.iloc[0]
-    assert abs(simulated["power"] - planned["power"]) < 3 * simulated["power_mc"]
-    assert simulated["power"] > power(3, amce=0.03, pairs=3000).frame["power"].item()

@@ -29,10 +29,6 @@ def probit(one: Any, other: Any) -> np.ndarray:
     return ndtr(0.3 * (one["hand"] - other["hand"]))
 
 
-def on_a_scale(one: Any, other: Any) -> np.ndarray:
-    return 0.5 + 0.1 * (one["hand"] - other["hand"])
-
-
 def test_afcps_equal_those_of_afcp_in_both_directions() -> None:
     found = afcp(preference_choices(), "chosen ~ tone", id="judge_id", vcov="CR2").frame
     both = {}
@@ -76,32 +72,6 @@ def test_a_cycle_is_found_in_its_direction_and_no_other() -> None:
     together = found.extra["tests"].iloc[-1]
     assert together["df"] == 3
     assert together["p"] < 1e-10
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("vcov", ["survey", pytest.param("CR2", marks=pytest.mark.long)])
-def test_a_scale_is_seldom_taken_for_a_cycle(vcov: Any) -> None:
-    p = [
-        preference_cycles(tasks(HANDS, on_a_scale, 600, seed), "chosen ~ hand", "judge_id", vcov=vcov)
-        for seed in range(8)
-    ]
-    overall = np.array([one.extra["tests"]["p"].iloc[-1] for one in p])
-    assert (overall < 0.05).sum() <= 2
-    assert all((one.frame["p_cycle_holm"] > 0.05).all() for one in p)
-
-
-@pytest.mark.slow
-def test_intervals_of_afcps_and_of_cycles_cover_the_truth_with_few_judges() -> None:
-    inside, size = [], 0.0
-    for seed in range(50):
-        data = tasks(HANDS, on_a_scale, 600, seed, per_judge=40)
-        pairs = afcp(data, "chosen ~ hand", id="judge_id", vcov="CR2").frame
-        truth = 0.5 + 0.1 * (pairs["level"].cat.codes - pairs["reference"].cat.codes)
-        inside.append(((pairs["lower"] < truth) & (truth < pairs["upper"])).mean())
-        tests = preference_cycles(data, "chosen ~ hand", id="judge_id", vcov="CR2").extra["tests"]
-        size += float((tests["p"].iloc[:-1] < 0.05).mean()) / 50
-    assert 0.92 <= np.mean(inside) <= 0.98
-    assert size < 0.07
 
 
 def test_pairs_that_never_meet_are_named() -> None:

@@ -368,16 +368,6 @@ def test_pooled_judges_leaning_answers_and_agreement_near_chance_are_warned_of()
     assert told[-1].filename == __file__
 
 
-@pytest.mark.long
-def test_a_net_bias_in_every_pair_does_not_count_as_noise() -> None:
-    table = leaning(4, respondents=20_000, tasks=1)
-    expected = (1 - 0.8 * (1 - 2 * 0.15)) / 2
-    made = corrected(amce, table)
-    assert made.provenance.extra["tau"] == pytest.approx(expected, abs=0.007)
-    assert made.tau["net_bias"].item() == pytest.approx(0.2, abs=0.02)
-    assert reliability(table, seed=1, draws=2).frame["tau"].item() > expected + 0.012
-
-
 def test_groups_have_net_biases_of_their_own() -> None:
     table = joined(calm=panel(1), leaning=leaning(2, share=0.3, respondents=400))
     with pytest.warns(
@@ -388,17 +378,6 @@ def test_groups_have_net_biases_of_their_own() -> None:
     assert any(f"{100 * bias['leaning']:.1f} points" in str(one.message) for one in told)
     assert bias["calm"] == 0
     assert bias["leaning"] == pytest.approx(0.3, abs=0.1)
-
-
-@pytest.mark.long
-def test_projoint_counts_a_net_bias_as_noise() -> None:
-    for table, tau in (
-        (leaning(4, respondents=400), lambda t: projoint(t, FORMULA).tau["tau"].item()),
-        (panel(6, respondents=400), lambda t: corrected(amce, t).provenance.extra["tau"]),  # no preference
-    ):
-        expected = reliability(table, seed=1, draws=2).frame["tau"].item()
-        assert tau(table) == pytest.approx(expected, rel=1e-12)
-    assert corrected(amce, panel(6, respondents=400)).tau["net_bias"].item() == 0
 
 
 def test_missing_repeats_stay_out_of_tau_and_of_estimates() -> None:
@@ -463,27 +442,6 @@ def test_of_levels_with_few_repeats_eight_are_named(levels: int, more: bool) -> 
 def test_what_cannot_be_corrected_is_an_error(call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call()
-
-
-@pytest.mark.parametrize(
-    ("seeds", "exact", "options"),
-    [
-        pytest.param(range(20), 40_000, {"tasks": 4}, marks=pytest.mark.slow),
-        pytest.param(range(1000, 1400), 200_000, {"respondents": 300, "tau": 0.2}, marks=pytest.mark.slow),
-    ],
-)
-def test_corrected_means_are_unbiased_and_covered(seeds: range, exact: int, options: dict) -> None:
-    means, errors, held = true_means(draws=exact), [], []
-    for seed in seeds:
-        frame = corrected(mm, panel(seed, **{"respondents": 250, **options})).frame
-        keys = frame[["feature", "level"]].astype(str).itertuples(index=False, name=None)
-        truth = np.array([means[key] for key in keys])
-        errors.append(frame["estimate"] - truth)
-        held.append((frame["lower"] <= truth) & (truth <= frame["upper"]))
-    off, covered = np.array(errors), np.mean(held, axis=0)
-    assert np.abs(off.mean(axis=0) / (off.std(axis=0) / np.sqrt(len(off)))).max() < 4
-    assert covered.mean() > 0.85
-    assert len(seeds) < 400 or np.abs(covered - 0.95).max() < 0.035
 
 
 @pytest.mark.slow

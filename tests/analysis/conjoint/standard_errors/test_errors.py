@@ -168,20 +168,6 @@ def test_no_warning_of_unequal_clusters_with_cr2_or_where_weights_make_them_equa
         amce(dominated(np.random.default_rng(1), [40] * 30), "value ~ tone", id="id", vcov="CR1")
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
-def test_with_a_dominating_cluster_cr2_covers_and_others_do_not() -> None:
-    rng, inside = np.random.default_rng(3), {"CR1": 0, "CV3": 0, "CR2": 0}
-    for _ in range(200):
-        data = dominated(rng, (1000, *[5] * 29))
-        for vcov in inside:
-            lower, upper = amce(data, "value ~ tone", id="id", vcov=vcov).frame[["lower", "upper"]].iloc[-1]
-            inside[vcov] += lower <= 0 <= upper
-    assert inside["CR1"] < 0.4 * 200
-    assert inside["CV3"] < 0.93 * 200
-    assert inside["CR2"] > (0.93 - 2 * 0.018) * 200
-
-
 def test_few_clusters_of_a_level_or_a_group_are_named_with_a_remedy() -> None:
     data = stimuli()
     fewest = data.dropna(subset="chosen").groupby("tone", observed=True)["text"].nunique()

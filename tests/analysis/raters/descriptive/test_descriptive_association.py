@@ -102,29 +102,3 @@ def test_a_correlation_that_rests_on_a_few_items_has_no_interval() -> None:
         assert (bounds.notna() if defined else bounds.isna()).all(axis=None)
         assert defined or set(found.frame["rests_on"]) == {5}
         assert defined or any("have no interval: fewer than 10 items" in note for note in found.notes)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pearson", "spearman"])
-def test_cluster_bootstrap_covers_a_correlation_at_the_nominal_rate(kind: str) -> None:
-    """Topics move both sides: items of a topic are far from independent."""
-    rng = np.random.default_rng(11)
-    topics, size, cov = 60, 6, [[1, 0.5], [0.5, 1]]
-
-    def sample(n: int) -> tuple[np.ndarray, np.ndarray]:
-        shared = rng.multivariate_normal([0, 0], cov, n).repeat(size, axis=0)
-        x, y = (shared + rng.multivariate_normal([0, 0], cov, n * size)).T
-        return np.round(x), np.round(y)
-
-    truth = SCIPY[kind](*sample(60000)).statistic
-    cluster, hits = np.arange(topics).repeat(size), [0, 0]
-    for k in range(400):
-        x, y = sample(topics)
-        drawn = correlation(kind, cells_of(x, y, cluster, topics), bootstrap.cluster_weights(topics, 300, k))
-        found = bootstrap.intervals(drawn[:, None], 0.05, correlation=True)
-        hits[0] += bool(found.lower[0] <= truth <= found.upper[0])
-        if kind == "pearson":
-            naive = stats.pearsonr(x, y).confidence_interval()
-            hits[1] += bool(naive.low <= truth <= naive.high)
-    assert 0.91 <= hits[0] / 400 <= 0.975
-    assert hits[1] / 400 < 0.85

@@ -33,9 +33,9 @@ def compared(result: Validation) -> pd.DataFrame:
     return frame.set_index("name")[["estimate", "std_error", "lower", "upper", "n", "clusters"]]
 
 
-@pytest.mark.parametrize("where", [[0], [5, 6, 20], list(range(0, 40, 3)), [58, 59]])
+@pytest.mark.parametrize("where", [[0, 5, 6], [58, 59]])
 @pytest.mark.parametrize("column", ["judge", "p0"])
-@pytest.mark.parametrize("options", [{}, {"id": "item"}, {"by": "by"}])
+@pytest.mark.parametrize("options", [{}, {"id": "item", "by": "by"}])
 def test_ratings_with_gaps_are_those_of_the_complete_rows(
     where: list[int], column: str, options: dict[str, Any]
 ) -> None:
@@ -45,9 +45,8 @@ def test_ratings_with_gaps_are_those_of_the_complete_rows(
     pd.testing.assert_frame_equal(result, expected)
 
 
-@pytest.mark.parametrize("where", [[0, 1], list(range(10, 20))])
-def test_people_among_themselves_and_two_runs_are_compared_on_complete_rows(where: list[int]) -> None:
-    frame = ratings(people=2)
+def test_people_among_themselves_and_two_runs_are_compared_on_complete_rows() -> None:
+    frame, where = ratings(people=2), [0, 1, *range(10, 20)]
     gaps = holes(frame, ["p0", "p1"], where)
     result = compared(judge(gaps, "judge", ["p0", "p1"], id="item"))
     expected = compared(judge(frame.drop(index=where), "judge", ["p0", "p1"], id="item"))

@@ -19,7 +19,6 @@ from conjury.analysis.correction import rates
 from conjury.analysis.raters import agreement, alt_test
 from conjury.analysis.raters.validation import Validation, judge, rating_agreement
 from conjury.analysis.raters.validation.coding import CodingOptions, code_table
-from conjury.analysis.raters.validation.label_agreement import with_people
 from conjury.analysis.raters.validation.output import validation_page
 from conjury.analysis.raters.validation.output.validation_report import ValidationReport, tables
 from conjury.analysis.raters.validation.weighted.answer_strata import strata_of
@@ -259,11 +258,6 @@ def test_more_labels_decide_where_the_interval_would_end_at_the_threshold() -> N
     assert fewer["upper"] - fewer["lower"] > 0.1
 
 
-def test_detectable_differences_are_2_8_standard_errors() -> None:
-    kappa = row(judge(table(1000), "judge", "p0"), "kappa")
-    assert kappa["detectable"] / kappa["std_error"] == pytest.approx(2.8016, abs=0.01)
-
-
 # Tables in which something does not vary or is missing.
 
 
@@ -424,34 +418,6 @@ def test_kappa_of_a_judge_who_missed_six_of_six_is_not_bounded_by_what_was_not_s
     assert found.extra["precision"]["detectable"].iloc[0] > 0.3  # not 2.8 linearised standard errors, 0.05
     assert any("labels by people of a class: 'yes' (6)" in note for note in found.notes)
     assert not any("labels by people" in note for note in counted_pairs(20, 2, 6, 92).notes)
-
-
-@pytest.mark.parametrize("name", ["kappa", "alpha", "ac1"])
-@pytest.mark.parametrize(
-    ("n", "cells"),
-    [
-        (10, (0.45, 0.05, 0.05, 0.45)),
-        (10, (0.19, 0.04, 0.01, 0.76)),
-        pytest.param(60, (0.45, 0.05, 0.05, 0.45), marks=pytest.mark.slow),
-        pytest.param(100, (0.02, 0.02, 0.03, 0.93), marks=pytest.mark.slow),
-        pytest.param(300, (0.001, 0.019, 0.019, 0.961), marks=pytest.mark.long),
-    ],
-)
-def test_intervals_of_coefficients_cover_at_small_sizes(name: str, n: int, cells: tuple[float, ...]) -> None:
-    eye, order = np.eye(2), np.arange(4)
-
-    def estimated(counts: np.ndarray) -> Any:
-        cell = np.repeat(order, counts)
-        return with_people(name, eye[cell // 2], eye[cell % 2], eye, ["a", "b"])
-
-    true = estimated(np.round(np.array(cells) * 1e5).astype(int)).estimate
-    drawn = np.random.default_rng(n).multinomial(n, cells, 400)
-    inside, known = 0, 0
-    for counts, times in zip(*np.unique(drawn, axis=0, return_counts=True), strict=True):
-        limits = estimated(counts).bounded(np.arange(n), 0.05)
-        if np.isfinite(limits.estimate):
-            inside, known = inside + times * (limits.lower <= true <= limits.upper), known + times
-    assert inside / known > 0.93
 
 
 def test_labels_selected_by_the_answer_are_weighted_to_all_judged_rows_and_copies_add_nothing() -> None:

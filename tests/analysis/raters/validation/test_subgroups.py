@@ -29,19 +29,6 @@ def labels(n: int, seed: int, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame({"judge": given, "label": gold, **columns})
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("few", [5, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 20, 150))])
-def test_a_random_subgroup_of_any_size_is_seldom_called_different(few: int) -> None:
-    # Newcombe's interval misses a little more often than one time in twenty where five rows are compared.
-    random, rejected = np.random.default_rng(few), 0
-    for _ in range(400):
-        right = (random.random(300) < 0.9).astype(float)
-        parts = right[:few], right[few:]
-        found = difference_of_shares(*(share(part, np.arange(len(part)), 0.05) for part in parts), 0.05)
-        rejected += found.p < 0.05
-    assert rejected / 400 < 0.1
-
-
 def test_shares_that_differ_are_found_and_p_agrees_with_the_interval() -> None:
     one, other = (share(np.repeat([1.0, 0.0], k), np.arange(sum(k)), 0.05) for k in ([550, 450], [248, 152]))
     found = difference_of_shares(one, other, 0.05)
