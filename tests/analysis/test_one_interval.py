@@ -55,7 +55,11 @@ def numbers(frame: pd.DataFrame, index: str, name: str) -> list[float]:
     return [float(value) for value in result]
 
 
-KINDS = ["plain", "gaps", "rare", "same", "clusters"]
+KINDS = [
+    "gaps",
+    "clusters",
+    *(pytest.param(kind, marks=pytest.mark.long) for kind in ("plain", "rare", "same")),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)

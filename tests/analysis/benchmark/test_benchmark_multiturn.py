@@ -175,6 +175,7 @@ def test_only_jokes_whose_lines_match_their_labels_have_the_recomputed_accuracy(
     assert (both["n"] == both["n_answers"]).all()
 
 
+@pytest.mark.long
 def test_majority_baseline_is_the_recomputed_one_and_above_most_models() -> None:
     found = scores(scored("aligned").of(sample=1), by=["language"], metrics=["accuracy"], draws=0).frame
     found = found[(found["judge"] == "majority class") & (found["missing"] == "wrong")]

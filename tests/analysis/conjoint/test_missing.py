@@ -232,7 +232,7 @@ def test_what_cannot_be_bounded_is_refused(choices, match, columns, options) -> 
 
 
 @pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
-@pytest.mark.parametrize("vcov", ["survey", "CR0", "CR1", "CR1S"])
+@pytest.mark.parametrize("vcov", ["survey", "CR1S"])
 @pytest.mark.parametrize(
     ("verb", "options"),
     [

@@ -265,28 +265,3 @@ def told(folder, study, fitted) -> str:
     tables = {"format": 2, "labels": labels, "results": entries_of(fitted.results)}
     ResultsFolder(folder).write(fitted.tables, tables)
     return shown(Report(folder), "people")
-
-
-@pytest.mark.long
-def test_the_report_counts_models_differences_and_shared_pairs(
-    tmp_path, monkeypatch, study, choices, fitted, alone
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = fitted.tables["amce_people"].query("prompt == 'baseline'")
-    differing = int((found["p_adjusted"] < 0.05).sum())
-    one = told(tmp_path / "one", study, fitted)
-    assert one.startswith(f"GPT-4o differs from people in {differing} of 18 AMCEs")
-    assert "of 24 marginal means" in one
-    assert "judged different pairs" in one
-    assert told(tmp_path / "alone", study, alone).strip() == ""
-    models = choices[(choices["judge_kind"] == "model") & (choices["prompt_id"] == "baseline")]
-    other = models.assign(judge_id="gemma3_4b", chosen=1 - models["chosen"])
-    first = models[~models["repeat"].astype(bool)].iloc[:800]
-    who = np.repeat([f"person_{k}" for k in range(4)], 200)
-    seen = first.assign(judge_id=who, judge_kind="human", prompt_id=None)
-    made = fit(study, pd.concat([seen, models, other], ignore_index=True))
-    two = told(tmp_path / "two", study, made)
-    assert "2 of 2 models differ from people in AMCEs" in two
-    assert "People judged 400 pairs, 400 of which a model judged as well" in two
-    counts = made.by_name["amce_people"].settings["groups"][0]["pairs"]
-    assert counts == {"people": 400, "model": 800, "shared": 400}

@@ -51,10 +51,6 @@ def choices(pairs: int = 150, seed: int = 4) -> pd.DataFrame:
     return frame.assign(chosen=(score == best).astype(float))
 
 
-def test_there_are_a_thousand_draws_unless_another_number_is_stated() -> None:
-    assert bootstrap(mm, choices(20), "chosen ~ b", seed=1).replicates.shape == (1000, 2)
-
-
 DATA = choices()
 CALLS = calls("bootstrap")
 
@@ -89,7 +85,9 @@ def test_units_are_drawn_once_for_all_estimators_and_give_the_same_draws(
     pd.testing.assert_frame_equal(first.frame, again.frame, check_exact=True)
 
 
-@pytest.mark.parametrize("unit", ["row", "pair_id", "respondent"])
+@pytest.mark.parametrize(
+    "unit", ["pair_id", *(pytest.param(unit, marks=pytest.mark.long) for unit in ("row", "respondent"))]
+)
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.filterwarnings("ignore:No estimate for b=", "ignore:No standard error for a=x")
 def test_a_replicate_is_the_estimate_from_copied_rows(name: str, unit: str) -> None:
@@ -194,19 +192,6 @@ def test_percentile_and_basic_intervals_are_quantiles() -> None:
     np.testing.assert_allclose(found.vcov, np.cov(replicates.T), rtol=1e-10)
 
 
-@pytest.mark.long
-def test_intervals_of_a_mean_are_those_of_scipy() -> None:
-    rng = np.random.default_rng(12)
-    frame = pd.DataFrame({"y": rng.exponential(size=60), "a": pd.Categorical(["u", "v"] * 30)})
-    values = frame.loc[frame["a"] == "u", "y"].to_numpy()
-    for method, name in (("percentile", "percentile"), ("basic", "basic"), ("bca", "BCa")):
-        found = drawn(mm, frame, "y ~ a", unit="row", draws=20_000, method=method).frame.iloc[0]
-        peer = scipy.stats.bootstrap(
-            (values,), np.mean, method=name, n_resamples=20_000, rng=np.random.default_rng(2)
-        )
-        np.testing.assert_allclose(found[["lower", "upper"]].tolist(), peer.confidence_interval, atol=0.025)
-
-
 def test_bca_intervals_follow_efron() -> None:
     found = drawn(mm, unit="respondent", weights="w", draws=400, seed=8, method="bca")
     z, y, w = ndtri(0.975), DATA["chosen"].to_numpy(), DATA["w"].to_numpy()
@@ -239,24 +224,6 @@ def test_studentized_intervals_follow_the_textbook() -> None:
         expected = [estimate - high * error, estimate - low * error]
         np.testing.assert_allclose([row["lower"], row["upper"]], expected, rtol=1e-9)
         np.testing.assert_allclose(replicates, means)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("alpha", [0.05, pytest.param(0.2, marks=pytest.mark.slow)])
-def test_p_values_invert_the_interval(method: Any, alpha: float) -> None:
-    draws, near = 399, 0
-    for null in np.linspace(0.3, 0.7, 7):
-        frame = drawn(mm, draws=draws, seed=8, method=method, alpha=alpha, h0=null).frame
-        outside = (frame["lower"] > null) | (frame["upper"] < null)
-        assert (frame.loc[outside, "p"] < alpha + 4 / (draws + 1)).all()
-        assert (frame.loc[~outside, "p"] > alpha - 4 / (draws + 1)).all()
-        near += int(outside.sum())
-    assert 0 < near < 7 * 5
-    far, middle = (drawn(mm, draws=99, method=method, h0=null).frame["p"] for null in (-50, 0.5))
-    assert (far < 0.05).all()
-    assert method == "bca" or np.allclose(far, 1 / 100)
-    assert middle.between(1e-3, 1).all()
 
 
 @pytest.mark.parametrize("acceleration", [-0.1, 0.0, 0.1])

@@ -16,7 +16,7 @@ from sentence_cases.drawing import Draws, is_missing
 from conjury.analysis import figures
 from conjury.analysis.results import Result
 
-SEEDS = range(40)
+SEEDS = range(15)
 
 
 def counts_in(text: str, what: str) -> tuple[int, int]:

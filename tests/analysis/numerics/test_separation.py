@@ -97,14 +97,12 @@ def test_the_engine_of_r_reports_the_same_logits(case: str) -> None:
 def test_rounding_and_the_order_of_rows_do_not_change_which(case: str) -> None:
     outcome, formula, expected = CASES[case]
     plain = table(DATA.assign(y=outcome), formula)
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        frame = DATA.assign(
-            y=np.clip(outcome + 1e-16 * rng.normal(size=N), 0, 1), w=1 + 1e-16 * rng.normal(size=N)
-        )
-        frame = frame.sample(frac=1, random_state=seed)
-        assert infinite(frame, formula, weights="w") == expected
-        np.testing.assert_allclose(table(frame, formula), plain, rtol=1e-9, atol=1e-12)
+    rng = np.random.default_rng(0)
+    frame = DATA.assign(
+        y=np.clip(outcome + 1e-16 * rng.normal(size=N), 0, 1), w=1 + 1e-16 * rng.normal(size=N)
+    ).sample(frac=1, random_state=0)
+    assert infinite(frame, formula, weights="w") == expected
+    np.testing.assert_allclose(table(frame, formula), plain, rtol=1e-9, atol=1e-12)
 
 
 def test_references_groups_and_means_have_the_same_infinite_logits() -> None:

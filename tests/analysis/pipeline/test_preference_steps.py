@@ -83,7 +83,10 @@ def test_comparisons_are_those_of_the_study(study: Study, choices: pd.DataFrame)
     assert set(run(steps).by_name["choice_level_listed"].frame["level"]) == {"none against generic"}
 
 
-@pytest.mark.parametrize("verb", PREFERENCES)
+@pytest.mark.parametrize(
+    "verb",
+    [*list(PREFERENCES)[:1], *(pytest.param(verb, marks=pytest.mark.long) for verb in list(PREFERENCES)[1:])],
+)
 def test_reports_show_each_judge(verb: str, fitted: FittedResults, tmp_path: Path) -> None:
     result = fitted.by_name[f"{verb}_listed"]
     text = shown(Report(write_items(tmp_path, {verb: result})), verb)

@@ -71,6 +71,7 @@ def test_a_fit_has_effects_on_each_question_and_the_reliability_of_both(answered
     assert people["variable"].unique().tolist() == ["Sort", "Age", "Minutes", "Pay"]
 
 
+@pytest.mark.long
 def test_another_question_can_be_the_outcome_of_all_analyses(answered) -> None:
     study, path = answered
     loaded = read_choices_of(load_study(study), [path])

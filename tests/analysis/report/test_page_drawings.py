@@ -51,7 +51,10 @@ def test_a_report_shows_the_drawing_that_was_kept_and_draws_none(drawn: Path, mo
     assert copied.read_bytes() == (drawn / "figures" / "mm.svg").read_bytes()
 
 
-@pytest.mark.parametrize("changed", ["table", "labels", "figure", "script", "broken"])
+@pytest.mark.parametrize(
+    "changed",
+    ["table", "script", *(pytest.param(c, marks=pytest.mark.long) for c in ("labels", "figure", "broken"))],
+)
 def test_what_was_drawn_of_other_results_or_acts_on_a_page_is_drawn_again(
     drawn: Path, monkeypatch, changed: str
 ) -> None:

@@ -183,6 +183,7 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
     assert not out.exists()
 
 
+@pytest.mark.long
 def test_quarto_gets_the_title_of_the_study_as_plain_text(other_study, tmp_path, quarto) -> None:
     quarto(
         "out, source = pathlib.Path('../reports'), pathlib.Path(sys.argv[2]); out.mkdir(exist_ok=True)\n"

@@ -26,7 +26,7 @@ for one in iter_modules(package.__path__):
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_each_condition_that_a_sentence_states_holds_in_its_table(name: str) -> None:
-    @settings(max_examples=40, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=25, deadline=None, derandomize=True, database=None)
     @given(st.integers(0, 2**32 - 1))
     def holds(seed: int) -> None:
         check_grammar(CASES[name](Draws(seed)))

@@ -300,11 +300,10 @@ def test_panels_are_pooled_and_grouped_by_columns_of_respondents_and_of_profiles
     assert set(reliability(table, by=["age", "tone"], seed=1).frame["tone"]) == {"rude", "kind"}
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_figure_shows_every_judge_and_its_unanswered_repeats(theme: str) -> None:
+def test_figure_shows_every_judge_and_its_unanswered_repeats() -> None:
     table = together(people([1, 0, None]), presented([1], judge_id="m2"), swapped([0], judge_id="m2"))
     found = reliability(table, seed=1)
-    left, right = found.plot(theme=theme, labels={("judge", "m2"): "Second model"}).axes
+    left, right = found.plot(labels={("judge", "m2"): "Second model"}).axes
     names = [tick.get_text() for tick in left.get_yticklabels()]
     assert names == ["People\n(1 unanswered)", "Second model, P"]
     assert len(right.patches) == 6

@@ -97,7 +97,9 @@ JACKKNIVES: dict[str, tuple[Callable[..., Estimates], dict[str, Any]]] = {
 
 
 @pytest.mark.filterwarnings("ignore:Column 'g' is missing", "ignore::conjury.analysis.conjoint.FewClusters")
-@pytest.mark.parametrize("name", JACKKNIVES)
+@pytest.mark.parametrize(
+    "name", ["weights", "differences", *(pytest.param(n, marks=pytest.mark.long) for n in ("amce", "means"))]
+)
 def test_the_jackknife_reads_some_clusters_at_a_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     verb, options = JACKKNIVES[name]
     data = profiles_with_gaps(900)

@@ -110,7 +110,15 @@ def test_win_rates_by_hand() -> None:
     assert_allclose(half.loc["win_rate", "estimate"], points["ab"].mean())
 
 
-@pytest.mark.parametrize("shape", ["long", "swapped", "positions", "g1", "labels", "rater", "one-hot"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "swapped",
+        "labels",
+        "rater",
+        *(pytest.param(s, marks=pytest.mark.long) for s in ("long", "positions", "g1", "one-hot")),
+    ],
+)
 def test_all_shapes_of_one_file_give_the_same_numbers(shape: str, tmp_path: Path) -> None:
     few = PAIRS.assign(human=PAIRS["human"].where(np.arange(len(PAIRS)) % 3 == 0))
     expected = _numbers(compare_pairs(few), *MEASURES)
