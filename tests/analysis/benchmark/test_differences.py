@@ -107,14 +107,6 @@ def test_bootstrap_draws_whole_items_for_both_sides_and_its_p_is_that_of_a_paire
     assert p == pytest.approx(ttest_rel(answers["a"], answers["b"]).pvalue, rel=0.1)
 
 
-def test_paired_intervals_are_narrower_than_independent_ones() -> None:
-    same = answers_of_judges(5, 1, 100)["a"]
-    scored = scored_answers({"a": same, "b": [1 - value for value in same[:5]] + same[5:]})
-    paired = compared(scored, draws=2000).frame.iloc[0]
-    alone = scores(scored, metrics=["accuracy"], missing=["wrong"]).frame.set_index("judge")
-    assert paired["std_error"] < 0.5 * np.hypot(*alone.loc[["a", "b"], "std_error"])
-
-
 def test_same_seed_same_numbers_in_any_order_of_rows() -> None:
     scored = scored_answers(answers_of_judges(6, 2, 30))
     first = differences(scored, draws=200).frame

@@ -132,6 +132,7 @@ def test_intervals_are_those_of_memory_with_the_same_weights(
     assert (expected.frame.filter(like="std_error").notna().mean() > 0.5).all()
 
 
+@pytest.mark.long
 def test_standard_errors_are_those_of_draws_in_memory_up_to_chance() -> None:
     judgments, labels, _ = made(200)
     judgments = judgments[judgments["judge_id"] == "gpt"]
@@ -164,6 +165,7 @@ def test_files_are_scored_where_they_lie_whatever_the_order_of_rows(
     pd.testing.assert_frame_equal(one, other)
 
 
+@pytest.mark.long
 def test_numbers_as_values_and_items_are_the_text_of_memory() -> None:
     judgments, labels, _ = made()
     keep = judgments["dimension"] == "about"

@@ -227,6 +227,7 @@ def test_models_are_compared_with_people_without_asking(fitted, alone) -> None:
     assert alone.notes == []
 
 
+@pytest.mark.long
 def test_several_panels_count_as_one_group_and_a_note_says_so(study, choices, fitted) -> None:
     respondents = choices["judge_id"].where(choices["judge_kind"] == "human")
     students = respondents.isin(respondents.dropna().unique()[:50])

@@ -9,7 +9,7 @@ from cases import refusals
 from made_up.choices import FORMULA, bent_ratings, panel_and_model
 from sklearn.isotonic import IsotonicRegression
 
-from conjury.analysis.conjoint import RepeatsExcluded, amce, amce_diffs, contrast, interaction, mm, mm_diffs
+from conjury.analysis.conjoint import RepeatsExcluded, amce, amce_diffs, contrast, interaction, mm_diffs
 from conjury.inference.errors import InputError
 
 NUMBERS = ["estimate", "std_error", "df", "lower", "upper"]
@@ -164,13 +164,6 @@ def test_differences_interactions_and_contrasts_are_corrected(choices):
     assert (both.models["statistic"] == "acie").all()
     with pytest.raises(InputError, match="model applies to correct='ppi'"):
         interaction(choices, FORMULA, "tone", "topic", id="judge_id", model="gpt")
-
-
-def test_marginal_means_of_pairs_stay_around_one_half(choices):
-    found = mm(choices, FORMULA, id="judge_id", correct="ppi")
-    means = found.frame.groupby("feature", observed=True)["estimate"].mean()
-    assert np.abs(means - 0.5).max() < 0.02
-    assert found.frame.query("feature == 'tone'")["p"].max() < 1e-4
 
 
 def test_the_table_of_all_sources_and_notes(choices):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from drawings import check, describe
-from made_up.figures import EXAMPLES, example
+from made_up.figures import ALIKE, EXAMPLES, example
 
 from conjury.analysis import figures
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long if n in ALIKE else ()) for n in EXAMPLES]
+)
 def test_a_figure_draws_what_was_looked_at(name: str) -> None:
     shown = example(name)
     drawn = describe(figures.draw(shown.result, **shown.options))

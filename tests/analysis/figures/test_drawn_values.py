@@ -183,7 +183,7 @@ def band(area: Any) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("name", "x", "metrics"),
     [
-        ("passes", "k", ["pass_at_k", "majority_of_k", "pass_all_k"]),
+        pytest.param("passes", "k", ["pass_at_k", "majority_of_k", "pass_all_k"], marks=pytest.mark.long),
         ("errors", "length", ["accuracy", "missing_rate"]),
     ],
 )

@@ -10,7 +10,7 @@ from itertools import combinations
 import pandas as pd
 import pytest
 from drawings import FOLDER
-from made_up.figures import CHECKS, EXAMPLES, example, long_labels
+from made_up.figures import ALIKE, CHECKS, EXAMPLES, example, long_labels
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_hex
@@ -62,9 +62,6 @@ def written(figure: Figure) -> list[Text]:
     legends = [text for legend in figure.legends for text in [*legend.get_texts(), legend.get_title()]]
     every = [*figure.texts, *legends, *around, *tick_labels(figure)]
     return [text for text in every if text.get_visible() and text.get_text()]
-
-
-ALIKE = set(CHECKS) - {"design_card", "position_balance", "straight_lining", "response_times", "answers"}
 
 
 VARIANTS = [pytest.param(name, marks=pytest.mark.slow if name in ALIKE else ()) for name in EXAMPLES]

@@ -160,6 +160,7 @@ def test_answers_count_pairs_by_judge_prompt_and_status(choices: pd.DataFrame) -
     }
 
 
+@pytest.mark.long
 def test_judges_without_answers_or_with_too_few_are_left_out_with_the_reason(
     study: Study, choices: pd.DataFrame, fitted: FittedResults
 ) -> None:

@@ -37,6 +37,7 @@ def test_coverage_and_errors_are_counted_over_levels_of_the_judge_with_an_error(
         recovery(TRUTH.drop(columns="analysis"), {"amce": FITTED})
 
 
+@pytest.mark.long
 def test_simulated_effects_and_their_differences_are_recovered() -> None:
     study = load_study("moderation")
     made = simulate(study, 11, pairs=4000, judges=["gpt4o"], prompts=["baseline"])

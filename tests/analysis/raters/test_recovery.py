@@ -9,9 +9,7 @@ from made_up.rating_results import biases, means
 
 from conjury.analysis.pipeline.recovery import rating_recovery as recovery
 from conjury.analysis.pipeline.recovery import recovery_summary
-from conjury.analysis.raters import Result, rater_model
-from conjury.inference.simulation import simulate_ratings
-from conjury.inference.study import ItemStudy, load_any_study
+from conjury.analysis.raters import Result
 
 LASTING, SINGLE = "latent_correlation", "latent_correlation_rating"
 BOUNDS = {"estimate": 0.55, "lower": 0.4, "upper": 0.7}
@@ -103,22 +101,3 @@ def test_correlations_within_are_lasting_where_repeats_tell_noise_apart() -> Non
     ]
     for covariates in (("response_type",), ("topic_id", "modality")):
         assert recovery({"fun": fitted(rows, covariates)}, within).empty
-
-
-@pytest.mark.bayes
-def test_the_rater_model_finds_the_truth_where_models_share_errors() -> None:
-    """A world that the model describes: qualities are normal, and errors of two models correlate by 0.6."""
-    study = load_any_study("oogiri")
-    assert isinstance(study, ItemStudy)
-    table = pd.read_csv(study.folder / "truth.csv", dtype=str, keep_default_na=False)
-    table.loc[table["parameter"].isin(["mean", "modality"]), "value"] = "0"
-    table.loc[(table["parameter"] == "item_sd") & (table["judge"] == "human"), "value"] = "1.5"
-    table.loc[table["parameter"] == "model_shared", "value"] = "0.6"
-    made = simulate_ratings(study, 1, topics=40, people=32, raters=table)
-    judgments = made.judgments[made.judgments["dimension"] == "empathy"]
-    options = {"dimension": "empathy", "scale": range(5), "draws": 300, "tune": 300, "seed": 1}
-    found = recovery({"empathy": rater_model(judgments, progress=False, **options)}, made.truth)  # type: ignore[arg-type]
-    assert found["judge"].tolist() == ["human", "gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4"]
-    assert (found["quantity"] == SINGLE).all()
-    assert found["inside"].all()
-    assert recovery_summary(found)["max_abs_error"].max() < 0.12

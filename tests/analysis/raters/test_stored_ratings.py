@@ -72,6 +72,7 @@ def test_columns_that_no_analysis_needs_are_not_read(folder: Path) -> None:
     assert "text" not in ratings.frame
 
 
+@pytest.mark.long
 def test_tables_without_the_columns_or_with_too_many_rows_are_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from made_up.results import write_items
 from scipy import stats
 from snapshots import shown
@@ -235,6 +236,7 @@ def winning_rate(model: str, epsilon: float = 0.1) -> float:
     return float(multipletests(p, alpha=0.05, method="fdr_by")[0].mean())
 
 
+@pytest.mark.long
 def test_replacement_tests_name_the_models_that_pass_and_count_those_without_a_test(tmp_path: Path) -> None:
     found = raters.alt_test(ratings(), dimension="fun", draws=20)
     text = report_of(tmp_path, {"alt_test": found}, "alt_test")
@@ -249,6 +251,7 @@ def test_replacement_tests_name_the_models_that_pass_and_count_those_without_a_t
         assert f"| {'yes' if rate >= 0.5 else 'no'} |" in row
 
 
+@pytest.mark.long
 def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_either_sign(
     tmp_path: Path,
 ) -> None:

@@ -20,6 +20,7 @@ from conjury.analysis.report.table_format import side_by_side, with_gaps
 from conjury.analysis.results import Result
 
 
+@pytest.mark.long
 def test_findings_are_printed_with_the_labels_of_the_report_and_those_of_earlier_versions_as_they_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

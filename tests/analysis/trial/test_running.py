@@ -142,6 +142,7 @@ def test_draws_stop_when_errors_are_small_enough(tmp_path: Path) -> None:
     assert (errors <= 0.032).all()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_blocks")
 def test_shares_without_variation_do_not_stop_a_trial_at_once(tmp_path: Path) -> None:
     result = run(tmp_path, draws=40, until={"coverage": 0.002}, estimands={"sample": "Sample"})
@@ -198,6 +199,7 @@ def test_a_block_with_too_few_draws_is_made_again(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(again.frame, run(tmp_path, draws=30).frame)
 
 
+@pytest.mark.long
 def test_fewer_draws_are_the_first_of_those_that_are_there(tmp_path: Path) -> None:
     run(tmp_path, tmp_path / "out", draws=6)
     fewer = run(tmp_path, tmp_path / "out", draws=4)
@@ -253,6 +255,7 @@ class FakeRay(ModuleType):
         return ready()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_blocks")
 def test_draws_of_a_ray_cluster_are_those_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

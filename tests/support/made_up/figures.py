@@ -575,6 +575,9 @@ CHECKS: dict[str, Made] = {
     "clusters": check("clusters", unit="text"),
 }
 
+# drawn by one function
+ALIKE = set(CHECKS) - {"design_card", "position_balance", "straight_lining", "response_times", "answers"}
+
 
 def _general() -> Result:
     """The table of a check without a figure of its own, in two panels."""

@@ -40,6 +40,7 @@ def in_memory(folder: Path) -> pd.DataFrame:
     return pd.concat([part.assign(wave=name) for name, part in parts.items()], ignore_index=True)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:No estimate")
 def test_folders_globs_and_addresses_are_read_with_their_levels_and_partitions(folder: Path) -> None:
     import fsspec

@@ -14,10 +14,8 @@ from scipy import stats
 from conjury.analysis.raters import Result, tier_accuracy
 from conjury.analysis.raters.descriptive.mean_ratings import item_scores, with_ties
 from conjury.analysis.raters.descriptive.tier_accuracy import (
-    correlations_of,
     difference_limits,
     score_order,
-    share_limits,
 )
 from conjury.inference.errors import InputError
 

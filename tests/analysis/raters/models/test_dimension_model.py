@@ -296,21 +296,6 @@ def test_one_rating_of_two_dimensions_gives_the_polychoric_correlation(table: st
     assert found["estimate"] == pytest.approx(row["correlation"], abs=0.25 * found["std_error"] + 0.005)
 
 
-@pytest.mark.bayes
-def test_missing_ratings_and_covariates_leave_recovery_as_it_is() -> None:
-    rng = np.random.default_rng(8)
-    table = study(120, seed=9)
-    kept = table[rng.random(len(table)) > 0.15]
-    found = dimension_model(
-        kept, items=items_of(240), covariates=["type"], draws=150, tune=100, chains=2, seed=1
-    )
-    total = found.frame.query("level == 'total' and group == 'gpt'")
-    row = total.set_index(["dimension", "other_dimension"]).loc[("wit", "warmth")]
-    assert abs(row["estimate"] - 0.6) < 3.5 * row["std_error"]
-    assert "net of type=low" in " ".join(found.notes)
-    assert (found.diagnostics["parameter"] == "covariate[gpt, type=low, wit]").sum() == 1
-
-
 def test_simulated_ratings_follow_the_cut_points_and_keep_what_is_missing() -> None:
     one = group()
     y = one.y.copy()
