@@ -11,6 +11,7 @@ from .pass_at_k import passes
 from .probabilities import calibration, probabilities
 from .robustness import robustness
 from .score_bounds import bounds
+from .score_gaps import score_gaps
 from .scores import scores
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "readings",
     "robustness",
     "score",
+    "score_gaps",
     "scores",
 ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         distributions,
         means,
         prediction_powered,
+        rating_gaps,
         rating_lines,
         tier_accuracy,
     )
@@ -46,6 +47,7 @@ __all__ = [
     "means",
     "prediction_powered",
     "rater_model",
+    "rating_gaps",
     "rating_lines",
     "read_dimensions",
     "read_ratings",
@@ -66,6 +68,7 @@ import_when_used(
             "distributions",
             "means",
             "prediction_powered",
+            "rating_gaps",
             "rating_lines",
             "tier_accuracy",
         ),

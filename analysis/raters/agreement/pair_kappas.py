@@ -341,7 +341,7 @@ def _listed_means(panel: RatingPanel, matrices: Sequence[Floats], item_weights: 
     )
     first, second = kinds.ratings[codes // n_kinds], kinds.ratings[codes % n_kinds]
     of_weights: Flags = weights.code[first, second] == np.arange(weights.values.shape[1])[:, None, None]
-    of_kinds = of_weights.reshape(-1, first.shape[1]).astype(float)
+    of_kinds = of_weights.reshape(len(of_weights) * len(codes), first.shape[1]).astype(float)
     shares = []
     for part in np.array_split(item_weights, range(LISTED_SAMPLES, len(item_weights), LISTED_SAMPLES)):
         weight = np.ascontiguousarray(part.T)

@@ -6,6 +6,7 @@ from .dimension_correlations import dimension_correlations
 from .judgment_bounds import bounds
 from .means import coverage, distributions, means, rating_lines
 from .prediction_powered import prediction_powered
+from .rating_gaps import rating_gaps
 from .tier_accuracy import tier_accuracy
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "distributions",
     "means",
     "prediction_powered",
+    "rating_gaps",
     "rating_lines",
     "tier_accuracy",
 ]

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from made_up.labels import answers_of_judges, answers_to, gold_of, noted, scored_answers
 from scipy.stats import ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.proportion import confint_proportions_2indep
 
-from conjury.analysis.benchmark import Scored, by_label, differences, score, scores
+from conjury.analysis.benchmark import Scored, by_label, differences, score, score_gaps, scores
 from conjury.analysis.benchmark.differences import TESTS
 from conjury.analysis.numerics.significance import (
     Discordance,
@@ -243,3 +244,21 @@ def test_judges_are_compared_on_original_items() -> None:
     assert each.set_index("condition")["estimate"].to_dict() == {"none": 0.0, "typos": -1.0}
     shown = compared(scored, between="condition").frame[["judge", "left", "right", "estimate"]]
     assert shown.to_numpy().tolist() == [["a", "none", "typos", 1.0], ["b", "none", "typos", 0.0]]
+
+
+@pytest.mark.parametrize(("right", "of"), [((12, 20), (30, 40)), ((10, 20), (10, 46)), ((0, 9), (25, 25))])
+def test_gaps_between_groups_of_items_have_the_limits_of_newcombe(
+    right: tuple[int, int], of: tuple[int, int]
+) -> None:
+    names = [(level, k) for level, n in zip("ab", of, strict=True) for k in range(n)]
+    ids = [f"{level}{k}" for level, k in names]
+    values = ["yes" if k < right["ab".index(level)] else "no" for level, k in names]
+    judged = pd.DataFrame({"judge_id": "m", "judge_kind": "model", "item_id": ids, "dimension": "harm"})
+    gold = pd.DataFrame({"item_id": ids, "label_set": "harm", "label": "yes"})
+    items = pd.DataFrame({"item_id": ids, "language": [level for level, _ in names]})
+    scored = score(judged.assign(value=values), gold, classes=["yes", "no"], items=items)
+    row = score_gaps(scored, between="language", metrics=["accuracy"], draws=500).frame.iloc[0]
+    theirs = confint_proportions_2indep(right[0], of[0], right[1], of[1], method="newcomb")
+    assert row["estimate"] == pytest.approx(right[0] / of[0] - right[1] / of[1])
+    assert row[["lower", "upper"]].tolist() == pytest.approx(theirs, abs=0.03)
+    assert (row["p"] < 0.05) == (row["lower"] > 0 or row["upper"] < 0)

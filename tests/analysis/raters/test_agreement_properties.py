@@ -258,12 +258,14 @@ def test_the_mean_kappa_is_the_mean_of_kappas_of_pairs_weighted_by_shared_items(
     assert found[0] == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.5])
-def test_sums_of_many_and_of_few_raters_per_item_are_the_same(share: float) -> None:
+@pytest.mark.parametrize(("share", "complete"), [(0.05, 3), (0.5, 3), (0.5, 0)])
+def test_sums_of_many_and_of_few_raters_per_item_are_the_same(share: float, complete: int) -> None:
     rng = np.random.default_rng(3)
     values = np.where(rng.random((60, 30)) < share, rng.integers(0, 4, (60, 30)).astype(float), np.nan)
     values[:, 0] = 1.0
-    values[:3] = rng.integers(0, 4, (3, 30))  # items that all raters rated are summed by kind of rater
+    values[:complete] = rng.integers(
+        0, 4, (complete, 30)
+    )  # items that all raters rated are summed by kind of rater
     lonely = np.full((60 * 9, 30), np.nan)
     lonely[:, 1] = 2.0  # items of one rater make the table sparse, and say nothing about pairs
     panels = [panel_from(np.vstack([values, extra]), SCALE) for extra in (lonely[:0], lonely, lonely[:0])]

@@ -273,6 +273,18 @@ BENCHMARK: dict[str, Made] = {
     "robustness": benchmark.robustness,
     "differences": benchmark.differences,
     "differences, many judges": lambda: benchmark.differences([f"judge_{k}" for k in range(10)]),
+    "gaps": lambda: Result(
+        intervals({"judge": RATERS, "dimension": DIMENSIONS[-1:], "left": ["high"], "right": STRATA[1:]}),
+        "gaps",
+        settings={"between": "response_type", "by": [], "alpha": 0.05},
+    ),
+    "gaps, many judges": lambda: Result(
+        intervals(
+            {"judge": [f"judge_{k}" for k in range(9)], "metric": ["accuracy"], "left": ["high"]}
+        ).assign(prompt="", task=next(iter(benchmark.TASKS)), right="low"),
+        "gaps",
+        settings={"between": "response_type", "by": [], "alpha": 0.05},
+    ),
     "readings": readings,
     "readings, compared": (readings, {"part": "compared"}),
     "annotators": plain(

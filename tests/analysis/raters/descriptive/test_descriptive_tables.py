@@ -158,3 +158,25 @@ def test_lines_are_least_squares_and_bands_hold_them(tables: Tables) -> None:
     bands = made.extra["bands"]
     assert (bands["lower"] < bands["estimate"]).all()
     assert len(made.extra["points"]) == 3 * len(tables[1])
+
+
+def test_gaps_of_means_are_paired_where_topics_have_both_levels(tables: Tables) -> None:
+    gaps = raters.rating_gaps(
+        *tables, between="response_type", dimensions="novelty", cluster="topic_id"
+    ).frame
+    ours = gaps.set_index(["dimension", "judge", "left", "right"]).loc[("novelty", "human", "high", "low")]
+    topics = tables[1].set_index("item_id")["topic_id"]
+    sides = [
+        by_hand(tables, "novelty").groupby([types_of(tables), topics]).mean()[name]
+        for name in ("high", "low")
+    ]
+    theirs = stats.ttest_rel(*sides)  # one item of each level in every topic
+    n = len(sides[0])
+    error = (sides[0] - sides[1]).std() / np.sqrt(n) * np.sqrt((n - 1) / n)
+    assert ours["estimate"] == pytest.approx(sides[0].mean() - sides[1].mean())
+    assert ours["std_error"] == pytest.approx(error, rel=0.15)
+    assert ours["lower"] == pytest.approx(ours["estimate"] - 1.96 * error, abs=0.3 * error)
+    assert (ours["p"] < 0.05) == (theirs.pvalue < 0.05)
+    assert ours["n_shared"] == n
+    holm = adjust_p_values(gaps["p"].to_numpy(), "holm")
+    assert gaps["p_adjusted"].to_numpy() == pytest.approx(holm)
