@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test test-bayes test-long test-mutants test-slow: export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel report docs docs-links check-r test test-bayes test-ceilings test-cluster test-long test-mutants test-pdf test-portable test-slow test-vllm lint format bench clean distclean
+.PHONY: help setup demo panel report docs docs-links image check-r test test-bayes test-ceilings test-cluster test-long test-mutants test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ test: $(READY) $(READY_BROWSER) ## run the tests of Python and of R
 
 docs: $(READY) $(READY_DOCS) ## build the site in build/docs/html: run every page, draw the gallery, check links
 	$(BIN)/python docs/_ext/build.py
+
+image: ## build the image of the Dockerfile with podman, buildah or docker, and run a command in it
+	.ci/image.sh
 
 docs-links: $(READY_DOCS) ## ask the sites that the built pages link to whether they are there
 	$(BIN)/python docs/_ext/build.py --linkcheck

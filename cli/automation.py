@@ -25,7 +25,13 @@ from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, limit_error
 from conjury.inference.tables.reading.short_rows import ShortRows
 
-from .wishes import forget_wishes, page_opened_if_wished, silenced_if_quiet, wish_options
+from .wishes import (
+    details_announced,
+    forget_wishes,
+    page_opened_if_wished,
+    silenced_if_quiet,
+    wish_options,
+)
 
 JSON, LOG = "--json", "CONJURY_LOG"
 REFUSED, INTERRUPTED = 2, 130  # exit codes
@@ -145,7 +151,7 @@ def _wrap_callback(callback: Callable[..., Any], name: str, prints: bool) -> Cal
         ):
             if not wants_json:
                 try:
-                    with silenced_if_quiet():
+                    with silenced_if_quiet(), details_announced(is_outermost):
                         return callback(**options)
                 finally:
                     _document.reset(before)
@@ -182,7 +188,8 @@ def _run_with_document(
     code = 0
     with redirect_stdout(sys.stderr), silenced_if_quiet():
         try:
-            callback(**options)
+            with details_announced(_running.get() == name):
+                callback(**options)
         except typer.Exit as stop:
             code = stop.exit_code
     content = dict(_document.get() or {})

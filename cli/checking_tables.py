@@ -16,6 +16,7 @@ from conjury.inference.errors import InputError, listed
 
 from .options import grouped
 from .printing import console, draw_figures, print_blocks, print_notes, show_count
+from .wishes import leaves_out_details
 
 if TYPE_CHECKING:
     from conjury.analysis.results import Result
@@ -108,9 +109,9 @@ def _write(out: Path, result: Result, files: list[Path], seconds: float, figures
 
 
 def _print(result: Result, out: Path | None) -> None:
-    from conjury.analysis.audit.published.in_words import checked_lines
+    from conjury.analysis.audit.published.in_words import FEW, PRINTED, checked_lines
 
-    print_blocks(checked_lines(result))
+    print_blocks(checked_lines(result, FEW if leaves_out_details() else PRINTED))
     print_notes(result.notes, out or Path())
     if out is not None:
         console.print(f"Results in {out}; render them with `conjury report published --results {out}`.")

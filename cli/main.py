@@ -31,7 +31,7 @@ from .automation import (
 )
 from .encodings import accept_all_letters
 from .printing import one_line
-from .wishes import HELP, OPEN, QUIET, wish
+from .wishes import ALL, HELP, OPEN, QUIET, wish
 
 PANELS = {  # of the help, in its order: module and function of each command
     "Start here": {
@@ -217,10 +217,12 @@ def conjury(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
     quiet: Annotated[bool, typer.Option(QUIET, help=HELP[QUIET])] = False,
+    everything: Annotated[bool, typer.Option(ALL, help=HELP[ALL])] = False,
     opens: Annotated[bool, typer.Option(OPEN, help=HELP[OPEN])] = False,
 ) -> None:
     """Measure how LLM judges decide, next to human judges."""
     wish(QUIET, quiet)
+    wish(ALL, everything)
     wish(OPEN, opens)
 
 

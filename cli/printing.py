@@ -6,7 +6,7 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +19,7 @@ from rich.table import Table
 from conjury.inference.errors import ConjuryError, InputError, counted
 
 from .automation import record
-from .wishes import is_quiet
+from .wishes import details, is_quiet, leaves_out, leaves_out_details
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +41,8 @@ class WrappingConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print; the lines of a text that are too long go on below their first words."""
+        if leaves_out():
+            return
         if len(objects) == 1 and isinstance(objects[0], str) and self.breaks:
             objects = ("\n".join(_broken(line, self.width) for line in objects[0].split("\n")),)
         super().print(*objects, **{"soft_wrap": True} | options)
@@ -63,7 +65,8 @@ def _broken(line: str, width: int) -> str:
 
 
 console = WrappingConsole()
-NOTES = 20  # notes that are printed; all are in the manifest
+# Notes of the first screen, and of all that is printed; the manifest has the rest.
+FIRST_NOTES, NOTES = 1, 20
 LONGEST = 4_000  # characters of a message
 MOST = 60  # rows of a table that are printed
 WIDE = 95  # columns of a terminal that take all columns of a table
@@ -104,10 +107,14 @@ def print_notes(notes: Sequence[str], out: Path) -> None:
 
     record(notes=list(notes))
     ranked_notes = sorted(notes, key=lambda note: not note_of(note).is_of(EXCLUSION))
-    for note in ranked_notes[:NOTES]:
+    for note in ranked_notes[:FIRST_NOTES]:
         console.print(f"  Note: {note}")
-    if len(notes) > NOTES:
-        console.print(f"  {counted(len(notes) - NOTES, 'more note')} in {out / 'manifest.json'}")
+    with details():
+        for note in ranked_notes[FIRST_NOTES:NOTES]:
+            console.print(f"  Note: {note}")
+    most = FIRST_NOTES if leaves_out_details() else NOTES
+    if len(notes) > most:
+        console.print(f"  {counted(len(notes) - most, 'more note')} in {out / 'manifest.json'}")
 
 
 def print_place(out: Path, before: str) -> None:
@@ -131,9 +138,14 @@ def print_finding(folder: Path) -> None:
 
     blocks = finding_blocks(Report(folder))
     record(finding=[block for block in blocks if isinstance(block, str)])
-    if blocks:
-        console.print()
-        print_blocks(blocks)
+    if not blocks:
+        return
+    console.print()
+    tables = [block for block in blocks if not isinstance(block, str)]
+    sentences = blocks[: len(blocks) - len(tables)]
+    with details() if tables else nullcontext():  # on the same effects as the table
+        print_blocks(sentences[:-1])
+    print_blocks([*sentences[-1:], *tables])
 
 
 def print_written(tables: Sequence[tuple[pd.DataFrame, Path, str]]) -> None:
@@ -157,6 +169,8 @@ def print_blocks(blocks: Iterable[str | WordTable]) -> None:
 
 def print_table(table: WordTable) -> None:
     """Print a table with its title and note; only words take several lines, at the width of the terminal."""
+    if leaves_out():
+        return
     terminal = wide_console()
     if table.title:
         terminal.print(table.title, style="bold")
@@ -196,7 +210,7 @@ def print_frame(frame: pd.DataFrame) -> None:
     filled = frame.dropna(axis=1, how="all")
     filled = filled.loc[:, [not (filled[name].astype("string") == "").all() for name in filled]]
     words = [at for at, name in enumerate(filled) if not is_numeric_dtype(filled[name])]
-    head = [str(name).replace("_", " ") for name in filled]
+    head = [str(name).replace("_", " " if at in words else "\n") for at, name in enumerate(filled)]
     rows = list(zip(*(filled[name].map(_cell) for name in filled), strict=True))
     print_table(WordTable("", head, rows, words=words).first(MOST, "in the results folder"))
 

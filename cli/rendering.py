@@ -50,7 +50,7 @@ class PictureSelection:
         int | None, typer.Option(min=1, help="Only the first pairs of the design.", rich_help_panel=WHICH)
     ] = None
     all: Annotated[
-        bool, typer.Option("--all", help="Draw every profile of the study.", rich_help_panel=WHICH)
+        bool, typer.Option("--every", help="Draw every profile of the study.", rich_help_panel=WHICH)
     ] = False
 
 
@@ -262,7 +262,9 @@ def _profiles(study: Study, selection: PictureSelection, keep: bool) -> tuple[pd
     folder = run_folder(study, selection.run)
     if selection.all:
         if selection.pairs is not None:
-            raise InputError("--all draws every profile, --pairs those of the first pairs; give one of them.")
+            raise InputError(
+                "--every draws all profiles, --pairs those of the first pairs; give one of them."
+            )
         seed = study.collect.seed if folder.design is None else folder.design.drawn["seed"]
         return enumerate_profiles(study).drop(columns="probability"), seed
     design = folder.design or folder.draw(study, None, None, None, keep)

@@ -1,4 +1,4 @@
-"""What a user may ask of every command, before or after its name: silence, and to see the page it writes."""
+"""What a user may ask of every command, before or after its name: silence, details, to see its page."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ import typer
 
 from conjury.inference.errors import InputError
 
-QUIET, OPEN = "--quiet", "--open"
+QUIET, ALL, OPEN = "--quiet", "--all", "--open"
+WISHED = ("quiet", "everything", "opens")
 PAGES = (".html", ".htm")
 HELP = {
     QUIET: "Print warnings and errors alone; may also follow the command.",
+    ALL: "Print everything, not the first screen alone; may also follow the command.",
     OPEN: "Open the page that the command writes in the browser; may also follow the command.",
 }
 
 _wishes: ContextVar[frozenset[str]] = ContextVar("wishes", default=frozenset())
+_in_details: ContextVar[bool] = ContextVar("in_details", default=False)
+_left_out: ContextVar[bool] = ContextVar("left_out", default=False)  # whether details were not printed
 
 
 def wish(name: str, is_wished: bool) -> None:
@@ -34,11 +38,51 @@ def wish(name: str, is_wished: bool) -> None:
 def forget_wishes() -> None:
     """Forget the wishes for an earlier command of this process."""
     _wishes.set(frozenset())
+    _left_out.set(False)
 
 
 def is_quiet() -> bool:
     """Whether nothing but warnings and errors is to be printed."""
     return QUIET in _wishes.get()
+
+
+@contextmanager
+def details() -> Iterator[None]:
+    """Print inside only for a user who wishes for all; else the command ends with the option for it."""
+    before = _in_details.set(leaves_out_details())
+    try:
+        yield
+    finally:
+        _in_details.reset(before)
+
+
+def leaves_out_details() -> bool:
+    """Whether details are left out, since nobody wished for them."""
+    return ALL not in _wishes.get()
+
+
+def leaves_out() -> bool:
+    """Whether what is printed now are details for which nobody wished."""
+    if _in_details.get():
+        _left_out.set(True)
+    return _in_details.get()
+
+
+@contextmanager
+def details_announced(is_outermost: bool) -> Iterator[None]:
+    """Name the option that prints what the outermost command leaves out inside."""
+    try:
+        yield
+    except typer.Exit:
+        _announce(is_outermost)
+        raise
+    _announce(is_outermost)
+
+
+def _announce(is_outermost: bool) -> None:
+    if is_outermost and _left_out.get():
+        _left_out.set(False)
+        print(f"{ALL} prints the rest.")
 
 
 def _hidden(name: str) -> Any:
@@ -48,6 +92,7 @@ def _hidden(name: str) -> Any:
 
 
 Quiet = Annotated[bool, _hidden(QUIET)]
+Everything = Annotated[bool, _hidden(ALL)]
 Opens = Annotated[bool, _hidden(OPEN)]
 
 
@@ -57,10 +102,10 @@ def wish_options() -> list[Any]:
     alone = typer.Typer(add_completion=False)
 
     @alone.command()
-    def wished(quiet: Quiet = False, opens: Opens = False) -> None:
+    def wished(quiet: Quiet = False, everything: Everything = False, opens: Opens = False) -> None:
         """Have the options."""
 
-    return [option for option in typer.main.get_command(alone).params if option.name in ("quiet", "opens")]
+    return [option for option in typer.main.get_command(alone).params if option.name in WISHED]
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from .table_format import dimension_of, interval, number, whole
 
 MOST_HEADLINES = 3
 MOST_EFFECTS = 6  # effects of the main analysis
-HALF_WIDTH = 10  # characters of a bar on each side of zero
+HALF_WIDTH = 8  # characters of a bar on each side of zero
 KEYS = (  # kinds whose first figure a main report shows, and those whose first table it shows
     ("amce", ("people", "amce")),
     ("mm", ("mm",)),
@@ -85,6 +85,7 @@ def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels, bounds: str 
         return None
     ranked = estimated.sort_values("estimate", key=np.abs, ascending=False, kind="stable").head(MOST_EFFECTS)
     most = float(ranked["estimate"].abs().max()) or 1.0
+    before = HALF_WIDTH if ranked["estimate"].min() < 0 else 0
     has_judges = "judge" in frame and frame["judge"].nunique() > 1
     rows = [
         (
@@ -92,7 +93,7 @@ def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels, bounds: str 
             *([str(row["judge"])] if has_judges else []),
             number(row["estimate"]),
             interval(row["lower"], row["upper"]),
-            bar_of(float(row["estimate"]) / most),
+            bar_of(float(row["estimate"]) / most, before),
         )
         for row in ranked.to_dict("records")
     ]
@@ -100,11 +101,11 @@ def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels, bounds: str 
     return WordTable("", head, rows, words=(0, 1, len(head) - 1) if has_judges else (0, len(head) - 1))
 
 
-def bar_of(share: float) -> str:
-    """A bar to the left or the right of zero; ``share`` is that of the longest one, from -1 to 1."""
+def bar_of(share: float, width: int) -> str:
+    """A bar on a side of zero, which has ``width`` at its left; ``share`` of the longest, from -1 to 1."""
     length = "\N{FULL BLOCK}" * max(1, round(abs(share) * HALF_WIDTH))
     before, after = (length, "") if share < 0 else ("", length)
-    return f"{before:>{HALF_WIDTH}}\N{BOX DRAWINGS LIGHT VERTICAL}{after}"
+    return f"{before:>{width}}\N{BOX DRAWINGS LIGHT VERTICAL}{after}"
 
 
 def key_results(records: Iterable[RecordedResult]) -> tuple[RecordedResult, RecordedResult] | None:

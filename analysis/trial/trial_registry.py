@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
+from inspect import getdoc, signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -181,6 +182,35 @@ def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]
     if not callable(target):
         raise InputError(f"{kind} '{name}' is not a function; give one.")
     return target  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class TrialPart:
+    """A process, method or measure that trial files can name."""
+
+    kind: str
+    name: str
+    # with their defaults; those that a trial gives, such as the generator and the data, are left out
+    parameters: str
+    about: str
+
+
+def described_parts() -> list[TrialPart]:
+    """Parts of trial files by name, with parameters and first sentences, but for those of the passport."""
+    return [
+        TrialPart(kind, name, _parameters(functions[name]), (getdoc(functions[name]) or "").split("\n")[0])
+        for kind, functions in PARTS.items()
+        for name in sorted(functions)
+        if not name.startswith("passport_")
+    ]
+
+
+def _parameters(function: Callable[..., Any]) -> str:
+    return ", ".join(
+        each.name if each.default is each.empty else f"{each.name}={each.default!r}"
+        for each in signature(function).parameters.values()
+        if each.kind is each.KEYWORD_ONLY
+    )
 
 
 def _module(name: str, folder: Path | None) -> ModuleType:

@@ -17,6 +17,7 @@ from conjury.inference.readers.programs.formats import PROGRAMS
 from ..options import FigureFormats, grouped, read_pairs, refuse_typed
 from ..printing import console, draw_figures, figure_formats, print_blocks, save_figures, show_steps
 from ..reading_options import FileReadingOptions
+from ..wishes import details
 
 if TYPE_CHECKING:
     from conjury.analysis.checks import Check
@@ -102,12 +103,6 @@ class CheckOutput:
     fail_on: Annotated[
         str, typer.Option(help="Exit with 1 if there is a warning or error, or only on an error.")
     ] = "error"
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose", help="Show findings of passed checks, and reasons why other checks do not apply."
-        ),
-    ] = False
 
 
 @grouped
@@ -228,9 +223,11 @@ def _sizes(tables: Mapping[str, object]) -> dict[str, int]:
 
 def _print(findings: Findings, writing: CheckOutput) -> None:
     if writing.output == "text":
-        from conjury.analysis.checks.output.checks_text import lines
+        from conjury.analysis.checks.output.checks_text import further_lines, lines
 
-        print_blocks(lines(findings, writing.verbose))
+        print_blocks(lines(findings))
+        with details():
+            print_blocks(further_lines(findings))
         if writing.out is not None:
             console.print(
                 f"Tables and figures of the checks in {writing.out}; render them with `conjury report checks "

@@ -16,6 +16,7 @@ from ..automation import record
 from ..options import FigureFormats, StudyName, grouped
 from ..printing import console, draw_figures, figure_formats, print_blocks, save_figures, show_steps
 from ..reading_options import FileReadingOptions
+from ..wishes import details
 from .compare import ChoiceSelection, load_choices_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def diagnose(
     from conjury.analysis.checks.output.check_findings import Findings
     from conjury.analysis.checks.output.check_findings import record as record_of
     from conjury.analysis.checks.output.check_results import summary
-    from conjury.analysis.checks.output.checks_text import lines
+    from conjury.analysis.checks.output.checks_text import further_lines, lines
     from conjury.analysis.figures.labels import resolve_labels
     from conjury.analysis.numerics.intervals import check_alpha
     from conjury.analysis.pipeline.fitting import Addition, add_results
@@ -111,9 +112,11 @@ def diagnose(
     )
     record(results=choices.results, findings=record_of(findings))
     record(rows={name: len(table) for name, table in reach.items()})
-    print_blocks(lines(findings, verbose=True))
-    for name, table in reach.items():
-        console.print(f"  {name}: {counted(len(table), 'row')}")
+    print_blocks(lines(findings))
+    with details():
+        print_blocks(further_lines(findings))
+        for name, table in reach.items():
+            console.print(f"  {name}: {counted(len(table), 'row')}")
     console.print(
         f"Tables and figures of {sum(check.figure for check in checks)} checks in {choices.results}; render "
         f"them with `conjury report diagnostics --results {choices.results}`."

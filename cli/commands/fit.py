@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +26,7 @@ from ..options import (
 )
 from ..printing import console, print_finding, print_notes, print_place, show_steps
 from ..reading_options import FileReadingOptions
+from ..wishes import details
 
 if TYPE_CHECKING:
     from conjury.analysis.correction.correction_methods import CovariateAdjustment, PredictThenDebias
@@ -316,6 +318,7 @@ def _print_tables(work: PlannedFit, fitted: FittedResults, extra_tables: Tables)
         record(summaries={name: summary_text} if summary_text else {})
         if result is not None:
             record(estimates={name: result.frame})
-        console.print(
-            f"  {name}: {counted(len(table), 'row')}{left_out}{summary_text and f'. {summary_text}'}"
-        )
+        line = f"  {name}: {counted(len(table), 'row')}{left_out}{summary_text and f'. {summary_text}'}"
+        with nullcontext() if absent or summary_text else details():
+            console.print(line)
+    console.print(f"  {counted(len(tables), 'table')}")

@@ -14,7 +14,16 @@ import typer
 
 from ..automation import record
 from ..options import FigureFormats, grouped
-from ..printing import console, draw_figures, duration, figure_formats, print_frame, print_notes, show_count
+from ..printing import (
+    console,
+    draw_figures,
+    duration,
+    figure_formats,
+    print_frame,
+    print_notes,
+    show_count,
+)
+from ..wishes import details
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +36,7 @@ PASSPORT = "passport"
 FAILING = ("method", "quantity", "situation", "coverage", "width", "draws")
 
 File = Annotated[
-    str,
+    str | None,
     typer.Argument(
         help="Trial file (.yaml), the name of a trial that ships, or passport: coverage of every interval."
     ),
@@ -55,11 +64,21 @@ class TrialOptions:
 
 
 @grouped
-def trial(file: File, run: TrialOptions) -> None:
+def trial(
+    run: TrialOptions,
+    file: File = None,
+    lists: Annotated[
+        bool,
+        typer.Option("--list", help="List trials, and the processes and methods of trial files."),
+    ] = False,
+) -> None:
     """Compare estimators on simulated data with known truth.
 
     Bias, coverage, power and more.
     """
+    if lists or file is None:
+        _print_parts()
+        return
     from conjury.analysis.pipeline.fitting import write_trial
     from conjury.analysis.trial import load_trial, run_trial
     from conjury.analysis.trial.trial_runner import expected_in_words
@@ -99,6 +118,26 @@ def trial(file: File, run: TrialOptions) -> None:
     print_frame(overview(result.frame, list(result.settings["parameters"])))
     print_notes(result.notes, out)
     console.print(f"Results in {out}; render them with `conjury report trials --results {out}`.")
+
+
+def _print_parts() -> None:
+    """Print the trials that ship, and what trial files can name."""
+    from conjury.analysis.trial import list_trials
+    from conjury.analysis.trial.trial_registry import described_parts
+
+    trials = list_trials()
+    parts = described_parts()
+    record(trials=trials, parts=[vars(part) for part in parts])
+    with details():
+        for part in parts:
+            console.print(f"{part.kind} {part.name}({part.parameters}): {part.about}")
+        console.print()
+    console.print(f"Trials that ship, and {PASSPORT} for coverage of every interval: {', '.join(trials)}.")
+    for kind, title in (("process", "Processes"), ("method", "Methods"), ("measure", "Further measures")):
+        names = ", ".join(part.name for part in parts if part.kind == kind)
+        if names:
+            console.print(f"{title} of trial files, besides yours (module:function): {names}.")
+    console.print("Next: conjury trial NAME")
 
 
 def _warn_of_code(file: str, code: Sequence[str]) -> None:

@@ -36,12 +36,14 @@ Run = Callable[..., Ended]
 def conjury() -> Run:
     """Run the command in a folder, as if in a process of its own; an argument with spaces is split."""
 
-    def run(*arguments: object, cwd: Path, figures: Sequence[str] = ("svg",)) -> Ended:
+    def run(
+        *arguments: object, cwd: Path, figures: Sequence[str] = ("svg",), everything: bool = True
+    ) -> Ended:
         words = [word for one in arguments for word in (shlex.split(one) if " " in str(one) else [str(one)])]
         out, err, code = io.StringIO(), io.StringIO(), 0
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             patch.setattr(printing, "FORMATS", tuple(figures))
-            patch.setattr(sys, "argv", ["conjury", *words])
+            patch.setattr(sys, "argv", ["conjury", *["--all"] * everything, *words])
             patch.chdir(cwd)
             try:
                 main()

@@ -67,9 +67,9 @@ def test_first_pairs_then_the_design_then_all(towns: Path, render: Told) -> None
     first = sorted(set(table()["profile_id"]))
     assert first == designed(5)
     assert f"already drawn     {len(first)}\n" in render(towns)
-    assert f"already drawn     {len(designed())}\n" in render(towns, "--all")
+    assert f"already drawn     {len(designed())}\n" in render(towns, "--every")
     assert table()["profile_id"].tolist() == list(range(1, PROFILES + 1))
-    out = render(towns, "--all")
+    out = render(towns, "--every")
     assert f"already drawn     {PROFILES}\n" in out
     assert "to be drawn" not in out
 

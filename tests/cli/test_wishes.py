@@ -100,6 +100,14 @@ def test_a_quiet_command_still_says_why_it_ends(here: Run, judged: Path) -> None
     assert "absent" in ended.err
 
 
+def test_the_first_screen_has_the_answer_and_names_the_option_for_the_rest(here: Run, judged: Path) -> None:
+    asked = f"judge {judged} --judge verdict --human ann,ben"
+    first, every = here(asked, everything=False).out.splitlines(), here(asked).out.splitlines()
+    assert first[-1] == "--all prints the rest."
+    assert set(first[:-1]) <= set(every)
+    assert len(first) <= 24 < len(every)
+
+
 def test_silence_is_asked_for_anew_each_time(here: Run, judged: Path) -> None:
     here(f"--quiet read {judged}")
     assert here(f"read {judged}").out

@@ -68,7 +68,7 @@ def start(
     folder: Path, root: Path, *options: object, chunk: int = 10, last: int = 0
 ) -> subprocess.Popen[str]:
     """Start `conjury render` with all profiles of the towns."""
-    arguments = [chunk, last, "render", folder, "--all", "--out", root, *options]
+    arguments = [chunk, last, "render", folder, "--every", "--out", root, *options]
     return interruptible_process(
         [sys.executable, "-c", COMMAND, *map(str, arguments)],
         stdout=subprocess.PIPE,

@@ -17,8 +17,8 @@ LONGEST = 60  # characters of a cell
 INDENT = " " * 9
 
 
-def lines(findings: Findings, verbose: bool = False) -> Iterator[str]:
-    """Lines of a compact page: alarms first, each with what follows and what to do, then what passed."""
+def lines(findings: Findings) -> Iterator[str]:
+    """Lines of a compact page: how many checks pass, and each alarm with what follows and what to do."""
     tables = ", ".join(f"{role} ({counted(n, 'row')})" for role, n in findings.rows.items())
     number = counted(len(findings.checks), "check")
     yield f"{printable(findings.title)}: {number} of {tables or 'the study file'}"
@@ -32,20 +32,18 @@ def lines(findings: Findings, verbose: bool = False) -> Iterator[str]:
     for check in findings.suppressed:
         yield ""
         yield from _alarm(check, "IGNORED", findings)
-    passed = findings.with_verdict("pass")
-    if passed:
-        yield ""
-    for check in passed:
-        finding = f": {printable(findings.words(check.finding))}" if verbose else ""
-        yield f"passes   {check.code} {check.title}{finding}"
-    checks = findings.with_verdict("not_applicable")
-    if checks:
-        yield ""
-        text = f"{counted(len(checks), 'check does', 'checks do')} not apply"
-        yield f"{text}:" if verbose else f"{text}; --verbose lists the reasons."
-    if verbose:
+
+
+def further_lines(findings: Findings) -> Iterator[str]:
+    """Lines on what passed, and on what does not apply, with the reasons; how often checks alarm."""
+    for mark, checks in (
+        ("passes", findings.with_verdict("pass")),
+        ("-", findings.with_verdict("not_applicable")),
+    ):
+        if checks:
+            yield ""
         for check in checks:
-            yield f"-        {check.code} {check.title}: {printable(findings.words(check.finding))}"
+            yield f"{mark:8} {check.code} {check.title}: {printable(findings.words(check.finding))}"
     yield ""
     yield battery_statement(findings.alpha)
 

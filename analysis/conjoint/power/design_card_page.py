@@ -53,6 +53,7 @@ def write_page(card_text: CardText, figures: Mapping[str, str]) -> str:
     sections["Notes"] = "\n".join(paragraphs(card_text.notes))
     body = [
         f'<header>\n<h1>{inline_text(card_text.title)}</h1>\n<p class="subtitle">Design card</p>\n</header>',
+        *paragraphs([card_text.finding]),
         *paragraphs(card_text.opening),
         *(
             f"<section>\n<h2>{inline_text(title)}</h2>\n{content}\n</section>"

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.design.run_design import DrawnDesign
 from conjury.inference.design.task_panels import TaskPanel, panel_summary
 from conjury.inference.design.testing_pairs import design_pairs
-from conjury.inference.errors import listed, money
+from conjury.inference.errors import counted, listed, money
 from conjury.inference.study.asking import PAID
 from conjury.inference.study.instrument import Instrument
 from conjury.inference.study.models import Study
@@ -20,8 +20,8 @@ from conjury.inference.study.restrictions import advice, count_cells
 from conjury.inference.study.study_fields import Combination
 
 from ...frames.word_table import WordTable
-from .design_card_numbers import DesignCard
-from .planned_study import JudgmentPrices, PlannedJudges, price_note, size_of
+from .design_card_numbers import USUAL_POWER, DesignCard
+from .planned_study import JudgmentPrices, PlannedJudges, detected_in_words, price_note, size_of
 
 LEVELS = "Levels"
 POWER = "Power for an effect of 0.02, hardest level of each attribute"
@@ -36,6 +36,8 @@ class CardText:
     tables: tuple[WordTable, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    # whether anything is warned of, and what the design can detect
+    finding: str
 
 
 def describe_card(
@@ -54,13 +56,25 @@ def describe_card(
     if len(card.restrictions):
         tables.append(_restrictions(study, card))
     tables.append(_costs(study, groups, prices, costs, currency))
+    warnings = tuple(warnings_of(study, card))
     return CardText(
         study.title,
         tuple(_opening(study, design, groups)),
         tuple(tables),
-        tuple(warnings_of(study, card)),
+        warnings,
         (*notes_on(study, card, groups), *_sampling_notes(design.panel, groups)),
+        _finding(card, groups, warnings),
     )
+
+
+def _finding(card: DesignCard, groups: Sequence[PlannedJudges], warnings: Sequence[str]) -> str:
+    """Say whether the design is sound, and what it can detect."""
+    sound = f"The design has {counted(len(warnings), 'warning')}." if warnings else "The design is sound."
+    if not groups:
+        return sound
+    hardest = card.contrasts.groupby("plan")["detectable"].max()
+    effects = [float(hardest[plan_name(group)]) for group in groups]
+    return f"{sound} {detected_in_words(groups, effects, USUAL_POWER)}"
 
 
 def _opening(study: Study, design: DrawnDesign, groups: Sequence[PlannedJudges]) -> list[str]:
@@ -316,10 +330,12 @@ def _level_warnings(study: Study, card: DesignCard) -> list[str]:
     weak_contrasts = card.contrasts[
         (card.contrasts["plan"] == "models") & (card.contrasts["effective"] < FEW)
     ]
-    for feature, rows in weak_contrasts.groupby("feature", sort=False):
+    if len(weak_contrasts):
+        least = weak_contrasts.groupby("feature", sort=False)["effective"].min()
+        sizes = [f"{study.feature_labels[str(feature)]} {size:,.0f}" for feature, size in least.items()]
         warnings.append(
-            f"{study.feature_labels[str(feature)]}: contrasts have an effective sample size of "
-            f"{rows['effective'].min():,.0f} profiles; plan more pairs or merge levels to reach {FEW}."
+            f"Contrasts have an effective sample size of less than {FEW} profiles ({', '.join(sizes)}); plan "
+            "more pairs or merge levels."
         )
     return warnings
 

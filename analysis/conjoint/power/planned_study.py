@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.study.study_yaml import suggestion
@@ -189,12 +189,29 @@ def _hardest(result: Power, column: str) -> pd.DataFrame:
     return worst.rename("value").reset_index()
 
 
+def detected_in_words(groups: Sequence[PlannedJudges], effects: Sequence[float], target: float) -> str:
+    """State which effect each group finds on every attribute, by what its hardest level needs."""
+    sizes = [f"{100 * effect:.1f} points" if np.isfinite(effect) else "none" for effect in effects]
+    parts = [f"{size} in {group.label} ({size_of(group)})" for group, size in zip(groups, sizes, strict=True)]
+    return f"Smallest effect that is found with power {target:g} on every attribute: {listed(parts)}."
+
+
+def finding_of(plan: PlannedStudy) -> str:
+    """What a plan can detect, in a sentence."""
+    effects = [float(_hardest(answer, "effect")["value"].max()) for answer, _, _ in plan.powers]
+    return detected_in_words(plan.groups, effects, plan.target)
+
+
 def plan_blocks(plan: PlannedStudy) -> Iterator[str | WordTable]:
-    """What is printed of a plan: detectable effects, its cost, and sizes that effects need."""
+    """What is printed of a plan first: detectable effects, and its cost."""
     yield f"\nMinimum detectable effect at power {plan.target:g}, hardest level of each attribute"
     yield _detectable(plan)
     yield "\nCost of the plan"
     yield from _costs(plan)
+
+
+def further_blocks(plan: PlannedStudy) -> Iterator[str | WordTable]:
+    """What else is printed of a plan: sizes that effects need."""
     yield f"\nSample sizes for power {plan.target:g}, their cost, and the power of the plan"
     yield _sizes(plan)
 

@@ -112,7 +112,8 @@ def _main_table(effects: SurveyEffects) -> WordTable:
                 _interval(mean),
             ]
         )
-    return WordTable("Effects (AMCE) and marginal means", head, rows, sample_note(effects))
+    note = sample_note(effects)
+    return WordTable("Effects (AMCE) and marginal means", head, rows, note, optional=len(head) - 1)
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

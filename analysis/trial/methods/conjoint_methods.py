@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...conjoint import amce, amce_diffs, bounds, wild
+from ...conjoint import amce, amce_diffs, bootstrap, bounds, wild
 from ...conjoint.estimates import Estimates
+from ...conjoint.standard_errors.resample import Method
 from ...results import tidy
 from ..trial_registry import method
 
@@ -57,6 +58,23 @@ def wild_bootstrap(
     """AMCEs with intervals and tests by the restricted wild cluster bootstrap."""
     fit = amce(data, formula, id=id, vcov="CR1", alpha=alpha)
     return quantities(wild(fit, draws=draws, seed=int(rng.integers(2**31))).frame)
+
+
+@method("bootstrap")
+def unit_bootstrap(
+    data: pd.DataFrame,
+    rng: np.random.Generator,
+    *,
+    unit: str = "pair",
+    interval: Method = "percentile",
+    formula: str = FORMULA,
+    draws: int = 999,
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """AMCEs with intervals by the bootstrap, which draws whole units: pairs, respondents or any column."""
+    seed = int(rng.integers(2**31))
+    result = bootstrap(amce, data, formula, unit=unit, draws=draws, seed=seed, method=interval, alpha=alpha)
+    return quantities(result.frame)
 
 
 @method("amce_bounds")

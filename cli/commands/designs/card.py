@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from conjury.analysis.conjoint.power.design_card_page import write_card
@@ -15,6 +16,9 @@ from conjury.inference.study.models import Study
 
 from ...automation import record
 from ...printing import console, print_table, wide_console
+from ...wishes import details
+
+FIRST = 3  # warnings of the first screen
 
 
 def write_design_card(study: Study, design: DrawnDesign, folder: Path) -> CardText:
@@ -30,14 +34,26 @@ def _print(card_text: CardText) -> None:
     console = wide_console()
     for text in card_text.opening:
         console.print(text)
-    for table in card_text.tables:
-        console.print()
-        print_table(table)
-    for heading, texts in (("Warnings", card_text.warnings), ("Notes", card_text.notes)):
-        if texts:
-            console.print(f"\n{heading}", style="bold")
-            for text in texts:
-                console.print(f"- {text}")
+    with details():
+        for table in card_text.tables:
+            console.print()
+            print_table(table)
+    _print_list("Warnings", card_text.warnings)
+    with details():
+        _print_list("Notes", card_text.notes)
+    console.print(f"\n{card_text.finding}")
+
+
+def _print_list(heading: str, texts: Sequence[str]) -> None:
+    if not texts:
+        return
+    console = wide_console()
+    console.print(f"\n{heading}", style="bold")
+    for text in texts[:FIRST]:
+        console.print(f"- {text}")
+    with details():
+        for text in texts[FIRST:]:
+            console.print(f"- {text}")
 
 
 def show_card(study: Study, design: DrawnDesign, folder: RunFolder) -> None:

@@ -14,6 +14,7 @@ from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 from ...automation import record
 from ...options import StudyName, at_most, grouped, refuse_typed
 from ...printing import print_blocks, wide_console
+from ...wishes import details
 
 if TYPE_CHECKING:
     from conjury.analysis.results import Result
@@ -151,8 +152,11 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: CorrectingModel, 
     console = wide_console()
     console.print(f"{loaded_study.title}\nTwo-sided tests at alpha {powers[0][0].setting.level_alpha:.3g}")
     print_blocks(tables.plan_blocks(plan))
-    for note in notes:
-        console.print(note)
+    with details():
+        print_blocks(tables.further_blocks(plan))
+        for note in notes:
+            console.print(note)
+    console.print(f"\n{tables.finding_of(plan)}")
     if written.out is not None:
         console.print(f"All levels and judges in {written.out}")
     if written.figure is not None:

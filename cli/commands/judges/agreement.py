@@ -28,6 +28,7 @@ from ...options import (
 )
 from ...printing import console, draw_figures, figure_formats, print_frame, print_notes
 from ...reading_options import RatingTableOptions
+from ...wishes import details
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -245,7 +246,15 @@ def agreement(
 
 def _print_agreement(frame: pd.DataFrame) -> None:
     columns = ("dimension", "among", "against", "coefficient", "weights", "estimate", "lower", "upper")
-    print_frame(frame[[name for name in columns if name in frame]])
+    table = frame[[name for name in columns if name in frame]]
+    compared = [name for name in columns[:3] if name in frame]
+    alpha = table[table["coefficient"] == "krippendorff"]
+    main = alpha.groupby(compared, sort=False, dropna=False).tail(1) if len(alpha) else table
+    if len(main) < len(table):
+        with details():
+            print_frame(table)
+            console.print()
+    print_frame(main)
 
 
 COLUMNS = [

@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError, counted
 from ...options import Alpha, grouped, read_pairs, split_names
 from ...printing import console, print_blocks
 from ...reading_options import RatingTableOptions
+from ...wishes import details
 
 if TYPE_CHECKING:
     from conjury.analysis.raters.validation.gates import Gate
@@ -208,9 +209,11 @@ def finish(report: ValidationReport, gates: Sequence[Gate], output: Output) -> N
 
         sys.stdout.write(to_json(report))
     else:
-        from conjury.analysis.raters.validation.output.validation_text import blocks
+        from conjury.analysis.raters.validation.output.validation_text import blocks, further_blocks
 
         print_blocks(blocks(report))
+        with details():
+            print_blocks(further_blocks(report))
         if output.html is not None:
             console.print(f"\nPage with figures: {output.html}")
     if not all(outcome.passes for outcome in report.outcomes):

@@ -16,6 +16,7 @@ from conjury.inference.errors import InputError, counted, listed
 from ...automation import record
 from ...options import StudyName, grouped, refuse_typed, typed_options
 from ...printing import console, warn
+from ...wishes import details
 
 if TYPE_CHECKING:
     from conjury.analysis.report.replication import Replication
@@ -150,10 +151,11 @@ def replicate(
                 f"{exhibit.layout.number} is empty: the paper prints no numbers of it. Give answers by "
                 "--data, --simulate or --add-judge."
             )
-    if replication.layout.settings:
-        console.print("What the study that ships has otherwise than the paper:")
-    for text in replication.layout.settings:
-        console.print(f"- {text}")
+    with details():
+        if replication.layout.settings:
+            console.print("What the study that ships has otherwise than the paper:")
+        for text in replication.layout.settings:
+            console.print(f"- {text}")
     exhibits = counted(len(replication.exhibits), "table or figure", "tables and figures")
     console.print(f"{exhibits} of {replication.layout.paper} in {out / 'index.html'}.")
 

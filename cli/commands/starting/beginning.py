@@ -14,6 +14,7 @@ from conjury.inference.tables.writing import note_written
 
 from ...automation import record
 from ...printing import console, finding_sentences
+from ...wishes import details
 from .study_templates import StudyTemplate, copy_study, find_template, templates, write_template
 
 Name = Annotated[
@@ -88,15 +89,16 @@ def demo(context: typer.Context, template: Name = DEMO, folder: Folder = DEMO_FO
     require_installed(PACKAGES, NEEDED)
     study_template = find_template(template or DEMO)
     place = folder or DEMO_FOLDER
+    console.print(f"{study_template.about[0].upper()}{study_template.about[1:]}.")
     _announce(["init", study_template.name, str(place)])
     write_template(study_template, place)
-    console.print(f"Study in {place}: {study_template.about}.")
-    console.print(f"\n$ cd {shlex.quote(str(place))}")
+    console.print(f"$ cd {shlex.quote(str(place))}")
     root = context.find_root().command
     with contextlib.chdir(place):
         for command in study_template.commands:
             _announce(command)
-            code = root.main(command, prog_name="conjury", standalone_mode=False)
+            with details():
+                code = root.main(command, prog_name="conjury", standalone_mode=False)
             if code:
                 raise typer.Exit(code)
         figures = sorted(path.name for path in Path("results", "figures").glob("*.svg"))
@@ -114,7 +116,7 @@ def _print_end(study_template: StudyTemplate, place: Path, figures: list[str], f
     console.print(f"  Report   {place / 'reports' / study_template.report}.html")
     if figures:
         console.print(f"  Figures  {place / 'results' / 'figures'}: {', '.join(figures)}")
-    console.print(f"  Study    {place / 'study.yaml'}; {place / 'README.md'} explains what to change")
+    console.print(f"  Study    {place / 'study.yaml'}; README.md explains what to change")
     console.print(
         f"Next, in {place}: edit the study, run `conjury validate study.yaml`, and ask a real model:"
     )
@@ -124,7 +126,7 @@ def _print_end(study_template: StudyTemplate, place: Path, figures: list[str], f
 
 
 def _announce(command: list[str]) -> None:
-    console.print(f"\n$ {_command_line(command)}")
+    console.print(f"$ {_command_line(command)}")
 
 
 def _command_line(command: list[str]) -> str:

@@ -14,6 +14,7 @@ from ...automation import record
 from ...options import Alpha, grouped, read_pairs, split_names
 from ...printing import console, print_table
 from ...reading_options import TableOptions
+from ...wishes import details
 
 if TYPE_CHECKING:
     from conjury.analysis.conjoint.verbs.survey_effects import SurveyEffects
@@ -91,6 +92,9 @@ def conjoint(
     """
     from conjury.analysis.conjoint.verbs.survey_effects import survey_effects
     from conjury.analysis.conjoint.verbs.survey_report import summary, tables
+    from conjury.analysis.figures.labels import LevelLabels
+    from conjury.analysis.report.finding import largest_effects_table
+    from conjury.analysis.report.method_sentences import bounds_name
     from conjury.inference.readers.conjoints import read_conjoint
 
     _refuse_endings(output)
@@ -113,9 +117,14 @@ def conjoint(
         console.print(sentence)
     for note in effects.notes:
         console.print(f"  Note: {note}")
-    for table in tables(effects):
-        console.print()
-        print_table(table)
+    amce = effects.results["amce"]
+    largest = largest_effects_table(amce.frame, LevelLabels({}), bounds_name(amce.settings, frame=amce.frame))
+    if largest is not None:
+        print_table(largest)
+    with details():
+        for table in tables(effects):
+            console.print()
+            print_table(table)
     record(
         source=survey.source,
         account=survey.account.as_records(),

@@ -13,6 +13,7 @@ import typer
 
 from ...automation import record
 from ...printing import console, print_table
+from ...wishes import details
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,22 @@ def findings() -> list[InstalledPart]:
 def doctor() -> None:
     """Print what is installed and how to get what is missing."""
     from conjury.analysis.frames.word_table import WordTable
+    from conjury.inference.errors import counted
 
     parts = findings()
     record(parts={part.part: {"version": part.found, "remedy": part.remedy} for part in parts})
     rows = [(part.part, part.found or "missing", "" if part.found else part.remedy) for part in parts]
-    print_table(WordTable("", ("Part", "Version", "If missing"), rows, words=range(3)))
+    missing = [row for row in rows if row[-1]]
+    with details():
+        print_table(WordTable("", ("Part", "Version", "If missing"), rows, words=range(3)))
+        console.print()
+    console.print(
+        f"conjury {version('conjury')} on Python {platform.python_version()}: {len(rows) - len(missing)} of "
+        f"{counted(len(rows), 'part')} are installed."
+    )
+    if missing:
+        head = ("Missing", "How to get it")
+        print_table(WordTable("", head, [(part, remedy) for part, _, remedy in missing], words=range(2)))
 
 
 def _on_path(program: str) -> str | None:

@@ -51,4 +51,4 @@ def test_nothing_is_laid_out_where_nothing_is_estimated() -> None:
 
 @pytest.mark.parametrize("share", [-1.0, -0.001, 0.001, 1.0])
 def test_every_bar_can_be_seen(share: float) -> None:
-    assert 1 <= bar_of(share).count("█") <= HALF_WIDTH
+    assert 1 <= bar_of(share, 0).count("█") <= HALF_WIDTH

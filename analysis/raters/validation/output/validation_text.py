@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from conjury.inference.tables.safe_text import printable, shortened
@@ -12,25 +12,41 @@ from .validation_report import ValidationReport, tables
 
 MOST_ROWS = 30  # of a table
 LONGEST = 60  # characters of a cell
+FIRST, NOTES = 4, 2  # sentences and notes of the first screen, which also has the last sentence
 
 
 def blocks(report: ValidationReport) -> Iterator[str | WordTable]:
-    """What was compared, the answer, the verdict, notes, tables of all estimates, limits."""
+    """The first screen: what was compared, the answer, the first sentences, notes and limits."""
     yield printable(report.title)
     yield from (f"  {printable(text)}" for text in report.columns)
     yield ""
     if report.result.answer is not None:
         yield f"{printable(str(report.result.answer))}\n"
-    yield from (f"- {printable(text)}" for text in report.result.verdict)
+    first, _, last = _parts(report.result.verdict)
+    yield from (f"- {printable(text)}" for text in (*first, *last))
     if report.result.notes:
         yield ""
-    yield from (f"  Note: {printable(note)}" for note in report.result.notes)
-    for table in tables(report.result):
-        yield ""
-        yield _short(table)
+    yield from (f"  Note: {printable(note)}" for note in report.result.notes[:NOTES])
     if report.outcomes:
         yield ""
     yield from (printable(str(outcome)) for outcome in report.outcomes)
+
+
+def further_blocks(report: ValidationReport) -> Iterator[str | WordTable]:
+    """What the first screen leaves out: other sentences and notes, and tables of all estimates."""
+    _, sentences, _ = _parts(report.result.verdict)
+    if sentences:
+        yield ""
+    yield from (f"- {printable(text)}" for text in sentences)
+    yield from (f"  Note: {printable(note)}" for note in report.result.notes[NOTES:])
+    for table in tables(report.result):
+        yield ""
+        yield _short(table)
+
+
+def _parts(verdict: Sequence[str]) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """Sentences in front, those that wait, and the last one, which says how many labels are needed."""
+    return verdict[:FIRST], verdict[FIRST:-1], verdict[max(FIRST, len(verdict) - 1) :]
 
 
 def _short(table: WordTable) -> WordTable:
