@@ -92,22 +92,6 @@ def test_a_small_dirty_study_ends_with_a_state_and_no_invented_number(place: Pat
     assert "corrected" not in text.partition("Systems")[2]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (f"graded.parquet --labels baseline.csv --system system {COLUMNS}", "there is no column 'system'"),
-        (f"assistants.csv --labels labels.xlsx --system system {COLUMNS}", "both have 'ann'"),
-        ("graded.parquet --system system --id prompt --judge grade --human ann", "no column 'ann'"),
-    ],
-)
-def test_labels_that_cannot_be_joined_are_refused(
-    place: Path, conjury: Run, arguments: str, part: str
-) -> None:
-    ended = conjury(f"compare-systems {arguments}", cwd=place)
-    assert ended.code == 2
-    assert part in " ".join(ended.err.split())
-
-
 def test_a_map_of_last_month_is_saved_and_used_again_by_command(place: Path, conjury: Run) -> None:
     (place / "prompt.txt").write_text("Grade this answer from 1 to 10.", encoding="utf-8")
     bound = "--judge-version v1 --judge-prompt prompt.txt"
@@ -122,21 +106,3 @@ def test_a_map_of_last_month_is_saved_and_used_again_by_command(place: Path, con
     ended = conjury(f"{graded} --map map.json {bound}", cwd=place)
     assert ended.code == 2
     assert "a judge with another prompt" in " ".join(ended.err.split())
-
-
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        ("--judge-version v1", "--judge-version binds a map; give --save-map FILE or --map FILE"),
-        ("--save-map m.json", "state its model and version with --judge-version"),
-        ("--save-map m.json --judge-version v1 --judge-prompt prompt.md", "no such file"),
-        ("--save-map m.json --judge-version v1 --judge-prompt none --date today", "--date 'today' is no day"),
-    ],
-)
-def test_a_map_without_what_binds_it_is_asked_about(
-    place: Path, conjury: Run, options: str, part: str
-) -> None:
-    ended = conjury(f"{ONE} {options}", cwd=place)
-    assert ended.code == 2
-    assert part in " ".join(ended.err.split())
-    assert not (place / "m.json").exists()

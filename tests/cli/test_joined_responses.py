@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 Run = Callable[..., str]
 HEAD = "judge_id,judge_kind,item_id,prompt_id,sample,dimension,value"
@@ -37,28 +36,3 @@ def test_generated_and_voted_responses_take_the_place_of_items(tmp_path: Path, d
         "b_serious": "Truth",
     }
     assert items.loc["b_serious", ["response_type", "generator"]].tolist() == ["serious", "new_one"]
-
-
-@pytest.mark.parametrize(
-    ("study", "options", "message"),
-    [
-        ("oogiri", "--responses texts.csv", "topic 'nowhere' is not in column topic_id"),
-        ("oogiri", "--responses posts.csv", "give judgments.parquet of a run"),
-        ("harm_or_humor", "--responses texts.csv", "the items are no responses to topics"),
-        ("posts.csv", "--responses texts.csv", "--responses needs a study"),
-        ("oogiri", "--topics 3", "--topics applies to --voted"),
-        ("moderation", "", "a conjoint, which has no items to prepare"),
-    ],
-)
-def test_responses_that_fit_no_study_are_refused(
-    study: str,
-    options: str,
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    refused: Run,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    answers(Path("texts.csv"), "m,model,nowhere,funny,1,text,A joke")
-    Path("posts.csv").write_text("topic_id,response,prompt_id,value\na,b,c,d\n", encoding="utf-8")
-    assert message in refused(f"prepare {study} {options} --out items.csv")

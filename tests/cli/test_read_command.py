@@ -108,21 +108,6 @@ def test_standard_input_is_read_and_rows_are_selected(ran: Ran, monkeypatch: pyt
     assert "1 row with 'human' other than 'spam' excluded." in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ("answers.csv --strict", "which is a guess, and --strict allows none; state it with --delimiter"),
-        ("answers.csv --where humans=spam", "there is no column 'humans' (did you mean 'human'?)"),
-        ("answers.csv --format exel", "--format 'exel' is unknown (did you mean 'excel'?)"),
-        ("answers.csv --levels spam", "give at least two labels"),
-        ("anwsers.csv", "there is no such file (did you mean 'answers.csv'?)"),
-    ],
-)
-def test_what_cannot_be_read_ends_with_one_sentence(refused: Ran, arguments: str, sentence: str) -> None:
-    Path("answers.csv").write_text(JUDGED, encoding="utf-8")
-    assert sentence in refused(f"read {arguments}")
-
-
 def test_levels_are_those_of_all_answers_or_of_a_column() -> None:
     assert read_levels(["low, high", "tone=kind,rude"]) == {"": ("low", "high"), "tone": ("kind", "rude")}
     with pytest.raises(InputError, match="gives the labels of 'tone' twice"):

@@ -99,6 +99,26 @@ def texts(place: Path) -> None:
     write_table(table, place / "items.parquet")
 
 
+def responses(place: Path) -> None:
+    row = "m,model,nowhere,funny,1,text,A joke"
+    head = "judge_id,judge_kind,item_id,prompt_id,sample,dimension,value"
+    (place / "texts.csv").write_text(f"{head}\n{row}\n", encoding="utf-8")
+    (place / "posts.csv").write_text("topic_id,response,prompt_id,value\na,b,c,d\n", encoding="utf-8")
+
+
+def semicolons(place: Path) -> None:
+    (place / "answers.csv").write_text("id;verdict;human\n1;spam;spam\n2;NA;ok\n", encoding="utf-8")
+
+
+def systems(place: Path) -> None:
+    """Grades of several systems in one file, without their labels, and the labels alone; one system alone."""
+    table = pd.read_csv(EXAMPLES / "systems" / "assistants.csv")
+    table.to_csv(place / "all.csv", index=False)
+    table.drop(columns="ann").to_csv(place / "graded.csv", index=False)
+    table.dropna(subset="ann")[["system", "prompt", "ann"]].to_csv(place / "labels.csv", index=False)
+    table[table["system"] == "baseline"].drop(columns="system").to_csv(place / "one.csv", index=False)
+
+
 PLACES: dict[str, Callable[..., Any]] = {
     "nothing": lambda place: None,
     "choices": choices,
@@ -115,6 +135,9 @@ PLACES: dict[str, Callable[..., Any]] = {
     "panel": lambda place: panels.write_towns(place / "study"),
     "results": lambda place: write_results(place / "results"),
     "viewed": town_run,
+    "responses": responses,
+    "semicolons": semicolons,
+    "systems": systems,
 }
 CASES = [
     pytest.param(place, *row[:2], marks=[getattr(pytest.mark, lane) for lane in row[2:]], id=row[0])

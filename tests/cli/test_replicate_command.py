@@ -52,23 +52,6 @@ def test_a_new_judge_is_asked_and_set_beside_those_of_the_paper(tmp_path: Path, 
     assert row["lower"] < row["difference"] < row["upper"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("oogiri --only Figure99", "no such table or figure"),
-        ("oogiri --only table_3 --to excel", "no such format"),
-        ("oogiri --draws 5", "--draws applies to --data"),
-        ("oogiri --simulate --results results", "choose one of them"),
-        ("oogiri --backend simulated", "--backend applies to --add-judge"),
-        ("oogiri --add-judge gpt_4_1 --results results", "give --data, or omit one"),
-        ("oogiri --published nowhere", "there is no such folder"),
-        ("oogiri --results nowhere", "manifest.json"),
-    ],
-)
-def test_what_cannot_be_laid_out_is_refused(options: str, message: str, refused: Run) -> None:
-    assert message in refused(f"replicate {options}")
-
-
 HEAD = "table,rater,response_type,dimension,coefficient,value,significant_05"
 
 
