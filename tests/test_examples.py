@@ -24,6 +24,7 @@ for path in sorted(REPOSITORY.glob("[aic]*/**/*.py")):
 
 LANES = {
     "analysis.audit.published": pytest.mark.slow,  # every number of a published table
+    "analysis.checks": pytest.mark.long,
     "analysis.conjoint.engines.bayes": pytest.mark.bayes,
     "analysis.conjoint.power": pytest.mark.long,  # effects among all posts of a shipped study
     "analysis.raters.models": pytest.mark.bayes,

@@ -125,28 +125,34 @@ def test_one_command_prints_and_writes_everything(
     assert {"amce", "mm"} <= set(pd.read_csv(tmp_path / "all.csv")["result"])
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda data: data.assign(chosen=data["chosen"].map({1: "Yes", 0: "no "})),
-        lambda data: data.assign(chosen=data["chosen"].astype(bool)),
-        lambda data: data.assign(
-            profile=data.groupby(["resp", "contest"]).cumcount().map({0: "A", 1: "B"}),
-            chosen=data.groupby(["resp", "contest"])["chosen"].transform(
-                lambda part: "Profile " + "AB"[int(part.to_numpy().argmax())]
-            ),
+WRITINGS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "yes and no": lambda data: data.assign(chosen=data["chosen"].map({1: "Yes", 0: "no "})),
+    "truth values": lambda data: data.assign(chosen=data["chosen"].astype(bool)),
+    "name of the profile": lambda data: data.assign(
+        profile=data.groupby(["resp", "contest"]).cumcount().map({0: "A", 1: "B"}),
+        chosen=data.groupby(["resp", "contest"])["chosen"].transform(
+            lambda part: "Profile " + "AB"[int(part.to_numpy().argmax())]
         ),
-        lambda data: data.sample(frac=1, random_state=1),
-        lambda data: data.rename(columns={"resp": "CaseID", "contest": "contest_no", "chosen": "Chosen_Job"}),
-        lambda data: data.assign(job=data["job"].where(data.index % 5 > 0, data["job"].str.upper() + " ")),
-    ],
+    ),
+    "other order": lambda data: data.sample(frac=1, random_state=1),
+    "other names": lambda data: data.rename(
+        columns={"resp": "CaseID", "contest": "contest_no", "chosen": "Chosen_Job"}
+    ),
+    "capitals and spaces": lambda data: data.assign(
+        job=data["job"].where(data.index % 5 > 0, data["job"].str.upper() + " ")
+    ),
+}
+EVERYDAY = ("yes and no", "name of the profile")
+
+
+@pytest.mark.parametrize(
+    "writing",
+    [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.long) for name in WRITINGS],
 )
-def test_other_writings_of_one_survey_give_one_result(
-    tmp_path: Path, conjury: Run, change: Callable[[pd.DataFrame], pd.DataFrame]
-) -> None:
+def test_other_writings_of_one_survey_give_one_result(tmp_path: Path, conjury: Run, writing: str) -> None:
     data = survey()
     data.to_csv(tmp_path / "a.csv", index=False)
-    change(data).to_csv(tmp_path / "b.tsv", sep="\t", index=False)
+    WRITINGS[writing](data).to_csv(tmp_path / "b.tsv", sep="\t", index=False)
     first, second = (estimates(conjury, f"conjoint {name}", tmp_path) for name in ("a.csv", "b.tsv"))
     assert sorted(second["estimate"].round(9)) == sorted(first["estimate"].round(9))
     assert sorted(second["std_error"].dropna().round(9)) == sorted(first["std_error"].dropna().round(9))

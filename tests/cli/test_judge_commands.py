@@ -39,20 +39,24 @@ def test_a_judge_is_compared_with_people_in_one_page(
     assert any("passes the replacement test" in line for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        ("--fail-under kappa.lower=0.4", 0),
-        ("--fail-under kappa.lower=0.6", 1),
-        ("--fail-under kappa.lower=0.4 --fail-under accuracy.lower=0.9", 1),
-        ("--fail-over rate_difference[toxic].upper=0.2", 0),
-        ("--fail-over rate_difference[toxic]=0.01", 1),
-    ],
-)
-def test_a_limit_that_is_not_met_ends_with_1(place: Path, conjury: Run, arguments: str, code: int) -> None:
-    ended = conjury(f"judge comments.csv --human ann,ben,eva {arguments}", cwd=place)
-    assert ended.code == code
-    assert ("FAILS" in ended.out) == bool(code)
+LIMITS = {
+    "--fail-under kappa.lower=0.4": True,
+    "--fail-under accuracy.lower=0.9": False,
+    "--fail-over rate_difference[toxic].upper=0.2": True,
+    "--fail-over rate_difference[toxic]=0.01": False,
+}
+
+
+def test_a_limit_that_is_not_met_ends_with_1(place: Path, conjury: Run) -> None:
+    command = "judge comments.csv --human ann,ben,eva"
+    ended = conjury(f"{command} {' '.join(LIMITS)} --json", cwd=place)
+    assert ended.code == 1
+    assert [gate["passes"] for gate in json.loads(ended.out)["gates"]] == list(LIMITS.values())
+    met = " ".join(limit for limit, passes in LIMITS.items() if passes)
+    for limits, code in ((met, 0), ("--fail-under kappa.lower=0.6", 1)):
+        ended = conjury(f"{command} {limits}", cwd=place)
+        assert ended.code == code
+        assert ("FAILS" in ended.out) == bool(code)
 
 
 def test_json_has_every_number_of_the_page(place: Path, conjury: Run) -> None:

@@ -79,7 +79,14 @@ def long_and_wide() -> tuple[pd.DataFrame, pd.DataFrame]:
     return rows.reset_index(drop=True), wide
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "arrow", "duckdb", "read"])
+@pytest.mark.parametrize(
+    "library",
+    [
+        "pandas",
+        "read",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("polars", "arrow", "duckdb")),
+    ],
+)
 def test_rows_and_columns_of_ratings_give_the_same_numbers(library: str) -> None:
     rows, wide = long_and_wide()
     frame: Any = rows

@@ -34,7 +34,13 @@ def strangers_study(folder: Path, server: str, variable: str) -> Path:
     return study
 
 
-@pytest.mark.parametrize("variable", ["AWS_SECRET_ACCESS_KEY", "ANTHROPIC_API_KEY", "MY_KEY", "HOME"])
+@pytest.mark.parametrize(
+    "variable",
+    [
+        *("AWS_SECRET_ACCESS_KEY", "MY_KEY"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("ANTHROPIC_API_KEY", "HOME")),
+    ],
+)
 def test_no_key_goes_to_a_server_that_a_study_file_alone_names(
     variable: str, tmp_path: Path, server: FakeServer, here: Callable[..., Any]
 ) -> None:

@@ -58,7 +58,13 @@ OTHER_TYPE = {
 }
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"read": 2}', json.dumps(OTHER_TYPE)])
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps(OTHER_TYPE),
+        *(pytest.param(content, marks=pytest.mark.long) for content in ("", "[]", '{"read": 2}')),
+    ],
+)
 def test_a_damaged_second_reading_is_asked_about(content, tmp_path, pairs):
     call: dict[str, Any] = {"asking": Asking(backend="simulated"), "out": tmp_path / "run"}
     study = tmp_path / "towns" / "study.yaml"

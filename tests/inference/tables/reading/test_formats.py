@@ -184,7 +184,13 @@ def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(t
     assert any("keeps its numbers" in line for line in reading.account.lines())
 
 
-@pytest.mark.parametrize(("number", "stated"), [(-99.0, "-99"), (-99.0, "-99.0"), (9999999.0, "9999999")])
+@pytest.mark.parametrize(
+    ("number", "stated"),
+    [
+        (-99.0, "-99.0"),
+        *(pytest.param(*some, marks=pytest.mark.long) for some in ((-99.0, "-99"), (9999999.0, "9999999"))),
+    ],
+)
 @pytest.mark.parametrize("ending", [".sav", ".dta"])
 def test_a_value_that_is_stated_as_missing_needs_no_label(tmp_path, ending, number, stated):
     path = tmp_path / f"survey{ending}"
