@@ -56,11 +56,8 @@ def _reasons(people: pd.DataFrame) -> pd.Series[str]:
     valid = as_text(people["status"]).eq("ok") if "status" in people else pd.Series(True, people.index)
     is_valid = valid.fillna(False).to_numpy(dtype=bool) & marked.isna().to_numpy(dtype=bool)
     analysed = set(person[is_valid])
-    result = {}
-    for name, marks in marked.groupby(person, sort=False):
-        reasons = marks.dropna().astype(str)
-        result[str(name)] = "" if name in analysed else (reasons.iloc[0] if len(reasons) else NO_ANSWER)
-    return pd.Series(result, dtype="object").astype(str)
+    reasons = marked.astype("string").groupby(person, sort=False).first().fillna(NO_ANSWER)
+    return reasons.mask(reasons.index.isin(list(analysed)), "").astype(str)
 
 
 def design_effect(weights: np.ndarray, units: np.ndarray | None = None) -> float | None:
