@@ -231,8 +231,8 @@ def rows_of(
 class MetricDifference:
     """A metric on both sides, and the numbers of the difference: estimate, error, interval, p."""
 
-    left: float
-    right: float
+    left: Floats  # shape (1 + B,): in the sample, then in each draw
+    right: Floats
     numbers: dict[str, float]
 
 
@@ -261,7 +261,7 @@ def difference_in(
     _, n_clusters = pair.clusters(plan.cluster)
     bounds = bounds_of(replicates, plan.alpha, is_share=False, n_clusters=n_clusters)
     p = p_of(bounds, n_clusters) if plan.draws and not (constant(first) and constant(second)) else np.nan
-    return MetricDifference(float(first[0]), float(second[0]), numbers_of(bounds, p))
+    return MetricDifference(first, second, numbers_of(bounds, p))
 
 
 def constant(values: Floats) -> bool:

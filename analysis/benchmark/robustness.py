@@ -7,32 +7,48 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.columns import FEW_PAIRS, UNPERTURBED
+from conjury.inference.tables.columns import FEW_PAIRS, UNPERTURBED, as_text
 
 from ..frames.notes import Note
 from ..numerics.significance import discordance
 from ..results import AnalysisStep, Result, analysis
 from .data.label_answers import score_study
-from .data.pairing import ACCURACY, CONDITION, comparable, matched_pairs
+from .data.pairing import ACCURACY, CONDITION, MatchedAnswers, comparable, matched_pairs
 from .data.scoring import Scored
+from .data.units import BASE
 from .differences import (
     BY_UNIT,
     MISSING_RATE,
+    MetricDifference,
     check_one,
     coverage_of,
     difference_in,
     margins_of_sides,
     notes_of_tests,
     notes_on_unpaired,
+    numbers_of,
+    p_of,
 )
-from .intervals import BOOTSTRAP, IntervalPlan, Multiplicity, check_adjust, insert_adjusted_p_values
+from .intervals import (
+    BOOTSTRAP,
+    ITEM,
+    IntervalPlan,
+    Multiplicity,
+    bounds_of,
+    check_adjust,
+    insert_adjusted_p_values,
+)
 from .parse_status import WRONG
 
 if TYPE_CHECKING:
     from .data.label_answers import LabelAnswers
+
+# by task, prompt, stratum, condition and metric: the change of each judge, and the names of its clusters
+Changes = dict[tuple[tuple[str, str], ...], list[tuple[MetricDifference, frozenset[str]]]]
 
 
 def robustness(
@@ -77,7 +93,10 @@ def robustness(
         n_clusters, n_left_only, n_right_only`` (answers to perturbed items, and to items as they were,
         without a partner), ``n_missing, only_left, only_right`` (units right only, or more often, when
         perturbed, and as they were), ``changed`` (share of answers that differ, of each perturbed with each
-        other answer to a unit, mean of the units). ``n_pairs`` are units.
+        other answer to a unit, mean of the units), ``relative, relative_lower, relative_upper`` (``estimate``
+        over ``baseline``, with the percentiles of the draws). ``n_pairs`` are units.
+        ``extra["mean"]`` has the mean change over the judges, which are fixed, of each task, condition and
+        metric, with ``n_judges``; its interval needs the same clusters of all of them.
 
     Raises
     ------
@@ -105,6 +124,7 @@ def robustness(
     conditions: list[str] = []
     covered: list[str] = []
     several = False
+    changes: Changes = {}
     for pair in matched_pairs(prepared, CONDITION, strata, baseline, policy):
         several |= not pair.single
         if not pair.counts["n_pairs"]:
@@ -116,19 +136,23 @@ def robustness(
         covered += coverage_of(pair, metric_names, plan, "change of ")
         for name in metric_names:
             difference = difference_in(pair, name, margins, plan)
+            place = {key: value for key, value in pair.keys.items() if key not in ("judge", "judge_kind")}
+            place |= {"condition": pair.left, "metric": name}
+            changes.setdefault(tuple(place.items()), []).append((difference, _clusters(pair, plan.cluster)))
             rows.append(
                 {
                     **pair.keys,
                     "condition": pair.left,
                     "metric": name,
-                    "baseline": difference.right,
-                    "perturbed": difference.left,
+                    "baseline": float(difference.right[0]),
+                    "perturbed": float(difference.left[0]),
                     **difference.numbers,
                     **pair.counts,
                     "n_clusters": n_clusters,
                     "only_left": parted.only_left,
                     "only_right": parted.only_right,
                     "changed": pair.changed,
+                    **_relative(difference, n_clusters, plan.alpha),
                 }
             )
     if not rows:
@@ -148,7 +172,47 @@ def robustness(
         "robustness",
         (*scored.notes, *notes),
         {"baseline": baseline, "by": strata, "missing": policy, "adjust": adjust, **vars(plan)},
+        {"mean": pd.DataFrame(_mean_rows(changes, plan))},
     )
+
+
+def _clusters(pair: MatchedAnswers, cluster: str) -> frozenset[str]:
+    """Names of the clusters of a comparison."""
+    frame = pair.left_frame
+    return frozenset(as_text(frame[BASE if cluster == ITEM and BASE in frame else cluster]).fillna(""))
+
+
+def _relative(difference: MetricDifference, n_clusters: int, alpha: float) -> dict[str, float]:
+    """The change as a share of the baseline; missing where that is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = difference.left / difference.right - 1
+    if not np.isfinite(ratios[0]):
+        return dict.fromkeys(("relative", "relative_lower", "relative_upper"), np.nan)
+    bounds = bounds_of(
+        np.where(np.isinf(ratios), np.nan, ratios), alpha, is_share=False, n_clusters=n_clusters
+    )
+    return {"relative": bounds.estimate, "relative_lower": bounds.lower, "relative_upper": bounds.upper}
+
+
+def _mean_rows(changes: Changes, plan: IntervalPlan) -> Iterator[dict[str, Any]]:
+    """Mean change over the judges of each place; without an interval where they rest on other clusters."""
+    # The same clusters are drawn for every judge, so that a draw has a mean over judges, too.
+    for place, of_judges in changes.items():
+        clusters = {names for _, names in of_judges}
+        sides = [
+            np.mean([getattr(each, side) for each, _ in of_judges], axis=0) for side in ("left", "right")
+        ]
+        change = MetricDifference(sides[0], sides[1], {})
+        n_clusters = len(next(iter(clusters))) if len(clusters) == 1 else 1
+        bounds = bounds_of(sides[0] - sides[1], plan.alpha, is_share=False, n_clusters=n_clusters)
+        yield {
+            **dict(place),
+            "baseline": float(sides[1][0]),
+            "perturbed": float(sides[0][0]),
+            **numbers_of(bounds, p_of(bounds, n_clusters)),
+            **_relative(change, n_clusters, plan.alpha),
+            "n_judges": len(of_judges),
+        }
 
 
 def _note_on_few_items(frame: pd.DataFrame) -> list[str]:

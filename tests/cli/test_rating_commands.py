@@ -22,8 +22,8 @@ from conjury.inference.tables import read_table
 
 Told = Callable[..., str]
 
-ANALYSES = ["coverage", "means", "means_crossed", "distributions", "correlations", "lines"]
-ANALYSES += ["dimension_correlations", "tiers", "biases", "agreement", "alt_test"]
+ANALYSES = ["coverage", "means", "means_crossed", "distributions", "gaps_response_type", "gaps_modality"]
+ANALYSES += ["correlations", "lines", "dimension_correlations", "tiers", "biases", "agreement", "alt_test"]
 COLUMNS = ["judge_id", "judge_kind", "item_id", "value"]
 
 

@@ -64,6 +64,12 @@ def test_estimates_are_perturbed_minus_original_on_the_same_items() -> None:
         expected = [both["none"].mean(), both[condition].mean(), len(both), changed]
         assert row[["baseline", "perturbed", "n_items", "changed"]].tolist() == pytest.approx(expected)
         assert row["estimate"] == pytest.approx(row["perturbed"] - row["baseline"])
+        assert row["relative"] == pytest.approx(row["perturbed"] / row["baseline"] - 1)
+    mean = found.extra["mean"].set_index("condition")
+    for condition, row in mean.iterrows():
+        assert row["estimate"] == pytest.approx(rows.xs(condition, level="condition")["estimate"].mean())
+    half = rows.loc[("b", "orthographic"), "std_error"] / 2  # judge a never changes
+    assert mean.loc["orthographic", "std_error"] == pytest.approx(half)
     assert noted(found, "20 answers of original items have no counterpart")
     plain = scored.unperturbed()
     assert 0 < len(plain.frame) == (~scored.is_perturbed).sum() < len(scored.frame)

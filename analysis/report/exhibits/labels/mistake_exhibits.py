@@ -263,7 +263,26 @@ def robustness(result: Result, names: ColumnNames) -> list[GT]:
         lambda row: estimate_cell(row, mark=stars(row.get("p_adjusted")), sign=True),
     )
     note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. {star_rule(_ADJUSTED)}"
-    return [grouped(table, note.strip(), n_left=1)]
+    return [grouped(table, note.strip(), n_left=1), *_mean_changes(result, names)]
+
+
+def _mean_changes(result: Result, names: ColumnNames) -> list[GT]:
+    """Mean change over judges, in points and as a share of the baseline."""
+    frame = result.extra.get("mean", pd.DataFrame())
+    if not len(frame) or frame["n_judges"].max() < 2:
+        return []
+    frame, _ = label_rows(frame.assign(judge=""), result.settings, names)
+    table = pd.DataFrame(
+        {
+            PLACE: metric_and_place(frame),
+            "Perturbation": frame["condition"].map(lambda text: names.of("condition", text)),
+            "Judges": frame["n_judges"].map(whole),
+            "Unperturbed": frame["baseline"].map(lambda value: number(value, 2)),
+            "Mean change": [estimate_cell(row, sign=True) for row in frame.to_dict("records")],
+            "In percent of unperturbed": (100 * frame["relative"]).map(lambda value: number(value, 1)),
+        }
+    )
+    return [grouped(table, f"Means over judges; {level(result)} intervals of the same items.", n_left=1)]
 
 
 _ADJUSTED = "Adjusted p:"
