@@ -93,8 +93,8 @@ def test_every_analysis_of_jokes_is_run_and_recorded() -> None:
     fitted = fit_labels(replace(given, others=[lenient]), OPTIONS)
     assert [one.name for one in fitted.results] == [
         "readings", "scores", "scores_language", "differences", "gaps_language", "mixed", "passes",
-        "passes_language", "confusion_joke_type", "by_label_joke_type", "confusion_line", "by_label_line", "lengths", "cards",
-        "protocol",
+        "passes_language", "confusion_joke_type", "by_label_joke_type", "confusion_line", "by_label_line",
+        "lengths", "cards", "protocol",
     ]  # fmt: skip
     protocol = fitted.by_name["protocol"].frame.set_index(["judge", "task", "set", "metric", "k"])["estimate"]
     assert protocol["one", "joke_type", "full", "accuracy", 1] > 0.3  # on their own items, by labels in words
