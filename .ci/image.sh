@@ -21,13 +21,15 @@ if ! have buildah; then
 fi
 export STORAGE_DRIVER=vfs BUILDAH_ISOLATION=chroot
 if ! buildah pull --quiet python:3.12-slim-bookworm >/dev/null 2>&1; then
+    base=localhost/conjury-base
+fi
+if [ -n "$base" ] && ! buildah inspect --type image "$base" >/dev/null 2>&1; then
     say "no registry of images; the base is made of Debian's packages"
     have debootstrap || apt-get install -y -q debootstrap >/dev/null
     root=$(mktemp -d)
     debootstrap --variant=minbase --include=python3-venv,ca-certificates bookworm "$root" >/dev/null
     container=$(buildah from scratch)
     buildah add --quiet "$container" "$root" / >/dev/null
-    base=localhost/conjury-base
     buildah commit --quiet --rm "$container" "$base" >/dev/null
     rm -rf "$root"
 fi

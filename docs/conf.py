@@ -24,7 +24,7 @@ extensions = [
     "sphinxcontrib.bibtex",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["gallery/**/*.ipynb", "gallery/**/*.py.md5", "examples", "project/paper.md"]
+exclude_patterns = ["gallery/**/*.ipynb", "gallery/**/*.py.md5", "examples", "project/paper.md", "_static"]
 
 # Pages are executed, each in an empty folder; the cache lies outside the pages and is one of this code alone.
 nb_execution_mode = "cache"

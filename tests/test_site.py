@@ -8,6 +8,7 @@ import pytest
 from tour import extension
 
 PAGES, CELLS, CHECKING = extension("site_pages"), extension("cells"), extension("checking")
+NOTEBOOKS = extension("notebooks")
 PAGE = """# A page
 
 [parity](../../PARITY.md#cregg)
@@ -77,6 +78,17 @@ def test_a_command_that_ends_otherwise_than_stated_fails_the_page(capsys: pytest
     assert capsys.readouterr().out == "one\n"
     with pytest.raises(RuntimeError, match="ended with 3 instead of 0"):
         CELLS.run_commands("", "exit 3\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", NOTEBOOKS.TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_runs_as_a_notebook(page: Path, tmp_path: Path) -> None:
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    book = nbformat.from_dict(NOTEBOOKS.notebook(page.read_text(encoding="utf-8"), ""))
+    nbclient.NotebookClient(book, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    text = "".join(output.get("text", "") for cell in book.cells for output in cell.get("outputs", ()))
+    assert "Traceback" not in text
+    assert "conjury: " not in text  # how refusals begin
 
 
 def test_dead_links_missing_files_and_other_hosts_are_faults(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import checking
+import notebooks
 import reference
 import site_pages
 
@@ -27,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 DOCS, BUILT = ROOT / "docs", ROOT / "build" / "docs"
 SOURCE = BUILT / "source"
 MATHJAX = ROOT / ".cache" / "mathjax"
+NOTEBOOKS = "_static/notebooks"
 # What decides on the outputs of pages, besides the pages.
 CODE = ("analysis", "inference", "cli", "data")
 SETTINGS = ("uv.lock", "docs/_ext/cells.py", "docs/_ext/site_pages.py")
@@ -68,7 +70,11 @@ def laid_out() -> Iterator[tuple[str, bytes]]:
             continue
         name = str(path.relative_to(DOCS))
         if path.suffix == ".md":
-            yield name, site_pages.page(path.read_text(encoding="utf-8"), path, PLACES).encode()
+            text = path.read_text(encoding="utf-8")
+            if path in notebooks.TUTORIALS:
+                place = f"</{NOTEBOOKS}/{path.stem}.ipynb>"
+                text += f"\n{{download}}`This page as a notebook {place}`, for Jupyter, VS Code or Colab.\n"
+            yield name, site_pages.page(text, path, PLACES).encode()
         else:
             yield name, path.read_bytes()
     for path, name in PAGES.items():
@@ -76,6 +82,8 @@ def laid_out() -> Iterator[tuple[str, bytes]]:
         yield name, text.encode()
     for name, text in reference.pages():
         yield name, text.encode()
+    for name, text in notebooks.named():
+        yield f"{NOTEBOOKS}/{name}", text.encode()
     yield "references.bib", (ROOT / "quarto" / "references.bib").read_bytes()
     yield "_static/figures.css", colors().encode()
     for path in sorted((ROOT / ".github").glob("*.png")):
