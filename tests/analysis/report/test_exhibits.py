@@ -97,18 +97,12 @@ def test_intervals_that_miss_the_truth_are_counted_where_data_are_simulated(resu
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"simulated": True}, ""),
-        ({"simulated": True, "study": "towns"}, ""),
-        ({"study": "towns"}, ""),
-    ],
+    "given", [{"simulated": True}, {"simulated": True, "study": "towns"}, {"study": "towns"}]
 )
-def test_only_real_judges_of_a_published_study_are_compared(copy, given, sentence) -> None:
+def test_only_real_judges_of_a_published_study_are_compared(copy, given) -> None:
     (copy / "tables" / "published.parquet").unlink()
     write_manifest(copy, **given)
-    text = shown(Report(copy), "published").strip()
-    assert sentence in text if sentence else not text
+    assert not shown(Report(copy), "published").strip()
 
 
 def test_a_check_without_its_table_or_without_counts_has_words_and_no_figure(diagnosed) -> None:
