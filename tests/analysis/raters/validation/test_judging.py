@@ -88,6 +88,7 @@ def test_agreement_with_several_people_and_the_replacement_test_are_those_of_lon
     each = [(data["judge"] == data[name]).mean() for name in ("p0", "p1", "p2")]
     assert row(found, "accuracy")["estimate"] == pytest.approx(np.mean(each))
     counts = np.stack([(data[["p0", "p1", "p2"]] == name).sum(axis=1) for name in CLASSES], axis=1)
+    assert row(found, "always_most_frequent")["estimate"] == pytest.approx(counts.mean(axis=0).max() / 3)
     known = agreement(long(data, 3), ["conger"], draws=0).frame
     same = known[(known["among"] == "human") & known["against"].isna()].iloc[0]
     assert row(found, "people_kappa")["estimate"] == pytest.approx(same["estimate"])
