@@ -15,7 +15,7 @@ from conjury.inference.tables.files import read_table
 from ...figures.labels import words
 from ..exhibits.conjoint_exhibits import lines_of, note_of_sample
 from ..report_data import ReportData
-from ..table_format import capitalised, intervals, styled_table, whole
+from ..table_format import capitalised, intervals, number, styled_table, whole
 from .joined_numbers import our_frame
 
 if TYPE_CHECKING:
@@ -95,9 +95,15 @@ def attributes_table(study: Study) -> GT:
     )
 
 
-def examples_table(study: ItemStudy) -> GT:
-    """Items of a study with their strata and gold labels: one of each combination, while there is room."""
-    items = read_table(study.file(study.items))
+RATED_ITEMS = "lines__points"  # the mean rating of each item by people, and that of each model
+
+
+def examples_table(study: ItemStudy, report: ReportData | None = None) -> GT:
+    """Items with their strata, and gold labels or ratings: one of each combination, while there is room."""
+    ratings = _ratings_of_items(report)
+    items_of_results = None if report is None else report.path / "data" / "items.parquet"
+    with_ratings = ratings is not None and items_of_results is not None and items_of_results.is_file()
+    items = read_table(items_of_results if with_ratings and items_of_results else study.file(study.items))
     columns = [name for name in study.collect.fields or ["text"] if name in items]
     items = items[items[columns].apply(lambda column: as_text(column).fillna("").ne("")).all(axis=1)]
     labels = _gold_of_items(study)
@@ -111,9 +117,29 @@ def examples_table(study: ItemStudy) -> GT:
             capitalised(words(name)): study.level_labels[name].get(str(row[name]), "") for name in kinds
         }
         label = {"Label": labels[row["item_id"]]} if labels else {}
-        rows.append({**{name.capitalize(): text for name, text in texts.items()}, **levels, **label})
+        rated = ratings.get(str(row["item_id"]), {}) if with_ratings and ratings is not None else {}
+        rows.append({**{name.capitalize(): text for name, text in texts.items()}, **levels, **label, **rated})
     note = "Items of the study that ships, written for this project; those of the paper are not part of it."
-    return styled_table(pd.DataFrame(rows), n_left=9, note=note)
+    if with_ratings:
+        note = "Items of the results. Ratings: the mean of people, and that of each model on the last scale."
+    table = pd.DataFrame(rows).fillna("")
+    return styled_table(table, n_left=len(columns) + len(kinds) + bool(labels), note=note)
+
+
+def _ratings_of_items(report: ReportData | None) -> dict[str, dict[str, str]] | None:
+    """Mean rating of each item by people on every scale, and by models on the last; None without them."""
+    if report is None or not report.has(RATED_ITEMS):
+        return None
+    points = report.table(RATED_ITEMS)
+    last = str(points["dimension"].iloc[-1])
+    ratings: dict[str, dict[str, str]] = {}
+    for row in points.to_dict("records"):
+        of_item = ratings.setdefault(str(row["item"]), {})
+        scale = report.names.of("dimension", row["dimension"])
+        of_item[f"People: {scale}"] = number(row["human"], 2)
+        if str(row["dimension"]) == last:
+            of_item[f"{report.label('judges', row['judge'])}: {scale}"] = number(row["model"], 2)
+    return ratings
 
 
 def _shortened(text: str) -> str:

@@ -270,7 +270,7 @@ def _exhibit(
     joined = None if layout.numbers is None else numbers[layout.numbers]
     if joined is None:
         figures = list(exhibit_figures(layout, None, report, labels))
-        tables, markup = _without_numbers(layout, study)
+        tables, markup = _without_numbers(layout, study, report)
         return ReplicatedExhibit(layout, tables, figures, pd.DataFrame(columns=COLUMNS), markup)
     grid = lay_grid(layout, joined, labels, report is not None and report.simulated)
     figures = list(exhibit_figures(layout, grid, report, labels))
@@ -312,13 +312,15 @@ def _nothing(sources: Mapping[str, bool], layout: ExhibitLayout) -> str:
     return f"<p>{html.escape(text)}</p>"
 
 
-def _without_numbers(layout: ExhibitLayout, study: AnyStudy) -> tuple[list[PaperTable], str]:
+def _without_numbers(
+    layout: ExhibitLayout, study: AnyStudy, report: ReportData | None
+) -> tuple[list[PaperTable], str]:
     """An exhibit that shows the study itself, or the command that makes it."""
     table = None
     if layout.shows == "attributes" and isinstance(study, Study):
         table = attributes_table(study)
     elif layout.shows == "examples" and isinstance(study, ItemStudy):
-        table = examples_table(study)
+        table = examples_table(study, report)
     elif layout.shows == "steps":
         table = steps_table(study)
     if table is not None:
