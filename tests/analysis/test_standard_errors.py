@@ -563,7 +563,14 @@ def jackknife(published: Published) -> np.ndarray:
     return np.asarray(np.sqrt((n - 1) / n * (times @ centred**2)))
 
 
-@pytest.mark.parametrize("published", TABLE, ids=lambda one: f"{one.functions}-{one.part}".rstrip("-"))
+ABOVE_A_SECOND = ("instrument.order_effects", "benchmark.calibration")  # on a busy processor
+
+
+@pytest.mark.parametrize(
+    "published",
+    [pytest.param(one, marks=pytest.mark.long if one.functions in ABOVE_A_SECOND else ()) for one in TABLE],
+    ids=lambda one: f"{one.functions}-{one.part}".rstrip("-"),
+)
 def test_standard_errors_are_those_of_the_jackknife(
     published: Published, monkeypatch: pytest.MonkeyPatch
 ) -> None:

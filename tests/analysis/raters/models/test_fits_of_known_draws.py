@@ -140,7 +140,13 @@ def fit_of_dimensions(patch: pytest.MonkeyPatch) -> ModelFit:
     return dimension_model(some, main="b", covariates=["type"], draws=6, tune=2, chains=CHAINS, seed=8)
 
 
-@pytest.mark.parametrize("fit", [fit_of_labels, fit_of_ratings, fit_of_dimensions])
+@pytest.mark.parametrize(
+    "fit",
+    [
+        fit_of_ratings,
+        *(pytest.param(fit, marks=pytest.mark.long) for fit in (fit_of_labels, fit_of_dimensions)),
+    ],
+)
 def test_every_number_of_a_fit_is_the_stored_one(
     fit: Callable[[pytest.MonkeyPatch], ModelFit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
