@@ -206,8 +206,15 @@ class PanelLayout:
     outdent: list[
         float
     ]  # inches by which a column's headings start left of the axes: 0, or its tick labels' width
+    labels: list[float]  # inches of the widest tick label of each column
     width: float  # inches of the figure
     is_wrapped: bool  # whether any text takes more lines than one, or starts left of the axes
+
+    @property
+    def shares(self) -> list[float]:
+        """Shares of the width of each column in which all axes are equally wide."""
+        room = (self.width - sum(self.labels)) / len(self.labels)
+        return [(label + room) / self.width for label in self.labels]
 
     @property
     def body(self) -> float:
@@ -258,6 +265,7 @@ def arrange(
         rows=rows,
         heights=[row + furniture + more for row, more in zip(rows, beyond, strict=True)],
         columns=columns,
+        labels=labels,
         outdent=[label_width + 0.05 if is_tight else 0.0 for label_width in labels],
         width=page_width() if len(columns) == 2 else width,
         is_wrapped=is_wrapped,

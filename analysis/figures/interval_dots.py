@@ -198,7 +198,7 @@ class LevelPanels(Dots):
             - more_lines(self.xlabel)
         )
         figure = new_figure(layout.width, layout.body + above + (0.2 if self.share_x else 0))
-        outer = figure.add_gridspec(1, len(layout.columns))
+        outer = figure.add_gridspec(1, len(layout.columns), width_ratios=layout.shares)
         is_signed = self.share_x and {0.0} == {self.baseline.get(panel, 1.0) for panel in self.panels}
         for position, column in enumerate(layout.columns):
             is_exact = layout.is_wrapped or self.share_x
@@ -219,7 +219,7 @@ class LevelPanels(Dots):
                     axis="x", nbins=4 if len(layout.columns) == 2 or layout.width < NARROW else 6
                 )
                 if is_signed:
-                    axes.xaxis.set_major_formatter(_formatter(signed=True))
+                    set_signed(axes)
                 if self.share_x and place < len(column) - 1:  # the last panel of a column has the axis
                     axes.tick_params(axis="x", length=0, labelbottom=False)
                     axes.spines["bottom"].set_visible(False)
@@ -306,6 +306,7 @@ def levels(
     xlabel: str,
     what: str,
     rows: Mapping[str, Sequence[str]] | None = None,
+    series: Sequence[str] | None = None,
     places: Sequence[int] | None = None,
     baseline: float | Mapping[str, float] | None = 0.0,
     **options: Any,
@@ -316,7 +317,7 @@ def levels(
     if rows is None:
         panels = display_order(table["panel"])
         rows = {name: display_order(table.loc[table["panel"] == name, "row"]) for name in panels}
-    series = display_order(table["series"])
+    series = list(series or display_order(table["series"]))
     lines = {} if baseline is None else baseline
     return LevelPanels(
         table=table,
@@ -358,6 +359,11 @@ def tidy(axes: Axes, grid: str = "x", open_sides: Sequence[str] = ("top", "right
     axes.grid(axis=grid, zorder=0)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[list(open_sides)].set_visible(False)
+
+
+def set_signed(axes: Axes) -> None:
+    """Write the ticks of changes with their signs."""
+    axes.xaxis.set_major_formatter(_formatter(signed=True))
 
 
 def _formatter(*, signed: bool = False) -> Any:

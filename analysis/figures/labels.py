@@ -67,7 +67,9 @@ def resolve_labels(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) ->
         for name, text in mapping.items():
             label_texts[name] = text
     levels = {**labels.level_labels, "judges": labels.judge_labels, "prompts": labels.prompt_labels}
-    if labels.kind == "items":
+    if labels.kind == "conjoint":
+        label_texts |= {("order", name): "study" for name in labels.ordered}
+    else:
         label_texts["dimension"] = "Dimension"
         levels |= _levels_of_items(labels)
     for column, names in levels.items():

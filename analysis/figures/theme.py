@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.files import ROOT
 from conjury.inference.tables.writing import note_written, write_text
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ INCH = 25.4  # millimetres
 SIZES = {"single": 85 / INCH, "double": 180 / INCH}  # inches of one and of two columns of a journal
 SMALLEST = 7.0  # points of the smallest type that journals accept
 PAGE_HEIGHT = 9.6
-FONTS = ("Source Sans 3", "Inter", "Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans")
+# Inter is installed with the package and DejaVu Sans with matplotlib, so that figures are the same on all
+# machines; the last one, for Chinese characters, is used where it is installed.
+FONT_FILES = ROOT / "data" / "fonts"
+FONTS = ("Inter", "DejaVu Sans", "Noto Sans CJK JP")
 MARKERS = ("o", "s", "^", "D", "v", "p", "h", "P", "X")  # none that points left or right
 FORMATS = ("png", "svg", "pdf")
 MARK_HEIGHT, MARK_EDGE = 0.17, 0.03  # inches below a figure for a mark, and beside it
@@ -92,6 +96,11 @@ def installed_fonts() -> tuple[str, ...]:
     """Fonts of the figures that this machine has, the preferred one first."""
     from matplotlib import font_manager
 
+    # Another file of the same font could be found instead, and of a variable one no bold can be drawn.
+    manager = font_manager.fontManager
+    manager.ttflist = [entry for entry in manager.ttflist if entry.name != FONTS[0]]
+    for file in sorted(FONT_FILES.glob("*.ttf")):
+        manager.addfont(file)
     font_names = set(font_manager.get_font_names())
     return tuple(font for font in FONTS if font in font_names) or ("sans-serif",)
 

@@ -212,8 +212,8 @@ def describe_study(study: Study | ItemStudy) -> dict[str, Any]:
         described["main"] = study.main
         features = {"dimension": "Dimension", **features}
         levels = {"dimension": dimensions_of(study), **levels}
-    elif study.focus:
-        described["focus"] = list(study.focus)
+    else:
+        described |= {name: part for name in ("focus", "ordered") if (part := list(getattr(study, name)))}
     labels = {
         "features": features,
         "levels": levels,

@@ -215,4 +215,4 @@ def labels_of(manifest: Mapping[str, Any]) -> dict[LabelKey, str]:
     groups = {**entries.get("levels", {}), **{kind: entries.get(kind, {}) for kind in ("judges", "prompts")}}
     for feature, levels in groups.items():
         labels |= {(str(feature), str(level)): str(text) for level, text in levels.items()}
-    return labels
+    return labels | {("order", str(name)): "study" for name in manifest.get("ordered") or ()}

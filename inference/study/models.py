@@ -230,6 +230,12 @@ class Study(AnyStudy):
         return {part.id: part.label for part in [*self.features.values(), *self.traits]}
 
     @property
+    def ordered(self) -> list[str]:
+        """Attributes whose levels are in an order, and columns of respondents."""
+        attributes = [part.id for part in self.features.values() if part.ordered]
+        return [*attributes, *(part.id for part in self.traits)]
+
+    @property
     def level_labels(self) -> dict[str, dict[str, str]]:
         """Levels in words, by attribute or column of respondents."""
         parts: list[Attribute | Derived | Trait] = [*self.features.values(), *self.traits]

@@ -25,6 +25,8 @@ class Attribute(Named):
 
     levels: list[Level] = Field(min_length=2, max_length=LEVELS)
     """Levels; the first is the reference."""
+    ordered: bool = False
+    """Whether the levels are in an order, such as degrees; figures keep it, and put others by the effect."""
 
 
 class DerivedLevel(Named):
@@ -41,6 +43,8 @@ class Derived(Named):
     """Attribute that it follows from."""
     levels: list[DerivedLevel] = Field(min_length=2)
     """Levels, which cover each level of the source once."""
+    ordered: bool = False
+    """Whether the levels are in an order, as of an attribute."""
 
 
 class Stimulus(Named):

@@ -17,10 +17,11 @@ from ...frames.sentences import agreeing_with_part, out_of
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..gain_labels import NEUTRAL_PLACE
-from ..interval_dots import LevelPanels, levels, table_of
+from ..interval_dots import NUMBERS, LevelPanels, levels, table_of
 from ..labels import LabelKey, LevelLabels, display_order, level_of, refuse_repeats, series_labels
 
 Interval = Literal["normal", "bootstrap"]
+Order = Literal["effect", "study"]
 AXIS_LABELS = {
     "amce": "Average marginal component effect",
     "amce_difference": "Difference in average marginal component effects",
@@ -35,6 +36,10 @@ AXIS_LABELS = {
     "acie": "Average component interaction effect",
     "amie": "Average marginal interaction effect",
 }
+POINTS = "percentage points"  # what effects on a choice are drawn in
+CHOICES = {"chosen", PROBABILITY}  # outcomes whose changes these are
+MEANS = {"mm", "pmm"}
+COUNTED = re.compile(r"\D{0,3}\d")  # labels of levels that are numbers: 2 years, $ 5,000
 DIFFERENCES = {name for name in AXIS_LABELS if re.search("difference|minus|contrast", name)}
 SERIES = "series_in_words"
 MINUS = " minus "
@@ -59,9 +64,11 @@ def plot_levels(
     words: LevelLabels | None = None,
     columns: tuple[str, str] = ("feature", "level"),
     share_x: bool = True,
+    order: Order = "effect",
     **options: Any,
 ) -> LevelPanels:
     """Lay tidy estimates out: ``columns`` name those that spread them over panels and rows."""
+    # Rows of levels without an order of their own stand by the estimates of people, or of the first series.
     panel, row = columns
     ends = ["boot_lower", "boot_upper"] if interval == "bootstrap" else ["lower", "upper"]
     missing = next(
@@ -74,6 +81,8 @@ def plot_levels(
     words = words or style.words
     keys, series = frame[[panel, row]].astype("string"), series_labels(frame, group, style.series_label)
     refuse_repeats(pd.concat([keys, series.rename("series")], axis=1))
+    label = label if label is not None else axis_label(frame, in_points=True)
+    unit, digits = (100.0, 1) if POINTS in label else (1.0, 3)
 
     def named(column: str, owner: str, value: str) -> str:
         return words.feature(value) if column == "feature" else words.level(owner, value)
@@ -85,11 +94,19 @@ def plot_levels(
         series,
         ["estimate", *ends],
     ).assign(reference=is_reference(frame))
+    table[NUMBERS] *= unit
+    places = style.names.places(frame, series)
+    names = [name for _, name in sorted(zip(places, dict.fromkeys(series), strict=True))]
     rows = {
         named(panel, panel, a): [named(row, a, b) for b in display_order(frame.loc[keys[panel] == a, row])]
         for a in display_order(frame[panel])
     }
-    label = label if label is not None else axis_label(frame)
+    if order == "effect":
+        ordered = {named(panel, panel, a) for a in keys[panel].unique() if ("order", a) in style.labels}
+        rows = {
+            name: texts if name in ordered else by_effect(table[table["panel"] == name], texts, names[0])
+            for name, texts in rows.items()
+        }
     is_difference = "statistic" in frame and set(frame["statistic"].dropna().astype(str)) <= DIFFERENCES
     is_neutral = is_difference and series.nunique() == 1
     return levels(
@@ -97,10 +114,24 @@ def plot_levels(
         xlabel=add_bounds_to_label(label, bounds),
         what=what or label,
         rows=rows,
-        places=[NEUTRAL_PLACE] if is_neutral else style.names.places(frame, series),
+        series=names,
+        places=[NEUTRAL_PLACE] if is_neutral else sorted(places),
         share_x=share_x,
+        digits=digits,
         **options,
     )
+
+
+def by_effect(estimates: pd.DataFrame, rows: list[str], first: str) -> list[str]:
+    """Rows of a panel from the largest estimate of a series to the smallest, below references."""
+    # Where the labels of all levels are numbers, as of years, these are their order.
+    if all(map(COUNTED.match, rows)) or estimates["estimate"].isna().all():
+        return rows
+    by_row = estimates.groupby("row", sort=False)["estimate"]
+    of_first = estimates[estimates["series"] == first].set_index("row")["estimate"]
+    sizes = of_first.combine_first(by_row.mean())
+    references = estimates.groupby("row")["reference"].all()
+    return sorted(rows, key=lambda row: (not references[row], -sizes.fillna(-np.inf)[row]))
 
 
 def stack_tables(tables: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
@@ -116,13 +147,16 @@ def stack_tables(tables: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
     return stack
 
 
-def axis_label(frame: pd.DataFrame) -> str:
-    """Name the quantity on the x axis from the ``statistic`` column."""
+def axis_label(frame: pd.DataFrame, *, in_points: bool = False) -> str:
+    """Name the quantity on the x axis from the ``statistic`` column; effects on a choice ``in_points``."""
     statistics = (
         [str(value) for value in frame["statistic"].dropna().unique()] if "statistic" in frame else []
     )
     label = AXIS_LABELS.get(statistics[0], statistics[0]) if len(statistics) == 1 else "Estimate"
-    return label + add_probability(frame, "of" if "mean" in label.lower() else "on")
+    label += add_probability(frame, "of" if "mean" in label.lower() else "on")
+    outcomes = set(frame["outcome"].dropna().astype(str)) if "outcome" in frame else set()
+    of_choices = bool(outcomes) and outcomes <= CHOICES and not MEANS & set(statistics)
+    return f"{label}, {POINTS}" if in_points and of_choices else label
 
 
 def add_probability(frame: pd.DataFrame, preposition: str) -> str:
@@ -192,7 +226,7 @@ def plot_by_reference(frame: pd.DataFrame, style: FigureStyle, bounds: str, shar
         for panel in dict.fromkeys(panels)
         for value in display_order(feature_rows["level"])
     }
-    label = f"{axis_label(frame)}: {words.feature(feature).lower()}"
+    label = f"{axis_label(frame, in_points=True)}: {words.feature(feature).lower()}"
     return plot_levels(
         feature_rows.assign(reference=panels),
         style,

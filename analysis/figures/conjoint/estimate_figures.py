@@ -36,6 +36,7 @@ from .effect_figures import (
     SERIES,
     WHO,
     Interval,
+    Order,
     axis_label,
     interaction,
     interval_words,
@@ -44,6 +45,7 @@ from .effect_figures import (
     plot_levels,
     series_in_words,
 )
+from .level_columns import MOST_IN_ROWS, judge_columns, two_judges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,10 +80,14 @@ def effects(
     feature: str | None = None,
     by: str | None = None,
     panels: Literal["feature", "by"] = "feature",
+    order: Order = "effect",
 ) -> LevelPanels | Picture:
     """Estimates of a conjoint: a panel for each attribute, a row for each level, series side by side."""
-    # One axis for all attributes, unless `share_x` is false. Marginal means stand around their null value
-    # (0.5 where it was left at 0 and all means are shares); `feature` and `by` draw one attribute by another.
+    # Two judges are joined, with their difference beside them where `extra["differences"]` has it; more than
+    # three have a column each. Rows of an attribute stand by the effect, those of an ordered attribute and
+    # with `order="study"` as in the study. One axis for all attributes, unless `share_x` is false. Marginal
+    # means stand around their null value (0.5 where it was left at 0 and all means are shares); `feature` and
+    # `by` draw one attribute by another.
     frame, words, settings = result.frame, style.words, result.settings
     if "estimate" not in frame or "feature" not in frame:
         raise InputError("A table without estimates of levels has no figure; print their table with .frame.")
@@ -109,7 +115,7 @@ def effects(
         frame, group = frame.assign(**{SERIES: series_in_words(frame, groups, words)}), SERIES
     label, series_names = None, set(frame[group].astype(str)) if group == SERIES else set()
     if len(series_names) == 1 and (MINUS in (only := series_names.pop()) or result.kind == "interaction"):
-        label = f"{axis_label(frame)}: {only}"
+        label = f"{axis_label(frame, in_points=True)}: {only}"
     kinds = set(frame["statistic"].astype(str)) if "statistic" in frame else {"amce"}
     is_mean = kinds <= {"mm", "pmm"} and result.kind != "people"
     line: float | None = 0.0
@@ -117,7 +123,7 @@ def effects(
         null = float(settings.get("null") or settings.get("h0") or 0.0)
         is_share = frame["estimate"].dropna().between(0, 1).all()
         line = baseline if baseline is not None else null or (HALF if is_share else None)
-    return plot_levels(
+    plot = plot_levels(
         frame,
         style,
         group=group,
@@ -126,7 +132,14 @@ def effects(
         baseline=line,
         share_x=share_x,
         label=label,
+        order=order,
     )
+    n_judges = frame["judge"].nunique() if "judge" in frame else 0
+    if not share_x or group is not None or not 1 < n_judges == len(plot.series):
+        return plot
+    if n_judges == 2:
+        return two_judges(plot, result.extra.get("differences"), style)
+    return judge_columns(plot) if n_judges > MOST_IN_ROWS else plot
 
 
 _ROW_LABELS = 1.5  # inches that labels of rows take where they are short
@@ -342,7 +355,7 @@ def _draw_equivalence(frame: pd.DataFrame, style: FigureStyle, group: str | None
     title, above, _ = room_above(style.title, layout.width, [])
     below = wrap(f"{axis_label(frame)} (band: bounds of equivalence)", layout.width - 0.2)
     fig = new_figure(layout.width, layout.body + 0.75 + above + more_lines(below))
-    outer = fig.add_gridspec(1, len(layout.columns))
+    outer = fig.add_gridspec(1, len(layout.columns), width_ratios=layout.shares)
     for position, column in enumerate(layout.columns):
         inner = outer[position].subgridspec(len(column), 1, height_ratios=[layout.rows[i] for i in column])
         for place, index in enumerate(column):

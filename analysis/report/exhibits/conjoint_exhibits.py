@@ -173,12 +173,30 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     )
     lines = in_words(interval_note(record.settings, frame, LevelLabels(report.labels)), report.labels)
     notes = [lines, uneven_note(report, record)]
+    figure = _coefficients(frame, record, caption)
+    differences = beside_effects(report, record, frame)
+    if differences is not None:
+        joined = "Right: model minus people, filled where the p value after Holm's adjustment is below 0.05."
+        compared = replace(figure.result, extra={"differences": differences})
+        figure = replace(figure, result=compared, caption=f"{figure.caption} {joined}")
     return Exhibit(
         lead,
-        [_coefficients(frame, record, caption)],
+        [figure],
         [Laid(_tables(report, record, frame), caption)],
         "\n\n".join(filter(None, notes)),
     )
+
+
+def beside_effects(report: ReportData, record: RecordedResult, frame: pd.DataFrame) -> pd.DataFrame | None:
+    """Differences of the only model from people that stand beside the effects; None of other judges."""
+    if record.kind != "amce" or "judge" not in frame or frame["judge"].nunique() != 2:
+        return None
+    for comparison in report.of_kind("people"):
+        settings = comparison.settings
+        if settings.get("verb") == "amce_diffs" and settings.get("formula") == record.settings.get("formula"):
+            differences = estimates(report, comparison)
+            return differences if differences["judge"].nunique() == 1 else None
+    return None
 
 
 @exhibit(FURTHER_EFFECTS, method=method)

@@ -30,7 +30,7 @@ from ..table_format import (
     styled_table,
     whole,
 )
-from .conjoint_exhibits import estimates, in_points, lines_of, method
+from .conjoint_exhibits import beside_effects, estimates, in_points, lines_of, method
 from .exhibit_registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -69,17 +69,17 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
         else ""
     )
     bounds = bounds_name(record.settings) or "interval"
-    figure = drawing(record, report)
+    main = next(iter(report.of_kind("amce")), None)
+    is_joined = main is not None and beside_effects(report, main, estimates(report, main)) is not None
+    shown = "The figure of the effects shows" if is_joined else "{figure shows}"
     tables = [
         _table(part, LevelLabels(report.labels), bounds, _note_of_sample(report, record, part))
         for part in batches(frame)
     ]
-    notes = filter(
-        None, [pairs_note(record), "{figure shows} the differences, {table} the numbers.", prompts]
-    )
+    notes = filter(None, [pairs_note(record), f"{shown} the differences, {{table}} the numbers.", prompts])
     return Exhibit(
         f"{' '.join([*difference_sentences(report, record), *sentences])}\n\n{' '.join(notes)}",
-        [figure],
+        [] if is_joined else [drawing(record, report)],
         [Laid(tables, f"{plain(record.title)}.")],
     )
 

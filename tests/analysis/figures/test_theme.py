@@ -219,7 +219,7 @@ def test_texts_of_drawings_inside_a_page_are_text_of_the_width_of_the_layout() -
     root = ElementTree.fromstring(inline_figure(figure, "one", SHOWN))
     (text,) = [part for part in root.iter() if part.tag.endswith("text")]
     assert text.text == root.attrib["aria-label"] == SHOWN
-    assert float(text.attrib["textLength"]) == pytest.approx(drawn, abs=0.5)
+    assert float(text.attrib["textLength"]) == pytest.approx(drawn, rel=0.005)
     assert text.attrib["style"].count("sans-serif") == 1
 
 
