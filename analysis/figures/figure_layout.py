@@ -190,6 +190,30 @@ def add_legend(
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=HEADING)
 
 
+def add_heading(figure: Figure, title: str, subtitle: str, look: Theme) -> None:
+    """Write what was found, and below it what it rests on, above all that is laid out."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    width, height = (float(edge) for edge in figure.get_size_inches())
+    head, below = heading(title, width) or "", wrap(subtitle, width - 0.3, REFERENCE)
+    top = height + 0.12 + lines_high(head, HEADING)
+    total = top + (lines_high(below, REFERENCE) + 0.06 if below else 0)
+    figure.set_size_inches(width, total)
+    engine, legend_height = figure.get_layout_engine(), 0.0
+    for legend in figure.legends:  # one that is put somewhere has no room of its own in the layout
+        legend.set_bbox_to_anchor((0, 0, 1, height / total), transform=figure.transFigure)
+        legend_height = max(legend_height, legend.get_window_extent().height / figure.dpi + 0.08)
+    if isinstance(engine, ConstrainedLayoutEngine):
+        left, bottom, wide, high = engine.get()["rect"]
+        at = (bottom * height, high * height - legend_height)
+        engine.set(rect=(left, at[0] / total, wide, at[1] / total))
+    edge = 0.09 / width
+    figure.text(edge, 1 - 0.08 / total, head, va="top", fontweight="bold", fontsize=HEADING)
+    if below:
+        place = 1 - (0.1 + lines_high(head, HEADING)) / total
+        figure.text(edge, place, below, va="top", fontsize=REFERENCE, color=look.muted)
+
+
 PANEL_TITLE = 9.5
 REFERENCE = 8  # points of what the rows of a panel are compared with
 
@@ -290,7 +314,7 @@ def has_room_for(heading: str, reference: str) -> bool:
 
 def add_reference(axes: Axes, heading: str, outdent: float, reference: str, look: Theme) -> None:
     """Write behind the heading of a panel what its rows are compared with."""
-    start = inches(heading.split("\n")[-1], PANEL_TITLE, bold=True) + 0.1 - outdent
+    start = inches(heading.split("\n")[-1], PANEL_TITLE, bold=True) + 0.13 - outdent
     axes.annotate(
         f"vs {reference}", (0, 1), (72 * start, 4), xycoords="axes fraction", textcoords="offset points",
         color=look.muted, fontsize=REFERENCE, annotation_clip=False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from conjury.inference.entry_registry import Registry
 from conjury.inference.errors import InputError
 
+from .figure_layout import add_heading
 from .journal import fit_to_width
 from .labels import ColumnNames, LabelKey, LevelLabels, resolve_labels, true_minus
 from .theme import LIGHT, Theme, add_mark, column_width, sized, styled, theme_named
@@ -119,6 +120,7 @@ def draw(
     theme: str = "light",
     labels: Mapping[LabelKey, str] | Study | ItemStudy | None = None,
     title: str | None = None,
+    subtitle: str | None = None,
     part: str | None = None,
     size: str | None = None,
     mark: str | bool = "",
@@ -137,6 +139,8 @@ def draw(
         label`` of their values, such as ``("judges", "gpt_4_1")``; identifiers without a label become words.
     title : str, optional
         Heading above the figure.
+    subtitle : str, optional
+        Smaller words below the heading, such as the number of choices and the kind of the intervals.
     part : str
         A further figure of the result, one of `parts`; by default its main figure.
     size : {"single", "double"}, optional
@@ -168,7 +172,7 @@ def draw(
     >>> len(draw(Result(frame, "amce"), title="Effects").axes)
     1
     """
-    style = FigureStyle(theme_named(theme), resolve_labels(labels), title)
+    style = FigureStyle(theme_named(theme), resolve_labels(labels), None if subtitle else title)
     kind = _find_kind(result, part)
     with sized(size), styled(style.look):
         drawing: Any = kind.function(result, style, **options)
@@ -176,6 +180,8 @@ def draw(
         fig.set_label(true_minus(kind.alt(result, style) if kind.alt is not None else drawing.describe()))
         if mark:
             add_mark(fig, str(mark), style.look)
+        if title and subtitle:
+            add_heading(fig, title, subtitle, style.look)
         return fig if column_width() is None else fit_to_width(fig)
 
 

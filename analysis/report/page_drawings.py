@@ -140,6 +140,8 @@ def _content(source: Drawn, labels: Mapping[Any, str]) -> Iterator[str]:
     yield from (
         result.kind,
         str(source.part),
+        source.title,
+        source.subtitle,
         repr(sorted(source.options.items())),
         repr(list(labels.items())),
     )

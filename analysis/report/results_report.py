@@ -208,7 +208,8 @@ class Report(ReportData):
         return DrawingFile(self.path / "figures" / f"{name}.svg", figure, labels)
 
     def _drawn(self, figure: Drawn) -> Figure:
-        options = dict(figure.options)
+        heading = {"title": figure.title, "subtitle": figure.subtitle} if figure.title else {}
+        options = {**figure.options, **heading}
         return draw(figure.result, labels=self.labels, part=figure.part, mark=self.mark, **options)
 
     def _simulated(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,10 +33,13 @@ from ..method_sentences import (
     excluded,
     in_words,
     plain,
+    unmarked,
 )
 from ..report_data import FURTHER_EFFECTS, ReportData
 from ..sentences.effect_sentences import (
     compare_sample_sizes,
+    count_differences,
+    differing_in_words,
     find_focus_effects,
     find_sided_judges,
     focus_in_words,
@@ -65,6 +69,7 @@ if TYPE_CHECKING:
     from ...pipeline.manifest import RecordedResult
 
 HALF = 0.5
+ALPHA = 0.05
 REFUSALS = {
     "missing": "Answers without a valid choice are treated as missing and excluded.",
     "not_chosen": "Answers without a valid choice count as not chosen for both profiles of the pair.",
@@ -173,18 +178,50 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     )
     lines = in_words(interval_note(record.settings, frame, LevelLabels(report.labels)), report.labels)
     notes = [lines, uneven_note(report, record)]
-    figure = _coefficients(frame, record, caption)
+    figure, finding = _coefficients(frame, record, caption), _headline(result, record, report)
     differences = beside_effects(report, record, frame)
     if differences is not None:
+        counts = count_differences(differences, "effects", ALPHA, of_prompts=False)
+        finding = differing_in_words(counts)
         joined = "Right: model minus people, filled where the p value after Holm's adjustment is below 0.05."
         compared = replace(figure.result, extra={"differences": differences})
         figure = replace(figure, result=compared, caption=f"{figure.caption} {joined}")
+    if finding:
+        subtitle = " ".join([*_basis_in_words(report, record, frame), f"Lines: {lines_of(record, frame)}."])
+        options = {**figure.options, "bounds": ""}
+        figure = replace(figure, title=title_of(finding), subtitle=subtitle, options=options)
     return Exhibit(
         lead,
         [figure],
         [Laid(_tables(report, record, frame), caption)],
         "\n\n".join(filter(None, notes)),
     )
+
+
+def title_of(sentence: str) -> str:
+    """The first sentence of a finding as a heading: without intervals, tests and emphasis."""
+    text = re.sub(r"\s*\([^()]*(?:\[[^\]]*\]|p below)[^()]*\)", "", unmarked(sentence))
+    return re.split(r"\.(?=\s|$)", text)[0].strip()
+
+
+def _basis_in_words(report: ReportData, record: RecordedResult, frame: pd.DataFrame) -> list[str]:
+    """The prompt of the models where there are several, and how many choices each judge made."""
+    prompts = [name for name in display_order(frame["prompt"]) if name] if "prompt" in frame else []
+    several = len({group.get("prompt") for group in record.groups if group.get("prompt")}) > 1
+    texts = [f"Prompt: {prompts[0]}."] if several and len(prompts) == 1 else []
+    counts = {
+        report.label("judges", group["judge"]): int(group["n_choices"])
+        for group in reversed(record.groups)
+        if group.get("n_choices")
+    }
+    judges = [name for name in (display_order(frame["judge"]) if "judge" in frame else []) if name in counts]
+    if not judges:
+        return texts
+    low, high = (whole(end(counts[name] for name in judges)) for end in (min, max))
+    each = f"{low if low == high else f'{low} to {high}'} of each judge"
+    if len(judges) <= 2:
+        each = ", ".join(f"{name} {whole(counts[name])}" for name in judges)
+    return [*texts, f"Choices: {each}."]
 
 
 def beside_effects(report: ReportData, record: RecordedResult, frame: pd.DataFrame) -> pd.DataFrame | None:

@@ -41,6 +41,8 @@ class Drawn:
         Options of this kind of figure, as `conjury.analysis.figures.draw` takes them.
     alt : str, optional
         Describes the figure, where its own description is not used.
+    title, subtitle : str
+        What the figure shows, and what it rests on, above it.
 
     Examples
     --------
@@ -55,6 +57,8 @@ class Drawn:
     part: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     alt: str = ""
+    title: str = ""
+    subtitle: str = ""
 
 
 @dataclass(frozen=True)
