@@ -290,7 +290,7 @@ def arrange(
         heights=[row + furniture + more for row, more in zip(rows, beyond, strict=True)],
         columns=columns,
         labels=labels,
-        outdent=[label_width + 0.05 if is_tight else 0.0 for label_width in labels],
+        outdent=[label_width if is_tight else 0.0 for label_width in labels],
         width=page_width() if len(columns) == 2 else width,
         is_wrapped=is_wrapped,
     )

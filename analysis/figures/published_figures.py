@@ -131,6 +131,8 @@ class Bars:
 def _patch(color: str, verdict: str, look: Theme) -> dict[str, Any]:
     """Colour, hatch and edge of a verdict."""
     hatch = HATCHES[verdict]
+    if verdict == "untested":
+        return {"facecolor": look.background, "hatch": hatch, "edgecolor": look.muted, "linewidth": 0.4}
     return {"facecolor": color, "hatch": hatch or None, "edgecolor": look.background, "linewidth": 0.6}
 
 

@@ -157,6 +157,7 @@ def styled(theme: Theme) -> Iterator[None]:
         "ytick.major.size": 0,
         "grid.color": theme.grid,
         "grid.linewidth": 0.6,
+        "hatch.linewidth": 0.4,
         "axes.unicode_minus": True,
         "text.parse_math": False,
     }
@@ -167,10 +168,15 @@ def styled(theme: Theme) -> Iterator[None]:
 @cache
 def _shown_figure_class() -> type[Figure]:
     """Class of figures that notebooks show, although pyplot, which shows others, does not know them."""
+    import matplotlib
     from matplotlib.figure import Figure
 
     class ShownFigure(Figure):
-        """A figure that shows itself at the end of a cell."""
+        """A figure that shows itself at the end of a cell, with texts as wide as they were measured."""
+
+        def draw(self, renderer: Any) -> None:
+            with matplotlib.rc_context({"text.hinting": "none"}):
+                super().draw(renderer)
 
         def _repr_png_(self) -> bytes:
             picture = BytesIO()

@@ -14,7 +14,7 @@ FRONT = HERE.parents[1] / ".github"  # of the README and the first page of the s
 JUDGES = ["human", "gpt4o"]
 
 study = load_study("moderation")
-labels = {**resolve_labels(study), ("judges", "human"): "People"}
+labels = {**resolve_labels(study), "human": "People", ("judges", "human"): "People"}
 published = published_numbers("moderation").astype({"judge": str, "feature": str, "level": str})
 references = pd.DataFrame(
     [
@@ -24,7 +24,7 @@ references = pd.DataFrame(
     ]
 )
 effects = pd.concat([references, published[published["judge"].isin(JUDGES)]], ignore_index=True)
-effects = effects.assign(statistic="amce")
+effects = effects.assign(statistic="amce", outcome="chosen")
 figure = Result(effects, "amce").plot(title="", labels=labels)
 figure.savefig(HERE / "paper.png", dpi=150)
 
@@ -32,7 +32,7 @@ for theme in ("light", "dark"):
     front = Result(effects[effects["feature"].isin(["identity", "topic"])], "amce").plot(
         title="People spare posts by Black men; GPT-4o flags posts about politics",
         labels=labels,
+        subtitle="Change in the probability that a moderator sees a post first. Lines: 95% intervals",
         theme=theme,
-        bounds="95% intervals",
     )
     front.savefig(FRONT / f"front-{theme}.png", dpi=200)

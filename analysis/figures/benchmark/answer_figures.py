@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROW = 0.2
-HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++")
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++")
 SIZE = 8.0
 PLACES = {name: k for statuses in (STATUSES, READINGS) for k, name in enumerate(statuses)}  # of colours
 WORDS = {**READINGS, **STATUSES}
@@ -75,7 +75,7 @@ class _Statuses:
         grid[0, 0].set_yticks(range(len(rows)), labels)
         grid[0, 0].set_ylim(len(rows) - 0.5, -0.5)
         fig.supxlabel("Percent of the answers", fontsize=8.5)
-        handles = [Patch(linewidth=0, **_filling(PLACES[name], look)) for name in statuses]
+        handles = [Patch(**_filling(PLACES[name], look)) for name in statuses]
         add_legend(fig, handles, legend, columns, title, look)
         return fig
 
@@ -111,11 +111,10 @@ def _rows_in_words(frame: pd.DataFrame, names: ColumnNames) -> list[str]:
 
 
 def _filling(place: int, look: Theme) -> dict[str, Any]:
-    return {
-        "facecolor": look.color(place),
-        "edgecolor": look.background,
-        "hatch": HATCHES[place % len(HATCHES)],
-    }
+    """Answers are filled, and what is none has light hatches."""
+    hatch = HATCHES[place % len(HATCHES)]
+    face = look.background if hatch else look.color(place)
+    return {"facecolor": face, "edgecolor": look.muted, "hatch": hatch, "linewidth": 0.4}
 
 
 def _draw_bars(
@@ -133,7 +132,6 @@ def _draw_bars(
             0.74,
             left=start,
             zorder=3,
-            linewidth=0,
             **_filling(PLACES[status], look),
         )
         for row, (value, at) in enumerate(zip(share, start, strict=True)):

@@ -166,6 +166,8 @@ def contrast(result: Drawable, style: FigureStyle) -> Figure:
     """Contrasts of levels: each row minus each column, one matrix for each group."""
     frame, look, words = result.frame, style.look, style.words
     _require(frame, "reference", "feature", "level", "estimate", "p")
+    if frame["estimate"].isna().all():
+        raise InputError("There is nothing to draw: the table has no estimates.")
     if frame["feature"].nunique() != 1:
         raise InputError("A matrix of contrasts shows one feature; keep the rows of one.")
     alpha = float(result.settings.get("alpha", 0.05))
@@ -216,6 +218,8 @@ def significance(result: Drawable, style: FigureStyle, *, group: str | None = No
             "state": state,
         }
     )
+    if table.empty:
+        raise InputError("There is nothing to draw: the table has no estimates but references.")
     columns = list(dict.fromkeys(table["column"]))
     grids = []
     for feature in display_order(effect_rows["feature"]):

@@ -59,7 +59,7 @@ class LevelColumns(LevelPanels):
         widths = [room * share - GAP for share in self._shares()]
         if len(layout.columns) > 1 or layout.width < NARROW or min(widths) < NARROWEST:
             return LevelPanels(**_fields(self)).draw(style)
-        figure: Figure = in_headings._drawn(style, layout, widths)
+        figure: Figure = in_headings._draw_columns(style, layout, widths)
         return figure
 
     def _arranged(self) -> PanelLayout:
@@ -79,7 +79,7 @@ class LevelColumns(LevelPanels):
         """Inches that each row of a panel takes."""
         return np.array([max(self.ROW, 0.06 + lines_high(texts[row])) for row in self.rows[panel]])
 
-    def _drawn(self, style: FigureStyle, layout: PanelLayout, widths: list[float]) -> Figure:
+    def _draw_columns(self, style: FigureStyle, layout: PanelLayout, widths: list[float]) -> Figure:
         look, names = style.look, self._legend()
         title, above, n_columns = room_above(style.title, layout.width, names)
         heads = [
@@ -98,8 +98,10 @@ class LevelColumns(LevelPanels):
         for place, panel in enumerate(self.panels):
             edges = np.concatenate([[0.0], np.cumsum(self._heights(panel, layout.texts[panel]))])
             y_of_row = dict(zip(self.rows[panel], (edges[:-1] + edges[1:]) / 2, strict=True))
+            first = None
             for column in range(len(widths)):
-                axes = figure.add_subplot(grid[place, column])
+                axes = figure.add_subplot(grid[place, column], sharey=first)
+                first = first or axes
                 for top, bottom in zip(edges[:-1:2], edges[1::2], strict=False):
                     axes.axhspan(top, bottom, color=look.band, linewidth=0, zorder=0)
                 axes.set_yticks(list(y_of_row.values()), list(layout.texts[panel].values()))
@@ -216,17 +218,13 @@ class TwoJudges(LevelColumns):
         ends, y = [part["estimate"].to_numpy(float) for part in rows], np.array(list(y_of_row.values()))
         gap = np.abs(ends[0] - ends[1])
         is_near = gap < 0.035 * (limits[1] - limits[0])
-        axes.hlines(
-            y[~is_near],
-            *(end[~is_near] for end in ends),
-            color=look.muted,
-            linewidth=2.6,
-            alpha=GHOST,
-            zorder=2,
-        )
-        shift = np.where(is_near, self.DODGE, 0.0)
+        lows, highs = (np.vstack([part[end] for part in rows]) for end in ("lower", "upper"))
+        is_over = is_near | (lows.max(axis=0) <= highs.min(axis=0))  # intervals would cover each other
+        shift = np.where(is_over, self.DODGE, 0.0)
         for part, sign, place in zip(rows, (-1, 1), self.places, strict=True):
             draw_dots(axes, part, y + sign * shift, look, place, size=4.4, line=1.3)
+        bars, at = np.vstack(ends)[:, ~is_over], np.vstack([y, y])[:, ~is_over]
+        axes.plot(bars, at, color=look.muted, linewidth=2.6, alpha=GHOST, zorder=2)
         self._draw_lines(axes, panel, limits, look)
 
     def _draw_differences(self, axes: Axes, panel: str, y_of_row: Mapping[str, float], look: Theme) -> None:
@@ -255,7 +253,7 @@ class TwoJudges(LevelColumns):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeColumns(LevelColumns):
+class ColumnPerJudge(LevelColumns):
     """A column for each judge, with people in grey in all of them."""
 
     people: str = ""  # series of people; empty without them
@@ -299,10 +297,10 @@ class JudgeColumns(LevelColumns):
         draw_dots(axes, rows, y, look, self._place_of(column), size=4.2, line=1.3)
 
 
-def judge_columns(plot: LevelPanels) -> JudgeColumns:
+def judge_columns(plot: LevelPanels) -> ColumnPerJudge:
     """Estimates of more judges than one row has room for."""
     people = [name for name, place in zip(plot.series, plot.places, strict=True) if place == 0]
-    return JudgeColumns(**_fields(plot), people="".join(people))
+    return ColumnPerJudge(**_fields(plot), people="".join(people))
 
 
 def two_judges(plot: LevelPanels, frame: pd.DataFrame | None, style: FigureStyle) -> TwoJudges:

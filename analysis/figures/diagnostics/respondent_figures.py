@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FLOOR = 0.5  # lower end of the logarithmic axis of counts
+BESIDE = 0.1  # tasks by which expected counts stand right of those that they would cover
 BINS = 40
 
 
@@ -64,17 +65,25 @@ def _runs_alt(result: Drawable, style: FigureStyle) -> str:
 
 @figure("straight_lining", alt=_runs_alt)
 def straight_lining(result: Drawable, style: FigureStyle) -> Figure:
-    """Longest runs of one position: respondents observed as bars, expected as dots."""
+    """Longest runs of one position: respondents observed and expected, as dots."""
     look = style.look
 
     def draw(axes: Any, rows: pd.DataFrame) -> None:
         run, expected = rows["run"].to_numpy(), rows["expected"].to_numpy(dtype=float)
         observed = rows["respondents"].to_numpy(dtype=float)
-        height = np.maximum(observed - FLOOR, 0)
-        axes.bar(run, height, bottom=FLOOR, width=0.7, color=look.color(0), label="Observed")
+        is_some = observed >= FLOOR
+        axes.vlines(run[is_some], FLOOR, observed[is_some], color=look.color(0), linewidth=1.2)
+        axes.plot(
+            run[is_some],
+            observed[is_some],
+            look.marker(0),
+            color=look.color(0),
+            markersize=5,
+            label="Observed",
+        )
         is_visible = expected >= FLOOR
         axes.plot(
-            run[is_visible],
+            run[is_visible] + BESIDE,
             expected[is_visible],
             look.marker(1),
             color=look.color(1),
@@ -85,6 +94,7 @@ def straight_lining(result: Drawable, style: FigureStyle) -> Figure:
         axes.set_ylim(FLOOR, max(observed.max(), expected.max()) * 1.6)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.set_xticks(run)
+        axes.set_xlim(run.min() - 0.5, run.max() + 0.5)
 
     return _panels(result, style, draw, "Longest run of one position (tasks)", ["Observed", "Expected"])
 

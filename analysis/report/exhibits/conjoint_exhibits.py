@@ -183,9 +183,9 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     if differences is not None:
         counts = count_differences(differences, "effects", ALPHA, of_prompts=False)
         finding = differing_in_words(counts)
-        joined = "Right: model minus people, filled where the p value after Holm's adjustment is below 0.05."
-        compared = replace(figure.result, extra={"differences": differences})
-        figure = replace(figure, result=compared, caption=f"{figure.caption} {joined}")
+        note = "Right: model minus people, filled where the p value after Holm's adjustment is below 0.05."
+        with_differences = replace(figure.result, extra={"differences": differences})
+        figure = replace(figure, result=with_differences, caption=f"{figure.caption} {note}")
     if finding:
         subtitle = " ".join([*_basis_in_words(report, record, frame), f"Lines: {lines_of(record, frame)}."])
         options = {**figure.options, "bounds": ""}
@@ -207,8 +207,8 @@ def title_of(sentence: str) -> str:
 def _basis_in_words(report: ReportData, record: RecordedResult, frame: pd.DataFrame) -> list[str]:
     """The prompt of the models where there are several, and how many choices each judge made."""
     prompts = [name for name in display_order(frame["prompt"]) if name] if "prompt" in frame else []
-    several = len({group.get("prompt") for group in record.groups if group.get("prompt")}) > 1
-    texts = [f"Prompt: {prompts[0]}."] if several and len(prompts) == 1 else []
+    has_several = len({group.get("prompt") for group in record.groups if group.get("prompt")}) > 1
+    texts = [f"Prompt: {prompts[0]}."] if has_several and len(prompts) == 1 else []
     counts = {
         report.label("judges", group["judge"]): int(group["n_choices"])
         for group in reversed(record.groups)

@@ -71,12 +71,12 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     bounds = bounds_name(record.settings) or "interval"
     main = next(iter(report.of_kind("amce")), None)
     is_joined = main is not None and beside_effects(report, main, estimates(report, main)) is not None
-    shown = "The figure of the effects shows" if is_joined else "{figure shows}"
+    lead = "The figure of the effects shows" if is_joined else "{figure shows}"
     tables = [
         _table(part, LevelLabels(report.labels), bounds, _note_of_sample(report, record, part))
         for part in batches(frame)
     ]
-    notes = filter(None, [pairs_note(record), f"{shown} the differences, {{table}} the numbers.", prompts])
+    notes = filter(None, [pairs_note(record), f"{lead} the differences, {{table}} the numbers.", prompts])
     return Exhibit(
         f"{' '.join([*difference_sentences(report, record), *sentences])}\n\n{' '.join(notes)}",
         [] if is_joined else [drawing(record, report)],

@@ -99,7 +99,7 @@ def test_methods_say_which_clusters_are_those_of_people_and_of_models() -> None:
 def test_descriptions_of_figures_have_true_minus_signs() -> None:
     frame = amce_frame({"model_x": [""]}).assign(estimate=-0.25, lower=-0.3, upper=-0.2)
     text = alt(Result(frame, "amce"))
-    assert "\N{MINUS SIGN}0.250 [\N{MINUS SIGN}0.300, \N{MINUS SIGN}0.200]" in text
+    assert "\N{MINUS SIGN}25.0 [\N{MINUS SIGN}30.0, \N{MINUS SIGN}20.0]" in text
     assert not re.search(r"-\d", text)
 
 

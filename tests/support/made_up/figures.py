@@ -497,9 +497,25 @@ PREFERENCES: dict[str, Made] = {
     ),
     "share_preferring": lambda: share_preferring(effects_of_pairs()),
 }
+
+
+def _two_judges() -> Result:
+    """People and a model, with differences of which two are significant."""
+    effects = amce_frame({"human": [""], "model_x": ["baseline"]})
+    people, model = (
+        effects[effects["judge"] == name].reset_index(drop=True) for name in ("human", "model_x")
+    )
+    gap = (model["estimate"] - people["estimate"]).rename("estimate")
+    differences = model.assign(estimate=gap, lower=gap - 0.05, upper=gap + 0.05, p_adjusted=0.3)
+    differences.loc[[2, 5], "p_adjusted"] = 0.01
+    return Result(effects, "amce", extra={"differences": differences[model["std_error"].notna()]})
+
+
 CONJOINT: dict[str, Made] = {
     "amce": conjoint(HUMAN, "amce"),
     "amce, judges": conjoint(JUDGES, "amce"),
+    "amce, two judges": _two_judges,
+    "amce, columns": conjoint(amce_frame({name: [""] for name in ("human", "model_x", *MODELS)}), "amce"),
     "mm": conjoint(marginal_means(), "mm", null=0.5),
     "confidence_sequence": sequence(EFFECTS, verb="amce", unit="pair_id", alpha=0.05),
     "confidence_sequence, means": sequence(

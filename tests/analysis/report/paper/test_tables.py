@@ -157,7 +157,7 @@ def test_figures_have_the_width_of_a_column_and_readable_type(size: str) -> None
 
 
 def test_a_figure_that_does_not_fit_is_refused_with_the_remedy() -> None:
-    shown = example("response_times")
+    shown = example("plan")
     with pytest.raises(InputError, match=r"does not fit a width of 85 mm .* two columns"):
         figures.draw(shown.result, size="single", **shown.options)
     with pytest.raises(InputError, match="no figure size 'triple'"), sized("triple"):
