@@ -204,9 +204,9 @@ def add_heading(figure: Figure, title: str, subtitle: str, look: Theme) -> None:
         legend.set_bbox_to_anchor((0, 0, 1, height / total), transform=figure.transFigure)
         legend_height = max(legend_height, legend.get_window_extent().height / figure.dpi + 0.08)
     if isinstance(engine, ConstrainedLayoutEngine):
-        left, bottom, wide, high = engine.get()["rect"]
+        edge, bottom, wide, high = engine.get()["rect"]
         at = (bottom * height, high * height - legend_height)
-        engine.set(rect=(left, at[0] / total, wide, at[1] / total))
+        engine.set(rect=(edge, at[0] / total, wide, at[1] / total))
     edge = 0.09 / width
     figure.text(edge, 1 - 0.08 / total, head, va="top", fontweight="bold", fontsize=HEADING)
     if below:
