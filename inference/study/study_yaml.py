@@ -111,8 +111,7 @@ def read_marked_yaml(path: Path) -> MarkedYaml:
         raise InputError(f"{path}:1: the file is not UTF-8 text; save it as UTF-8.") from None
     try:
         with reading(path):
-            loader = yaml.SafeLoader(text)
-            node = loader.get_single_node()
+            loader, node = _compose(text)
             if node is not None:
                 _measure(path, node, {}, set())
             lines = {} if node is None else dict(_lines(path, node, (), set()))  # before keys are merged
@@ -135,6 +134,29 @@ def read_marked_yaml(path: Path) -> MarkedYaml:
     if node is None:
         raise InputError(f"{path}:1: the file is empty; fill in at least a name and the attributes.")
     return MarkedYaml(path, content, lines)
+
+
+def _compose(text: str) -> tuple[yaml.SafeLoader | yaml.CSafeLoader, yaml.Node | None]:
+    """Compose a document, by libyaml where it can, which is several times as fast."""
+    # Deep nesting ends a process in libyaml, and its sentences on errors are not those of PyYAML.
+    if yaml.__with_libyaml__ and _is_flat(text):
+        loader: yaml.SafeLoader | yaml.CSafeLoader = yaml.CSafeLoader(text)
+    else:
+        loader = yaml.SafeLoader(text)
+    return loader, loader.get_single_node()
+
+
+def _is_flat(text: str) -> bool:
+    """Whether libyaml can parse all of a text, and values in it are nested no deeper than they may be."""
+    depth = 0
+    try:
+        for event in yaml.parse(text, yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH:
+                return False
+    except yaml.YAMLError:
+        return False
+    return True
 
 
 def _measure(
