@@ -74,13 +74,18 @@ def scored(table: Frame) -> Any:
     """The labels with their gold labels."""
     items = table.drop_duplicates("item_id")
     gold = items[["item_id"]].assign(label_set="tone", label=items["gold"])
-    more = items[["item_id", *items.columns.intersection([WITHOUT])]]
-    judged = table.drop(columns=["gold", WITHOUT], errors="ignore")
+    more = items[["item_id", *items.columns.intersection([WITHOUT, "place"])]]
+    judged = table.drop(columns=["gold", WITHOUT, "place"], errors="ignore")
     return benchmark.score(judged, gold, classes=list(CLASSES), items=more)
 
 
 def first_sample() -> Frame:
     return labels().query("sample == 1")
+
+
+def placed() -> Frame:
+    """The first sample of items of two places."""
+    return first_sample().assign(place=lambda table: np.where(table["kind"].isin(["i1", "i3"]), "in", "out"))
 
 
 def perturbed() -> Frame:
@@ -480,6 +485,8 @@ TABLE = [
     Published("benchmark.differences", "", first_sample, BY_ITEM,
               of_answers(benchmark.differences, metrics=METRICS, tests=["bootstrap", "mcnemar exact"]),
               True, DRAWN),
+    Published("benchmark.score_gaps", "", placed, BY_ITEM,
+              of_answers(benchmark.score_gaps, between="place", metrics=METRICS[:2]), True, DRAWN),
     Published("benchmark.by_label", "", first_sample, BY_ITEM, of_labels, True, DRAWN),
     Published("benchmark.passes", "", labels, BY_ITEM, of_answers(benchmark.passes), True, DRAWN),
     Published("benchmark.robustness", "", perturbed, "base_item_id",
@@ -628,6 +635,8 @@ REFERENCES = {  # tests of standard errors that stand elsewhere, against other p
     "test_levels_are_those_of_calibrated_judgments_of_several_models",
     "raters.compare_systems": "raters/test_systems.py::"
     "test_levels_and_differences_are_those_of_means_corrected_by_a_model",
+    "raters.rating_gaps": "raters/descriptive/test_descriptive_tables.py::"
+    "test_gaps_of_means_are_paired_where_topics_have_both_levels",
     "raters.sequential": "raters/test_sequential.py::"
     "test_means_at_a_look_are_those_of_its_items_with_the_limits_of_the_boundary",
     "trial.performance": "numerics/test_performance.py::"
