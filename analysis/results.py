@@ -115,11 +115,21 @@ class Result:
         """What the manifest of a results folder lists of the result."""
         return dict(self.settings)
 
-    def plot(self, **options: Any) -> Figure:
-        """Draw the figure that fits; options as in `conjury.analysis.figures.draw`."""
+    def plot(
+        self,
+        *,
+        theme: str = "light",
+        labels: Any = None,
+        title: str | None = None,
+        part: str | None = None,
+        size: str | None = None,
+        mark: str | bool = "",
+        **options: Any,
+    ) -> Figure:
+        """Draw the figure that fits; `conjury.analysis.figures.draw` explains the options."""
         from .figures import draw
 
-        return draw(self, **options)
+        return draw(self, theme=theme, labels=labels, title=title, part=part, size=size, mark=mark, **options)
 
     def table(self, part: int = 1, **options: Any) -> GT:
         """Lay out the table that reports print of such a result, with its notes.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from conjury.inference.entry_registry import Registry
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, did_you_mean, listed
 
 from .figure_layout import add_heading
 from .journal import fit_to_width
@@ -174,6 +175,7 @@ def draw(
     """
     style = FigureStyle(theme_named(theme), resolve_labels(labels), None if subtitle else title)
     kind = _find_kind(result, part)
+    _refuse_unknown(kind, options)
     with sized(size), styled(style.look):
         drawing: Any = kind.function(result, style, **options)
         fig: Figure = drawing if kind.alt is not None else drawing.draw(style)
@@ -183,6 +185,17 @@ def draw(
         if title and subtitle:
             add_heading(fig, title, subtitle, style.look)
         return fig if column_width() is None else fit_to_width(fig)
+
+
+def _refuse_unknown(kind: FigureKind, options: Mapping[str, Any]) -> None:
+    parameters = signature(kind.function).parameters.values()
+    names = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    for name in options:
+        if name not in names and not any(each.kind is each.VAR_KEYWORD for each in parameters):
+            names += ["theme", "labels", "title", "part", "size", "mark"]
+            raise InputError(
+                f"This figure has no option {name!r}{did_you_mean(name, names)}; it takes {listed(names)}."
+            )
 
 
 def alt(

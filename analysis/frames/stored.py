@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, require_installed
+from conjury.inference.errors import InputError, did_you_mean, require_installed
 from conjury.inference.readers.aliases import EXCLUDED, exclusion_reasons
 from conjury.inference.tables.parquet import levels_of_file, read_parquet
 
@@ -67,8 +67,10 @@ class StoredTable:
         """Raise InputError unless the table has these columns."""
         for name in names:
             if name not in self.table.columns:
+                columns = list(self.table.columns)
+                guess = did_you_mean(name, columns)
                 raise InputError(
-                    f"The data have no column {name!r}; the columns are {listed(list(self.table.columns))}."
+                    f"The data have no column {name!r}{guess}; the columns are {listed(columns)}."
                 )
 
 

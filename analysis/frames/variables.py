@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, did_you_mean
 from conjury.inference.tables.row_numbers import row_words
 
 _PACKAGE = __name__.partition(".")[0] + "."
@@ -135,7 +135,10 @@ def _quote(name: str) -> str:
 def require_column(data: pd.DataFrame, name: str) -> None:
     """Raise InputError unless ``data`` has exactly one column of that name."""
     if name not in data.columns:
-        raise InputError(f"The data have no column {name!r}; the columns are {listed(list(data.columns))}.")
+        guess = did_you_mean(name, data.columns)
+        raise InputError(
+            f"The data have no column {name!r}{guess}; the columns are {listed(list(data.columns))}."
+        )
     if not data.columns.is_unique and (count := int((data.columns == name).sum())) > 1:
         raise InputError(f"The data have {count} columns named {name!r}; rename or drop all but one.")
 

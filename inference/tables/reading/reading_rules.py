@@ -54,6 +54,10 @@ def rules_of(arguments: RuleArguments) -> ReadingRules:
     fields = {**arguments, "levels": by_column, "relabel": texts, "missing": missing}
     fields["rating_column"] = (ratings,) if isinstance(ratings, str) else tuple(ratings)
     fields.pop("classes", None)
+    names = list(ReadingRules.__dataclass_fields__)
+    for name in fields:
+        if name not in names:
+            raise InputError(f"There is no option {name!r}{did_you_mean(name, names)}; help() lists them.")
     return ReadingRules(**fields)  # type: ignore[arg-type]
 
 
