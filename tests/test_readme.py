@@ -20,7 +20,16 @@ from conjury.cli.main import COMMANDS as COMMANDS_OF_CONJURY
 from conjury.cli.main import app
 
 LINK = re.compile(r'(?:\]\(|src(?:set)?=")([^)"#]+)(?:#([^)"]+))?[)"]')
-OTHER_PROGRAMS = {"Rscript", "QUARTO_PYTHON=../.venv/bin/python", "cd", "git", "pip", "quarto", "tail"}
+OTHER_PROGRAMS = {
+    "Rscript",
+    "QUARTO_PYTHON=../.venv/bin/python",
+    "cd",
+    "docker",
+    "git",
+    "pip",
+    "quarto",
+    "tail",
+}
 COMMANDS = [step for step in STEPS if step.language != "python"]
 PYTHON = [step for step in STEPS if step.language == "python"]
 OF_README = [step for step in RUN if ROOT / step.document in README]
