@@ -265,13 +265,7 @@ class LevelPanels(Dots):
             self._draw_series(axes, series_rows, y, look, number)
         for top, bottom in zip(edges[:-1:2], edges[1::2], strict=False):
             axes.axhspan(top, bottom, color=look.band, linewidth=0, zorder=0)
-        for row in set(rows) - set(
-            panel_rows.loc[np.isfinite(panel_rows["estimate"].to_numpy(float)), "row"]
-        ):
-            axes.annotate(
-                "no estimate", (baseline or 0.0, y_of_row[row]), (4, 0), textcoords="offset points",
-                va="center", fontsize=7.5, style="italic", color=look.muted,
-            )  # fmt: skip
+        self._note_missing(axes, panel, y_of_row, look)
         if baseline is not None:
             axes.axvline(baseline, color=look.muted, linewidth=0.9, zorder=1)
         references = [row for row in rows if panel_rows.loc[panel_rows["row"] == row, "reference"].any()]
@@ -285,6 +279,15 @@ class LevelPanels(Dots):
         tidy(axes)
         if self.aside:
             self._draw_aside(axes, panel, y_of_row, look)
+
+    def _note_missing(self, axes: Axes, panel: str, y_of_row: Mapping[str, float], look: Theme) -> None:
+        """Say in rows without any estimate that there is none."""
+        panel_rows = self.table[(self.table["panel"] == panel) & np.isfinite(self.table["estimate"])]
+        for row in set(y_of_row) - set(panel_rows["row"]):
+            axes.annotate(
+                "no estimate", (self.baseline.get(panel, 0.0), y_of_row[row]), (4, 0), va="center",
+                textcoords="offset points", fontsize=7.5, style="italic", color=look.muted,
+            )  # fmt: skip
 
     def _draw_series(self, axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
         """Draw the rows of one series in a panel."""

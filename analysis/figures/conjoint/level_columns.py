@@ -111,6 +111,7 @@ class LevelColumns(LevelPanels):
                 self._draw_cell(axes, column, panel, y_of_row, look)
                 axes.locator_params(axis="x", nbins=6 if widths[column] > 2.5 else 4)
                 if column == 0:
+                    self._note_missing(axes, panel, y_of_row, look)
                     set_panel_title(axes, layout.titles[panel], layout.outdent[0])
                     if panel in self.references:
                         add_reference(
