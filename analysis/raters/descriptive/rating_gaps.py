@@ -169,14 +169,18 @@ def rating_gaps(
 
     Parameters
     ----------
-    judgments, items, dimensions, cluster, scale, alpha, draws, seed
+    judgments, items
         As in `means`.
     between : str
         Column of items whose levels are compared, every two of them, in display order.
     by : str or sequence of str
         Columns to compare within; all items together are compared, too.
+    dimensions, cluster, scale
+        As in `means`.
     adjust : {"holm", "bh", "none"}
         Adjustment of p values over all gaps of one dimension.
+    alpha, draws, seed
+        As in `means`.
 
     Returns
     -------
