@@ -110,7 +110,8 @@ def _claims_of_kind(name: str, settings: Mapping[str, Any]) -> Claims | None:
     if kind.claims is None or not kind.about_units or not isinstance(unit, str) or not unit:
         return kind.claims
     about = " or ".join(dict.fromkeys(_about(column) for column in unit.split(" or ")))
-    return Claims(f"{kind.claims.says} Intervals are about {about}.", kind.claims.does_not_say)
+    limit = f"{kind.claims.does_not_say} Intervals are about {about} alone."
+    return Claims(kind.claims.says, limit)
 
 
 def _about(unit: str) -> str:

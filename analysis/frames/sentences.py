@@ -47,8 +47,13 @@ def record_of(write: Callable[..., Any]) -> type:
 
 
 def out_of(n: int, total: int, singular: str, plural: str = "") -> str:
-    """A part of a total: "3 of 9 estimates", "1 of 1 estimate"."""
-    return f"{n:,} of {counted(total, singular, plural)}"
+    """A part of a total: "3 of 9 estimates", "1 of 1 estimate", "none of 9 estimates"."""
+    return f"{f'{n:,}' if n else 'none'} of {counted(total, singular, plural)}"
+
+
+def capitalised(text: object) -> str:
+    """The text with a capital first letter."""
+    return str(text)[:1].upper() + str(text)[1:]
 
 
 def agreeing(n: int, singular: str, plural: str) -> str:
@@ -77,4 +82,5 @@ def together(names: Iterable[str], most: int = 3) -> str:
 
 def count_excluding_in_words(n: int, total: int, value: str) -> str:
     """How many of some intervals exclude a value."""
-    return f"{out_of(n, total, 'interval')} {agreeing_with_part(n, total, 'excludes', 'exclude')} {value}."
+    part, verb = out_of(n, total, "interval"), agreeing_with_part(n, total, "excludes", "exclude")
+    return f"{capitalised(part)} {verb} {value}."

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..frames.sentences import capitalised, together
+
 if TYPE_CHECKING:
     from great_tables import GT
 
@@ -53,6 +55,9 @@ def table_blocks(
     numbered = list(enumerate(zip(_labels(name, len(gt_tables)), names, gt_tables, strict=True), 1))
     for k, (label, part, table) in numbered[only]:
         called = f" Part {k} of {len(gt_tables)}{': ' if part else ''}{part}." if several else ""
+        if several and only != slice(None) and k == 1:
+            remainder = together(table_references(name, len(gt_tables))[1:])
+            called = f" {capitalised(f'{part}; ' * bool(part) + f'continued in {remainder}')}."
         markup = raw_block(_markup(table, label))
         block, n_rows = captioned(label, markup, caption + called), markup.count("<tr")
         blocks.append(folded(block, f"Table of {n_rows} lines") if n_rows > MOST_LINES else block)

@@ -21,6 +21,7 @@ from .table_format import NO_BREAK
 CODE_CELL = re.compile(r"^```\{python\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PARAMETERS = "#| tags: [parameters]"
 MOST_ROWS = 40  # of a table that stays on one page
+RESULTS = "results-of-this-report"  # in links, the folder of results as a file of the report sees it
 SUPPLEMENT = "<!-- supplement -->"  # the line of a source at which its supplement begins
 REFERENCES = re.compile(r"\n## References \{\.unnumbered\}\n\s*::: \{#refs\}\n:::\s*")
 OWN_ERRORS = ("InputError", "ConjuryError", "MissingDependency")
@@ -114,19 +115,22 @@ def assemble(cells: Sequence[Cell]) -> str:
     )
 
 
-def in_one(document: Document) -> Document:
-    """A document whose supplement follows its main part."""
-    return replace(document, text=without_empty_references(document.text.replace(SUPPLEMENT, "")))
+def in_one(document: Document, results: str) -> Document:
+    """A document whose supplement follows its main part; it sees the folder of results as ``results``."""
+    text = document.text.replace(SUPPLEMENT, "").replace(f"]({RESULTS}/", f"]({results}/")
+    return replace(document, text=without_empty_references(text))
 
 
-def in_two(document: Document, ending: str, results: str) -> list[Document]:
+def in_two(document: Document, ending: str, results: str, others: Sequence[str] = ()) -> list[Document]:
     """The main part of a document and its supplement, which refer to each other as files with an ending."""
-    # `results` is the folder of results as the documents see it.
+    # `results` is the folder of results as the documents see it, `others` are endings of further formats.
+    document = replace(document, text=document.text.replace(f"]({RESULTS}/", f"]({results}/"))
     main, has_supplement, remainder = document.text.partition(SUPPLEMENT)
     if not has_supplement:
-        return [in_one(document)]
+        return [in_one(document, results)]
+    formats = "".join(f"[this report as {to.upper()}]({document.name}.{to}), " for to in others)
     files = (
-        f"More: [all further results]({document.name}-supplement.{ending}), "
+        f"More: [all further results]({document.name}-supplement.{ending}), {formats}"
         f"[tables as CSV]({results}/tables), [figures]({results}/figures)."
     )
     main = f"{main.rstrip()}\n\n::: {{.files}}\n{files}\n:::\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError
 
-from ..figures.benchmark.benchmark_labels import label_rows, metric_in_words
+from ..figures.benchmark.benchmark_labels import MISSING, label_rows, metric_in_words
 from ..figures.benchmark.score_figures import policy_of
 from ..figures.labels import CORRELATIONS, LevelLabels, level_of, words
 from ..frames.kinds import claims_of
@@ -22,7 +22,7 @@ from ..pipeline.manifest import FIT, RecordedResult, runs_of
 from .blocks import raw_block
 from .exhibits import EXHIBITS
 from .exhibits.bounds_exhibit import answers_sentence, turning_sentences
-from .exhibits.conjoint_exhibits import estimates
+from .exhibits.conjoint_exhibits import contrasts, estimates
 from .exhibits.diagnosed.diagnostic_exhibits import current_verdicts
 from .exhibits.labels.score_exhibits import parsed_answers
 from .method_sentences import bounds_name, code, plain, unmarked
@@ -42,7 +42,8 @@ KEYS = (  # kinds whose first figure a main report shows, and those whose first 
     ("agreement", ("agreement",)),
 )
 FEW_CLUSTERS = 50
-SHORTEST_SHARED = 60  # characters of a sentence that is not repeated
+MOST_OTHERS = 2  # titles that "all but" names
+REFERRING = re.compile(r"(It|Its|They|Nor|This|These|Those|Both)\b")  # starts of sentences on the one before
 MOST_FAILED = 6  # checks that are named
 VERDICTS = ("error", "warning")
 
@@ -68,14 +69,15 @@ def headlines(report: ReportData) -> list[str]:
 
 
 def headline_of(record: RecordedResult, data: ReportData) -> str:
-    """The sentence in which a result says what was found, in Markdown; empty where its kind has none."""
+    """The sentence in which a result says what was found, or why it cannot; empty where its kind has none."""
     spec = EXHIBITS.get(record.kind)
     if spec is None or spec.headline is None:
         return ""
     try:
         return spec.headline(data.read(record), record, data)
-    except ConjuryError:
-        return ""
+    except ConjuryError as error:
+        why = str(error).replace(str(data.path), "the results folder")
+        return f"{plain(record.title or record.name)}: no finding can be stated. {plain(why)}"
 
 
 def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels, bounds: str = "") -> WordTable | None:
@@ -132,7 +134,9 @@ def row_sentences(report: ReportData, record: RecordedResult) -> str:
 
 def _of_effects(report: ReportData, record: RecordedResult) -> Iterable[RowEstimate]:
     """Effects of each judge, or differences of each model from people."""
-    labels, frame = LevelLabels(report.labels), estimates(report, record)
+    frame = estimates(report, record)
+    frame = frame.assign(contrast=contrasts(frame, record, report))
+    has_prompts = any(group.get("prompt") for group in record.groups)
     sizes = {
         report.label("judges", group["judge"]): int(group["n_choices"])
         for group in reversed(record.groups)
@@ -142,13 +146,14 @@ def _of_effects(report: ReportData, record: RecordedResult) -> Iterable[RowEstim
         set(frame["outcome"].astype(str)) <= {"chosen", "probability"} if "outcome" in frame else False
     )
     for row in frame[frame["std_error"].notna() & frame["estimate"].notna()].to_dict("records"):
-        judge, what = str(row.get("judge") or "All judges"), labels.both(row["feature"], row["level"])
-        subject = f"{judge}, {what}: effect on the choice"
+        judge, what = str(row.get("judge") or "All judges"), str(row["contrast"])
+        under = f" under the prompt {row['prompt']}" if has_prompts and row.get("prompt") else ""
+        subject = f"{judge}{under}, {what}: effect on the choice"
         if record.kind == "people":
             ends = [
                 number(100 * row[name], 1) if in_points else number(row[name]) for name in ("model", "people")
             ]
-            subject = f"{judge} minus people, {what} ({ends[0]} and {ends[1]}): difference"
+            subject = f"{judge}{under} minus people, {what} ({ends[0]} and {ends[1]}): difference"
         p = row.get("p_adjusted", row.get("p"))
         yield RowEstimate(
             subject, row["estimate"], row["lower"], row["upper"], level_of(record.settings),
@@ -159,23 +164,26 @@ def _of_effects(report: ReportData, record: RecordedResult) -> Iterable[RowEstim
 def _of_scores(report: ReportData, record: RecordedResult) -> Iterable[RowEstimate]:
     """The first score of each judge in each task and stratum."""
     frame = report.read(record).frame
-    frame = frame[
-        (frame["missing"].astype(str) == policy_of(frame, None)) & (frame["judge_kind"] != BASELINE)
-    ]
+    policy = policy_of(frame, None)
+    frame = frame[(frame["missing"].astype(str) == policy) & (frame["judge_kind"] != BASELINE)]
+    is_missing = (frame["metric"] == "missing_rate") & (frame["estimate"] > 0)
+    rule = f" ({MISSING.get(policy, policy)})" if is_missing.any() else ""
     frame = label_rows(frame[frame["metric"] == frame["metric"].iloc[0]], record.settings, report.names)[0]
     for row in frame.dropna(subset="estimate").to_dict("records"):
         where = f", {row['_where'][:1].lower()}{row['_where'][1:]}" if row["_where"] else ""
+        subject = f"{row['_who']}{where}: {metric_in_words(row['metric']).lower()}{rule}"
         yield RowEstimate(
-            f"{row['_who']}{where}: {metric_in_words(row['metric']).lower()}", row["estimate"], row["lower"],
-            row["upper"], level_of(record.settings), np.nan, False, int(row.get("n_answers") or 0), "answers",
+            subject, row["estimate"], row["lower"], row["upper"], level_of(record.settings),
+            np.nan, False, int(row.get("n_answers") or 0), "answers",
         )  # fmt: skip
 
 
 def _of_ratings(report: ReportData, record: RecordedResult) -> Iterable[RowEstimate]:
-    """Correlations of models with people over all items."""
+    """Correlations of models with people over all items, by the first coefficient."""
     names, frame = report.names, report.read(record).frame
     by = list(record.settings.get("by") or [])
     overall = frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
+    overall = overall[overall["coefficient"] == overall["coefficient"].iloc[0]]  # that of the key table
     for row in overall.dropna(subset="estimate").to_dict("records"):
         what = CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"]))
         p = row.get("p_holm")
@@ -237,9 +245,8 @@ def _failed_checks(report: ReportData) -> list[str]:
         return ["No check of the data has an error or a warning."]
     if {"diagnosed", "checked"} & set(runs):
         return []
-    run = f"diagnose {report.study_argument} --results FOLDER"
-    run = code(f"conjury {run if report.about == FIT else 'check FOLDER --out FOLDER'}")
-    return [f"The data were not checked; {run} does so, with the folder of these results."]
+    command = code(f"conjury {'diagnose' if report.about == FIT else 'check'}")
+    return [f"The data were not checked by {command}."]
 
 
 def method_paragraph(report: ReportData, method_of: Callable[[RecordedResult], str]) -> str:
@@ -263,28 +270,41 @@ def method_paragraph(report: ReportData, method_of: Callable[[RecordedResult], s
     return " ".join(filter(None, [*texts, more, data, software]))
 
 
-def merged(texts: Mapping[str, str], most: int) -> str:
+def merged(texts: Mapping[str, str]) -> str:
     """Paragraphs of titles and texts; a sentence that several share stands once, with their titles."""
-    about: dict[str | tuple[str, str], list[str]] = {}
+    about: dict[str, list[str]] = {}
     for title, text in texts.items():
-        for part in re.split(r"(?<=[.?!]) (?=[A-Z*`\d])", text):
-            key = part if len(part) >= SHORTEST_SHARED else (part, title)
-            about.setdefault(key, []).append(title)
+        for unit in _units(text):
+            about.setdefault(unit, []).append(title)
     paragraphs: dict[tuple[str, ...], list[str]] = {}
-    for key, titles in about.items():
-        part = key if isinstance(key, str) else key[0]
-        paragraphs.setdefault(tuple(dict.fromkeys(titles)), []).append(part)
+    for unit, titles in about.items():
+        paragraphs.setdefault(tuple(dict.fromkeys(titles)), []).append(unit)
     return "\n\n".join(
-        f"**{_titles(titles, most, len(texts))}** {' '.join(parts)}" for titles, parts in paragraphs.items()
+        f"**{_titles(titles, list(texts))}** {' '.join(units)}" for titles, units in paragraphs.items()
     )
 
 
-def _titles(titles: tuple[str, ...], most: int, of: int) -> str:
-    """The first of several titles, and how many more there are."""
-    if len(titles) == of > 1:
+def _units(text: str) -> list[str]:
+    """Sentences of a text; one that refers to the sentence before it stays with that."""
+    units: list[str] = []
+    for part in re.split(r"(?<=[.?!]) (?=[A-Z*`\d])", text):
+        if units and REFERRING.match(part):
+            units[-1] = f"{units[-1]} {part}"
+        else:
+            units.append(part)
+    return units
+
+
+def _titles(titles: tuple[str, ...], every: Sequence[str]) -> str:
+    """Titles before a sentence that is about them: all, all but a few, or each."""
+    others = [title.rstrip(".") for title in every if title not in titles]
+    if len(every) > 1 and len(others) <= MOST_OTHERS < len(titles):
+        return "All analyses" + (f" but {together(map(_in_quotes, others))}" if others else "") + "."
+    if len(every) > 1 and not others:
         return "All analyses."
-    named = [title.rstrip(".") if len(titles) > 1 else title for title in titles]
-    first = named if len(named) <= most + 1 else named[:most]
-    more = f"; and {len(named) - len(first)} more" if len(named) > len(first) else ""
-    text = f"{'; '.join(first)}{more}"
+    text = "; ".join(title.rstrip(".") if len(titles) > 1 else title for title in titles)
     return text if text.endswith((".", "?")) else f"{text}."
+
+
+def _in_quotes(title: str) -> str:
+    return f"“{title}”"

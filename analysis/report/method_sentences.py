@@ -87,7 +87,7 @@ def _statistic_name(analysis: Mapping[str, Any]) -> str:
         text += f", computed with the {plain(analysis['engine'])} engine"
     groups = analysis.get("groups") or []
     if len(groups) > 1:
-        text += f", separately for {len(groups)} groups of judgments"
+        text += f", separately for {len(groups)} groups of judgments (by judge and prompt)"
     return text + "."
 
 
@@ -123,7 +123,9 @@ def _model(analysis: Mapping[str, Any]) -> str:
         return f"Rows are weighted by {code(analysis['weights'])}." if analysis.get("weights") else ""
     text = []
     if analysis.get("family") and str(analysis.get("verb")) in EFFECTS:
-        text.append(f"The regression is of family {code(analysis['family'])}.")
+        is_linear = analysis["family"] == "gaussian"
+        how = "linear (least squares)" if is_linear else f"of family {code(analysis['family'])}"
+        text.append(f"The regression is {how}.")
     if "weights" in analysis:
         text.append(weighted_sentence(analysis))
     if analysis.get("h0") is not None:

@@ -134,7 +134,8 @@ def render(
         document = computed(report, folder, source)
         files = []
         for ending in formats:
-            parts = [in_one(document)] if full else in_two(document, ending, place)
+            others = [name for name in formats if name != ending]
+            parts = [in_one(document, place)] if full else in_two(document, ending, place, others)
             for part in parts:
                 contents = full or part is not parts[0] or len(parts) == 1
                 if quarto is not None:
@@ -146,6 +147,9 @@ def render(
                     )
                 files.append(page)
         targets = tuple(_publish(page, Path(out).expanduser(), page.name) for page in files)
+    if full:  # a supplement of an earlier run would be of other numbers
+        for ending in formats:
+            (Path(out).expanduser() / f"{report}-supplement.{ending}").unlink(missing_ok=True)
     written = " and ".join(map(str, targets))
     if quarto is None:
         by = " and ".join(BY[ending] for ending in formats)

@@ -18,10 +18,11 @@ from conjury.inference.errors import ConjuryError, InputError
 from ..figures import alt, draw, has_figure
 from ..figures.note_labels import label_of, note_text
 from ..frames.kinds import claims_of, kind_of
-from ..frames.sentences import together
+from ..frames.sentences import capitalised, together
 from ..pipeline.manifest import FIT, RecordedResult, notes_of
 from ..results import Result
 from .blocks import captioned, slug, table_blocks, table_references
+from .document import RESULTS
 from .exhibits import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid
 from .exhibits.conjoint_exhibits import outcome_of
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
@@ -128,6 +129,8 @@ class Report(ReportData):
         for record, exhibit in ((of_figure, Exhibit(figures=figures)), (of_table, Exhibit(tables=tables))):
             title = ended(plain(record.title or record.name))
             blocks.append(self._blocks(exhibit, record.name, title, FIRST_PART))
+        labels = [_joined(of_figure.name, figure.key) for figure in figures]
+        blocks.append(self._files([of_table.name] * bool(tables), labels))
         self._in_key |= {f"fig-{_joined(of_figure.name, figure.key)}" for figure in figures}
         self._in_key |= {f"tbl-{_joined(of_table.name, table.key)}" for table in tables}
         return "\n\n".join(filter(None, [*blocks, row_sentences(self, of_table)]))
@@ -143,7 +146,7 @@ class Report(ReportData):
     def methods(self) -> str:
         """What was run, in Markdown: what several results share stands once."""
         parts = {ended(plain(record.title or record.name)): self.method(record) for record in self.of_run}
-        return merged({title: text for title, text in parts.items() if text}, MOST_TITLES)
+        return merged({title: text for title, text in parts.items() if text})
 
     def claims(self) -> str:
         """What results of each kind say and what does not follow, each once, in Markdown."""
@@ -152,15 +155,19 @@ class Report(ReportData):
             statement = claims_of(record.kind, record.settings)
             if statement is not None and record.kind in EXHIBITS:
                 about[ended(plain(record.title or record.name))] = str(statement)
-        return merged(about, MOST_TITLES)
+        return merged(about)
 
     def notes(self) -> str:
         """All notes in Markdown, each once, with what it is about; empty without notes."""
         of_runs = [note_text(note, self.labels) for run in self.runs.values() for note in notes_of(run)]
         about: dict[str, dict[str, list[str]]] = {text: {} for text in of_runs}
+        dimensions = set(self.manifest.get("labels", {}).get("levels", {}).get("dimension", {}).values())
         for record in self.of_run:
             for note in record.notes:
                 text, who = note_text(note, self.labels), note.about(label_of(self.labels))
+                whose, _, remainder = text.partition(": ")
+                if remainder and whose in dimensions:  # notes that differ in their dimension are one
+                    text, who = capitalised(remainder), ", ".join(filter(None, [whose, who]))
                 titles = about.setdefault(text, {})
                 if text not in of_runs:
                     titles.setdefault(record.title.rstrip("."), []).extend([who] if who else [])
@@ -280,7 +287,24 @@ class Report(ReportData):
             for label, laid in tables.items()
         ]
         further = [self._blocks(part, name, title) for part in exhibit.further]
-        return "\n\n".join(filter(None, [exhibit.heading, *texts, *figures.values(), *blocks, *further]))
+        drawn = [label for label, text in figures.items() if text]
+        files = "" if parts is FIRST_PART else self._files([name] * any(blocks), drawn)
+        parts_of_exhibit = [exhibit.heading, *texts, *figures.values(), *blocks, files, *further]
+        return "\n\n".join(filter(None, parts_of_exhibit))
+
+    def _files(self, tables: Sequence[str], figures: Sequence[str]) -> str:
+        """Links to files of the folder of results, on pages that know where it is."""
+        if "QUARTO_DOCUMENT_FILE" in os.environ:
+            return ""
+        wanted = [f"tables/{name}.csv" for name in tables]
+        wanted += [f"figures/{label}.{ending}" for label in figures for ending in ("svg", "pdf")]
+        links = [
+            f"[{name.rpartition('/')[2]}]({RESULTS}/{name})"
+            for name in wanted
+            if (self.path / name).is_file()
+        ]
+        text = f"::: {{.files}}\nFiles: {', '.join(links)}.\n:::"
+        return f'::: {{.content-visible when-format="html"}}\n{text}\n:::' if links else ""
 
     def _figure_blocks(self, figures: Sequence[Drawn], name: str) -> tuple[dict[str, str], list[str]]:
         """Figures by label, and the reasons why any cannot be drawn."""

@@ -297,11 +297,6 @@ def with_probability(row: Row, name: str = "probability") -> str:
     return f"{estimate_cell(row)}, P{NO_BREAK}{number(row[name], 2)}"
 
 
-def capitalised(text: object) -> str:
-    """The text with a capital first letter."""
-    return str(text)[:1].upper() + str(text)[1:]
-
-
 def resampled(settings: Mapping[str, Any]) -> str:
     """What was drawn for bootstrap intervals: whole topics, say, or items."""
     cluster = settings.get("cluster")

@@ -14,7 +14,7 @@ from conjury.inference.tables.columns import as_text
 
 from ...frames.notes import Note
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing_with_part, out_of
+from ...frames.sentences import agreeing_with_part, capitalised, out_of
 from ..judge_shares import MOST, evidence, judge_and_prompt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest, who
@@ -61,7 +61,7 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
         "{pairs} of samples or judges {verb} identical answers in over {some} of long "
         "answers, {most} of them in over {many}; the most is {largest} of {of} ({who}, "
         "{partner}).",
-        pairs=out_of(copies, len(suspect), "pair"),
+        pairs=capitalised(out_of(copies, len(suspect), "pair")),
         verb=agreeing_with_part(copies, len(suspect), "has", "have"),
         some=percentage(SOME, 0),
         most=most,

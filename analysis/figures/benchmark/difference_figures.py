@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...frames.sentences import agreeing_with_part, out_of
+from ...frames.sentences import agreeing_with_part, capitalised, out_of
 from ..figure_layout import Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
@@ -151,7 +151,7 @@ class Matrices:
             limits = f" [{row['lower']:.2f}, {row['upper']:.2f}]" if pd.notna(row["lower"]) else ""
             n = int(rows["_differs"].sum())
             texts.append(
-                f"{start}{out_of(n, len(rows), 'pair')} "
+                f"{capitalised(start + out_of(n, len(rows), 'pair'))} "
                 f"{agreeing_with_part(n, len(rows), 'differs', 'differ')}; "
                 f"largest: {pair} {row['estimate']:+.2f}{limits}."
             )

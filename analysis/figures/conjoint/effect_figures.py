@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import PROBABILITY
 
 from ...frames.reported_intervals import interval_kinds
-from ...frames.sentences import agreeing_with_part, out_of
+from ...frames.sentences import agreeing_with_part, capitalised, out_of
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..gain_labels import NEUTRAL_PLACE
@@ -315,7 +315,7 @@ def _truth_alt(result: Drawable, style: FigureStyle) -> str:
     who = f"{series.iloc[position]}, " if series.nunique() > 1 else ""
     what = style.words.both(frame["feature"].iloc[position], frame["level"].iloc[position])
     return (
-        f"{opening} {out_of(inside, n_intervals, 'interval')} "
+        f"{opening} {capitalised(out_of(inside, n_intervals, 'interval'))} "
         f"{agreeing_with_part(inside, n_intervals, 'contains', 'contain')} the true value. "
         f"Largest error: {error[position]:.3f} ({who}{what})."
     )
@@ -346,10 +346,9 @@ def _detectable_alt(result: Drawable, style: FigureStyle) -> str:
     which = ", ".join(words.both(f, v) for f, v in zip(rows["feature"], rows["level"], strict=True))
     total = int(frame[["estimate", "effect_found"]].notna().all(axis=1).sum())
     verb = agreeing_with_part(len(rows), total, "is", "are")
-    return (
-        f"Dot plot. {out_of(len(rows), total, 'estimate')} {verb} smaller than the minimum detectable effect"
-        f"{f' ({which})' if which else ''}."
-    )
+    part = capitalised(out_of(len(rows), total, "estimate"))
+    named = f" ({which})" if which else ""
+    return f"Dot plot. {part} {verb} smaller than the minimum detectable effect{named}."
 
 
 @figure("detectable", alt=_detectable_alt)

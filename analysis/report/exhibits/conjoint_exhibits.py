@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import PROBABILITY
 
-from ...figures.conjoint.effect_figures import SERIES, quantity, series_in_words
+from ...figures.conjoint.effect_figures import SERIES, is_reference, quantity, series_in_words
 from ...figures.labels import LevelLabels, display_order, rows_of_one_prompt, series_labels, words
 from ...frames.reported_intervals import BY_ERRORS, by_errors, interval_kinds, reported, resampling
 from ...frames.rounding import percentage
@@ -138,11 +138,24 @@ def _headline(result: Result, record: RecordedResult, report: ReportData) -> str
         bounds_name(record.settings, frame=frame.iloc[[at]]).replace(" normal", "").replace(" t ", " ")
         for at in range(len(frame))
     ]
-    labels = LevelLabels(report.labels)
-    levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
+    levels = contrasts(frame, record, report)
     of_prompts = len(every) > len(frame)
     effect = largest_effect(frame, levels, names, of_prompts=of_prompts, in_points=in_points(record))
     return "" if effect is None else largest_effect_in_words(effect)
+
+
+def contrasts(frame: pd.DataFrame, record: RecordedResult, report: ReportData) -> list[str]:
+    """Name the level of each row with its attribute and the reference level: "Age: 54 rather than 32"."""
+    labels, marked = LevelLabels(report.labels), frame[is_reference(frame).to_numpy(bool)]
+    bases = {
+        str(feature): labels.level(feature, level)
+        for feature, level in zip(marked["feature"], marked["level"], strict=True)
+    }
+    texts = []
+    for feature, level in zip(frame["feature"], frame["level"], strict=True):
+        base = bases.get(str(feature)) or reference_of(report, record, str(feature))
+        texts.append(labels.both(feature, level) + (f" rather than {base}" if base else ""))
+    return texts
 
 
 def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, every: pd.DataFrame) -> str:
@@ -150,16 +163,27 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, e
     labels, sentences = LevelLabels(report.labels), []
     judges = display_order(frame["judge"])
     people = report.labels.get(("judges", HUMAN), HUMAN)
+    sizes = {
+        (report.label("judges", group["judge"]), report.label("prompts", group.get("prompt") or "")): group
+        for group in record.groups
+        if not group.get("variant")
+    }
     for judge in judges:
         rows = frame[frame["judge"].astype(str) == judge]
+        prompt = str(rows["prompt"].iloc[0]) if "prompt" in rows else ""
+        others = every[every["judge"].astype(str) == judge]
+        others = others[others["prompt"].astype(str) != prompt] if "prompt" in others else others.head(0)
         record_of_judge = find_focus_effects(
             rows,
             [labels.feature(name) for name in rows["feature"]],
-            [labels.both(*pair) for pair in zip(rows["feature"], rows["level"], strict=True)],
-            outcome=outcome_of(report),
+            contrasts(rows, record, report),
+            outcome="the probability of being chosen" if in_points(record) else outcome_of(report),
             bounds=bounds_name(record.settings, frame=rows).replace(" normal", "").replace(" t ", " "),
-            judge="" if len(judges) == 1 else "people" if judge == people else judge,
-            of_prompts=int((every["judge"].astype(str) == judge).sum()) > len(rows),
+            judge="people" if judge == people else judge,
+            prompt=prompt if len(others) else "",
+            others=others if len(others) else None,
+            is_alone=len(judges) == 1,
+            n=int(sizes.get((judge, prompt), {}).get("n_choices") or 0),
             in_points=in_points(record),
         )
         if record_of_judge is not None:
@@ -171,11 +195,9 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, e
 def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The effects of every attribute: intervals in words, figure, table."""
     frame, outcome = estimates(report, record), outcome_of(report)
-    caption = f"{plain(record.title)}: average marginal component effects on {outcome}."
-    lead = (
-        "{figure shows} the AMCE of every level for every judge, under one prompt for each model, and "
-        "{table} the numbers."
-    )
+    under = under_prompt(frame, record)
+    caption = f"{plain(record.title)}: average marginal component effects on {outcome}{under}."
+    lead = "{figure shows} the AMCE of every level for every judge, and {table} the numbers."
     lines = in_words(interval_note(record.settings, frame, LevelLabels(report.labels)), report.labels)
     notes = [lines, uneven_note(report, record)]
     figure, finding = _coefficients(frame, record, caption), _headline(result, record, report)
@@ -242,7 +264,9 @@ def further_effects(result: Result, record: RecordedResult, report: ReportData) 
     title, settings = plain(record.title), record.settings
     rules = [excluded(feature, levels) for feature, levels in (settings.get("exclude") or {}).items()]
     without = f", without the profiles whose {' or '.join(rules)}" if rules else ""
-    formula = f": {code(settings['formula'])}{without}" if settings.get("formula") else without
+    formula = in_words(
+        f": {code(settings['formula'])}{without}" if settings.get("formula") else without, report.labels
+    )
     caption = f"{title}: average marginal component effects."
     return Exhibit(
         f"{{figure shows}} the analysis *{title}*{formula}.",
@@ -253,6 +277,17 @@ def further_effects(result: Result, record: RecordedResult, report: ReportData) 
 def _coefficients(frame: pd.DataFrame, record: RecordedResult, caption: str) -> Drawn:
     caption = f"{caption} {_points(record, frame)}"
     return Drawn(Result(frame, "amce"), caption, options={"bounds": lines_of(record, frame)})
+
+
+def under_prompt(frame: pd.DataFrame, record: RecordedResult) -> str:
+    """The prompt whose estimates a frame has, where models answered under several."""
+    several = {(group["judge"], group["prompt"]) for group in record.groups if group.get("prompt")}
+    if "prompt" not in frame or len(several) == len({judge for judge, _ in several}):
+        return ""
+    prompts = list(dict.fromkeys(filter(None, frame["prompt"].astype(str))))
+    if len(prompts) != 1:
+        return ", under one prompt for each model"
+    return f", models under the prompt *{plain(prompts[0])}*"
 
 
 def _points(record: RecordedResult, frame: pd.DataFrame) -> str:

@@ -30,7 +30,15 @@ from ..table_format import (
     styled_table,
     whole,
 )
-from .conjoint_exhibits import beside_effects, estimates, in_points, lines_of, method
+from .conjoint_exhibits import (
+    beside_effects,
+    contrasts,
+    estimates,
+    in_points,
+    lines_of,
+    method,
+    under_prompt,
+)
 from .exhibit_registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
@@ -80,7 +88,7 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     return Exhibit(
         f"{' '.join([*difference_sentences(report, record), *sentences])}\n\n{' '.join(notes)}",
         [] if is_joined else [drawing(record, report)],
-        [Laid(tables, f"{plain(record.title)}.")],
+        [Laid(tables, f"{plain(record.title)}{under_prompt(frame, record)}.")],
     )
 
 
@@ -89,8 +97,10 @@ def difference_sentences(report: ReportData, record: RecordedResult) -> list[str
     labels, frame = LevelLabels(report.labels), estimates(report, record)
     what = QUANTITIES.get(str(record.settings.get("verb")), "estimates")
     alpha = float(record.settings.get("alpha") or 0.05)
-    levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
     of_effects = record.settings.get("verb") == "amce_diffs"
+    levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
+    if of_effects:
+        levels = contrasts(frame, record, report)
     largest = largest_difference(frame, levels, alpha, in_points=of_effects and in_points(record))
     counts = effect_sentences.count_differences(frame, what, alpha, of_prompts=_several(record))
     sentences = [differing_in_words(counts)]

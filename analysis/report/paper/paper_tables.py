@@ -19,6 +19,7 @@ from ...figures.labels import LabelKey, words
 from ...figures.note_labels import note_text
 from ...frames.kinds import kind_of
 from ...frames.notes import note_of
+from ...frames.sentences import capitalised
 from ...pipeline.manifest import RecordedResult
 from ...results import Result
 from ..exhibits import EXHIBITS, Exhibit
@@ -26,7 +27,7 @@ from ..exhibits.exhibit_registry import EVERY_STUDY
 from ..method_sentences import unmarked
 from ..report_data import ReportData
 from ..results_report import GENERAL
-from ..table_format import BOLD, capitalised, starred
+from ..table_format import BOLD, starred
 
 if TYPE_CHECKING:
     from great_tables import GT

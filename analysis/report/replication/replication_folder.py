@@ -18,10 +18,11 @@ from conjury.inference.tables.html_page import page
 from conjury.inference.tables.writing import write_text
 
 from ...figures.labels import LabelKey, resolve_labels
+from ...frames.sentences import capitalised
 from ..paper.document_writing import write_tables
 from ..paper.paper_tables import PaperTable
 from ..report_data import ReportData
-from ..table_format import capitalised, styled_table, whole
+from ..table_format import styled_table, whole
 from .added_judges import COLUMNS as ADDED
 from .added_judges import added_judges, summary_table
 from .exhibit_figures import ExhibitFigure, exhibit_figures

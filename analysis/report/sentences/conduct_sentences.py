@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from conjury.inference.errors import counted
 
-from ...frames.sentences import agreeing, agreeing_with_part, out_of, sentence
+from ...frames.sentences import agreeing, agreeing_with_part, capitalised, out_of, sentence
 from ..table_format import whole
 
 
@@ -45,4 +45,4 @@ def registered_in_words(values: RegisteredAspects) -> str:
         every = "the one aspect is" if values.aspects == 1 else f"all {values.aspects} aspects are"
         return f"As registered: {every} as {values.made}."
     are = agreeing_with_part(values.same, values.aspects, "is", "are")
-    return f"{out_of(values.same, values.aspects, 'aspect')} {are} as {values.made}."
+    return f"{capitalised(out_of(values.same, values.aspects, 'aspect'))} {are} as {values.made}."

@@ -9,16 +9,17 @@ import numpy as np
 import pandas as pd
 
 from ...figures.labels import level_at
-from ...frames.rounding import p_value, percentage
-from ...frames.sentences import agreeing, out_of, sentence, together
+from ...frames.rounding import NULLS, digits_beside, p_value, percentage
+from ...frames.sentences import agreeing, capitalised, out_of, sentence, together
 from ..method_sentences import plain
 from ..table_format import interval, number, whole
 
 HALF = 0.5
 UNEVEN = 4  # times as many profiles as another judge
 SIDED = 0.25  # how far the share of position A may be from one half without a remark
+MOST_PROMPTS = 5  # prompts of a judge that a sentence names
 MOST_MODELS = 3  # models that a sentence names
-MOST_EFFECTS = 2  # effects of a judge that a sentence names
+MOST_EFFECTS = 2  # effects of a judge that a sentence names; one more of a judge who is alone
 
 
 def change(value: float, in_points: bool) -> str:
@@ -84,12 +85,15 @@ def largest_effect_in_words(values: LargestEffect) -> str:
 class FocusEffects:
     """Effects of the attributes that a study asks about, of one judge."""
 
-    judge: str  # empty where there is one alone
+    judge: str
     clear: tuple[tuple[str, float, float, float], ...]  # level, estimate and limits; the largest first
     unclear: tuple[str, ...]  # attributes without any such effect
     outcome: str
     bounds: str  # name of the intervals
-    of_prompts: bool = False  # whether the judge has further prompts, which are not looked at
+    prompt: str = ""  # that the effects are under; of a judge with several
+    by_prompt: tuple[tuple[str, int, int], ...] = ()  # prompts, clear effects, and all; of several prompts
+    is_alone: bool = False  # whether there is no other judge
+    n: int = 0  # choices, 0 where they are not known
     in_points: bool = False  # whether effects are changes of a probability
 
 
@@ -101,34 +105,56 @@ def find_focus_effects(
     outcome: str,
     bounds: str,
     judge: str = "",
-    of_prompts: bool = False,
+    prompt: str = "",
+    others: pd.DataFrame | None = None,
+    is_alone: bool = False,
+    n: int = 0,
     in_points: bool = False,
 ) -> FocusEffects | None:
     """Effects whose intervals exclude zero, and attributes without one; None where none is estimated."""
-    # `features` and `levels` name the attribute and the level of each row.
+    # `features` and `levels` name the attribute and the level of each row; `others` are the same effects
+    # under the judge's other prompts.
     named = frame.assign(feature_label=list(features), level_label=list(levels))
-    tested = named[named["std_error"].notna() & named["lower"].notna()]
+    tested = _with_limits(named)
     if tested.empty:
         return None
-    is_clear = (tested["lower"] > 0) | (tested["upper"] < 0)
-    ranked = tested[is_clear].sort_values("estimate", key=abs, ascending=False, kind="stable")
+    ranked = tested[_is_clear(tested)].sort_values("estimate", key=abs, ascending=False, kind="stable")
     numbers = ranked[["level_label", "estimate", "lower", "upper"]].itertuples(index=False, name=None)
     without = [
         name for name in dict.fromkeys(tested["feature_label"]) if name not in set(ranked["feature_label"])
     ]
     clear = tuple((str(level), float(at), float(low), float(high)) for level, at, low, high in numbers)
-    return FocusEffects(judge, clear, tuple(without), outcome, bounds, of_prompts, in_points)
+    by_prompt = () if others is None else tuple(_clear_by_prompt(pd.concat([tested, _with_limits(others)])))
+    return FocusEffects(
+        judge, clear, tuple(without), outcome, bounds, prompt, by_prompt, is_alone, n, in_points
+    )
+
+
+def _with_limits(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["std_error"].notna() & frame["lower"].notna()]
+
+
+def _is_clear(frame: pd.DataFrame) -> pd.Series[bool]:
+    return (frame["lower"] > 0) | (frame["upper"] < 0)
+
+
+def _clear_by_prompt(frame: pd.DataFrame) -> list[tuple[str, int, int]]:
+    """Prompts with the number of effects whose intervals exclude zero, and of all."""
+    by_prompt = _is_clear(frame).groupby(frame["prompt"].astype(str), sort=False).agg(["sum", "size"])
+    return [(str(name), int(n), int(of)) for name, n, of in by_prompt.itertuples(name=None)]
 
 
 @sentence
 def focus_in_words(values: FocusEffects) -> str:
     """State the clear effects of the attributes that the study asks about, and which have none."""
     effects: list[str] = []
-    for level, estimate, lower, upper in values.clear[:MOST_EFFECTS]:
+    for level, estimate, lower, upper in values.clear[: MOST_EFFECTS + values.is_alone]:
         verb, bounds = ("", "") if effects else (f"changes {values.outcome} ", f"{values.bounds} ")
         size, limits = change(estimate, values.in_points), limits_of(lower, upper, values.in_points)
         effects.append(f"*{plain(level)}* {verb}by {size} ({bounds}{limits})")
     unclear = f"no clear effect of {together(map(plain, values.unclear))}" if values.unclear else ""
+    if unclear:
+        unclear += f" (every {'interval' if effects else values.bounds} contains 0)"
     more = len(values.clear) - len(effects)
     effects += (
         [f"{whole(more)} more {agreeing(more, 'level has a clear effect', 'levels have clear effects')}"]
@@ -136,10 +162,23 @@ def focus_in_words(values: FocusEffects) -> str:
         else []
     )
     text = "; ".join(filter(None, [together(effects, len(effects)), unclear]))
-    prompts = "Under one of the prompts" if values.of_prompts else ""
-    judge = f"{'for' if prompts else 'For'} {plain(values.judge)}" if values.judge else ""
-    start = ", ".join(filter(None, [prompts, judge]))
-    return f"{start}, {text}." if start else f"{text[0].upper()}{text[1:]}."
+    size = f"in {whole(values.n)} {agreeing(values.n, 'choice', 'choices')} of" if values.n else "for"
+    who = f"{size} {plain(values.judge)}" if values.judge else ""
+    under = f"under the prompt *{plain(values.prompt)}*" if values.prompt else ""
+    start = " ".join(filter(None, [who, under]))
+    text = f"{start}, {text}." if start else f"{text}."
+    return f"{capitalised(text)}{_prompt_by_prompt(values)}"
+
+
+def _prompt_by_prompt(values: FocusEffects) -> str:
+    """How many of the same effects are clear under each prompt."""
+    counts = [
+        f"{whole(n) if n else 'none'} of {whole(of)} under *{plain(name)}*"
+        for name, n, of in values.by_prompt
+    ]
+    if not counts:
+        return ""
+    return f" Intervals of effects of these attributes that exclude 0: {together(counts, MOST_PROMPTS)}."
 
 
 @dataclass(frozen=True)
@@ -225,12 +264,15 @@ def differing_in_words(values: DifferenceCounts) -> str:
     rule = f"p below {values.alpha:g}, adjusted by Holm's method"
     name, n, of = values.counts[0]
     if len(values.counts) == 1:
-        return f"{plain(name)} differs from people in {n} of {of} {what} ({rule})."
+        how = f"differs from people in {n} of {of}" if n else f"differs clearly from people in none of {of}"
+        return f"{plain(name)} {how} {what} ({rule})."
     count = sum(n > 0 for _, n, _ in values.counts)
     models = out_of(count, len(values.counts), "model")
     start = "Under one prompt of each, " if values.of_prompts else ""
     if not count:
-        return f"{start}{models} differ from people in {what} ({rule} within each model)."
+        return (
+            f"{capitalised(start + models)} differs clearly from people in {what} ({rule} within each model)."
+        )
     named = [f"{plain(name)} in {n} of {of}" for name, n, of in values.counts[:MOST_MODELS]]
     more = " and so on" if len(values.counts) > MOST_MODELS else ""
     return (
@@ -304,6 +346,9 @@ class RowEstimate:
 def row_in_words(values: RowEstimate) -> str:
     """An estimate with its interval, p value and number, as a paper states it."""
     scale, digits = (100, 1) if values.in_points else (1, 2)
+    digits = digits_beside(
+        [scale * values.lower, scale * values.upper], digits, (0.0,) if values.in_points else NULLS
+    )
     estimate, lower, upper = (
         number(scale * value, digits) for value in (values.estimate, values.lower, values.upper)
     )

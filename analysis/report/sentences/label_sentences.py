@@ -9,11 +9,21 @@ import numpy as np
 import pandas as pd
 
 from ...frames.rounding import percentage
-from ...frames.sentences import SERIES, agreeing, agreeing_with_part, out_of, sentence, ties, together
+from ...frames.sentences import (
+    SERIES,
+    agreeing,
+    agreeing_with_part,
+    capitalised,
+    out_of,
+    sentence,
+    ties,
+    together,
+)
 from ...frames.vocabulary import FEWEST_GOLD
 from ..method_sentences import plain
-from ..table_format import capitalised, number, whole
+from ..table_format import number, whole
 
+HALF = 0.5
 MOST_NAMED = 5  # judges that a sentence names
 
 
@@ -26,6 +36,7 @@ class Baseline:
     compared: int  # judges with an interval
     noun: tuple[str, str]  # what is counted, one and several
     always: str  # the most frequent label, and of what
+    share: float = np.nan  # of correct answers that it would have
 
     @property
     def counted(self) -> str:
@@ -33,13 +44,13 @@ class Baseline:
         return f"{self.compared:,} {agreeing(self.compared, *self.noun)}"
 
 
-def baseline(over: pd.DataFrame, always: str) -> Baseline:
+def baseline(over: pd.DataFrame, always: str, share: float = np.nan) -> Baseline:
     """Count judges by their difference from the most frequent label; prompts of a judge are counted apart."""
     bounded = over[over["lower"].notna() & over["upper"].notna()]
     several = len(bounded) > bounded["judge"].nunique()
     noun = (SERIES, SERIES) if several else ("judge", "judges")
     below, above = int((bounded["upper"] < 0).sum()), int((bounded["lower"] > 0).sum())
-    return Baseline(below, above, len(bounded), noun, always)
+    return Baseline(below, above, len(bounded), noun, always, share)
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,7 @@ class BestJudges:
     judges: int  # judges with a score there
     baseline: Baseline | None
     later: bool = False  # whether a sentence about another place comes before
+    n: int = 0  # answers of the best judges, 0 where they are not known
 
 
 def find_best_judges(
@@ -63,19 +75,22 @@ def find_best_judges(
         return None
     at = int(np.nanargmax(share))
     names = tuple(judges["_who"].iloc[ties(share, at)].astype(str))
-    return BestJudges(place, names, cells[at], int(np.isfinite(share).sum()), over, later)
+    n = int(judges["n_answers"].iloc[at]) if "n_answers" in judges else 0
+    return BestJudges(place, names, cells[at], int(np.isfinite(share).sum()), over, later, n)
 
 
 @sentence
 def best_in_words(values: BestJudges) -> str:
     """The best judge of a place, and how many judges are below and above the constant answer."""
     names = [plain(name) for name in values.names]
+    cell = f"{values.cell}, {whole(values.n)} {agreeing(values.n, 'answer', 'answers')}" * bool(values.n)
+    cell = cell or values.cell
     if values.judges == 1:
-        text = f"{names[0]} has {values.cell} correct answers"
+        text = f"the share of correct answers of {names[0]} is {cell}"
     elif len(names) == values.judges:
-        text = f"all {len(names)} judges have the same share of correct answers ({values.cell})"
+        text = f"all {len(names)} judges have the same share of correct answers ({cell})"
     else:
-        text = f"the highest share of correct answers is that of {together(names)} ({values.cell})"
+        text = f"the highest share of correct answers is that of {together(names)} ({cell})"
     where = f"{plain(values.place)}: " if values.place else ""
     return (
         f"{capitalised(where + text)}{_beside_baseline(values.baseline, values.judges == 1, values.later)}."
@@ -86,12 +101,15 @@ def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
     if values is None or not values.compared:
         return ""
     below, above = values.below, values.above
+    share = "" if np.isnan(values.share) else f" ({number(values.share, 2)})"
     if single and values.compared == 1:
-        how = "less often than" if below else "more often than" if above else "about as often as"
-        return f"; it is correct {how} always answering {values.always}"
-    which = "that label" if later else f"always answering {values.always}"
+        if not below and not above:
+            return f"; the interval of its difference from always answering {values.always}{share} contains 0"
+        how = "less often than" if below else "more often than"
+        return f"; it is correct {how} always answering {values.always}{share}"
+    which = f"that answer alone{share}" if later else f"always answering {values.always}{share}"
     if not below and not above:
-        return f"; of {values.counted}, none differs clearly from {which}"
+        return f"; of {values.counted}, none differs from {which} by an interval without 0"
     counts = ((below, "less"), (above, "more"))
     parts = [f"{_all_or_part(n, values)} {how} often than {which}" for n, how in counts if n]
     return f"; {' and '.join(parts)}"
@@ -143,13 +161,15 @@ class FewestLabels:
     judges: tuple[str, ...]  # with their prompts: one, or several that are equal
     share: float
     of: int  # judges with their prompts
+    below_half: int  # of these, those with fewer than half
 
 
 def find_least_parsed(ok: pd.Series[int], n: pd.Series[int], names: Sequence[str]) -> FewestLabels:
     """Find the smallest share of answers with a label."""
     share = np.asarray((ok / n.where(n > 0)).fillna(0.0), dtype=float)
     at = int(share.argmin())
-    return FewestLabels(tuple(names[k] for k in ties(share, at)), float(share[at]), len(share))
+    below_half = int((share < HALF).sum())
+    return FewestLabels(tuple(names[k] for k in ties(share, at)), float(share[at]), len(share), below_half)
 
 
 @sentence
@@ -162,7 +182,11 @@ def parsed_in_words(values: FewestLabels) -> str:
         return f"Answers with a label: {share}."
     if len(values.judges) == values.of:
         return f"Answers with a label: {share} for everyone."
-    return f"Fewest answers with a label: {together(values.judges)}, {share}."
+    text = f"Fewest answers with a label: {together(values.judges)} ({share})"
+    if not values.below_half:
+        return f"{text}."
+    half = out_of(values.below_half, values.of, SERIES, SERIES)
+    return f"{text}; fewer than half of the answers have one in {half}."
 
 
 @dataclass(frozen=True)
@@ -292,9 +316,9 @@ def longest_in_words(values: LongestItems) -> str:
         none = "no difference between the longest and the shortest items could be tested"
         return f"{capitalised(start + none)}."
     text = (
-        f"right less often on the longest than on the shortest items in {whole(values.less)} of "
-        f"{whole(values.tested)} {agreeing(values.tested, *values.noun)}, more often in "
-        f"{whole(values.more)}, after adjustment for their number"
+        f"right less often on the longest than on the shortest items in "
+        f"{out_of(values.less, values.tested, *values.noun)}, more often in "
+        f"{whole(values.more) if values.more else 'none'}, after adjustment for their number"
     )
     unknown = f"; {whole(values.untested)} cannot be computed" if values.untested else ""
     return f"{capitalised(start + text)}{unknown}."

@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing, out_of, sentence
+from ...frames.sentences import agreeing, capitalised, out_of, sentence
 from ..method_sentences import plain
 from ..table_format import whole
 
@@ -69,7 +69,7 @@ def answered_in_words(values: AnswerCounts) -> str:
     """How many answers were given: of one judge, or of those with the most missing."""
     if values.total == 1:
         was = agreeing(values.one.answered, "was", "were")
-        return f"{_share(values.one, values.counted)} {was} answered."
+        return f"{capitalised(_share(values.one, values.counted))} {was} answered."
     n = len(values.lacking)
     if not n:
         return f"All {values.total} {values.noun} gave all {whole(values.one.asked)} answers."

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...figures.labels import level_at
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing, agreeing_with_part, out_of, sentence
+from ...frames.sentences import agreeing, agreeing_with_part, capitalised, out_of, sentence
 from ..method_sentences import plain
 from ..table_format import interval, number, whole
 
@@ -122,10 +122,13 @@ class HighestCorrelation:
     judge: str
     dimension: str
     of: int  # correlations that are compared
+    of_dimension: bool  # whether all of them are of this dimension
+    level: str  # of the interval
+    n: int  # items, 0 where they are not known
 
 
 def find_highest_correlation(
-    frame: pd.DataFrame, names: Sequence[tuple[str, str, str]]
+    frame: pd.DataFrame, names: Sequence[tuple[str, str, str]], level: str = "95%"
 ) -> HighestCorrelation | None:
     """Find the highest correlation; ``names`` are coefficient, judge and dimension of each row."""
     values = frame["estimate"].to_numpy(float)
@@ -136,18 +139,28 @@ def find_highest_correlation(
         float(frame[name].iloc[at]) if name in frame and pd.notna(frame[name].iloc[at]) else np.nan
         for name in ("lower", "upper")
     )
-    return HighestCorrelation(float(values[at]), lower, upper, *names[at], int(np.isfinite(values).sum()))
+    known = np.isfinite(values)
+    dimensions = {name[2] for name, is_known in zip(names, known, strict=True) if is_known}
+    n = int(frame["n_items"].iloc[at]) if "n_items" in frame else 0
+    return HighestCorrelation(
+        float(values[at]), lower, upper, *names[at], int(known.sum()), len(dimensions) == 1, level, n
+    )
 
 
 @sentence
 def closest_in_words(values: HighestCorrelation) -> str:
     """Name the highest correlation of a model with people."""
-    limits = f" {interval(values.lower, values.upper, 2)}".rstrip()
-    start = "The correlation of the model" if values.of == 1 else "The highest correlation of a model"
-    return (
-        f"{start} with people is {number(values.estimate, 2)}{limits} ({values.coefficient}), of "
-        f"{plain(values.judge)} for {plain(values.dimension)}."
-    )
+    limits = interval(values.lower, values.upper, 2)
+    details = [values.coefficient, f"{values.level} interval {limits}" * bool(limits)]
+    details += [f"{whole(values.n)} {agreeing(values.n, 'item', 'items')}" * bool(values.n)]
+    text = f"correlation of a model with people is {number(values.estimate, 2)}"
+    text += f" ({', '.join(filter(None, details))}), that of {plain(values.judge)}"
+    about = f"{'for' if values.of_dimension else 'on'} {plain(values.dimension)}"
+    if values.of == 1:
+        return f"{capitalised(about)}, the {text.replace('of a model', 'of the model')}."
+    if values.of_dimension:
+        return f"{capitalised(about)}, the highest {text}."
+    return f"The highest {text} {about}."
 
 
 @dataclass(frozen=True)
@@ -157,13 +170,14 @@ class Orders:
     shares: tuple[tuple[str, float], ...]
     least_chance: float
     most_chance: float
+    n: int = 0  # topics, 0 where they are not known
 
 
-def orders(names: Sequence[str], share: pd.Series[float], chance: pd.Series[float]) -> Orders:
+def orders(names: Sequence[str], share: pd.Series[float], chance: pd.Series[float], n: int = 0) -> Orders:
     """Collect the shares that are known."""
     pairs = zip(names, share.to_numpy(float), strict=True)
     finite = tuple((str(name), float(value)) for name, value in pairs if np.isfinite(value))
-    return Orders(finite, float(chance.min()), float(chance.max()))
+    return Orders(finite, float(chance.min()), float(chance.max()), n)
 
 
 @sentence
@@ -174,7 +188,9 @@ def orders_in_words(values: Orders) -> str:
     texts = [f"{plain(name)} {percentage(share, 1)}" for name, share in values.shares]
     low, high = percentage(values.least_chance, 1), percentage(values.most_chance, 1)
     chance = low if low == high else f"{low} to {high}"
-    return f"Tiers put in complete order, ties counted in part: {', '.join(texts)}; chance is {chance}."
+    topics = f"{whole(values.n)} topics" if values.n > 1 else "topics"
+    what = f"Share of {topics} whose tiers are all put in order, ties counted in part"
+    return f"{what}: {', '.join(texts)}; chance is {chance}."
 
 
 @dataclass(frozen=True)

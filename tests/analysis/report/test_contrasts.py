@@ -6,6 +6,7 @@ one class is absent.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import combinations, permutations
 from pathlib import Path
@@ -93,10 +94,12 @@ def test_scores_name_the_best_judge_and_count_those_below_and_above_the_most_fre
     below, above = sum(b < 0 for _, b in limits), sum(a > 0 for a, _ in limits)
     assert (best, below, above) == ("strong_model", 2, 1)
     cell = f"{shares[best]['sum'] / shares[best]['size']:.2f} [{low:.2f}, {high:.2f}]"
+    cell += f", {shares[best]['size']} answers"
     assert f"The highest share of correct answers is that of {NAMES[best]} ({cell})" in text
     constant = "always answering the most frequent label"
     less = f"{below} of {len(shares)} judges are correct less often than {constant}"
-    assert f"; {less} and {above} of {len(shares)} judges is correct more often than" in text
+    more = f"and {above} of {len(shares)} judges is correct more often than {constant}"
+    assert re.search(rf"; {less} \(0\.\d\d\) {more}", text)
     assert "on the same items whose 95% interval does not contain 0" in text
     for name, (right, n) in shares.items():
         low, high = proportion_confint(right, n, method="wilson")
@@ -116,7 +119,7 @@ def test_readings_name_the_judge_with_fewest_labels_and_bounds_those_that_lack_a
     share = (given["count"] / given["size"]).sort_values()
     assert share.index[:2].tolist() == ["silent_model", "middling_model"]
     assert share.iloc[1] < share.iloc[2] == 1
-    assert f"Fewest answers with a label: {NAMES[share.index[0]]}, Plain, {100 * share.iloc[0]:.0f}%." in text
+    assert f"Fewest answers with a label: {NAMES[share.index[0]]}, Plain ({100 * share.iloc[0]:.0f}%)" in text
     lacking = "; ".join(
         f"{NAMES[name]} gave {n} of {asked} labels ({100 * n / asked:.1f}%)"
         for name, (n, asked) in given.loc[share.index[:2]].iterrows()
@@ -265,23 +268,19 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     write = EXHIBITS["correlations"].headline
     assert write is not None
     headline = write(report.read(record), record, report).replace("\N{NO-BREAK SPACE}", " ")
-    measures: dict[str, Any] = {
-        "Pearson": stats.pearsonr,
-        "Spearman's \N{GREEK SMALL LETTER RHO}": stats.spearmanr,
-    }
     values = {
-        (coefficient, name, dimension): measure(*paired(wide(dimension), f"{name}_model")).statistic
-        for coefficient, measure in measures.items()
+        (name, dimension): stats.pearsonr(*paired(wide(dimension), f"{name}_model")).statistic
         for name in ("behind", "level", "ahead", "brief")
         for dimension in ("fun", "wit", "clear")
     }
     called = WORDS["levels"]["dimension"]
-    coefficient, name, dimension = max(values, key=values.__getitem__)
+    name, dimension = max(values, key=values.__getitem__)
     assert name == "ahead"
-    assert headline.startswith(
-        f"The highest correlation of a model with people is {max(values.values()):.2f} ["
+    highest = (
+        f"The highest correlation of a model with people is {max(values.values()):.2f} (Pearson's r, 95% "
     )
-    assert headline.endswith(f"({coefficient}), of {NAMES['ahead_model']} for {called[dimension]}.")
+    assert headline.startswith(f"{highest}interval [")
+    assert headline.endswith(f" items), that of {NAMES['ahead_model']} on {called[dimension]}.")
     sentence = text.split("Strongest correlate of Overall fun: ")[1].split(".\n")[0]
     for group in ("human", "behind_model", "ahead_model"):
         mean = {
@@ -335,7 +334,9 @@ def test_orders_of_tiers_are_shares_of_topics_with_those_of_chance(tmp_path: Pat
         of_topics = own.pivot(index="topic", columns="tier", values="value")
         shares[name] = ((of_topics["high"] > of_topics["mid"]) & (of_topics["mid"] > of_topics["low"])).mean()
     assert shares["ahead_model"] > shares["behind_model"]
-    sentence = text.split("complete order, ties counted in part: ")[1].split("\n")[0]
+    sentence = text.split("Share of 12 topics whose tiers are all put in order, ties counted in part: ")[
+        1
+    ].split("\n")[0]
     for name in ("ahead_model", "behind_model"):
         assert f"{NAMES[name]} {100 * shares[name]:.1f}%" in sentence
     assert f"People {100 * shares['ann']:.1f}%" in sentence

@@ -17,7 +17,7 @@ SENTENCES = {
     "choice_level, ties": "answers compared are ties; ties are a separate outcome",
     "choice_level, amce": "None against Generic",
     "afcp": "The clearest preference is for *None* over *Generic*, in 0.81",
-    "preference_cycles": "Direct and indirect preferences differ in 0 of 4 triples of levels. The joint test",
+    "preference_cycles": "Direct and indirect preferences differ in none of 4 triples of levels. The joint",
     "importance": "The most important attribute is *Slur*, with a share of 0.8",
     "choice_shares": "if these were all, by a conditional logit model of the choices",
     "substitution": "by how much *Slur* would have to change to make up for each level",

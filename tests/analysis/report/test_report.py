@@ -219,8 +219,8 @@ def test_methods_give_estimand_engine_clusters_intervals_rows_and_what_was_chose
     for part in (
         "choices on Insult, identity, curse", "native engine", "respondent or pair (1,990 clusters)",
         "95%", "percentile bootstrap", "500 times (seed 7)", "Of 4,000 rows", "3,980 were used",
-        "where `slur` is `none`.", "1,854 rows of swapped repeats", "of family `gaussian`", "weighted by `w`",
-        "null value 0.00",
+        "where `slur` is `none`.", "1,854 rows of swapped repeats", "is linear (least squares)",
+        "weighted by `w`", "null value 0.00",
     ):  # fmt: skip
         assert part in text
 

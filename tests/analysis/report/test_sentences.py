@@ -117,8 +117,8 @@ def test_exhibits_count_nothing_in_sentences_of_their_own() -> None:
 
 def test_the_verb_after_none_of_one_is_singular_and_after_none_of_several_plural() -> None:
     sentences = (
-        (SENTENCES["excluding_in_words"], ("0 of 1 interval excludes", "0 of 3 intervals exclude")),
-        (SENTENCES["registered_in_words"], ("0 of 1 aspect is", "0 of 3 aspects are")),
+        (SENTENCES["excluding_in_words"], ("None of 1 interval excludes", "None of 3 intervals exclude")),
+        (SENTENCES["registered_in_words"], ("None of 1 aspect is", "None of 3 aspects are")),
     )
     for write, starts in sentences:
         for total, start in zip((1, 3), starts, strict=True):

@@ -115,9 +115,10 @@ def integers(text: str) -> list[int]:
 
 def out_of(text: str) -> tuple[int, int]:
     """The first "N of M" of a sentence."""
-    match = re.search(r"(\d[\d,]*) of (?:the )?(\d[\d,]*)", text)
+    match = re.search(r"(\d[\d,]*|[Nn]one) of (?:the )?(\d[\d,]*)", text)
     assert match is not None, text
-    return int(match[1].replace(",", "")), int(match[2].replace(",", ""))
+    n, total = (re.sub("[Nn]one", "0", part).replace(",", "") for part in match.groups())
+    return int(n), int(total)
 
 
 def is_missing(value: float) -> bool:

@@ -136,14 +136,15 @@ def focus(draws: Draws) -> str:
     estimate, errors = draws.numbers(n), np.abs(draws.numbers(n)) + 0.01
     lower, upper = draws.limits(estimate)
     features, levels = draws.names(n, "attribute", 2), draws.names(n, "level")
-    table = frame(estimate=estimate, std_error=errors, lower=lower, upper=upper)
+    table = frame(estimate=estimate, std_error=errors, lower=lower, upper=upper, prompt="Plain")
     record = effect_sentences.find_focus_effects(
         table,
         features,
         levels,
         outcome="the choice",
         bounds="95% interval",
-        of_prompts=draws.flip(),
+        prompt=draws.one(["", "Plain"]),
+        others=table.assign(prompt="Other") if (several := draws.flip()) else None,
         in_points=draws.flip(),
     )
     tested = [k for k in range(n) if not is_missing(errors[k]) and not is_missing(lower[k])]
@@ -161,9 +162,10 @@ def focus(draws: Draws) -> str:
     sizes = [abs(effect[1]) for effect in record.clear]
     assert sizes == sorted(sizes, reverse=True)
     without = {features[k] for k in tested} - {features[k] for k in clear}
-    assert ("no clear effect of" in text.lower()) == bool(without)
+    assert ("no clear effect of" in text.lower()) == bool(without) == ("contains 0)" in text)
     assert all(name in text.lower().partition("no clear effect of")[2] for name in list(without)[:3])
-    assert ("one of the prompts" in text) == record.of_prompts
+    counts = [f"{len(clear) or 'none'} of {len(tested)} under *{prompt}*" for prompt in ("Plain", "Other")]
+    assert [one in text for one in counts] == [several] * 2
     return text
 
 
@@ -237,7 +239,9 @@ def differing(draws: Draws) -> str:
         assert text.startswith("No difference")
     elif len(tested) == 1:
         ((judge, all_p),) = tested.items()
-        assert f"{judge} differs from people in {clear[judge]} of {len(all_p)} AMCEs" in text
+        how = f"in {clear[judge]}" if clear[judge] else "clearly from people in none"
+        assert f"{judge} differs" in text
+        assert f"{how} of {len(all_p)} AMCEs" in text
     else:
         n_models = sum(count > 0 for count in clear.values())
         assert out_of(text) == (n_models, len(tested))

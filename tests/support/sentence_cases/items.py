@@ -44,6 +44,7 @@ def best(draws: Draws) -> str:
         beside = text.split(";")[1]
         if not below and not above:
             assert beside.startswith(f" of {compared} ")
+            assert "without 0" in beside
         for n, how in ((below, "less"), (above, "more")):
             assert (f"correct {how} often" in beside) == (n > 0)
             all_or_part = f"all {compared} " if n == compared > 1 else f"{n} of {compared} "
@@ -52,6 +53,7 @@ def best(draws: Draws) -> str:
         assert ("series of answers" in text) == judged.duplicated().any()
     if reference is not None and compared == len(values) == 1:
         assert ("less often than" in text, "more often than" in text) == (below == 1, above == 1)
+        assert ("contains 0" in text) == (not below and not above)
     return text
 
 
@@ -71,7 +73,7 @@ def compared(draws: Draws) -> str:
     described = [one for one in record if one is not None]
     before = [label_sentences.best_in_words(one) for one in described]
     text = label_sentences.compared_in_words(label_sentences.compare_with_baseline(described, "95%"))
-    single = sum(one.count("it is correct") for one in before)
+    single = sum(one.count("it is correct") + one.count("contains 0") for one in before)
     counts = any(" of " in one.partition(";")[2] for one in before)
     assert ("counts are" in text) == counts
     assert ("comparison is" in text) == (single == 1 and not counts)
@@ -97,6 +99,9 @@ def parsed(draws: Draws) -> str:
         if "Fewest" in text:
             assert all(name in least for name in names if name in text.split())
             assert least[0] in text
+            below = sum(x < 0.5 for x in share)
+            assert ("fewer than half" in text) == (below > 0)
+            assert not below or f"in {below} of {len(n)} series" in text
     return text
 
 
@@ -167,7 +172,7 @@ def longest(draws: Draws) -> str:
     less = sum(p[k] < 0.05 and estimate[k] < 0 for k in values)
     more = sum(p[k] < 0.05 and estimate[k] > 0 for k in values)
     assert out_of(text) == (less, len(values))
-    assert f"more often in {more}," in text
+    assert f"more often in {more or 'none'}," in text
     assert ("cannot be computed" in text) == (len(values) < n)
     assert (f"{len(values)} judge" in text) == (not strata and len(set(judges)) == n)
     return text
@@ -266,7 +271,8 @@ def ahead(draws: Draws) -> str:
 def closest(draws: Draws) -> str:
     r = draws.numbers(draws.size())
     lower, upper = draws.limits(np.nan_to_num(r))
-    names = [(f"c{k}", f"judge {k}", f"dimension {k}") for k in range(len(r))]
+    single = draws.flip()
+    names = [(f"c{k}", f"judge {k}", f"dimension {0 if single else k}") for k in range(len(r))]
     record = rater_sentences.find_highest_correlation(frame(estimate=r, lower=lower, upper=upper), names)
     values = [x for x in r if not is_missing(x)]
     assert (record is None) == (not values)
@@ -276,6 +282,7 @@ def closest(draws: Draws) -> str:
     at = names.index((record.coefficient, record.judge, record.dimension))
     assert r[at] == max(values)
     assert ("highest" in text) == (len(values) > 1)
+    assert text.startswith("For ") == (single or len(values) == 1)
     return text
 
 

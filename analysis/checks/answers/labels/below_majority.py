@@ -9,7 +9,7 @@ from conjury.inference.study.models import ItemStudy
 
 from ....frames.notes import Note, join_notes
 from ....frames.rounding import percentage
-from ....frames.sentences import agreeing_with_part, out_of
+from ....frames.sentences import agreeing_with_part, capitalised, out_of
 from ...judged import NotApplicableError
 from ...labelled import labelled
 from ...registry import Check, Question, adjusted, check, highest, lowest, show_p, who
@@ -86,7 +86,7 @@ def below_majority(
         comparison = join_notes([comparison, gain], "; ")
     finding = Note.of(
         "{accuracies} {verb} below the majority baseline{significantly}. {comparison}.",
-        accuracies=out_of(int(lower.sum()), len(table), "accuracy", "accuracies"),
+        accuracies=capitalised(out_of(int(lower.sum()), len(table), "accuracy", "accuracies")),
         verb=agreeing_with_part(int(lower.sum()), len(table), "is", "are"),
         significantly=significantly,
         comparison=comparison,

@@ -9,9 +9,10 @@ import pandas as pd
 from ....figures.diagnostics.people_flow_figure import WORDS
 from ....figures.labels import ColumnNames
 from ....frames.participation import ANALYSED, RECORDED, STARTED
+from ....frames.sentences import capitalised
 from ....results import Result
 from ...sentences.conduct_sentences import ParticipantCounts, analysed_in_words
-from ...table_format import capitalised, styled_table, whole
+from ...table_format import styled_table, whole
 from ..template import tables_of
 
 if TYPE_CHECKING:

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.study.load import list_studies
-
 from ....figures.conjoint.error_choices_figure import ratio_ranges
 from ....figures.labels import LevelLabels, display_order
 from ....figures.note_labels import note_text
 from ....pipeline.manifest import NO_ERRORS, NO_REPEATS, NO_ROBUSTNESS, notes_of, runs_of
 from ....results import Result
-from ...method_sentences import code, plain
+from ...method_sentences import plain
 from ...report_data import ReportData
 from ...sentences.diagnostic_sentences import (
     RepeatVerdict,
@@ -174,9 +172,6 @@ def detectable(result: Result, record: RecordedResult, report: ReportData) -> Ex
     main = next(iter(report.of_kind("amce")), None)
     tests = pd.DataFrame() if main is None else report.table(main.name)
     reading = detectability_in_words(detectability(result.frame, tests, float(first["alpha"])))
-    command = code(f"conjury power {report.study_argument}")
-    where = ", run in the folder of that study file" if report.study_argument not in list_studies() else ""
-    reading += f" For other sizes, their costs and further designs use {command}{where}."
     return Exhibit(
         lead,
         _by_judge(

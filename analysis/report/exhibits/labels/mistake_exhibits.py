@@ -10,6 +10,7 @@ import pandas as pd
 
 from ....benchmark.confusion import use_of_labels
 from ....figures.benchmark.benchmark_labels import (
+    NO_ANSWER,
     TESTS,
     judges_in_words,
     label_in_words,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
 
 MISTAKES = 3
+EACH_JUDGE = "each judge"  # a table that only the first result of its kind shows; the folder has those of others
 MOST_PAIRS = 6
 MOST_COLUMNS = 8
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
@@ -101,10 +103,13 @@ def changed_scores(result: Result, _: ColumnNames) -> str:
 
 @tables_of("confusion")
 def confusion(result: Result, names: ColumnNames) -> list[GT]:
-    """The most frequent mistakes of each judge."""
+    """How often each judge gives no answer, and its most frequent wrong labels."""
     frame, task = confusion_of_task(result, None)
     frame = frame.assign(_who=judges_in_words(frame, names))
-    wrong = frame[~is_right(frame, result.settings) & (frame["n"] > 0)]
+    empty = frame["predicted"].astype(str) == NO_ANSWER
+    wrong = frame[~is_right(frame, result.settings) & (frame["n"] > 0) & ~empty]
+    n_empty = frame[empty & (frame["n"] > 0)].groupby("_who", sort=False)["n"].sum()
+    n_answers = frame.groupby("_who", sort=False)["n"].sum()
     top = wrong.sort_values("n", ascending=False, kind="stable").groupby("_who", sort=False).head(MISTAKES)
     order = list(dict.fromkeys(frame["_who"]))
     top = top.assign(_rank=top["_who"].map(order.index)).sort_values(["_rank", "n"], ascending=[True, False])
@@ -117,7 +122,18 @@ def confusion(result: Result, names: ColumnNames) -> list[GT]:
             "Share of the gold label": top["share"].map(percent),
         }
     )
-    note = f"The {MISTAKES} most frequent mistakes of each judge, missing answers included."
+    missing = pd.DataFrame(
+        {
+            "judge": n_empty.index,
+            "Gold label": "all labels",
+            "Answer": label_in_words(task, NO_ANSWER, names),
+            "Times": n_empty.map(whole).to_numpy(),
+            "Share of the gold label": (n_empty / n_answers[n_empty.index]).map(percent).to_numpy(),
+        }
+    )
+    table = pd.concat([missing, table], ignore_index=True)
+    table = table.sort_values("judge", key=lambda who: who.map(order.index), kind="stable")
+    note = f"Answers without a label, and the {MISTAKES} most frequent wrong labels of each judge."
     return [styled_table(table, groups="judge", n_left=2, note=note)]
 
 
@@ -249,7 +265,7 @@ def mixed(result: Result, names: ColumnNames) -> list[GT]:
 
 
 @tables_of("robustness", reading=changed_scores)
-def robustness(result: Result, names: ColumnNames) -> list[GT]:
+def robustness(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Effects of perturbations, kinds as columns."""
     frame = ranked(*label_rows(result.frame, result.settings, names))
     table = spread(
@@ -263,14 +279,14 @@ def robustness(result: Result, names: ColumnNames) -> list[GT]:
         lambda row: estimate_cell(row, mark=stars(row.get("p_adjusted")), sign=True),
     )
     note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. {star_rule(_ADJUSTED)}"
-    return [grouped(table, note.strip(), n_left=1), *_mean_changes(result, names)]
+    return {EACH_JUDGE: grouped(table, note.strip(), n_left=1), **_mean_changes(result, names)}
 
 
-def _mean_changes(result: Result, names: ColumnNames) -> list[GT]:
+def _mean_changes(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Mean change over judges, in points and as a share of the baseline."""
     frame = result.extra.get("mean", pd.DataFrame())
     if not len(frame) or frame["n_judges"].max() < 2:
-        return []
+        return {}
     frame, _ = label_rows(frame.assign(judge=""), result.settings, names)
     table = pd.DataFrame(
         {
@@ -282,7 +298,8 @@ def _mean_changes(result: Result, names: ColumnNames) -> list[GT]:
             "In percent of unperturbed": (100 * frame["relative"]).map(lambda value: number(value, 1)),
         }
     )
-    return [grouped(table, f"Means over judges; {level(result)} intervals of the same items.", n_left=1)]
+    note = f"Means over judges; {level(result)} intervals of the same items."
+    return {"means over judges": grouped(table, note, n_left=1)}
 
 
 _ADJUSTED = "Adjusted p:"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ....benchmark.pass_at_k import with_copies
@@ -27,6 +28,7 @@ from ....figures.benchmark.score_figures import (
 )
 from ....figures.labels import COEFFICIENTS, ColumnNames, words
 from ....frames.rounding import percentage
+from ....frames.sentences import capitalised
 from ....frames.vocabulary import BASELINE
 from ....results import Result
 from ...method_sentences import plain
@@ -122,6 +124,7 @@ def best_judges(result: Result, names: ColumnNames) -> str:
     if frame.empty:
         return ""
     frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
+    policy = str(frame["missing"].iloc[0])
     frame, places = label_rows(frame, result.settings, names)
     if len(places) > MOST_PLACES:
         return ""
@@ -130,16 +133,38 @@ def best_judges(result: Result, names: ColumnNames) -> str:
         rows = frame[frame["_where"] == place]
         judges = rows[rows["judge_kind"] != BASELINE].dropna(subset="estimate")
         cells = [estimate_cell(row) for row in judges.to_dict("records")]
-        leader = find_best_judges(judges, cells, place, _over_baseline(result, place, names), bool(described))
+        trivial = rows.loc[rows["judge"].astype(str) == _constant(result), "estimate"]
+        over = _over_baseline(result, place, names, float(trivial.iloc[0]) if len(trivial) else np.nan)
+        leader = find_best_judges(judges, cells, place, over, bool(described))
         described += [] if leader is None else [leader]
     texts = [
         *map(best_in_words, described),
         compared_in_words(compare_with_baseline(described, level(result))),
     ]
-    return " ".join(filter(None, texts))
+    if any("[" in leader.cell for leader in described):
+        texts.insert(len(described), f"Brackets are {level(result)} intervals.")
+    return " ".join(filter(None, [*texts, _missing_as(result, policy)]))
 
 
-def _over_baseline(result: Result, place: str, names: ColumnNames) -> Baseline | None:
+def _constant(result: Result) -> str:
+    """The baseline that judges are compared with."""
+    return "majority class by stratum" if result.settings.get("strata") else "majority class"
+
+
+def _missing_as(result: Result, policy: str) -> str:
+    """What missing answers count as, where there are any."""
+    rates = result.frame[
+        (result.frame["metric"] == "missing_rate") & (result.frame["judge_kind"] != BASELINE)
+    ]
+    rates = rates[rates["missing"].astype(str) == policy]
+    n_missing = float((rates["estimate"] * rates["n_answers"]).sum()) if "n_answers" in rates else 0.0
+    if not n_missing:
+        return ""
+    share = percentage(n_missing / float(rates["n_answers"].sum()))
+    return f"{capitalised(MISSING.get(policy, policy))}; {share} of the answers have no label."
+
+
+def _over_baseline(result: Result, place: str, names: ColumnNames, share: float) -> Baseline | None:
     """How many judges are right less often, and more often, than the most frequent label would be."""
     over = result.extra.get("over_baseline")
     if over is None:
@@ -148,7 +173,7 @@ def _over_baseline(result: Result, place: str, names: ColumnNames) -> Baseline |
     over = label_rows(over, result.settings, names)[0]
     strata = [names.column(name).lower() for name in result.settings.get("strata") or []]
     always = f"the most frequent label{' of each ' + ' and '.join(strata) if strata else ''}"
-    return baseline(over[over["_where"] == place], always)
+    return baseline(over[over["_where"] == place], always, share)
 
 
 def parsed_answers(result: Result, names: ColumnNames) -> str:

@@ -17,6 +17,7 @@ from ....figures.benchmark.answer_figures import printed_metric
 from ....figures.conjoint.comparison_figures import PRINTED, SOURCE_NAMES
 from ....figures.labels import CORRELATIONS, ColumnNames, LevelLabels, true_minus, words
 from ....frames.reported_intervals import reported
+from ....frames.sentences import capitalised
 from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...method_sentences import plain
@@ -29,7 +30,7 @@ from ...sentences.published_sentences import (
     exact_in_words,
     rerun_in_words,
 )
-from ...table_format import capitalised, dimension_of, number, spread, styled_table, whole
+from ...table_format import dimension_of, number, spread, styled_table, whole
 from ..exhibit_registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
 from .published_numbers_exhibit import published_numbers
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     from ....pipeline.manifest import RecordedResult
 
-CONJOINT = "moderation"
 TABLES = {  # published tables of studies, which are checked against each other
     HARM: ("harm_or_humor_counts", "harm_or_humor_agreement", "harm_or_humor_metrics"),
     STUDY: ("oogiri_means", "oogiri_correlations"),
@@ -60,18 +60,9 @@ LEADS = {
 def _absent(report: ReportData) -> str:
     """Why results of a study with published numbers are not compared with them."""
     study = str(report.manifest.get("study"))
-    if study not in (CONJOINT, STUDY, *STUDIES):
+    if report.simulated or study not in STUDIES or study == HARM:
         return ""
-    if report.simulated:
-        return ""
-    if study == HARM:
-        return "There are no published numbers of these judges, modalities and languages."
-    if study in STUDIES:
-        return (
-            "These results have no answers parsed by the published rules. Import the completions again with "
-            "`--parser published`, and give the judgments to `conjury fit` with `--reading`."
-        )
-    return ""
+    return "No answers are parsed by the published rules, so scores are not compared with published ones."
 
 
 @exhibit("published", absent=_absent)

@@ -18,13 +18,13 @@ from ....figures.raters.rater_model_figures import (
     predicted_shares,
 )
 from ....frames.notes import read_note
+from ....frames.sentences import capitalised
 from ....results import Result
 from ...method_sentences import code, plain
 from ...report_data import ReportData
 from ...sentences.rater_sentences import count_predicted_shares, predicted_in_words
 from ...table_format import (
     Row,
-    capitalised,
     dimension_of,
     estimate_cell,
     interval,
@@ -124,8 +124,7 @@ def prior_table(result: Result) -> GT:
             "Name": priors["prior"].astype(str),
         }
     )
-    note = "Change one with the option --prior NAME=NUMBERS of conjury raters, or with priors= in Python."
-    return styled_table(table, n_left=3, note=note)
+    return styled_table(table, n_left=3)
 
 
 def shares_tables(result: Result, shares: pd.DataFrame, names: ColumnNames) -> list[GT]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, words
+from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, level_of, words
 from ....frames.rounding import percentage
 from ....frames.vocabulary import OVERALL
 from ....results import Result
@@ -41,31 +41,36 @@ from ..template import tables_of
 if TYPE_CHECKING:
     from great_tables import GT
 
+NUMBERS = "numbers"  # a table that only the first result of its kind shows; the folder has those of others
+
 
 @tables_of("means")
 def means_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
-    """Means with standard deviations: a table for each group of raters, strata as rows."""
-    tables = {}
-    by = list(result.settings.get("by") or [])
-    for group, part in result.frame.groupby("group", sort=False):
-        rows = {names.column(column): part[column].map(partial(names.of, column)) for column in by}
-        if not rows:
-            rows = {"Raters": part["group"].map(partial(names.of, "judge"))}
-        table = spread(
-            part,
-            rows,
-            part["dimension"].map(partial(dimension_of, names)),
-            lambda row: f"{number(row['estimate'])} ({number(row['sd'])})",
-        )
-        heading = next(iter(rows)) if len(rows) > 1 else None
-        note = f"{names.of('judge', group)}: mean (standard deviation over items)."
-        tables[names.of("judge", group)] = styled_table(table, groups=heading, note=note)
-    return tables
+    """Means with standard deviations: groups of raters, within them strata, as rows; of the first result."""
+    frame = result.frame
+    raters = frame["group"].map(partial(names.of, "judge"))
+    strata = {
+        names.column(column): frame[column].map(partial(names.of, column))
+        for column in result.settings.get("by") or []
+    }
+    table = spread(
+        frame,
+        {"Raters": raters, **strata},
+        frame["dimension"].map(partial(dimension_of, names)),
+        lambda row: f"{number(row['estimate'])} ({number(row['sd'])})",
+    )
+    table = table.sort_values(
+        "Raters", key=lambda who: who.map(list(dict.fromkeys(raters)).index), kind="stable"
+    )
+    note = "Mean (standard deviation over items)."
+    heading = "Raters" if strata else None
+    return {NUMBERS: styled_table(table, groups=heading, note=note, n_left=max(len(strata), 1))}
 
 
 def _closest(result: Result, names: ColumnNames) -> str:
-    """The highest correlation of a model with people over all items."""
+    """The highest correlation of a model with people over all items, by the first coefficient."""
     overall = _over_all(result.frame, result)
+    overall = overall[overall["coefficient"] == overall["coefficient"].iloc[0]] if len(overall) else overall
     named = [
         (
             CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"])),
@@ -74,7 +79,7 @@ def _closest(result: Result, names: ColumnNames) -> str:
         )
         for row in overall.to_dict("records")
     ]
-    correlation = find_highest_correlation(overall, named)
+    correlation = find_highest_correlation(overall, named, level_of(result.settings))
     return "" if correlation is None else closest_in_words(correlation)
 
 
@@ -180,7 +185,9 @@ def complete_orders(result: Result, names: ColumnNames) -> str:
     frame = result.frame
     order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
     judges = [names.of("judge", judge) for judge in order["judge"]]
-    return orders_in_words(orders(judges, order["estimate"], order["chance"]))
+    n_topics = set(order["n_topics"].astype(int)) if "n_topics" in order else set()
+    n = n_topics.pop() if len(n_topics) == 1 else 0
+    return orders_in_words(orders(judges, order["estimate"], order["chance"], n))
 
 
 @tables_of("tier_accuracy", reading=complete_orders, headline=complete_orders)

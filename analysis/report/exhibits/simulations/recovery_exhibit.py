@@ -43,16 +43,7 @@ CAPTION = "Shares of true values inside the intervals, and absolute errors of th
 GOLD = ("scores", "confusion", "annotators")  # kinds of results that compare answers with gold labels
 
 
-def _absent(report: ReportData) -> str:
-    if not report.simulated:
-        return ""
-    return (
-        "The data are simulated, but no file of true values was next to them when they were analysed, so "
-        "estimates cannot be compared with true values."
-    )
-
-
-@exhibit("recovery", absent=_absent)
+@exhibit("recovery")
 def recovery(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Estimates compared with true values."""
     if "in_normal" in result.frame:
