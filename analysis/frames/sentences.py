@@ -47,8 +47,11 @@ def record_of(write: Callable[..., Any]) -> type:
 
 
 def out_of(n: int, total: int, singular: str, plural: str = "") -> str:
-    """A part of a total: "3 of 9 estimates", "1 of 1 estimate", "none of 9 estimates"."""
-    return f"{f'{n:,}' if n else 'none'} of {counted(total, singular, plural)}"
+    """A part of a total: "3 of 9 estimates", "none of 9 estimates", "no estimates"."""
+    total_text = counted(total, singular, plural)
+    if not total:
+        return f"no{total_text.removeprefix('0')}"
+    return f"{f'{n:,}' if n else 'none'} of {total_text}"
 
 
 def capitalised(text: object) -> str:

@@ -115,20 +115,27 @@ def assemble(cells: Sequence[Cell]) -> str:
     )
 
 
+def on_screen(document: Document) -> Document:
+    """A document whose intervals may stand below their estimates, so that tables fit the column of a page."""
+    return replace(document, text=document.text.replace(f"{NO_BREAK}[", " ["))
+
+
 def in_one(document: Document, results: str) -> Document:
     """A document whose supplement follows its main part; it sees the folder of results as ``results``."""
     text = document.text.replace(SUPPLEMENT, "").replace(f"]({RESULTS}/", f"]({results}/")
     return replace(document, text=without_empty_references(text))
 
 
-def in_two(document: Document, ending: str, results: str, others: Sequence[str] = ()) -> list[Document]:
+def in_two(
+    document: Document, ending: str, results: str, other_formats: Sequence[str] = ()
+) -> list[Document]:
     """The main part of a document and its supplement, which refer to each other as files with an ending."""
-    # `results` is the folder of results as the documents see it, `others` are endings of further formats.
+    # `results` is the folder of results as the documents see it; `other_formats` are endings.
     document = replace(document, text=document.text.replace(f"]({RESULTS}/", f"]({results}/"))
     main, has_supplement, remainder = document.text.partition(SUPPLEMENT)
     if not has_supplement:
         return [in_one(document, results)]
-    formats = "".join(f"[this report as {to.upper()}]({document.name}.{to}), " for to in others)
+    formats = "".join(f"[this report as {to.upper()}]({document.name}.{to}), " for to in other_formats)
     files = (
         f"More: [all further results]({document.name}-supplement.{ending}), {formats}"
         f"[tables as CSV]({results}/tables), [figures]({results}/figures)."

@@ -295,12 +295,12 @@ def _units(text: str) -> list[str]:
     return units
 
 
-def _titles(titles: tuple[str, ...], every: Sequence[str]) -> str:
+def _titles(titles: tuple[str, ...], all_titles: Sequence[str]) -> str:
     """Titles before a sentence that is about them: all, all but a few, or each."""
-    others = [title.rstrip(".") for title in every if title not in titles]
-    if len(every) > 1 and len(others) <= MOST_OTHERS < len(titles):
-        return "All analyses" + (f" but {together(map(_in_quotes, others))}" if others else "") + "."
-    if len(every) > 1 and not others:
+    excepted = [title.rstrip(".") for title in all_titles if title not in titles]
+    if len(all_titles) > 1 and len(excepted) <= MOST_OTHERS < len(titles):
+        return "All analyses" + (f" but {together(map(_in_quotes, excepted))}" if excepted else "") + "."
+    if len(all_titles) > 1 and not excepted:
         return "All analyses."
     text = "; ".join(title.rstrip(".") if len(titles) > 1 else title for title in titles)
     return text if text.endswith((".", "?")) else f"{text}."

@@ -27,7 +27,7 @@ from conjury.inference.tables.writing import note_written
 
 from ..figures.inline import color_variables
 from ..pipeline.manifest import FIT, results_of
-from .document import Document, assemble, execute, in_one, in_two, read_source, set_parameter
+from .document import Document, assemble, execute, in_one, in_two, on_screen, read_source, set_parameter
 from .markup import to_html
 from .method_sentences import plain
 from .pdf import require, typeset
@@ -134,8 +134,13 @@ def render(
         document = computed(report, folder, source)
         files = []
         for ending in formats:
-            others = [name for name in formats if name != ending]
-            parts = [in_one(document, place)] if full else in_two(document, ending, place, others)
+            other_formats = [name for name in formats if name != ending]
+            document_of_format = on_screen(document) if ending == "html" else document
+            parts = (
+                [in_one(document_of_format, place)]
+                if full
+                else in_two(document_of_format, ending, place, other_formats)
+            )
             for part in parts:
                 contents = full or part is not parts[0] or len(parts) == 1
                 if quarto is not None:

@@ -287,8 +287,8 @@ class Report(ReportData):
             for label, laid in tables.items()
         ]
         further = [self._blocks(part, name, title) for part in exhibit.further]
-        drawn = [label for label, text in figures.items() if text]
-        files = "" if parts is FIRST_PART else self._files([name] * any(blocks), drawn)
+        drawn_labels = [label for label, text in figures.items() if text]
+        files = "" if parts is FIRST_PART else self._files([name] * any(blocks), drawn_labels)
         parts_of_exhibit = [exhibit.heading, *texts, *figures.values(), *blocks, files, *further]
         return "\n\n".join(filter(None, parts_of_exhibit))
 
@@ -296,11 +296,11 @@ class Report(ReportData):
         """Links to files of the folder of results, on pages that know where it is."""
         if "QUARTO_DOCUMENT_FILE" in os.environ:
             return ""
-        wanted = [f"tables/{name}.csv" for name in tables]
-        wanted += [f"figures/{label}.{ending}" for label in figures for ending in ("svg", "pdf")]
+        candidates = [f"tables/{name}.csv" for name in tables]
+        candidates += [f"figures/{label}.{ending}" for label in figures for ending in ("svg", "pdf")]
         links = [
             f"[{name.rpartition('/')[2]}]({RESULTS}/{name})"
-            for name in wanted
+            for name in candidates
             if (self.path / name).is_file()
         ]
         text = f"::: {{.files}}\nFiles: {', '.join(links)}.\n:::"

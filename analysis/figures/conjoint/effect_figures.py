@@ -347,8 +347,8 @@ def _detectable_alt(result: Drawable, style: FigureStyle) -> str:
     total = int(frame[["estimate", "effect_found"]].notna().all(axis=1).sum())
     verb = agreeing_with_part(len(rows), total, "is", "are")
     part = capitalised(out_of(len(rows), total, "estimate"))
-    named = f" ({which})" if which else ""
-    return f"Dot plot. {part} {verb} smaller than the minimum detectable effect{named}."
+    levels_text = f" ({which})" if which else ""
+    return f"Dot plot. {part} {verb} smaller than the minimum detectable effect{levels_text}."
 
 
 @figure("detectable", alt=_detectable_alt)

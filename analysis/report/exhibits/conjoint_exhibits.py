@@ -146,10 +146,10 @@ def _headline(result: Result, record: RecordedResult, report: ReportData) -> str
 
 def contrasts(frame: pd.DataFrame, record: RecordedResult, report: ReportData) -> list[str]:
     """Name the level of each row with its attribute and the reference level: "Age: 54 rather than 32"."""
-    labels, marked = LevelLabels(report.labels), frame[is_reference(frame).to_numpy(bool)]
+    labels, references = LevelLabels(report.labels), frame[is_reference(frame).to_numpy(bool)]
     bases = {
         str(feature): labels.level(feature, level)
-        for feature, level in zip(marked["feature"], marked["level"], strict=True)
+        for feature, level in zip(references["feature"], references["level"], strict=True)
     }
     texts = []
     for feature, level in zip(frame["feature"], frame["level"], strict=True):
@@ -171,8 +171,12 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, e
     for judge in judges:
         rows = frame[frame["judge"].astype(str) == judge]
         prompt = str(rows["prompt"].iloc[0]) if "prompt" in rows else ""
-        others = every[every["judge"].astype(str) == judge]
-        others = others[others["prompt"].astype(str) != prompt] if "prompt" in others else others.head(0)
+        other_prompts = every[every["judge"].astype(str) == judge]
+        other_prompts = (
+            other_prompts[other_prompts["prompt"].astype(str) != prompt]
+            if "prompt" in other_prompts
+            else other_prompts.head(0)
+        )
         record_of_judge = find_focus_effects(
             rows,
             [labels.feature(name) for name in rows["feature"]],
@@ -180,8 +184,8 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, e
             outcome="the probability of being chosen" if in_points(record) else outcome_of(report),
             bounds=bounds_name(record.settings, frame=rows).replace(" normal", "").replace(" t ", " "),
             judge="people" if judge == people else judge,
-            prompt=prompt if len(others) else "",
-            others=others if len(others) else None,
+            prompt=prompt if len(other_prompts) else "",
+            other_prompts=other_prompts if len(other_prompts) else None,
             is_alone=len(judges) == 1,
             n=int(sizes.get((judge, prompt), {}).get("n_choices") or 0),
             in_points=in_points(record),
@@ -195,8 +199,8 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, e
 def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The effects of every attribute: intervals in words, figure, table."""
     frame, outcome = estimates(report, record), outcome_of(report)
-    under = under_prompt(frame, record)
-    caption = f"{plain(record.title)}: average marginal component effects on {outcome}{under}."
+    prompt_text = under_prompt(frame, record)
+    caption = f"{plain(record.title)}: average marginal component effects on {outcome}{prompt_text}."
     lead = "{figure shows} the AMCE of every level for every judge, and {table} the numbers."
     lines = in_words(interval_note(record.settings, frame, LevelLabels(report.labels)), report.labels)
     notes = [lines, uneven_note(report, record)]

@@ -106,14 +106,14 @@ def find_focus_effects(
     bounds: str,
     judge: str = "",
     prompt: str = "",
-    others: pd.DataFrame | None = None,
+    other_prompts: pd.DataFrame | None = None,
     is_alone: bool = False,
     n: int = 0,
     in_points: bool = False,
 ) -> FocusEffects | None:
     """Effects whose intervals exclude zero, and attributes without one; None where none is estimated."""
-    # `features` and `levels` name the attribute and the level of each row; `others` are the same effects
-    # under the judge's other prompts.
+    # `features` and `levels` name the attribute and the level of each row; `other_prompts` has the same
+    # effects under the judge's other prompts.
     named = frame.assign(feature_label=list(features), level_label=list(levels))
     tested = _with_limits(named)
     if tested.empty:
@@ -124,7 +124,11 @@ def find_focus_effects(
         name for name in dict.fromkeys(tested["feature_label"]) if name not in set(ranked["feature_label"])
     ]
     clear = tuple((str(level), float(at), float(low), float(high)) for level, at, low, high in numbers)
-    by_prompt = () if others is None else tuple(_clear_by_prompt(pd.concat([tested, _with_limits(others)])))
+    by_prompt = (
+        ()
+        if other_prompts is None
+        else tuple(_clear_by_prompt(pd.concat([tested, _with_limits(other_prompts)])))
+    )
     return FocusEffects(
         judge, clear, tuple(without), outcome, bounds, prompt, by_prompt, is_alone, n, in_points
     )

@@ -139,11 +139,11 @@ def find_highest_correlation(
         float(frame[name].iloc[at]) if name in frame and pd.notna(frame[name].iloc[at]) else np.nan
         for name in ("lower", "upper")
     )
-    known = np.isfinite(values)
-    dimensions = {name[2] for name, is_known in zip(names, known, strict=True) if is_known}
+    is_known = np.isfinite(values)
+    dimensions = {name[2] for name, flag in zip(names, is_known, strict=True) if flag}
     n = int(frame["n_items"].iloc[at]) if "n_items" in frame else 0
     return HighestCorrelation(
-        float(values[at]), lower, upper, *names[at], int(known.sum()), len(dimensions) == 1, level, n
+        float(values[at]), lower, upper, *names[at], int(is_known.sum()), len(dimensions) == 1, level, n
     )
 
 

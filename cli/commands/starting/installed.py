@@ -60,7 +60,10 @@ def findings() -> list[InstalledPart]:
             for name in PACKAGES
         ),
         InstalledPart(
-            "Quarto", _on_path("quarto"), "quarto.org; without it reports are rendered in a simpler layout"
+            "Quarto",
+            _on_path("quarto"),
+            "quarto.org/docs/download, or pip install 'conjury[quarto]' where GitHub can be "
+            "reached; without it reports have a simpler layout",
         ),
         *(InstalledPart(name, installed(name), advice) for name, advice in EXTRAS.items()),
     ]

@@ -102,7 +102,7 @@ def test_settings_are_those_stated_only_where_the_study_states_them() -> None:
 
 def test_versions_are_counted_only_of_models_that_state_one() -> None:
     answers = responses(labels_given(gold(items(5)), ("m1", "m2"), 1))
-    assert versions(answers).finding.endswith("0 of 2 models have one version, the others state none.")
+    assert versions(answers).finding.endswith("none of 2 models have one version, the others state none.")
     answers["system_fingerprint"] = "fp"
     assert versions(answers).finding == "10 answers of 2 models: 2 of 2 models have one version."
 

@@ -21,6 +21,7 @@ SEEDS = range(15)
 
 def counts_in(text: str, what: str) -> tuple[int, int]:
     """The numbers in "N of M WHAT"."""
+    text = re.sub(r"\bno (?=estimate|interval)", "0 of 0 ", re.sub("none of", "0 of", text.lower()))
     match = re.search(rf"(\d+) of (\d+) {what}", text)
     assert match is not None, text
     return int(match[1]), int(match[2])

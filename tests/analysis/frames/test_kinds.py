@@ -89,8 +89,8 @@ def test_claims_of_groups_warn_of_differences_between_references() -> None:
     [("judge_id", "other people"), ("pair_id", "other pairs"), ("text", "other values of `text`")],
 )
 def test_claims_say_what_intervals_are_about(unit: str, about: str) -> None:
-    assert about in amce(CHOICES, "chosen ~ tone", id=unit).claims().says
-    assert "Intervals" not in amce(CHOICES, "chosen ~ tone").claims().says
+    assert about in amce(CHOICES, "chosen ~ tone", id=unit).claims().does_not_say
+    assert "Intervals" not in amce(CHOICES, "chosen ~ tone").claims().does_not_say
 
 
 def test_checks_claim_nothing() -> None:

@@ -116,7 +116,9 @@ def integers(text: str) -> list[int]:
 def out_of(text: str) -> tuple[int, int]:
     """The first "N of M" of a sentence."""
     match = re.search(r"(\d[\d,]*|[Nn]one) of (?:the )?(\d[\d,]*)", text)
-    assert match is not None, text
+    if match is None:
+        assert re.search(r"\b[Nn]o [a-z]+", text), text
+        return 0, 0
     n, total = (re.sub("[Nn]one", "0", part).replace(",", "") for part in match.groups())
     return int(n), int(total)
 

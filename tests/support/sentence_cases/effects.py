@@ -144,7 +144,7 @@ def focus(draws: Draws) -> str:
         outcome="the choice",
         bounds="95% interval",
         prompt=draws.one(["", "Plain"]),
-        others=table.assign(prompt="Other") if (several := draws.flip()) else None,
+        other_prompts=table.assign(prompt="Other") if (several := draws.flip()) else None,
         in_points=draws.flip(),
     )
     tested = [k for k in range(n) if not is_missing(errors[k]) and not is_missing(lower[k])]
