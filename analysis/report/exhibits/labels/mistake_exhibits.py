@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 MISTAKES = 3
-EACH_JUDGE = "each judge"  # a table that only the first result of its kind shows; the folder has those of others
+EACH_JUDGE = "each judge"  # a table that only the first result of its kind shows
 MOST_PAIRS = 6
 MOST_COLUMNS = 8
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
