@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pandas as pd
-import pytest
 
 from conjury.analysis.figures.labels import LevelLabels
-from conjury.analysis.report.finding import HALF_WIDTH, MOST_EFFECTS, bar_of, largest_effects_table
+from conjury.analysis.report.finding import HALF_WIDTH, MOST_EFFECTS, largest_effects_table
 
 EFFECTS = pd.DataFrame(
     {
@@ -47,8 +46,3 @@ def test_judges_are_named_where_there_are_several() -> None:
 
 def test_nothing_is_laid_out_where_nothing_is_estimated() -> None:
     assert largest_effects_table(EFFECTS.head(1), LevelLabels({})) is None
-
-
-@pytest.mark.parametrize("share", [-1.0, -0.001, 0.001, 1.0])
-def test_every_bar_can_be_seen(share: float) -> None:
-    assert 1 <= bar_of(share, 0).count("█") <= HALF_WIDTH

@@ -224,20 +224,17 @@ def test_quarto_gets_both_parts_computed_with_links_between_them(results, tmp_pa
 
 def assert_trees_equal(text: str, prefix: str) -> None:
     """What Quarto gets and our own page of it have the same headings, captions, numbers and table cells."""
-    page = to_html(text, QUARTO, "references.bib", prefix)
+    page, kinds = (
+        to_html(text, QUARTO, "references.bib", prefix),
+        re.findall(r"^::: \{#(fig|tbl)-", text, re.M),
+    )
     headings = re.findall(r"^##+ (.*?) *(?:\{.*)?$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
-    own = [re.sub(r"<[^>]+>", "", one) for one in re.findall(r"<h\d[^>]*>(.*?)</h\d>", page)]
-    assert [re.sub(r"^[\d.]+ ", "", one) for one in own] == headings
-    kinds = re.findall(r"^::: \{#(fig|tbl)-", text, re.M)
-    numbers = [
-        f"{'Figure' if kind == 'fig' else 'Table'} {kinds[: k + 1].count(kind)}"
-        for k, kind in enumerate(kinds)
-    ]
-    captions = re.findall(r"<figcaption><b>(.*?)\.</b>", page)
-    assert captions == [f"{prefix} {number}".strip() for number in numbers]
+    assert re.findall(r"<h\d[^>]*>(?:[\d.]+ )?(.*?)</h\d>", page) == headings
+    names = {"fig": "Figure", "tbl": "Table"}
+    numbers = [f"{prefix} {names[x]} {kinds[: k + 1].count(x)}" for k, x in enumerate(kinds)]
+    assert re.findall(r"<figcaption><b>(.*?)\.</b>", page) == [number.strip() for number in numbers]
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", one, re.S) for one in (text, page)]
     assert cells[0] == cells[1]
-    assert len(cells[0]) > 10
 
 
 def test_an_error_of_quarto_is_one_line_without_colours(results, tmp_path, quarto) -> None:

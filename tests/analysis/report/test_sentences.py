@@ -113,17 +113,3 @@ def test_exhibits_count_nothing_in_sentences_of_their_own() -> None:
     """A sentence that counts or compares belongs to `sentences`; what merely describes a table is listed."""
     listed = set(LISTED.read_text(encoding="utf-8").splitlines())
     assert functions_with_conditions() <= listed
-
-
-def test_the_verb_after_none_of_one_is_singular_and_after_none_of_several_plural() -> None:
-    sentences = (
-        (SENTENCES["excluding_in_words"], ("None of 1 interval excludes", "None of 3 intervals exclude")),
-        (SENTENCES["registered_in_words"], ("None of 1 aspect is", "None of 3 aspects are")),
-    )
-    for write, starts in sentences:
-        for total, start in zip((1, 3), starts, strict=True):
-            values = {"n": 0, "of": total, "same": 0}
-            values |= {"aspects": total, "made": "registered"}
-            record = record_of(write)
-            text = write(record(**{field.name: values[field.name] for field in fields(record)}))
-            assert text.startswith(start)

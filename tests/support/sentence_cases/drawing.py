@@ -132,6 +132,7 @@ def check_grammar(text: str) -> None:
     """What holds for every sentence: no missing value in words, no part above its whole, numbers agree."""
     assert not re.search(r"\b(nan|None(?! of)|NaN|inf|<NA>)\b", text), text
     assert "  " not in text, text
+    text = re.sub(r"\b[Nn]one of", "0 of", text)
     for match in PLURAL.finditer(text):
         n, of = (int(match[name].replace(",", "")) for name in ("n", "of"))
         assert n <= of, text

@@ -74,7 +74,7 @@ def compared(draws: Draws) -> str:
     before = [label_sentences.best_in_words(one) for one in described]
     text = label_sentences.compared_in_words(label_sentences.compare_with_baseline(described, "95%"))
     single = sum(one.count("it is correct") + one.count("contains 0") for one in before)
-    counts = any(" of " in one.partition(";")[2] for one in before)
+    counts = any(" of " in one.partition(";")[2].replace("interval of", "") for one in before)
     assert ("counts are" in text) == counts
     assert ("comparison is" in text) == (single == 1 and not counts)
     assert ("comparisons are" in text) == (single > 1 and not counts)
