@@ -233,8 +233,7 @@ def assert_trees_equal(text: str, prefix: str) -> None:
     names = {"fig": "Figure", "tbl": "Table"}
     numbers = [f"{prefix} {names[x]} {kinds[: k + 1].count(x)}" for k, x in enumerate(kinds)]
     assert re.findall(r"<figcaption><b>(.*?)\.</b>", page) == [number.strip() for number in numbers]
-    cells = [re.findall(r"<td[^>]*>(.*?)</td>", one, re.S) for one in (text, page)]
-    assert cells[0] == cells[1]
+    assert re.findall(r"<td.*?</td>", text, re.S) == re.findall(r"<td.*?</td>", page, re.S)
 
 
 def test_an_error_of_quarto_is_one_line_without_colours(results, tmp_path, quarto) -> None:
