@@ -28,7 +28,7 @@ LANES = {
     "analysis.conjoint.engines.bayes": pytest.mark.bayes,
     "analysis.conjoint.power": pytest.mark.long,  # effects among all posts of a shipped study
     "analysis.raters.models": pytest.mark.bayes,
-    "inference.collecting": pytest.mark.long,  # runs of a shipped study
+    "inference.collecting": pytest.mark.slow,  # runs of a shipped study
     "inference.collecting.answering": pytest.mark.long,
     "inference.panel": pytest.mark.slow,  # panels of a shipped study
     "inference.panel.elsewhere": pytest.mark.slow,  # panels of a shipped study

@@ -71,7 +71,7 @@ def missing(top: int) -> list[tuple[int, int]]:
     [
         *range(2, 21),
         40,
-        *(pytest.param(top, marks=pytest.mark.long) for top in (*range(21, 40), 50, 60)),
+        *(pytest.param(top, marks=pytest.mark.slow) for top in (*range(21, 40), 50, 60)),
         *(
             pytest.param(top, marks=pytest.mark.slow)
             for top in range(41, LARGEST_TOP + 1)

@@ -76,14 +76,9 @@ def some_by_default(names: Sequence[str], default: Sequence[str], long: Sequence
 
 # Every verb, and whatever it has of weights, clusters, levels of intervals and restrictions.
 LONG = (
-    *("taxes_mm_diffs_partyid", "taxes_amce_id_weights", "taxes_mm_weights", "taxes_amce_id_quasibinomial"),
-    *("taxes_cj_anova_partyid", "immigration_amce_noid", "immigration_amce_id_alpha10", "immigration_mm_id"),
-    *(
-        "immigration_mm_na_outcome",
-        "immigration_cj_by_contest_amce",
-        "immigration_amce_by_reference_language",
-    ),
-    *("immigration_amce_constrained_simple", "gemini_flash_amce_diffs_identity", "gemini_flash_mm_id_h0"),
+    *("taxes_mm_diffs_partyid", "taxes_amce_id_weights", "taxes_amce_id_quasibinomial"),
+    *("taxes_cj_anova_partyid", "immigration_amce_id_alpha10", "immigration_mm_na_outcome"),
+    *("immigration_amce_constrained_simple",),
 )
 
 

@@ -291,9 +291,7 @@ def test_failed_exchanges_of_an_answered_request_are_kept(server, ask):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "n", [150, pytest.param(600, marks=pytest.mark.long), pytest.param(10_000, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("n", [150, *(pytest.param(n, marks=pytest.mark.slow) for n in (600, 10_000))])
 def test_all_faults_at_once_lose_and_swap_no_answer(server, ask, n):
     share = max(0.01, 5 / n)
     server.configure(faults=dict.fromkeys((*PASSING, *LASTING), share), repeats=2, seed=7)

@@ -91,7 +91,7 @@ def check(study: Path, folder: Path, server: FakeServer, n: int, *options: str) 
     ("options", "kills", "times"),
     [
         pytest.param((), 3, 1, marks=pytest.mark.long, id="synchronous"),
-        pytest.param(("--batch", "--wait"), 5, 1, marks=pytest.mark.long, id="batch"),
+        pytest.param(("--batch", "--wait"), 5, 1, marks=pytest.mark.slow, id="batch"),
         *(
             pytest.param(options, 5, 10, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])
             for options in ((), ("--batch", "--wait"))

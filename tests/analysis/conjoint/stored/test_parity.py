@@ -47,7 +47,7 @@ CALLS = calls("stored tables")
 @pytest.mark.filterwarnings("ignore:Column 'g' is missing", "ignore:No estimate")
 @pytest.mark.parametrize(
     "name",
-    ["amce CR1", *(pytest.param(name, marks=pytest.mark.long) for name in CALLS if name != "amce CR1")],
+    ["amce CR1", *(pytest.param(name, marks=pytest.mark.slow) for name in CALLS if name != "amce CR1")],
 )
 def test_estimates_by_clusters_are_those_of_rows_in_memory(name: str, way: str) -> None:
     verb, formula, options = CALLS[name]

@@ -106,9 +106,9 @@ def is_first(mess: tuple[CleanTable, Fault]) -> bool:
 
 
 def in_lanes() -> list[Any]:
-    """Every fault: a third with its first table in the default lane, the others long; other tables slow."""
+    """Every fault: a third with its first table in the default lane, all others slow."""
     first = [mess for mess in MESSES if is_first(mess)]
-    lanes = {id(mess): () if place % 3 == 0 else pytest.mark.long for place, mess in enumerate(first)}
+    lanes = {id(mess): () if place % 3 == 0 else pytest.mark.slow for place, mess in enumerate(first)}
     return [
         pytest.param(mess, id=name_of(mess), marks=lanes.get(id(mess), pytest.mark.slow)) for mess in MESSES
     ]
