@@ -94,7 +94,7 @@ def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
         base, item = (pd.factorize(frame[name])[0].astype(np.int64) + 1 for name in (BASE, ITEM))
         place = base * (item.max(initial=0) + 1) + item
         _, first, of_row = np.unique(place, return_index=True, return_inverse=True)
-        distinct = frame.iloc[first]
+        distinct = frame[[BASE, ITEM]].iloc[first]
         names = filled_text(distinct[BASE]).fillna(as_text(distinct[ITEM]))
         codes, levels = pd.factorize(names, sort=True, use_na_sentinel=False)
         return codes.astype(np.int64)[of_row], len(levels)

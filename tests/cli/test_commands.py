@@ -109,7 +109,7 @@ def test_the_manifest_names_data_by_checksum_and_its_counts_add_up(folder: Path)
         {"name": "choices", "file": "choices.parquet", "sha256": sha256(folder / "choices.parquet"),
          "rows": 1880, "rows_used": 1880, "variant": ""}
     ]  # fmt: skip
-    assert (manifest["command"], manifest["study_argument"]) == (f"conjury {FIT}", "moderation")
+    assert (manifest["command"], manifest["study_argument"]) == (f"conjury --all {FIT}", "moderation")
     assert manifest["simulated"] is True
     assert note_texts(manifest["notes"])[0].startswith("These choices are simulated")
     results = results_of(manifest)
@@ -169,7 +169,7 @@ def test_compare_adds_its_tables_to_the_results(folder: Path, copied: Path, ran:
     settings = {"judge": "human", "id": "judge_id", "alpha": 0.1, "engines": engines, "n_rows": 1200}
     assert {name: compared["settings"][name] for name in settings} == settings
     assert (run["data"], run["simulated"], run["r"]) == (before["data"], True, None)
-    assert run["command"].startswith("conjury compare moderation --engines native")
+    assert run["command"].startswith("conjury --all compare moderation --engines native")
     assert run["notes"] == [note for note in before["notes"] if "simulated" in str(note)]
     assert {"created", "packages"} <= set(run)
 

@@ -154,7 +154,10 @@ def test_a_table_that_cannot_be_drawn_is_refused(kind, frame, options: Any, mess
 def test_effects_and_means_are_drawn_around_their_null_value_and_name_their_interval(choices) -> None:
     figure = amce(choices, FORMULA, "pair_id", alpha=0.1).plot()
     assert titles(figure) == ["Tone", "Topic"]
-    assert figure.get_supxlabel() == "Average marginal component effect (lines: 90% normal intervals)"
+    assert (
+        figure.get_supxlabel()
+        == "Average marginal component effect, percentage points (lines: 90% normal intervals)"
+    )
     booted = bootstrap(amce, choices, FORMULA, draws=20, seed=1).plot()
     assert booted.get_supxlabel().endswith("(lines: 95% percentile bootstrap intervals)")
     for h0, line in ((0.5, {0.5}), (0.0, {0.5}), (0.3, {0.3})):
