@@ -123,6 +123,7 @@ def method(record: RecordedResult, report: ReportData) -> str:
 
 
 MOST_JUDGES_IN_FOCUS = 2  # of more, the largest effect is named
+LONGEST_TITLE = 100  # letters of a heading of a figure; what is longer stands in the text above it
 
 
 def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
@@ -212,10 +213,11 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
         note = "Right: model minus people, filled where the p value after Holm's adjustment is below 0.05."
         with_differences = replace(figure.result, extra={"differences": differences})
         figure = replace(figure, result=with_differences, caption=f"{figure.caption} {note}")
-    if finding:
+    title = title_of(finding) if finding else ""
+    if 0 < len(title) <= LONGEST_TITLE:
         subtitle = " ".join([*_basis_in_words(report, record, frame), f"Lines: {lines_of(record, frame)}."])
         options = {**figure.options, "bounds": ""}
-        figure = replace(figure, title=title_of(finding), subtitle=subtitle, options=options)
+        figure = replace(figure, title=title, subtitle=subtitle, options=options)
     return Exhibit(
         lead,
         [figure],
