@@ -16,7 +16,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..numerics.metrics.label_metrics import metric_values, rests_on
 from ..numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
-from ..raters.descriptive.rating_gaps import GapsBetweenGroups, GroupStatistic, check_levels
+from ..raters.descriptive.group_gaps import GapsBetweenGroups, GroupStatistic, check_levels
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
 from .differences import check_one

@@ -189,10 +189,13 @@ def draw(
 
 def _refuse_unknown(kind: FigureKind, options: Mapping[str, Any]) -> None:
     parameters = signature(kind.function).parameters.values()
-    names = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    of_kind, of_all = (
+        [each.name for each in listing if each.kind is each.KEYWORD_ONLY]
+        for listing in (parameters, signature(draw).parameters.values())
+    )
     for name in options:
-        if name not in names and not any(each.kind is each.VAR_KEYWORD for each in parameters):
-            names += ["theme", "labels", "title", "part", "size", "mark"]
+        if name not in of_kind and not any(each.kind is each.VAR_KEYWORD for each in parameters):
+            names = [*of_kind, *of_all]
             raise InputError(
                 f"This figure has no option {name!r}{did_you_mean(name, names)}; it takes {listed(names)}."
             )

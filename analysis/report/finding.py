@@ -21,8 +21,8 @@ from ..frames.word_table import WordTable
 from ..pipeline.manifest import FIT, RecordedResult, runs_of
 from .blocks import raw_block
 from .exhibits import EXHIBITS
-from .exhibits.bounds_exhibit import answers_sentence, turning_sentences
-from .exhibits.conjoint_exhibits import contrasts, estimates
+from .exhibits.conjoint.bounds_exhibit import answers_sentence, turning_sentences
+from .exhibits.conjoint.conjoint_basis import contrasts, estimates
 from .exhibits.diagnosed.diagnostic_exhibits import current_verdicts
 from .exhibits.labels.score_exhibits import parsed_answers
 from .method_sentences import bounds_name, code, plain, unmarked

@@ -24,9 +24,9 @@ from ..results import Result
 from .blocks import captioned, slug, table_blocks, table_references
 from .document import RESULTS
 from .exhibits import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid
-from .exhibits.conjoint_exhibits import outcome_of
+from .exhibits.conjoint.conjoint_basis import outcome_of
+from .exhibits.conjoint.people_exhibit import drawing
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
-from .exhibits.people_exhibit import drawing
 from .finding import headlines, key_results, limits, merged, method_paragraph, row_sentences
 from .method_sentences import code, in_words, note_list, plain
 from .page_drawings import DrawingFile, PageDrawing, picture, put_on_page

@@ -290,7 +290,7 @@ def _print_plan(work: PlannedFit) -> None:
 def _print_tables(work: PlannedFit, fitted: FittedResults, extra_tables: Tables) -> None:
     """Print the rows of each table, how many groups an analysis could not use, and what models add."""
     from conjury.analysis.figures.labels import ColumnNames
-    from conjury.analysis.report.exhibits.bounds_exhibit import summary as of_bounds
+    from conjury.analysis.report.exhibits.conjoint.bounds_exhibit import summary as of_bounds
     from conjury.analysis.report.exhibits.correction_exhibits import summary
     from conjury.analysis.report.report_data import CORRECTIONS, labels_of
 

@@ -69,6 +69,23 @@ def tree(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): sha256(path) for path in files}
 
 
+def test_a_report_counts_differences_at_the_level_of_its_fit(
+    folder: Path, done: Told, tmp_path: Path
+) -> None:
+    """Heading and key of its first figure, caption and finding have one level and one number."""
+    shutil.copy(folder / "choices.parquet", tmp_path)
+    done(f"{FIT} --alpha 0.4", cwd=tmp_path)
+    done("report moderation", cwd=tmp_path)
+    page = (tmp_path / "reports" / "moderation.html").read_text(encoding="utf-8")
+    table = pd.read_parquet(tmp_path / "results" / "tables" / "amce_people.parquet")
+    counts = [int((table["p_adjusted"] < alpha).sum()) for alpha in (0.4, 0.05)]
+    assert counts[0] > counts[1]
+    assert f"GPT-4o differs from people in {counts[0]} of 18 effects" in page
+    assert "adjusted p &lt; 0.4" in page or "adjusted p < 0.4" in page
+    assert "adjustment is below 0.4." in page
+    assert f"{counts[1]} of 18" not in page
+
+
 def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:
     names = {*ESTIMATES, *PEOPLE, "frequencies", "answers", "truth", "recovery"}
     tables = {f"tables/{name}.{ending}" for name in names for ending in ("parquet", "csv")}

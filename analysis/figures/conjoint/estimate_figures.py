@@ -138,7 +138,8 @@ def effects(
     if not share_x or group is not None or not 1 < n_judges == len(plot.series):
         return plot
     if n_judges == 2:
-        return two_judges(plot, result.extra.get("differences"), style)
+        alpha = float(result.settings.get("alpha", 0.05))
+        return two_judges(plot, result.extra.get("differences"), alpha, style)
     return judge_columns(plot) if n_judges > MOST_IN_ROWS else plot
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -39,14 +40,13 @@ if TYPE_CHECKING:
     from ..figure_registry import FigureStyle
 
 MOST_IN_ROWS = 3  # judges that stand in one row
-ALPHA = 0.05
 GHOST = 0.4  # opacity of what stands behind the points
 NARROWEST = 0.95  # inches of a column
 GAP = 0.12  # inches between columns, and beside them
 
 
 @dataclass(frozen=True, kw_only=True)
-class LevelColumns(LevelPanels):
+class LevelColumns(LevelPanels, ABC):
     """Panels one below the other, in columns that share their rows; without columns where none fits."""
 
     ROW = 0.24
@@ -148,8 +148,8 @@ class LevelColumns(LevelPanels):
 
     # What subclasses draw: shares of the width, headings, names of axes, entries of a legend, one cell.
 
-    def _shares(self) -> list[float]:
-        raise NotImplementedError
+    @abstractmethod
+    def _shares(self) -> list[float]: ...
 
     def _heads(self) -> list[str]:
         return [""] * len(self._shares())
@@ -166,10 +166,10 @@ class LevelColumns(LevelPanels):
     def _place_of(self, column: int) -> int:
         return column
 
+    @abstractmethod
     def _draw_cell(
         self, axes: Axes, column: int, panel: str, y_of_row: Mapping[str, float], look: Theme
-    ) -> None:
-        raise NotImplementedError
+    ) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +179,7 @@ class TwoJudges(LevelColumns):
     # `panel, row, estimate, lower, upper` and `significant`: differences, in the unit of the estimates
     differences: pd.DataFrame
     difference: str  # what they are; empty without differences
+    alpha: float = 0.05  # of tests of differences
 
     DODGE = 0.045  # inches by which the points of a row part that would cover each other
 
@@ -202,7 +203,7 @@ class TwoJudges(LevelColumns):
         return [self.xlabel, self.difference] if self.difference else [self.xlabel]
 
     def _legend(self) -> list[str]:
-        names = [f"Difference (filled: adjusted p < {ALPHA:g})"] if self.difference else []
+        names = [f"Difference (filled: adjusted p < {self.alpha:g})"] if self.difference else []
         return [*self.series, *names]
 
     def _handles(self, look: Theme) -> list[Any]:
@@ -304,7 +305,7 @@ def judge_columns(plot: LevelPanels) -> ColumnPerJudge:
     return ColumnPerJudge(**_fields(plot), people="".join(people))
 
 
-def two_judges(plot: LevelPanels, frame: pd.DataFrame | None, style: FigureStyle) -> TwoJudges:
+def two_judges(plot: LevelPanels, frame: pd.DataFrame | None, alpha: float, style: FigureStyle) -> TwoJudges:
     """Estimates of two judges, and a table of differences from people with adjusted p values, or none."""
     if frame is None:
         return TwoJudges(**_fields(plot), differences=plot.table.head(0), difference="")
@@ -312,10 +313,12 @@ def two_judges(plot: LevelPanels, frame: pd.DataFrame | None, style: FigureStyle
     panels = [words.feature(name) for name in frame["feature"]]
     table = table_of(frame, panels, words.levels(frame))
     table[NUMBERS] *= unit
-    significant = frame["p_adjusted"].to_numpy(float) < ALPHA
+    significant = frame["p_adjusted"].to_numpy(float) < alpha
     people, model = plot.series
     name = f"{model} minus {'people' if people == KNOWN[HUMAN] else people}"
-    return TwoJudges(**_fields(plot), differences=table.assign(significant=significant), difference=name)
+    return TwoJudges(
+        **_fields(plot), differences=table.assign(significant=significant), difference=name, alpha=alpha
+    )
 
 
 def _fields(plot: LevelPanels) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from ..table_format import (
     styled_table,
     whole,
 )
-from .conjoint_exhibits import group_columns
+from .conjoint.conjoint_basis import group_columns
 from .exhibit_registry import Drawn, Exhibit, Laid, exhibit, level
 from .template import tables_of
 

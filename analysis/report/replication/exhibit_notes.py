@@ -14,7 +14,7 @@ from conjury.inference.tables.files import read_table
 
 from ...figures.labels import words
 from ...frames.sentences import capitalised
-from ..exhibits.conjoint_exhibits import lines_of, note_of_sample
+from ..exhibits.conjoint.conjoint_basis import lines_of, note_of_sample
 from ..report_data import ReportData
 from ..table_format import intervals, number, styled_table, whole
 from .joined_numbers import our_frame

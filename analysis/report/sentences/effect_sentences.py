@@ -259,6 +259,11 @@ def count_differences(
     return DifferenceCounts(rows, what, alpha, of_prompts)
 
 
+def key_of_differences(alpha: float) -> str:
+    """What the differences beside effects in a figure are."""
+    return f"Right: model minus people, filled where the p value after Holm's adjustment is below {alpha:g}."
+
+
 @sentence
 def differing_in_words(values: DifferenceCounts) -> str:
     """How many models differ from people, and in how many estimates."""

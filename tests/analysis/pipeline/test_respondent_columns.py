@@ -15,7 +15,7 @@ from conjury.analysis.conjoint import amce, mm_diffs
 from conjury.analysis.pipeline.fitting import work_of
 from conjury.analysis.pipeline.loading import LoadedStudy, read_choices_of
 from conjury.analysis.pipeline.runner import FitOptions, FittedResults
-from conjury.analysis.report.exhibits.conjoint_exhibits import caption_of_means
+from conjury.analysis.report.exhibits.conjoint.conjoint_exhibits import caption_of_means
 from conjury.analysis.report.method_sentences import describe_analysis
 from conjury.analysis.report.paper import tables_of_result
 from conjury.analysis.report.table_format import drawn_p_value

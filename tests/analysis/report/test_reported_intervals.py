@@ -11,7 +11,7 @@ from conjury.analysis.figures import draw
 from conjury.analysis.frames.reported_intervals import reported
 from conjury.analysis.pipeline.manifest import RecordedResult
 from conjury.analysis.pipeline.runner import FitOptions
-from conjury.analysis.report.exhibits.conjoint_exhibits import effects
+from conjury.analysis.report.exhibits.conjoint.conjoint_exhibits import effects
 from conjury.analysis.report.paper.paper_tables import _SingleResult, tables_of_result
 from conjury.analysis.results import Result
 from conjury.inference.simulation import simulate

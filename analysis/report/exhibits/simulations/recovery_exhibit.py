@@ -22,7 +22,7 @@ from ...sentences.simulation_sentences import (
     recovered_in_words,
 )
 from ...table_format import NO_BREAK, number, styled_table, whole
-from ..conjoint_exhibits import lines_of
+from ..conjoint.conjoint_basis import lines_of
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:

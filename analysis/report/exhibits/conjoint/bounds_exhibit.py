@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.bounds_figure import bounds_in_words, rows_to_draw
-from ...figures.figure_registry import FigureStyle
-from ...figures.labels import ColumnNames, series_labels
-from ...figures.theme import LIGHT
-from ...frames.rounding import percentage
-from ...frames.sentences import SERIES, agreeing_with_part, out_of
-from ...results import Result
-from ..method_sentences import describe_analysis, plain
-from ..report_data import ReportData
-from ..sentences import missing_sentences
-from ..sentences.missing_sentences import (
+from ....figures.bounds_figure import bounds_in_words, rows_to_draw
+from ....figures.figure_registry import FigureStyle
+from ....figures.labels import ColumnNames, series_labels
+from ....figures.theme import LIGHT
+from ....frames.rounding import percentage
+from ....frames.sentences import SERIES, agreeing_with_part, out_of
+from ....results import Result
+from ...method_sentences import describe_analysis, plain
+from ...report_data import ReportData
+from ...sentences import missing_sentences
+from ...sentences.missing_sentences import (
     answered_by,
     answered_in_words,
     answers_given,
     turning_in_words,
 )
-from ..table_format import interval, number, styled_table, whole
-from .exhibit_registry import Drawn, Exhibit, Laid, exhibit, level, settings_text
+from ...table_format import interval, number, styled_table, whole
+from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit, level, settings_text
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import RecordedResult
+    from ....pipeline.manifest import RecordedResult
 
 COUNTED = {"choices": "choices", "judgments": "ratings", "labels": "labels", "profiles": "profiles"}
 WORST = {

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import LevelLabels, display_order, series_labels
-from ...results import Result
-from ..method_sentences import bounds_name, plain
-from ..report_data import ReportData
-from ..sentences import effect_sentences
-from ..sentences.effect_sentences import (
+from ....figures.labels import LevelLabels, display_order, series_labels
+from ....results import Result
+from ...method_sentences import bounds_name, plain
+from ...report_data import ReportData
+from ...sentences import effect_sentences
+from ...sentences.effect_sentences import (
     differing_in_words,
     largest_difference,
     largest_difference_in_words,
 )
-from ..sentences.sample_sentences import groups_of_table, sample_note
-from ..table_format import (
+from ...sentences.sample_sentences import groups_of_table, sample_note
+from ...table_format import (
     MOST_SERIES_WITH_INTERVALS,
     NO_BREAK,
     batches,
@@ -30,21 +30,14 @@ from ..table_format import (
     styled_table,
     whole,
 )
-from .conjoint_exhibits import (
-    beside_effects,
-    contrasts,
-    estimates,
-    in_points,
-    lines_of,
-    method,
-    under_prompt,
-)
-from .exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from .conjoint_basis import contrasts, estimates, in_points, lines_of, method, under_prompt
+from .effect_findings import beside_effects
 
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import RecordedResult
+    from ....pipeline.manifest import RecordedResult
 
 QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...figures.conjoint.preference_figures import comparison_in_words
-from ...figures.labels import ColumnNames, level_of, words
-from ...results import Result
-from ..method_sentences import bounds_name, plain
-from ..sentences.preference_sentences import (
+from ....figures.conjoint.preference_figures import comparison_in_words
+from ....figures.labels import ColumnNames, level_of, words
+from ....results import Result
+from ...method_sentences import bounds_name, plain
+from ...sentences.preference_sentences import (
     clearest_in_words,
     cycles,
     cycles_in_words,
@@ -24,8 +24,8 @@ from ..sentences.preference_sentences import (
     most_important,
     most_important_in_words,
 )
-from ..table_format import interval, number, p_value, styled_table, whole
-from .template import tables_of
+from ...table_format import interval, number, p_value, styled_table, whole
+from ..template import tables_of
 
 if TYPE_CHECKING:
     from great_tables import GT

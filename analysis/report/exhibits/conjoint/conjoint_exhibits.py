@@ -1,0 +1,305 @@
+"""Exhibits of conjoints: effects, differences, marginal means, prompts, frequencies, answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from conjury.inference.errors import InputError
+
+from ....figures.conjoint.effect_figures import SERIES, quantity, series_in_words
+from ....figures.labels import LevelLabels, display_order, series_labels, words
+from ....frames.rounding import percentage
+from ....frames.variables import parse
+from ....results import Result
+from ...blocks import slug
+from ...method_sentences import code, excluded, in_words, plain
+from ...report_data import FURTHER_EFFECTS, ReportData
+from ...sentences.effect_sentences import count_differences, differing_in_words, key_of_differences
+from ...sentences.missing_sentences import count_unanswered, unanswered_in_words
+from ...table_format import batches, part_name, spread, styled_table, whole
+from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from .conjoint_basis import (
+    HALF,
+    REFUSALS,
+    estimates,
+    estimates_tables,
+    group_columns,
+    interval_note,
+    lines_of,
+    method,
+    outcome_of,
+    points_text,
+    reference_of,
+    under_prompt,
+    uneven_note,
+)
+from .effect_findings import LONGEST_TITLE, basis_in_words, beside_effects, headline, title_of
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+    from ....pipeline.manifest import RecordedResult
+
+
+@exhibit("amce", method=method, headline=headline)
+def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """The effects of every attribute: intervals in words, figure, table."""
+    frame, outcome = estimates(report, record), outcome_of(report)
+    prompt_text = under_prompt(frame, record)
+    caption = f"{plain(record.title)}: average marginal component effects on {outcome}{prompt_text}."
+    lead = "{figure shows} the AMCE of every level for every judge, and {table} the numbers."
+    lines = in_words(interval_note(record.settings, frame, LevelLabels(report.labels)), report.labels)
+    notes = [lines, uneven_note(report, record)]
+    figure, finding = _coefficients(frame, record, caption), headline(result, record, report)
+    beside = beside_effects(report, record, frame)
+    if beside is not None:
+        table, alpha = beside
+        finding = differing_in_words(count_differences(table, "effects", alpha, of_prompts=False))
+        with_differences = replace(figure.result, settings={"alpha": alpha}, extra={"differences": table})
+        figure = replace(
+            figure, result=with_differences, caption=f"{figure.caption} {key_of_differences(alpha)}"
+        )
+    title = title_of(finding) if finding else ""
+    if 0 < len(title) <= LONGEST_TITLE:
+        subtitle = " ".join([*basis_in_words(report, record, frame), f"Lines: {lines_of(record, frame)}."])
+        options = {**figure.options, "bounds": ""}
+        figure = replace(figure, title=title, subtitle=subtitle, options=options)
+    return Exhibit(
+        lead,
+        [figure],
+        [Laid(estimates_tables(report, record, frame), caption)],
+        "\n\n".join(filter(None, notes)),
+    )
+
+
+@exhibit(FURTHER_EFFECTS, method=method)
+def further_effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """The effects of another analysis."""
+    title, settings = plain(record.title), record.settings
+    rules = [excluded(feature, levels) for feature, levels in (settings.get("exclude") or {}).items()]
+    without = f", without the profiles whose {' or '.join(rules)}" if rules else ""
+    formula = in_words(
+        f": {code(settings['formula'])}{without}" if settings.get("formula") else without, report.labels
+    )
+    caption = f"{title}: average marginal component effects."
+    return Exhibit(
+        f"{{figure shows}} the analysis *{title}*{formula}.",
+        [_coefficients(estimates(report, record), record, caption)],
+    )
+
+
+def _coefficients(frame: pd.DataFrame, record: RecordedResult, caption: str) -> Drawn:
+    caption = f"{caption} {points_text(record, frame)}"
+    return Drawn(Result(frame, "amce"), caption, options={"bounds": lines_of(record, frame)})
+
+
+@exhibit("prompts", of="amce")
+def prompts(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """The effects on each judge that answered under several prompts, prompt by prompt."""
+    frame = estimates(report, record, every_prompt=True)
+    several = frame.groupby("judge", sort=False)["prompt"].nunique() > 1
+    outcome = outcome_of(report)
+    figures = []
+    for position, judge in enumerate(several[several].index, start=1):
+        rows = frame[frame["judge"] == judge]
+        caption = f"Effects on {outcome} under each prompt: {plain(judge)}. {points_text(record, rows)}"
+        options = {"group": "prompt", "bounds": lines_of(record, rows)}
+        figures.append(Drawn(Result(rows, "amce"), caption, str(position), options=options))
+    return Exhibit("Effects under each prompt are in {figure}." if figures else "", figures)
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """Differences between groups: estimates, the feature they are about, and the column of groups."""
+
+    frame: pd.DataFrame
+    feature: str
+    by: str
+
+
+def interaction(report: ReportData, record: RecordedResult) -> Interaction:
+    """Differences between groups, for the first feature of the formula that has any."""
+    frame, groups, settings = estimates(report, record), group_columns(record), record.settings
+    for column in groups:
+        if column not in frame.columns:
+            raise InputError(f"The table {record.name!r} has no column {column!r} of the groups compared.")
+    if not groups:
+        raise InputError(f"The manifest does not name the groups that the table {record.name!r} compares.")
+    present = set(frame.loc[frame["estimate"].notna(), "feature"].astype(str))
+    candidates = [str(settings["feature"])] if settings.get("feature") else []
+    candidates += parse(str(settings["formula"])).features if settings.get("formula") else []
+    feature = next((candidate for candidate in candidates if candidate in present), None)
+    if feature is None:
+        raise InputError(f"The table {record.name!r} has no difference for a feature of its formula.")
+    if len(groups) == 1:
+        return Interaction(frame, feature, groups[0])
+    series = series_in_words(frame, groups, LevelLabels(report.labels))
+    return Interaction(frame.assign(**{SERIES: series}), feature, SERIES)
+
+
+@exhibit("amce_diffs", "mm_diffs", method=method)
+def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Differences between groups, and how to read them."""
+    compared, labels = interaction(report, record), LevelLabels(report.labels)
+    if record.settings.get("traits"):
+        return _differences_of_people(record, report, compared)
+    what, feature = quantity(compared.frame), plain(labels.feature(compared.feature))
+    groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
+    caption = f"{plain(record.title)}: differences in {what} of {feature} by {groups}."
+    lead = (
+        f"{{figure shows}} differences in {what} for each level of *{feature}* between levels of *{groups}*; "
+        f"each row of {{table}} names the level that is compared"
+        f"{_base(compared.frame, compared.by, labels)}."
+    )
+    options = {"feature": compared.feature, "by": compared.by, "bounds": lines_of(record, compared.frame)}
+    figure_caption = f"{caption} {points_text(record, compared.frame)}"
+    return Exhibit(
+        lead,
+        [Drawn(Result(compared.frame, "amce_diffs"), figure_caption, options=options)],
+        [Laid(estimates_tables(report, record, by_level(compared, labels), verbatim=True), caption)],
+        _steps(report, record, compared.feature, groups) if what == "the effect" else "",
+    )
+
+
+def _differences_of_people(record: RecordedResult, report: ReportData, compared: Interaction) -> Exhibit:
+    """Differences between groups of respondents: a figure and a table for each feature of the formula."""
+    labels, what = LevelLabels(report.labels), quantity(compared.frame)
+    groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
+    figures, tables = [], []
+    for feature in dict.fromkeys(
+        compared.frame.loc[compared.frame["estimate"].notna(), "feature"].astype(str)
+    ):
+        part, name = replace(compared, feature=feature), plain(labels.feature(feature))
+        key = "" if feature == compared.feature else slug(feature)
+        caption = f"{plain(record.title)}: differences in {what} of {name} by {groups}."
+        options = {"feature": feature, "by": part.by, "bounds": lines_of(record, part.frame)}
+        points = f"{caption} {points_text(record, part.frame)}"
+        figures.append(Drawn(Result(part.frame, "amce_diffs"), points, key, options=options))
+        tables.append(
+            Laid(estimates_tables(report, record, by_level(part, labels), verbatim=True), caption, key)
+        )
+    lead = (
+        f"{{figure shows}} differences in {what} between groups of respondents, by *{groups}*; each row of "
+        f"{{table}} names the group that is compared{_base(compared.frame, compared.by, labels)}."
+    )
+    reading = _steps(report, record, compared.feature, groups) if what == "the effect" else ""
+    return Exhibit(lead, figures, tables, reading)
+
+
+def _base(frame: pd.DataFrame, by: str, labels: LevelLabels) -> str:
+    """Name the level that all differences are taken from, where it is one."""
+    if by == SERIES or "by" not in frame:
+        return ""
+    pairs = zip(frame["by"].astype(str), frame[by].astype(str), strict=True)
+    bases = {pair.removeprefix(f"{level} - ") for pair, level in pairs}
+    return f" with *{plain(labels.level(by, bases.pop()))}*" if len(bases) == 1 else ""
+
+
+def _steps(report: ReportData, record: RecordedResult, feature: str, groups: str) -> str:
+    """How to read a difference in effects, which have a reference level in both groups."""
+    base, by = (
+        plain(reference_of(report, record, feature) or "the reference level"),
+        set(group_columns(record)),
+    )
+    means = [item for item in report.of_kind("mm") if by <= set(group_columns(item))]
+    where = f"@fig-{slug(means[0].name)} shows them" if means else "these results have none"
+    return (
+        f"A negative difference means that the step from *{base}* to that level has a smaller effect at that "
+        f"level of *{groups}* than at the one it is compared with. Its sign has two possible reasons: the "
+        f"level is judged more leniently there, or *{base}* is judged more harshly, which leaves less to "
+        f"add. Marginal means by *{groups}* have no reference level and separate the two; {where}."
+    )
+
+
+def by_level(compared: Interaction, labels: LevelLabels) -> pd.DataFrame:
+    """Label differences for a table: levels of the feature as groups, levels of the groups as rows."""
+    frame = compared.frame
+    rows = frame[(frame["feature"].astype("string") == compared.feature) & frame["estimate"].notna()]
+    levels = {
+        column: rows[column].astype("string").map(lambda value, owner=owner: labels.level(owner, value))
+        for column, owner in (("level", compared.feature), (compared.by, compared.by))
+    }
+    return rows.assign(feature=levels["level"], level=levels[compared.by])
+
+
+@exhibit("mm", method=method)
+def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Marginal means."""
+    null = record.settings.get("h0")
+    line = HALF if null is None else float(null)
+    frame = estimates(report, record)
+    options: dict[str, Any] = {"bounds": lines_of(record, frame)}
+    options |= {"baseline": float(null)} if null else {}
+    same = "the same choices" if outcome_of(report) == "the choice" else "means of the same probabilities"
+    caption = f"{plain(record.title)}. The vertical line is at {line:g}{', indifference' * (line == HALF)}."
+    return Exhibit(
+        f"{{figure shows}} {same} without a reference level, and {{table}} the numbers.",
+        [Drawn(Result(frame, "mm"), f"{caption} {points_text(record, frame)}", options=options)],
+        [Laid(estimates_tables(report, record, frame), caption_of_means(record))],
+    )
+
+
+def caption_of_means(record: RecordedResult) -> str:
+    """The caption of a table of marginal means, which names them once."""
+    title = plain(record.title).rstrip(".")
+    return f"{title}." if "marginal means" in title.lower() else f"{title}: marginal means."
+
+
+@exhibit("cj_freqs", method=method)
+def frequencies(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """How often each level was shown."""
+    frame, labels, title = estimates(report, record), LevelLabels(report.labels), plain(record.title)
+    caption = (
+        f"{title}: share of the profiles with each level. The vertical line is the share of each level if "
+        "all were equally frequent."
+    )
+    tables = {part_name(batch): _frequencies_table(batch, labels) for batch in batches(frame)}
+    return Exhibit(
+        "{figure shows} the distribution of the levels of each attribute, and {table} the counts.",
+        [Drawn(Result(frame, "cj_freqs"), caption)],
+        [Laid(tables, f"{title}: profiles with each level.")],
+    )
+
+
+def _frequencies_table(frame: pd.DataFrame, labels: LevelLabels) -> GT:
+    rows = {
+        "Attribute": pd.Series([labels.feature(feature) for feature in frame["feature"]]),
+        "Level": pd.Series(labels.levels(frame)),
+    }
+    judges = series_labels(frame).replace("", "n")
+    return styled_table(spread(frame, rows, judges, lambda row: whole(row["estimate"])), groups="Attribute")
+
+
+@exhibit("answers")
+def answers(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Answers by judge, prompt and status, and what those without a choice count as."""
+    policy = report.manifest.get("refusal")
+    unknown = "The manifest does not state how answers without a valid choice are counted."
+    if policy is not None:
+        unknown = f"The study's rule for answers without a valid choice is {code(policy)}."
+    counts = count_unanswered(result.frame)
+    if not counts.without:
+        return Exhibit(unanswered_in_words(counts))
+    table = answers_table(report.named(result.frame))
+    return Exhibit(
+        f"{unanswered_in_words(counts)} {{table counts}} all answers by status.",
+        tables=[Laid([table], "Answers by judge, prompt and status.")],
+        reading=REFUSALS.get(str(policy), unknown),
+    )
+
+
+def answers_table(frame: pd.DataFrame) -> GT:
+    """Counts of answers by judge, prompt and status, with the share that have a choice."""
+    statuses = display_order(frame["status"])
+    keyed = frame.assign(**{name: frame[name].astype("string").fillna("") for name in ("judge", "prompt")})
+    counts = keyed.assign(status=frame["status"].astype(str)).pivot_table(
+        index=["judge", "prompt"], columns="status", values="n", aggfunc="sum", fill_value=0, sort=False
+    )
+    total = counts.sum(axis=1)
+    answered = counts["ok"] / total if "ok" in counts else 0 * total
+    cells = counts[statuses].map(whole).rename(columns={name: words(name) for name in statuses})
+    cells["Answered"] = ["" if pd.isna(share) else percentage(share, 2) for share in answered]
+    return styled_table(cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), n_left=2)
