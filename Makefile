@@ -34,13 +34,13 @@ help: ## list the targets
 
 setup: $(READY) ## prepare Python, uv, R and the environment in .venv (the other targets do so themselves)
 
-demo: $(READY) ## simulate the moderation study, replay a real judge, estimate, diagnose, compare, render all reports
+demo: $(READY) ## simulate the moderation study, replay a real judge, estimate, check, compare, render all reports
 	@mkdir -p results/demo
 	$(BIN)/conjury simulate moderation --seed $(SEED) --out results/demo/choices.parquet
 	$(if $(REAL),$(BIN)/conjury collect moderation --judge smollm2_135m --backend replay --recorded $(RECORDED) \
 		--pairs 2000 --out results/demo/run)
 	$(BIN)/conjury fit moderation --data results/demo/choices.parquet $(REAL) --out results/demo
-	$(BIN)/conjury diagnose moderation --results results/demo
+	$(BIN)/conjury check moderation --results results/demo --fail-on none
 	$(BIN)/conjury compare moderation --results results/demo --engines native,survey,statsmodels,linearmodels
 	$(BIN)/conjury report moderation --results results/demo --out reports
 	$(BIN)/conjury report diagnostics --results results/demo --out reports

@@ -64,7 +64,7 @@ WINGS = {
     "analysis.checks": (
         "analysis.pipeline.wings.checks_in_folder",
         "cli.commands.check",
-        "cli.commands.diagnose",
+        "cli.commands.checked_results",
     ),
     "analysis.conjoint.engines.bayes": (),
     "analysis.instrument": (

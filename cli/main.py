@@ -82,7 +82,6 @@ PANELS = {  # of the help, in its order: module and function of each command
     },
     "Check": {
         "check": "commands.check:check",
-        "diagnose": "commands.diagnose:diagnose",
         "check-table": "checking_tables:check_table",
     },
     "Write": {
@@ -110,6 +109,7 @@ MOVED = {  # former commands, whose names are understood until version 0.3
     "ledger": ("run",),  # whose one command was verify
     **{name: ("paper", name) for name in ("preregister", "methods", "checklist", "metadata")},
     "gallery": ("render", "--page"),
+    "diagnose": ("check", "--results", "results", "--fail-on", "none"),  # a folder that is named follows
 }
 _MARK = re.compile(r"(?<!\\)\[(?=[a-z#/@])")  # what rich takes for one
 

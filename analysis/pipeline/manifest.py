@@ -31,7 +31,7 @@ SAMPLERS = ("pymc", "nutpie", "arviz", "pytensor", "numba")
 R_ENGINES = ("survey", "cregg")
 FIT = "fit"  # the part of a manifest that `conjury fit` writes
 RENAMED = {"beside_print": "published_scores"}  # kind of format 1 -> kind
-ROBUSTNESS = {  # table of `conjury diagnose` -> kind of result
+ROBUSTNESS = {  # table of `conjury check --results` -> kind of result
     "errors": "standard_errors",
     "reliability": "reliability",
     "position": "position",

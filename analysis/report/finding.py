@@ -18,7 +18,7 @@ from ..frames.kinds import claims_of
 from ..frames.sentences import together
 from ..frames.vocabulary import BASELINE, OVERALL
 from ..frames.word_table import WordTable
-from ..pipeline.manifest import FIT, RecordedResult, runs_of
+from ..pipeline.manifest import RecordedResult, runs_of
 from .blocks import raw_block
 from .exhibits import EXHIBITS
 from .exhibits.conjoint.bounds_exhibit import answers_sentence, turning_sentences
@@ -245,8 +245,7 @@ def _failed_checks(report: ReportData) -> list[str]:
         return ["No check of the data has an error or a warning."]
     if {"diagnosed", "checked"} & set(runs):
         return []
-    command = code(f"conjury {'diagnose' if report.about == FIT else 'check'}")
-    return [f"The data were not checked by {command}."]
+    return [f"The data were not checked by {code('conjury check')}."]
 
 
 def method_paragraph(report: ReportData, method_of: Callable[[RecordedResult], str]) -> str:

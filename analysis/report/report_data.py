@@ -57,7 +57,7 @@ class ReportData:
         if self.about == "compared" and "compared" not in runs:
             raise InputError(f"{self.path} has no comparison of engines; run `conjury compare` first.")
         if self.about == "diagnosed" and "diagnosed" not in runs:
-            run = f"conjury diagnose {self.study_argument} --results FOLDER"
+            run = f"conjury check {self.study_argument} --results FOLDER"
             raise InputError(f"{self.path} has no diagnosis; run `{run}` first.")
         if self.about == "checked" and "checked" not in runs:
             raise InputError(f"{self.path} has no checks; run `conjury check WHAT --out FOLDER` first.")

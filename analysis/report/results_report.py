@@ -58,7 +58,7 @@ FIRST = {  # commands that write results, of documents that are not about a fitt
 }
 REFERENCE = re.compile(r"\{(?P<what>figure|table)(?: (?P<verb>\w+)(?:\|(?P<plural>\w+))?)?\}")
 NOTHING = {"figure": "The figure", "table": "the folder"}  # referred to where there is none
-THEN = {"compared": "conjury compare", "diagnosed": "conjury diagnose"}
+THEN = {"compared": "conjury compare", "diagnosed": "conjury check"}
 
 
 class Report(ReportData):

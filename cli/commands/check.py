@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from ..options import FigureFormats, grouped, read_pairs, refuse_typed
 from ..printing import console, draw_figures, figure_formats, print_blocks, save_figures, show_steps
 from ..reading_options import FileReadingOptions
 from ..wishes import details
+from .checked_results import CheckSettings, FittedChoices, check_results
 
 if TYPE_CHECKING:
     from conjury.analysis.checks import Check
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from conjury.inference.tables.reading import ReadingRules
 
 OUTPUTS = ("text", "json", "sarif")
-LIMITS = ("warning", "error")
+LIMITS = ("warning", "error", "none")
 TYPED = "ignored on the command line"  # the reason of --ignore
 
 What = Annotated[
@@ -100,51 +101,100 @@ class CheckOutput:
     as_json: Annotated[bool, typer.Option("--json", help="The same as --output json.")] = False
     figures: FigureFormats = None
     html: Annotated[Path | None, typer.Option(help="Write one HTML page.")] = None
-    fail_on: Annotated[
-        str, typer.Option(help="Exit with 1 if there is a warning or error, or only on an error.")
-    ] = "error"
+    fail_on: Annotated[str, typer.Option(help="Exit with 1 on: warning (and error), error, or none.")] = (
+        "error"
+    )
 
 
 @grouped
 def check(
-    what: What, reading: ReadingOptions, choosing: CheckSelection, writing: CheckOutput, files: CheckedFiles
+    what: What,
+    fitted: FittedChoices,
+    reading: ReadingOptions,
+    choosing: CheckSelection,
+    writing: CheckOutput,
+    files: CheckedFiles,
 ) -> None:
-    """Check what was collected.
+    """Check what was collected, or with --results choices and their reliability.
 
     It looks at design, people, answers, files and provenance.
 
     Exit code 0: no finding at or above --fail-on; 1: at least one; 2: the input cannot be read.
     """
-    from conjury.analysis.checks.check_runner import load_checks, pick_codes, run_checks
+    from conjury.analysis.checks.check_runner import load_checks, pick_codes
 
     if writing.as_json:
         writing = replace(writing, output="json")
     _refuse_unknown(writing)
-    for file in choosing.checks or ():
-        load_checks(file)
+    further_codes = [code for file in choosing.checks or () for code in load_checks(file)]
     selected = None if choosing.select is None else pick_codes(_listed(choosing.select), "--select")
     ignore = dict.fromkeys(pick_codes(_listed(choosing.ignore), "--ignore"), TYPED) if choosing.ignore else {}
-    collected = _read(what, reading, files.rules())
-    _refuse_filters(collected, choosing)
-    with show_steps(len(pick_codes(selected))) as step:
-        checks = run_checks(
-            collected,
-            checks=selected,
-            ignore=ignore,
-            alpha=choosing.alpha,
-            seed=choosing.seed,
-            filters=choosing.filter,
-            progress=step,
-        )
-    findings = _findings(collected, checks, what, choosing)
+    settings = CheckSettings(
+        selected, ignore, choosing.filter, choosing.alpha, choosing.seed, figure_formats(writing.figures)
+    )
+    if fitted.results is not None:
+        findings = _check_results(what, fitted, reading, settings, writing, files, further_codes)
+    else:
+        refuse_typed("applies to choices of a results folder; add --results, or omit it.", fitted)
+        findings = _check_collected(what, reading, settings, writing, files)
     if writing.html is not None:
         _write_page(writing.html, findings)
-    if writing.out is not None:
-        _add(writing.out, findings, collected, figure_formats(writing.figures))
-    _print(findings, writing)
+    _print(findings, writing, fitted.results)
     stops = LIMITS[LIMITS.index(writing.fail_on) :]
     if findings.worst in stops:
         raise typer.Exit(1)
+
+
+def _check_results(
+    what: list[str],
+    fitted: FittedChoices,
+    reading: ReadingOptions,
+    settings: CheckSettings,
+    writing: CheckOutput,
+    files: CheckedFiles,
+    further_codes: Sequence[str],
+) -> Findings:
+    """Check the choices of a results folder, and add what is found to it."""
+    from conjury.analysis.checks.check_runner import OF_CONJOINTS
+
+    if len(what) > 1:
+        raise InputError("--results takes a study alone; name one, and a table of choices with --data.")
+    refuse_typed(
+        "does not apply with --results; omit it. Rows of a file are chosen by --where.",
+        reading,
+        CheckOutput(out=writing.out),
+    )
+    if settings.codes is None and further_codes:
+        settings = replace(settings, codes=(*OF_CONJOINTS, *further_codes))
+    return check_results(what[0], fitted, settings, replace(files, form=None))
+
+
+def _check_collected(
+    what: list[str],
+    reading: ReadingOptions,
+    settings: CheckSettings,
+    writing: CheckOutput,
+    files: CheckedFiles,
+) -> Findings:
+    """Check whatever was collected."""
+    from conjury.analysis.checks.check_runner import pick_codes, run_checks
+
+    collected = _read(what, reading, files.rules())
+    _refuse_filters(collected, settings.filters)
+    with show_steps(len(pick_codes(settings.codes))) as step:
+        checks = run_checks(
+            collected,
+            checks=settings.codes,
+            ignore=settings.ignore,
+            alpha=settings.alpha,
+            seed=settings.seed,
+            filters=settings.filters,
+            progress=step,
+        )
+    findings = _findings(collected, checks, what, settings)
+    if writing.out is not None:
+        _add(writing.out, findings, collected, settings.figures)
+    return findings
 
 
 def _refuse_unknown(writing: CheckOutput) -> None:
@@ -188,8 +238,8 @@ def _read(what: list[str], reading: ReadingOptions, rules: ReadingRules) -> Coll
     return exported
 
 
-def _refuse_filters(collected: CollectedData, choosing: CheckSelection) -> None:
-    for name in choosing.filter or ():
+def _refuse_filters(collected: CollectedData, filters: Sequence[str] | None) -> None:
+    for name in filters or ():
         if collected.choices is None or name not in collected.choices:
             raise InputError(
                 f"--filter {name}: choices have no such column; name the column of an attention check."
@@ -197,7 +247,7 @@ def _refuse_filters(collected: CollectedData, choosing: CheckSelection) -> None:
 
 
 def _findings(
-    collected: CollectedData, checks: list[Check], what: list[str], choosing: CheckSelection
+    collected: CollectedData, checks: list[Check], what: list[str], settings: CheckSettings
 ) -> Findings:
     from conjury.analysis.checks.output.check_findings import Findings
     from conjury.analysis.figures.labels import resolve_labels
@@ -211,8 +261,8 @@ def _findings(
         files=collected.files,
         rows=_sizes(tables),
         notes=collected.notes,
-        alpha=choosing.alpha,
-        seed=choosing.seed,
+        alpha=settings.alpha,
+        seed=settings.seed,
         labels=resolve_labels(collected.study),
     )
 
@@ -221,17 +271,19 @@ def _sizes(tables: Mapping[str, object]) -> dict[str, int]:
     return {role: len(table) for role, table in tables.items() if table is not None}  # type: ignore[arg-type]
 
 
-def _print(findings: Findings, writing: CheckOutput) -> None:
+def _print(findings: Findings, writing: CheckOutput, results: Path | None) -> None:
     if writing.output == "text":
         from conjury.analysis.checks.output.checks_text import further_lines, lines
 
         print_blocks(lines(findings))
         with details():
             print_blocks(further_lines(findings))
-        if writing.out is not None:
+        folder = results or writing.out
+        if folder is not None:
+            document = "checks" if results is None else "diagnostics"
             console.print(
-                f"Tables and figures of the checks in {writing.out}; render them with `conjury report checks "
-                f"--results {writing.out}`."
+                f"Tables and figures of the checks in {folder}; render them with `conjury report {document} "
+                f"--results {folder}`."
             )
         return
     if writing.output == "json":

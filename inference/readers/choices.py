@@ -63,7 +63,7 @@ def read_choices(
     names = {*raw.columns, *aliases.values()}
     usual = {alias: column for alias, column in usual_names.items() if alias in raw and column not in names}
     frame = _rename(raw, {**usual, **aliases}, source)
-    renamed = {*usual.values(), *aliases.values()}
+    renamed = {*usual_names.values(), *aliases.values()}  # also where the file has the name itself
     frame, entries, source = select_rows(frame, rules.conditions_on(renamed, only=True), source)
     require_columns(frame, ["pair_id", "position", "chosen", *attributes], source, "--rename")
     frame, of_cells = _cells_of_study(

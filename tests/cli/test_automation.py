@@ -28,7 +28,7 @@ BASE, QUICK, LONG, BAYES, EXAMPLES = (
 SIMULATED = BASE["collect"]
 PEOPLE = "--judge verdict --human ann,ben,eva"
 PAPER = ("paper methods", "paper checklist", "paper metadata")
-FITTED = (*PAPER, "compare", "diagnose", "tables", "report")  # read results
+FITTED = (*PAPER, "compare", "tables", "report")  # read results
 OF_THEIR_KIND = (
     "check",
     "judge",

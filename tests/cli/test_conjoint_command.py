@@ -315,9 +315,11 @@ def test_engines_are_compared_with_weights_and_in_subgroups(tmp_path: Path, conj
     assert gaps.abs().max() < 1e-9
     plain = conjury("compare s.yaml --data s_choices.parquet --engines native --json", cwd=tmp_path)
     assert len(json.loads(plain.out)["differences"]) < len(differences)
-    ended = conjury("diagnose s.yaml --data s_choices.parquet --weights w", cwd=tmp_path)
+    ended = conjury(
+        "check s.yaml --results r --data s_choices.parquet --weights w --fail-on none", cwd=tmp_path
+    )
     assert ended.code == 0, ended.err
-    for name in ("compare", "diagnose"):
-        ended = conjury(f"{name} s.yaml --data s_choices.parquet --weights wt", cwd=tmp_path)
+    for name in ("compare", "check"):
+        ended = conjury(f"{name} s.yaml --results r --data s_choices.parquet --weights wt", cwd=tmp_path)
         assert ended.code == 2
         assert "column 'wt', the weights of the study, is missing" in " ".join(ended.err.split())

@@ -184,7 +184,6 @@ COMMANDS = {
     "status": "run status study --out run",
     "parse": "run parse study --out run",
     "retry": "run retry study --status error --out run",
-    "diagnose": "diagnose study --data choices.csv",
     "compare": "compare study --data choices.csv --engines native",
 }
 NESTED, LIMIT, ALIASES, REGULAR = "nested", "the limit is", "with aliases followed", "not a regular file"
@@ -240,7 +239,7 @@ TABLES = (
     f"import FILE {CSV}",
     "alt-test FILE --results out",
     "raters FILE --results out",
-    "diagnose moderation --data FILE",
+    "check moderation --results r --data FILE",
     "compare moderation --data FILE",
 )
 HEADERS = {

@@ -41,14 +41,14 @@ def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_er
 
 
 @pytest.mark.slow
-def test_fit_and_diagnose_take_tables_of_people_and_of_a_model_that_saw_their_tasks(ran, short_study):
+def test_fit_and_check_take_tables_of_people_and_of_a_model_that_saw_their_tasks(ran, short_study):
     study = str(short_study / "study.yaml")
     ran("panel", study, "--demo", "--people", "12", "--no-stay")
     run, asked = "runs/moderation_demo", ("--judge", "gpt4o", "--prompt", "baseline")
     ran("collect", study, *asked, "--backend", "simulated", "--tasks", "panel", "--out", run)
     both = ("--data", f"{run}/people/choices.parquet", "--data", f"{run}/choices.parquet")
     assert "amce_people" in ran("fit", study, *both, "--draws", "20", "--out", "results")
-    assert "CJ203" in ran("diagnose", study, "--results", "results")
+    assert "CJ203" in ran("check", study, "--results", "results", "--fail-on", "none")
 
 
 def test_erasing_what_no_panel_has_is_refused(ran, refused, towns):

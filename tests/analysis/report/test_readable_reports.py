@@ -65,7 +65,7 @@ def test_what_a_diagnosis_did_not_compute_has_the_reason_of_its_note_in_the_repo
         Report(folder, "diagnosed").show(exhibit)
         printed = capsys.readouterr().out
         assert reason in printed
-        assert "conjury diagnose" not in printed
+        assert "conjury check" not in printed
 
 
 def test_a_note_about_several_prompts_of_an_analysis_is_listed_once(tmp_path: Path) -> None:

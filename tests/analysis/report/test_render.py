@@ -171,7 +171,7 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
     quarto("sys.exit(1)")
     for report, message in (
         ("raters", "has no results on ratings; run "),
-        ("diagnostics", "has no diagnosis; run `conjury diagnose"),
+        ("diagnostics", "has no diagnosis; run `conjury check"),
         ("checks", "has no checks; run `conjury check WHAT --out FOLDER`"),
         (
             "correction",

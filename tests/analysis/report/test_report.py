@@ -42,7 +42,7 @@ def test_a_folder_without_results_or_with_a_broken_manifest_is_refused(tmp_path)
 @pytest.mark.parametrize(
     ("about", "remedy"),
     [
-        ("diagnosed", "run `conjury diagnose moderation --results FOLDER` first"),
+        ("diagnosed", "run `conjury check moderation --results FOLDER` first"),
         ("compared", "run `conjury compare` first"),
         ("items", "run `conjury fit` with a study of items"),
     ],
@@ -87,7 +87,7 @@ ABOUT = {
     "fit": ["fit"],
     "items": ["fit"],
     "corrected": ["fit"],
-    "diagnosed": ["fit", "diagnose"],
+    "diagnosed": ["fit", "check"],
     "compared": ["fit", "compare"],
     "checked": ["check"],
     "published_numbers": ["check-table"],

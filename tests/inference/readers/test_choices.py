@@ -131,7 +131,11 @@ def test_people_are_one_judge_or_one_of_their_panel_and_models_are_their_ids():
 
 
 def test_a_named_judge_is_selected_or_names_choices_without_judge(load):
-    two = load(pd.concat([pairs(model="a", prompt="x"), pairs(model="b", prompt="y")]))
+    both = pd.concat([pairs(model="a", prompt="x"), pairs(model="b", prompt="y")])
+    two = load(both)
+    for column, name in (("model", "model"), ("model", "judge_id"), ("judge_id", "judge_id")):
+        table = both.rename(columns={"model": column})
+        assert set(load(table, rules=ReadingRules(where={name: "b"}))["judge_id"]) == {"b"}
     assert name_or_select(two, "b")["judge_id"].unique().tolist() == ["b"]
     assert len(name_or_select(two, "b", "y")) == 4
     with pytest.raises(InputError, match=r"no judge 'c'.*'a', 'b'"):

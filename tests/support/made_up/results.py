@@ -242,7 +242,7 @@ POSITION_SHARE = pd.DataFrame(
 )  # fmt: skip
 DIAGNOSED = {
     "alpha": 0.01, "seed": 9, "created": "2025-05-06T07:08:09+00:00",
-    "command": "conjury diagnose moderation",
+    "command": "conjury check moderation",
     "data": [{"name": "choices", "file": "other.csv", "sha256": "0e" * 32, "rows": 123, "variant": ""}],
     "notes": ["One <note>."], "checks": list(CHECKS["name"]), "simulated": True,
 }  # fmt: skip
@@ -289,7 +289,7 @@ def write_checked(folder: Path) -> Path:
 
 
 def robustness_tables() -> dict[str, pd.DataFrame]:
-    """Reliability, standard errors by stimuli and power of two judges, as `conjury diagnose` writes them."""
+    """Reliability, standard errors by stimuli and power of two judges, as `conjury check` writes them."""
     effects = amce_frame().query("feature == 'slur' and std_error.notna() and prompt != 'baseline'")
     keys = effects[["judge", "prompt", "feature", "level", "estimate"]]
     choices = {"pair_id (survey)": ("survey", 1.0), "text (CR2)": ("CR2", 1.6), "mixed model": ("mixed", 1.8)}

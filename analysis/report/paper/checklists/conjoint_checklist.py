@@ -19,7 +19,7 @@ from ..references import cite
 from .checklist_items import RESULTS, RUN, STUDY, Checklist, Item, judged_item, recorded_item, unneeded_item
 
 WORKS = ("hainmueller2014", "bansak2021", "leeper2020", "delacuesta2022", "liu2023", "clayton2025")
-FIT, DIAGNOSE = "`conjury fit`", "`conjury diagnose --results FOLDER`"
+FIT, DIAGNOSE = "`conjury fit`", "`conjury check STUDY --results FOLDER`"
 
 
 def conjoint_practice(facts: Facts, study: Study) -> Checklist:

@@ -15,7 +15,7 @@ from .checklist_items import RESULTS, RUN, Checklist, Item, item, judged_item, r
 
 REFERENCE = f"After {cite('usami2026')}; the quantities are those that conjury measures."
 TESTS = "Add the section `instrument` to the study, collect, and run `conjury fit`."
-DIAGNOSE = "Run `conjury diagnose --results FOLDER`."
+DIAGNOSE = "Run `conjury check STUDY --results FOLDER`."
 Row = Mapping[Any, Any]
 
 

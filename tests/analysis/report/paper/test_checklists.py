@@ -202,7 +202,7 @@ def test_checks_reliability_and_power_of_results_answer_the_conjoint_list(modera
         Facts(moderation, None, ReportData(write_diagnosed(tmp_path / "full"))), "Conjoint practice"
     )
     assert before["22"].state == "not done"
-    assert "conjury diagnose" in before["22"].answer
+    assert "conjury check" in before["22"].answer
     assert after["22"].state == "done"
     assert re.search(r"\d% of \d+ repeated tasks answered alike", after["22"].answer)
     assert after["9"].answer.startswith("Under one prompt of each judge, the largest effect is")

@@ -1,4 +1,4 @@
-"""``conjury diagnose``: what it writes, prints and returns."""
+"""``conjury check --results``: what it writes, prints and returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from conjury.analysis.pipeline import robustness_steps
 from conjury.analysis.pipeline.manifest import results_of
 from conjury.analysis.pipeline.runner import FittedResults
 from conjury.analysis.report.report_data import labels_of
-from conjury.inference.study import Study
+from conjury.inference.readers.collected import CollectedData
 from conjury.inference.tables import read_table
 
 pytestmark = pytest.mark.long
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.long
 NAMES = tuple(question.name for question, _ in ORDERED if question.code in OF_CONJOINTS)
 Told = Callable[..., str]
 FILE = "--data choices.parquet"
-DIAGNOSE = "--alpha 0.01 --seed 4"
+CHECK = "--results results --fail-on none --alpha 0.01 --seed 4"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, done: Told, short_study: Pat
     done(f"simulate moderation --out choices.parquet {size}", cwd=folder)
     done("fit", short_study, f"{FILE} --draws 0", cwd=folder, figures=())
     shutil.copy(folder / "results" / "manifest.json", folder / "fitted.json")
-    done("diagnose", short_study, DIAGNOSE, cwd=folder, figures=())
+    done("check", short_study, CHECK, cwd=folder, figures=())
     return folder
 
 
@@ -90,15 +90,16 @@ def test_choices_of_one_judge_are_diagnosed_without_a_fit(
 ) -> None:
     seen: list[pd.DataFrame] = []
 
-    def only_seen(study: Study, choices: pd.DataFrame, **options: object) -> list[Check]:
-        seen.append(choices)
+    def only_seen(collected: CollectedData, **options: object) -> list[Check]:
+        assert collected.choices is not None
+        seen.append(collected.choices)
         return []
 
     monkeypatch.setattr(
-        importlib.import_module("conjury.analysis.checks.check_runner"), "diagnose", only_seen
+        importlib.import_module("conjury.analysis.checks.check_runner"), "run_checks", only_seen
     )
     monkeypatch.setattr(robustness_steps, "robustness", lambda *given, **options: FittedResults())
-    done(f"diagnose moderation --results fresh {FILE} --judge gpt4o", cwd=place)
+    done(f"check moderation --results fresh {FILE} --where judge_id=gpt4o", cwd=place)
     assert set(seen[0]["judge_id"]) == {"gpt4o"}
     manifest = json.loads((place / "fresh" / "manifest.json").read_text(encoding="utf-8"))
     run = manifest["parts"]["diagnosed"]
