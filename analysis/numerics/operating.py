@@ -10,7 +10,7 @@ from scipy.special import gammainccinv, gammaincinv, ndtr, ndtri, stdtrit
 
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(96)
 TAIL = 1e-14  # probability left off at either end of the distribution of standard errors
-STEPS = 80  # halvings, which exhaust the digits of a double
+STEPS = 80  # halvings, more than exhaust the digits of a double
 MANY = 1e7  # degrees of freedom from which the normal distribution stands for t
 
 
@@ -66,8 +66,11 @@ def solve_increasing(
     below, above = np.log(low), np.log(high)
     for _ in range(STEPS):
         middle = (below + above) / 2
+        exhausted = (middle == below) | (middle == above)
         enough = reached(np.exp(middle)) >= 0
         below, above = np.where(enough, below, middle), np.where(enough, middle, above)
+        if exhausted.all():
+            break
     return np.where(never, np.inf, np.exp(above))
 
 
