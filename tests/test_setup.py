@@ -134,6 +134,7 @@ def test_make_alone_describes_every_target_for_users() -> None:
     assert described == make_targets()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="AVX-512 is of x86")
 def test_the_portable_lane_leaves_avx512_out_and_says_nothing() -> None:
     code = """

@@ -11,6 +11,8 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import change_study, towns, write_study
 
+pytestmark = pytest.mark.long
+
 READ = "Next: conjury fit"
 AGAIN = "Next: the same command again, which sends only what has no answer."
 
@@ -42,7 +44,6 @@ def collect(
     return run
 
 
-@pytest.mark.long
 def test_a_run_with_missing_answers_says_why_and_that_the_same_command_sends_them(collect, here):
     broken = [200, {}, {"object": "chat.completion", "choices": []}]
     printed, document = collect(*[answer("B")] * 6, broken, broken, broken, broken)
@@ -63,7 +64,6 @@ def test_a_run_with_missing_answers_says_why_and_that_the_same_command_sends_the
     assert again == account
 
 
-@pytest.mark.long
 def test_what_the_server_rejects_for_good_is_named_and_the_rest_can_be_analysed(collect):
     long = [400, {}, {"error": {"message": "This model's maximum context length is 8 tokens."}}]
     printed, document = collect(answer("A"), answer("B"), answer("A"), long, further="--concurrency 1")
@@ -72,7 +72,6 @@ def test_what_the_server_rejects_for_good_is_named_and_the_rest_can_be_analysed(
     assert READ in printed
 
 
-@pytest.mark.long
 def test_answers_without_log_probabilities_are_counted_where_they_were_asked_for(collect):
     printed, document = collect(answer("A"), form="token")
     account = document["account"]
@@ -102,7 +101,6 @@ def test_unread_answers_have_reasons_with_three_examples_and_cut_and_refused_one
     assert "Examples: “Hard to say, number" in printed
 
 
-@pytest.mark.long
 def test_the_account_is_in_the_section_on_data_of_a_report(collect, here):
     collect(answer("A"), answer("B"), answer("B"), form="token")
     fitted = here("fit towns/study.yaml --data run/choices.parquet --draws 0 --out results")
@@ -113,7 +111,6 @@ def test_the_account_is_in_the_section_on_data_of_a_report(collect, here):
     assert "unread" not in account
 
 
-@pytest.mark.long
 def test_requests_of_another_selection_do_not_make_a_run_name_itself_again(
     server: FakeServer, here: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -266,6 +266,7 @@ def test_ctrl_c_ends_with_130_and_one_document(base, conjury, monkeypatch):
     assert ended.err == "conjury: interrupted; no file was left half written.\n"
 
 
+@pytest.mark.long
 def test_a_run_that_stops_at_ctrl_c_prints_its_own_document_alone(base, conjury, monkeypatch):
     from conjury.inference.collecting import run
 
@@ -289,6 +290,7 @@ def lines_of(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.long
 def test_the_log_of_a_run_has_its_plan_its_counts_and_its_end(base, conjury, monkeypatch, tmp_path):
     place, _ = base
     log = tmp_path / "log.jsonl"
@@ -329,6 +331,7 @@ def test_a_key_in_place_of_its_variable_is_not_printed(key, base, conjury, monke
     assert key not in ended.out + ended.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", ["init minimal flats-é\udcff", f"judge é.csv {PEOPLE}"])
 def test_a_document_is_printed_whatever_the_terminal_and_the_path_are(line, base, monkeypatch, tmp_path):
     place, _ = base

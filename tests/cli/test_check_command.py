@@ -42,6 +42,7 @@ def test_sound_choices_end_with_0_and_an_error_with_1(place: Path, conjury: Run)
     assert "What to do: Show every pair in both orders" in out
 
 
+@pytest.mark.long
 def test_a_warning_ends_with_1_only_on_request(place: Path, conjury: Run) -> None:
     assert conjury(f"{CHECK} --select CJ108", cwd=place)[0] == 0
     assert conjury(f"{CHECK} --select CJ108 --fail-on warning", cwd=place)[0] == 1
@@ -64,6 +65,7 @@ def test_a_study_file_suppresses_with_its_reason_in_every_output(place: Path, co
         assert "A comes first by design." in (place / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_output_for_programs_is_json_alone(place: Path, conjury: Run) -> None:
     code, out, _ = conjury("check always.csv --study moderation --select CJ3 --output json", cwd=place)
     made = json.loads(out)

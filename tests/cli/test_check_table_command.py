@@ -34,6 +34,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_the_summary_gives_numbers_by_verdict_and_what_is_not_consistent(place: Path, conjury: Run) -> None:
     ended = conjury("check-table small.csv off.csv", cwd=place)
     assert ended.code == 0
@@ -83,6 +84,7 @@ def test_a_guess_is_written_to_be_corrected(place: Path, conjury: Run) -> None:
     assert "# mean_sd: " in (place / "small.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_results_are_written(place: Path, done: Callable[..., str]) -> None:
     printed = done("check-table small.csv off.csv --out results", cwd=place)
     assert "render them with `conjury report published --results results`" in printed

@@ -23,6 +23,8 @@ from interrupts import interruptible_process
 
 from conjury.inference.ledger import Ledger
 
+pytestmark = pytest.mark.long
+
 KEY = "quince-SENTINEL-0123456789abcdef"
 REQUESTS = 88
 
@@ -108,7 +110,6 @@ def test_an_interrupted_run_writes_its_tables_and_goes_on_where_it_stopped(study
     assert len(table(run, "responses")) == REQUESTS
 
 
-@pytest.mark.long
 def test_a_key_is_told_nowhere(study, tmp_path, server, monkeypatch, capfd, refused):
     monkeypatch.setenv("SENTINEL_KEY", KEY)
     run, said = tmp_path / "run", []
@@ -182,7 +183,6 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_key_in_any_encoding_is_kept_nowhere(study, tmp_path, server, monkeypatch, capfd, batch):
     monkeypatch.setenv("SENTINEL_KEY", KEY)

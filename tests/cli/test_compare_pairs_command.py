@@ -43,6 +43,7 @@ def _json(ended: Any) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.long
 def test_a_second_file_of_labels_gives_the_result_of_one_file(place: Path, conjury: Run) -> None:
     frame = compare_pairs(place / "verdicts.csv", "winner", "ann", id="prompt").frame
     command = f"compare-pairs judged.jsonl --labels labels.csv {ROLES} --labelled by=person,sampled=random"
@@ -85,6 +86,7 @@ def test_ranks_have_limits_too_and_a_page_shows_them(place: Path, conjury: Run) 
         assert text in page
 
 
+@pytest.mark.long
 def test_hostile_names_of_systems_are_text(place: Path, conjury: Run) -> None:
     ended = conjury("compare-pairs hostile.csv --html hostile.html", cwd=place)
     assert ended.code == 0, ended.err

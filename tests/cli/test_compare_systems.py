@@ -50,6 +50,7 @@ def test_one_file_files_by_system_and_labels_beside_them_have_the_numbers_of_pyt
         ), command
 
 
+@pytest.mark.long
 def test_the_finding_comes_first(place: Path, conjury: Run) -> None:
     ended = conjury(ONE, cwd=place)
     assert ended.code == 0
@@ -65,6 +66,7 @@ def test_the_page_has_the_figure_and_all_rows(place: Path, conjury: Run) -> None
     assert "retrieval minus baseline, labels alone" in page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("limit", "code"), [("lower=0", 0), ("lower=2", 1)])
 def test_a_limit_on_the_difference_decides_the_exit_code(
     place: Path, conjury: Run, limit: str, code: int
@@ -92,6 +94,7 @@ def test_a_small_dirty_study_ends_with_a_state_and_no_invented_number(place: Pat
     assert "corrected" not in text.partition("Systems")[2]
 
 
+@pytest.mark.long
 def test_a_map_of_last_month_is_saved_and_used_again_by_command(place: Path, conjury: Run) -> None:
     (place / "prompt.txt").write_text("Grade this answer from 1 to 10.", encoding="utf-8")
     bound = "--judge-version v1 --judge-prompt prompt.txt"

@@ -76,6 +76,7 @@ def test_effects_equal_those_of_statsmodels_with_clusters(tmp_path: Path, conjur
     assert effects["price", "$1,000"] == pytest.approx(fit.params[term], abs=1e-9)
 
 
+@pytest.mark.long
 def test_restrictions_are_found_and_averaged_over(tmp_path: Path, conjury: Run) -> None:
     data = survey(200)
     data.to_csv(tmp_path / "tidy.csv", index=False)
@@ -184,6 +185,7 @@ def per_respondent(data: pd.DataFrame, names: str) -> pd.DataFrame:
     return tasks.reset_index()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "change",
     [
@@ -266,6 +268,7 @@ def test_a_drafted_study_gives_the_same_effects_by_fit(tmp_path: Path, conjury: 
     assert (again.code, "not overwritten" in again.err) == (2, True)
 
 
+@pytest.mark.long
 def test_fit_takes_labels_of_levels_for_their_ids(tmp_path: Path, conjury: Run) -> None:
     from conjury.inference.readers.prepare import load_choices
     from conjury.inference.study import load_study

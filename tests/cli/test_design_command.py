@@ -17,6 +17,8 @@ from conjury.analysis.conjoint import power
 from conjury.analysis.conjoint.power import design_card_page
 from conjury.inference.study import load_study
 
+pytestmark = pytest.mark.long
+
 Told = Callable[..., str]
 DESIGN = Path("runs/towns/design")
 COAST = {"levels": {"place": ["coast"], "river": ["dry", "narrow"]}, "because": "Rivers widen at the coast."}
@@ -72,7 +74,6 @@ def numbers(part: str, **keys: str) -> dict[str, float]:
     return dict(zip(kept["quantity"], kept["value"], strict=True))
 
 
-@pytest.mark.long
 def test_the_card_tells_levels_power_and_cost(said: Told, tmp_path: Path) -> None:
     out = said(study(tmp_path), "--pairs 400")
     assert "3 x 3 x 2 x 3 x 3 levels make 162 combinations." in out
@@ -96,7 +97,6 @@ def test_the_card_tells_levels_power_and_cost(said: Told, tmp_path: Path) -> Non
     assert "Warnings" not in out
 
 
-@pytest.mark.long
 def test_the_page_holds_all_that_it_shows(told: Told, tmp_path: Path) -> None:
     told(study(tmp_path, design={"implausible": [COAST]}), "--pairs 300")
     page = (DESIGN / "card.html").read_text(encoding="utf-8")
@@ -167,7 +167,6 @@ def test_a_restriction_takes_the_warning_away_and_explains_itself(said: Told, tm
     assert not ((profiles["place"] == "coast") & profiles["river"].isin(["dry", "narrow"])).any()
 
 
-@pytest.mark.long
 def test_analyses_that_leave_a_tie_out_are_warned_of(said: Told, tmp_path: Path) -> None:
     analyses = [
         {"name": "amce", "verb": "amce", "title": "Effects", "formula": "chosen ~ place + river + age"}

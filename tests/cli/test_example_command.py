@@ -37,6 +37,7 @@ def test_files_are_written_once_and_never_over_others(name: str, ran: Told, refu
     assert "exists and is not overwritten" in refused("example", name)
 
 
+@pytest.mark.long
 def test_the_script_makes_the_files_that_ship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = importlib.util.spec_from_file_location("make_examples", MAKER)
     assert spec is not None

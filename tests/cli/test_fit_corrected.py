@@ -15,6 +15,8 @@ from conjury.analysis.conjoint import amce
 from conjury.analysis.report import Report
 from conjury.inference.tables import write_table
 
+pytestmark = pytest.mark.long
+
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 FILES = "--data people.parquet --data models.parquet --draws 0"
 PPI = "--correct ppi --calibration --human people --model gpt4o"
@@ -50,7 +52,6 @@ def test_estimates_are_those_of_the_verb_and_stand_in_the_folder_with_their_sour
     assert (folder / "results" / "figures" / "amce_corrected.svg").is_file()
 
 
-@pytest.mark.long
 def test_the_manifest_and_the_terminal_have_what_was_run_and_gained(folder: Path) -> None:
     manifest = json.loads((folder / "results" / "manifest.json").read_text(encoding="utf-8"))
     entry = manifest["results"][0]
@@ -67,7 +68,6 @@ def test_the_manifest_and_the_terminal_have_what_was_run_and_gained(folder: Path
     assert "amce: 48 rows" in printed
 
 
-@pytest.mark.long
 def test_reports_on_effects_and_on_the_correction_show_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,7 +92,6 @@ def test_a_report_on_the_correction_needs_one(
     )
 
 
-@pytest.mark.long
 def test_a_model_is_a_covariate_of_the_answers_of_people(
     tmp_path: Path, folder: Path, short_study: Path, done: Told
 ) -> None:

@@ -21,6 +21,8 @@ from manifests import note_texts
 from conjury.analysis.raters import means, prediction_powered
 from conjury.analysis.report import Report
 
+pytestmark = pytest.mark.long
+
 Told = Callable[..., str]
 FIT = "fit study.yaml --data judgments.csv --draws 0"
 
@@ -53,7 +55,6 @@ def test_mean_ratings_are_those_of_means_by_the_first_stratum_and_of_all_items(r
     )  # fmt: skip
 
 
-@pytest.mark.long
 def test_the_terminal_and_reports_have_one_sentence_on_the_gain(
     rated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,7 +71,6 @@ def test_the_terminal_and_reports_have_one_sentence_on_the_gain(
     assert "minus that on people's items" in report.methods()
 
 
-@pytest.mark.long
 def test_six_items_are_enough(tmp_path: Path, done: Told) -> None:
     folder = write_rated_study(tmp_path, ratings_by_few_people(6, 3), 6)
     printed = done(FIT, "--correct ppi --human human --model gpt_4_1", cwd=folder, figures=())
@@ -113,7 +113,6 @@ def test_shares_and_scores_of_labels_are_corrected(tmp_path: Path, done: Told) -
     assert "scores_corrected: 21 rows. With the answers of Gemini, 12 labelled items " in printed
 
 
-@pytest.mark.long
 def test_gold_labels_of_few_items_count_as_those_of_people(tmp_path: Path, done: Told) -> None:
     table = ratings_by_few_people(labels=True, dimensions=("tone",), models=("gpt_4_1", "gemini"))
     gold = table[table["judge_id"] == "person_0"].rename(columns={"dimension": "label_set", "value": "label"})
@@ -129,7 +128,6 @@ def test_gold_labels_of_few_items_count_as_those_of_people(tmp_path: Path, done:
     assert np.isfinite(own.loc["corrected", "weight_gpt_4_1"])
 
 
-@pytest.mark.long
 def test_a_silent_model_is_excluded_unless_it_is_named(tmp_path: Path, done: Told, refused: Told) -> None:
     table = ratings_by_few_people(labelled=18, dimensions=("warmth",), models=("gpt_4_1", "gemini"))
     silent = table["judge_id"] == "gemini"

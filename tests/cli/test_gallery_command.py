@@ -12,6 +12,8 @@ from PIL import Image
 from conjury.inference.vignettes import Fonts
 from conjury.inference.vignettes.contact_sheet import COLUMN, GAP
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("fontpkg_inter")
 GALLERY = Path("runs/towns/gallery.html")
 Told = Callable[..., str]
@@ -30,14 +32,12 @@ def test_a_page_and_a_picture_are_left_in_the_folder_of_the_run(ran: Told) -> No
         assert sheet.width == GAP + 4 * (COLUMN + GAP)
 
 
-@pytest.mark.long
 def test_the_profiles_are_those_of_a_drawn_design(ran: Told) -> None:
     ran("design towns --pairs 2")
     ran("render towns --page --n 40")
     assert GALLERY.read_text(encoding="utf-8").count("<figure") <= 4
 
 
-@pytest.mark.long
 def test_kinds_of_cues_are_shown_side_by_side(fonts: Fonts, ran: Told) -> None:
     cues = "--cues both --cues name --cues face --cues none"
     ran(f"render moderation --page --n 2 {cues} --out seen --theme dark")
@@ -46,7 +46,6 @@ def test_kinds_of_cues_are_shown_side_by_side(fonts: Fonts, ran: Told) -> None:
         assert sheet.width >= 4 * COLUMN
 
 
-@pytest.mark.long
 def test_a_study_that_changed_after_its_design_was_drawn_is_refused(ran: Told, refused: Told) -> None:
     ran("design towns --pairs 20")
     change_study(Path("towns"), lambda content: content["attributes"][0]["levels"][0].update(label="Tiny"))

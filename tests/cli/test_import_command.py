@@ -86,6 +86,7 @@ def test_a_draft_does_not_overwrite_a_study(refused):
     assert Path("study.yaml").read_text() == "name: mine\n"
 
 
+@pytest.mark.long
 def test_a_qualtrics_export_and_prolific_become_anonymous_judgments(ran):
     printed = ran(
         f"{QUALTRICS} {ANCHORS} --check Q9=4 --min-seconds 30 --anonymise",
@@ -117,6 +118,7 @@ def test_an_import_gives_the_notes_and_the_table_of_its_snapshot(ran, snapshot):
     assert text == expected
 
 
+@pytest.mark.long
 def test_demographics_can_be_joined_later_and_flags_of_that_table_are_kept(ran):
     ran(f"{QUALTRICS} {ANCHORS} --judge PROLIFIC_PID")
     made = judgments()
@@ -148,6 +150,7 @@ def test_completions_become_judgments_and_are_kept(ran, completions):
     assert kept["text"].str.startswith("Sure").tolist() == [True, False, False]
 
 
+@pytest.mark.long
 def test_the_parser_and_the_file_are_those_that_were_asked_for(ran, completions):
     for parser, expected in (("published", "pun"), ("strict", None)):
         ran(f"{LABELS} --parser {parser} --out {parser}.csv")
@@ -194,6 +197,7 @@ def test_a_command_takes_groups_of_options_as_one_object():
     assert CliRunner().invoke(app, ["wood", "--deep", "far"]).exit_code == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", [0o600, 0o644])
 def test_what_is_made_of_an_export_for_its_owner_alone_is_for_its_owner_alone(mode, ran, tmp_path):
     ran("example qualtrics-conjoint")

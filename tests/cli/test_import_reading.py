@@ -60,6 +60,7 @@ IMPORT = "--value label --judge who --item item --people --format"
 LABELS = "who,item,label\nann,a,None\nbob,a,None\nann,b,NA\nbob,b,None\nann,c,Hate\nbob,c,NA\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("out", ["labels.csv", "labels.parquet"])
 def test_classes_that_look_like_nothing_come_back_in_both_formats(ran, refused, out):
     Path("people.csv").write_text(LABELS)

@@ -96,6 +96,7 @@ def test_what_a_file_contains_neither_runs_nor_moves_the_cursor(place: Path, con
     assert "<script" not in (place / "runs.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_targets_of_an_evaluation_are_not_taken_for_labels_of_people(place: Path, conjury: Run) -> None:
     frame = pd.DataFrame({"id": range(20), "target": ["Paris", "Lima"] * 10, "grade": ["C", "I"] * 10})
     frame.to_csv(place / "a.csv", index=False)

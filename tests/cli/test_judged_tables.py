@@ -13,6 +13,8 @@ import pytest
 
 from conjury.inference.tables.files import EXAMPLES
 
+pytestmark = pytest.mark.long
+
 Run = Callable[..., Any]
 
 
@@ -64,7 +66,6 @@ def test_rows_of_one_prompt_are_clustered_and_the_page_says_so(tmp_path: Path, c
     assert "Column 'prompt_id' repeats (500 rows about 100 items)" in conjury("judge a.csv", cwd=tmp_path).out
 
 
-@pytest.mark.long
 def test_runs_of_rows_with_an_id_are_clustered_by_the_prompt_that_repeats(
     tmp_path: Path, conjury: Run
 ) -> None:

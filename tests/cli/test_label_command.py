@@ -87,6 +87,7 @@ def test_it_goes_on_whatever_ended_it_and_the_next_command_reads_the_labels(
     assert "were begun with another positive" in refusal.err
 
 
+@pytest.mark.long
 def test_a_typed_label_is_relabelled_as_those_of_the_judge_are(typed: Run, place: Path, conjury: Run) -> None:
     options = "--relabel ok=fine --relabel toxic=bad --batch 4"
     assert typed(options, ["Toxic", "ok"]).code == 0
@@ -101,6 +102,7 @@ def test_a_typed_label_is_relabelled_as_those_of_the_judge_are(typed: Run, place
     assert record["settings"]["classes"] == ["bad", "fine"]
 
 
+@pytest.mark.long
 def test_it_stops_when_the_rule_is_met_and_json_and_a_page_have_all(typed: Run, place: Path) -> None:
     ended = typed("--json --until 'level < 0.4' --batch 20 --html page.html", ["ok"] * 100)
     assert ended.code == 0, ended.err
@@ -179,6 +181,7 @@ def test_a_page_needs_the_address_that_was_printed(place: Path) -> None:
     assert "row 1 of" in client.get("/?token=secret-token").text
 
 
+@pytest.mark.long
 def test_ratings_of_two_systems_are_labelled_together(place: Path, conjury: Run, monkeypatch: Any) -> None:
     rng = np.random.default_rng(1)
     quality = rng.normal(5, 1, 40)

@@ -16,13 +16,14 @@ from conjury.cli.commands.people import panel as command
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.study import load_any_study
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def towns(tmp_path: Path) -> str:
     return str(write_towns(tmp_path / "study", {"pay": {"amount": 2, "currency": "EUR"}}))
 
 
-@pytest.mark.long
 def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_erased(ran, towns):
     out = ran("panel", towns, "--demo", "--people", "4", "--no-stay")
     assert "all people are simulated" in out
@@ -65,7 +66,6 @@ def test_a_taken_port_is_refused_before_anything_is_drawn(refused, towns):
     assert not Path("runs").exists()
 
 
-@pytest.mark.long
 def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_path):
     moderation, towns = load_any_study("moderation"), load_any_study(str(write_towns(tmp_path / "study")))
     assert moderation.design.respondents > command.DEMO
@@ -77,7 +77,6 @@ def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_p
     assert command._places(moderation, command.ServerOptions(demo=True), tmp_path) is None
 
 
-@pytest.mark.long
 def test_a_demonstration_with_fewer_places_than_the_study_goes_on(ran, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "DEMO", 2)
     study = str(write_towns(tmp_path / "study", {"people": 5}))
@@ -93,7 +92,6 @@ def test_people_of_an_export_are_those_of_its_import(ran, refused, tmp_path):
     assert "there are no trials" in refused("import", "data.json", "--format", "jspsych", "--study", study)
 
 
-@pytest.mark.long
 def test_real_people_do_not_join_a_demonstration(ran, refused, towns):
     ran("panel", towns, "--demo", "--people", "1", "--no-stay")
     text = refused("panel", towns, "--people", "1", "--out", "runs/towns_demo")
@@ -105,7 +103,6 @@ def test_without_the_extra_one_sentence_states_how_to_install_it(refused, towns,
     assert "pip install 'conjury[panel]'" in refused("panel", towns)
 
 
-@pytest.mark.long
 def test_the_server_starts_prints_its_address_and_stops_on_an_interruption(towns, tmp_path):
     process = interruptible_process(
         [sys.executable, "-c", "from conjury.cli.main import main; main()", "panel", towns],

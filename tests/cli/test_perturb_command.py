@@ -43,6 +43,7 @@ def test_pairs_labels_and_sheet_are_written(ran: Told, suffix: str) -> None:
     assert "<b>" not in page
 
 
+@pytest.mark.long
 def test_same_seed_gives_the_same_bytes_in_any_order_of_rows(ran: Told) -> None:
     files = ("a.parquet", "a.html", "a.refused.parquet")
     ran("perturb items.parquet --kinds orthographic,drift --out a.parquet")

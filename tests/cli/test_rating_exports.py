@@ -287,6 +287,7 @@ def test_the_format_that_is_stated_decides(tmp_path: Path, conjury: Run) -> None
     assert conjury(f"read {name} --strict --format doccano", cwd=tmp_path).code == 0
 
 
+@pytest.mark.long
 def test_one_of_several_dimensions_is_compared_at_a_time(tmp_path: Path, conjury: Run) -> None:
     rows = answers(LABELS, gaps=0)
     records = argilla(rows)
@@ -401,6 +402,7 @@ def run_damaged(seeds: range, folder: Path) -> None:
     assert not [sentence for sentence in refusals if "\n" in sentence]
 
 
+@pytest.mark.long
 def test_damaged_exports_are_read_or_refused(tmp_path: Path) -> None:
     run_damaged(range(8), tmp_path)
 

@@ -28,6 +28,7 @@ def item_study(name: str) -> ItemStudy:
     return known
 
 
+@pytest.mark.long
 def test_simulated_judgments_come_with_items_and_truth(ran: Ran) -> None:
     told = ran("simulate oogiri --out made/judgments.parquet --topics 6 --people 32 --seed 4")
     assert "2,016 rows of judgments in made/judgments.parquet" in told
@@ -62,6 +63,7 @@ def test_simulated_labels_come_with_items_gold_labels_and_truth(ran: Ran) -> Non
     assert {"accuracy", "pass_at_k", "difference"} <= set(read_table("made/j.truth.parquet")["quantity"])
 
 
+@pytest.mark.long
 def test_repeats_and_samples_of_pairs_are_drawn_on_request(ran: Ran) -> None:
     ran(
         "simulate moderation --judge gpt4o --prompt baseline --pairs 50 --out choices.parquet",
@@ -73,6 +75,7 @@ def test_repeats_and_samples_of_pairs_are_drawn_on_request(ran: Ran) -> None:
     assert one != two
 
 
+@pytest.mark.long
 def test_design_writes_who_rates_what_once(ran: Ran, refused: Callable[..., str]) -> None:
     told = ran("design oogiri --people 40 --repeats 0.2")
     assert "96 items, 4 people per item; 40 people with 9 to 10 items each; 8 subsets; 80 repeats" in told
@@ -109,6 +112,7 @@ def test_gold_labels_of_a_simulation_are_found_next_to_its_judgments(ran: Ran) -
     assert named.file == known.folder / "labels.csv"
 
 
+@pytest.mark.long
 def test_a_simulation_is_not_compared_with_published_numbers(ran: Ran) -> None:
     known = item_study("harm_or_humor")
     ran("simulate harm_or_humor --out j.parquet --items 40 --judge gpt_4o --judge human")

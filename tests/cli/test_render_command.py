@@ -17,6 +17,8 @@ from fakes.vignettes import PROFILES, write_towns
 from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.vignettes import read_manifest
 
+pytestmark = pytest.mark.long
+
 Told = Callable[..., str]
 
 
@@ -60,7 +62,6 @@ def test_the_profiles_of_a_design_are_drawn_and_the_design_is_kept(towns: Path, 
     assert "  table of them     stimuli/towns/both/profiles.parquet\n" in out
 
 
-@pytest.mark.long
 def test_first_pairs_then_the_design_then_all(towns: Path, render: Told) -> None:
     assert "already drawn     0\n" in render(towns, "--pairs 5")
     assert render(towns, "--pairs 5").endswith("--stimuli images --pairs 5 --judge ...\n")

@@ -50,6 +50,7 @@ def test_rates_and_agreement_are_those_of_all_judged_rows(tmp_path: Path, conjur
         assert result["people_rate[pass]"][column] == result["corrected_rate[pass]"][column]
 
 
+@pytest.mark.long
 def test_the_rate_is_that_of_the_correction_by_maximum_likelihood(tmp_path: Path, conjury: Run) -> None:
     for chances in ((0.20, 0.02), (0.1, 0.1)):
         frame = reviewed(chances=chances)
@@ -100,6 +101,7 @@ def scores(seed: int = 1, n: int = 1500, worst: bool = False) -> pd.DataFrame:
     return pd.DataFrame({"judge": verdict, "human": human})
 
 
+@pytest.mark.long
 def test_means_of_ratings_are_those_of_all_judged_rows(tmp_path: Path, conjury: Run) -> None:
     result, record = run(scores(), tmp_path, conjury)
     assert result["corrected_mean"]["lower"] < 0.5 < result["corrected_mean"]["upper"]

@@ -104,6 +104,7 @@ def test_the_next_steps_of_a_readme_run_after_its_commands_and_an_edit_of_questi
         done(command, cwd=tmp_path)
 
 
+@pytest.mark.long
 def test_people_of_templates_are_those_that_their_script_draws(tmp_path):
     for name in ("ratings", "labels", "preference"):
         write_template(find_template(name), tmp_path / name)
@@ -192,6 +193,7 @@ def test_validate_shows_what_a_file_contains_without_letting_it_write_to_the_ter
     assert "\x1b" not in ended.err
 
 
+@pytest.mark.long
 def test_validate_describes_a_study_and_prints_the_schema(done, tmp_path):
     printed = done("validate", "moderation", cwd=tmp_path)
     assert "conjoint of 6 attributes: slur (7), identity (5)" in printed
@@ -284,6 +286,7 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_folder_within_a_minute_and_pri
     assert degree.between(0.25, 0.45).all()
 
 
+@pytest.mark.long
 def test_of_very_many_problems_the_first_are_printed_and_the_others_counted(here, tmp_path):
     here("init minimal flats")
     with (tmp_path / "flats" / "study.yaml").open("a") as file:

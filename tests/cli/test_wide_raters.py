@@ -52,6 +52,7 @@ def test_agreement_reads_a_column_per_rater(options: str, tmp_path: Path, conjur
     assert [guess in notes for guess in guesses] == [not options] * 2
 
 
+@pytest.mark.long
 def test_python_and_the_command_give_the_same_numbers(tmp_path: Path) -> None:
     frame = wide()
     frame.to_csv(tmp_path / "wide.csv", index=False)

@@ -113,6 +113,7 @@ def test_silence_is_asked_for_anew_each_time(here: Run, judged: Path) -> None:
     assert here(f"read {judged}").out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("further", ["--json", "--quiet"])
 def test_the_page_that_a_command_writes_is_opened(
     here: Run, judged: Path, opened: list[str], further: str
@@ -122,6 +123,7 @@ def test_the_page_that_a_command_writes_is_opened(
     assert opened == [(judged.parent / "page.html").resolve().as_uri()]
 
 
+@pytest.mark.long
 def test_the_page_is_opened_also_where_a_limit_is_missed(here: Run, judged: Path, opened: list[str]) -> None:
     options = "--judge verdict --human ann,ben --html page.html --fail-under kappa=0.999 --open"
     assert here(f"judge {judged} {options}").code == 1
@@ -137,6 +139,7 @@ def test_of_commands_that_run_others_the_page_at_the_end_is_opened(
     assert opened == [(tmp_path / "conjury-demo" / "reports" / "conjoint.html").resolve().as_uri()]
 
 
+@pytest.mark.long
 def test_where_no_browser_is_the_page_is_named(
     here: Run, judged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +148,7 @@ def test_where_no_browser_is_the_page_is_named(
     assert (ended.code, "page.html" in ended.err) == (0, True)
 
 
+@pytest.mark.long
 def test_without_a_page_nothing_is_opened_and_the_remedy_is_named(
     here: Run, judged: Path, opened: list[str]
 ) -> None:

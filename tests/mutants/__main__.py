@@ -81,10 +81,11 @@ def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def pytest_options(root: Path) -> list[str]:
-    """What pytest is told: the default lane, less tests of partners that need other programs."""
+    """What pytest is told: the default and the long lane, less tests of partners that need other programs."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     given = shlex.split(settings["tool"]["pytest"]["ini_options"]["addopts"])
-    lane = " and ".join([given[given.index("-m") + 1], *(f"not {marker}" for marker in NOT_HERE)])
+    default = given[given.index("-m") + 1].replace("not long and ", "")
+    lane = " and ".join([default, *(f"not {marker}" for marker in NOT_HERE)])
     return ["-q", "-p", "no:cacheprovider", "--no-header", "--tb=short", "-m", lane]
 
 

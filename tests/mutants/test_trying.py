@@ -13,6 +13,8 @@ from mutants.places import Places
 from mutants.recording import Store, record
 from mutants.trying import Trial, Verdicts, has_lost_its_test, in_parts, try_all
 
+pytestmark = pytest.mark.long
+
 TEXT = (
     "def half(x):\n    return x / 2\n\n\ndef third(x):\n    return x / 3\n\n\ndef unseen(x):\n    return x\n"
 )

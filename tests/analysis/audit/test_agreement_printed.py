@@ -56,6 +56,7 @@ def test_agreement_of_real_ratings_is_never_inconsistent(n):
             }
 
 
+@pytest.mark.long
 def test_agreement_of_two_raters_is_never_inconsistent():
     rng = np.random.default_rng(2)
     for labels, ratings in tables(rng, 80):

@@ -147,6 +147,7 @@ def test_grim_of_scrutiny_gives_the_same_answers():
     assert ours == (table["consistent"] == 1).tolist()
 
 
+@pytest.mark.long
 def test_debit_of_scrutiny_refuses_none_that_some_counts_have_and_accepts_some_that_none_have():
     table = scrutiny("debit")
     accepted = 0

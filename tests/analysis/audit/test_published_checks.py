@@ -41,6 +41,7 @@ def verdicts(result: Result) -> dict[tuple[str, str], str]:
     return {(row.place, row.quantity): row.verdict for row in result.extra["numbers"].itertuples()}
 
 
+@pytest.mark.long
 def test_numbers_have_the_verdicts_of_their_groups(tmp_path: Path) -> None:
     result = check_table(written(tmp_path, RATINGS, DESCRIBED))
     found = verdicts(result)
@@ -116,6 +117,7 @@ groups:
     ]
 
 
+@pytest.mark.long
 def test_alternatives_are_named_where_numbers_are_consistent_under_them_only(tmp_path: Path) -> None:
     alternatives = "    alternatives:\n      the second sample: {n: 40}\n      the third sample: {n: 37}\n"
     result = check_table(written(tmp_path, RATINGS, DESCRIBED + alternatives))

@@ -179,6 +179,7 @@ def published() -> tuple[dict[str, float], dict[str, int]]:
     return scores_of(gold, given), counts_of(gold)
 
 
+@pytest.mark.long
 def test_a_finding_names_a_matrix_or_the_definition_under_which_there_is_one(published) -> None:
     scores, counts = published
     numbers = {name: f"{scores[name]:.4f}" for name in ("recall:1", "accuracy", "macro_f1")}

@@ -15,6 +15,8 @@ from conjury.analysis.audit.arithmetic import confusion_matrices
 from conjury.analysis.audit.arithmetic.scores import SCORES, exact_score
 from conjury.inference.errors import InputError
 
+pytestmark = pytest.mark.long
+
 COUNTS = {"safe": 400, "implicit": 350, "explicit": 250}
 SETTINGS = {"counts": COUNTS, "classes": {"harmful": ["implicit", "explicit"]}, "positive": "harmful"}
 
@@ -38,7 +40,6 @@ def scores_of(tp: int, tn: int, p: int, n: int) -> dict[str, float]:
     }
 
 
-@pytest.mark.long
 def test_exact_scores_are_those_of_scikit_learn():
     rng = np.random.default_rng(1)
     for p, n in ((5, 7), (1, 9), (30, 20)):
@@ -50,7 +51,6 @@ def test_exact_scores_are_those_of_scikit_learn():
                 assert exact == pytest.approx(0.0 if np.isnan(value) else value, abs=1e-12), name
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("digits", [2, 3])
 def test_scores_of_real_tables_are_never_inconsistent(digits):
     rng = np.random.default_rng(digits)

@@ -91,6 +91,7 @@ def test_below_the_square_of_the_scale_shortfalls_are_missing() -> None:
     assert [shortfall for shortfall in range(9) if row[4] >> shortfall & 1] == [0, 6, 8]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("top", [20, 40])
 def test_enumeration_near_the_ends_equals_that_of_all_numbers_on_long_scales(top: int) -> None:
     n, row = list(shortfalls(top, 5))[-1]

@@ -68,6 +68,7 @@ def test_open_ends_of_truncated_parts_are_no_weighted_means() -> None:
     assert mean_range(parts, [1, 1]).meets(Printed.read("1.5").interval("truncated"))
 
 
+@pytest.mark.long
 def test_weights_that_fit_two_parts_are_those_of_a_search() -> None:
     draws = random.Random(3)
     outcomes = set()

@@ -31,6 +31,8 @@ from conjury.inference.simulation import simulate_labels
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, write_table
 
+pytestmark = pytest.mark.long
+
 OPTIONS = FitOptions(draws=0)
 
 
@@ -86,7 +88,6 @@ def some(notes: Iterable[str], text: str) -> bool:
     return any(text in note for note in notes)
 
 
-@pytest.mark.long
 def test_every_analysis_of_jokes_is_run_and_recorded() -> None:
     given = answered(judges=("one", "two"), samples=2)
     lenient = given.judgments.assign(rule="label/lenient@3")
@@ -146,7 +147,6 @@ def test_perturbed_items_are_compared_and_not_scored() -> None:
     assert kept["n_items"].max() == given.labels["item_id"].nunique()
 
 
-@pytest.mark.long
 def test_people_whose_votes_are_gold_are_compared_with_each_other_and_not_scored() -> None:
     given = answered("harm_or_humor")
     people = given.labels.rename(columns={"label_set": "dimension", "label": "value"}).drop(columns="raw")
@@ -158,7 +158,6 @@ def test_people_whose_votes_are_gold_are_compared_with_each_other_and_not_scored
     assert some(fitted.notes, "Only models are scored")
 
 
-@pytest.mark.long
 def test_what_cannot_be_run_is_excluded_with_a_note() -> None:
     given = answered(judges=("one", "two"))
     fitted = fit_labels(replace(given, items=given.items.assign(text="same")), OPTIONS)
@@ -178,7 +177,6 @@ def test_strings_of_a_published_evaluation_are_not_scored_as_labels() -> None:
     assert kept["condition"].tolist() == ["none"] * 4 + ["drift"] * 4
 
 
-@pytest.mark.long
 def test_notes_name_published_numbers_that_are_not_compared() -> None:
     given = answered()
     read = given.judgments.assign(rule="label/published@1", judge_id="qwen3_8b", condition="shuffled")
@@ -350,7 +348,6 @@ def simulated(name: str, **options: object) -> tuple[LabelAnswers, pd.DataFrame]
     return LabelAnswers(study(name), made.judgments, made.labels, made.items), made.truth
 
 
-@pytest.mark.long
 def test_scores_of_all_items_cells_and_gold_labels_are_compared_with_the_truth() -> None:
     given, truth = simulated("harm_or_humor", items=240, judges=["gpt_4o", "human"])
     scored = score_study(given, given.of_models)
@@ -381,7 +378,6 @@ def test_scores_of_all_items_cells_and_gold_labels_are_compared_with_the_truth()
     assert "Accuracy of the answers given" in alt_of(Result(found, "recovery"))
 
 
-@pytest.mark.long
 def test_passes_are_compared_with_the_truth_of_the_same_number_of_answers() -> None:
     given, truth = simulated("multiturn", items=60, judges=["qwen3_8b"], samples=3)
     result = passes(score_study(given, given.unperturbed), draws=200)

@@ -73,6 +73,7 @@ def test_bounds_of_a_judge_where_no_unit_is_of_one_class(metric: str, ends: tupl
     assert (found["bound_lower"], found["bound_upper"]) == pytest.approx(ends)
 
 
+@pytest.mark.long
 def test_scores_of_the_answers_given_are_those_of_scores_and_nothing_missing_leaves_their_intervals() -> None:
     rng = np.random.default_rng(2)
     gold = [str(name) for name in rng.choice(CLASSES, 60)]
@@ -112,6 +113,7 @@ def test_the_tipping_share_moves_an_accuracy_to_that_of_random_answers() -> None
     assert 0 < row["tipping_interval"] < 1
 
 
+@pytest.mark.long
 def test_a_direction_leaves_one_bound_at_the_score_of_the_answers_given(answered) -> None:
     values, gold = answered
     scored = score(*labels(values, gold))

@@ -165,6 +165,7 @@ def test_extra_tables_are_the_curve_the_bins_and_the_parts_without_bins() -> Non
     assert frame.loc["ece_debiased", "lower"] >= 0
 
 
+@pytest.mark.long
 def test_degenerate_probabilities_and_outcomes_have_what_is_defined() -> None:
     p, y = simulated(80, 2)
     constant = calibration(of_events(p, np.ones(80)), draws=20)

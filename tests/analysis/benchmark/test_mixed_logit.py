@@ -65,6 +65,7 @@ def test_likelihood_is_the_integral_over_intercepts_and_laplaces_approximation_d
     assert abs(laplace.loc["sd", "estimate"] - adaptive.loc["sd", "estimate"]) > 0.1
 
 
+@pytest.mark.long
 def test_answers_given_twice_contain_no_more_information() -> None:
     answers = answers_of_judges(8, 2, 80)
     twice = {judge: np.repeat(own, 2).tolist() for judge, own in answers.items()}

@@ -12,6 +12,8 @@ from made_up.labels import gold_of, noted
 from conjury.analysis.benchmark import Scored, differences, robustness, score, scores
 from conjury.inference.errors import InputError
 
+pytestmark = pytest.mark.long
+
 ACCURACY = {"metrics": ["accuracy"]}
 
 

@@ -100,6 +100,7 @@ def test_numbers_are_those_of_rows_in_memory(given: str, call: str) -> None:
     same(function(stored, **options), function(rows, **options))
 
 
+@pytest.mark.long
 def test_a_policy_may_count_missing_answers_as_a_class() -> None:
     judgments, labels, items = made()
     keep = judgments["dimension"] == "tone"

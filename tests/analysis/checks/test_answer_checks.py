@@ -191,6 +191,7 @@ def test_those_who_fail_attention_and_decide_otherwise_are_found(run, people: pd
         run(attention_filters, people, ["awake"])
 
 
+@pytest.mark.long
 def test_repeats_answered_at_random_are_found(run, people: pd.DataFrame) -> None:
     found = run(repeat_agreement, people)
     assert found.verdict == "pass"
@@ -202,6 +203,7 @@ def test_repeats_answered_at_random_are_found(run, people: pd.DataFrame) -> None
     assert run(repeat_agreement, same_side).table.loc[0, "agreed"] == 0
 
 
+@pytest.mark.long
 def test_agreement_is_that_of_reliability(run, people: pd.DataFrame) -> None:
     task = people["task"].to_numpy(dtype=int)
     swapped = {"A": "B", "B": "A"}

@@ -134,6 +134,7 @@ def with_checks(tmp_path: Path, study: Study):
     return write
 
 
+@pytest.mark.long
 def test_a_suppressed_check_is_run_and_carries_its_reason(with_checks, study: Study) -> None:
     file = with_checks('checks: {ignore: [{code: CJ108, because: "Ten texts are all there are."}]}')
     choices = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=200, truth=False).choices

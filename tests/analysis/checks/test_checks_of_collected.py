@@ -268,6 +268,7 @@ def test_small_and_empty_studies_raise_no_alarm_and_no_error(n):
     assert {c.verdict for c in run_checks(one_class)} <= {"pass", "not_applicable"}
 
 
+@pytest.mark.long
 def test_judges_without_any_answer_are_no_false_alarm_of_other_checks():
     data = changed("judgments", value=pd.NA, status="error")(SOUND)
     alarms = {c.name for c in run_checks(data) if c.verdict in ("warning", "error")}

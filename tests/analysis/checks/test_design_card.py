@@ -22,6 +22,8 @@ from conjury.inference.design.profiles import attribute_cells
 from conjury.inference.study import Study
 from conjury.inference.study.study_fields import Analysis, Combination, Design
 
+pytestmark = pytest.mark.long
+
 NEVER = Combination(levels={"identity": ["anonymous"], "reply": ["agree", "disagree"]})
 CALM = Combination(levels={"topic": ["politics"], "curse": ["no_curse"]}, because="Politics is loud.")
 

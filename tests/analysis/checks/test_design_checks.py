@@ -102,6 +102,7 @@ def test_permutation_moments_of_a_sparse_table_are_right() -> None:
     assert np.mean([each.p < 0.1 for each in found]) == pytest.approx(0.1, abs=0.035)
 
 
+@pytest.mark.long
 def test_levels_off_their_probability_are_found(study: Study, model: pd.DataFrame) -> None:
     assert design_probabilities(study, split(study, model), 0.05, 1).verdict == "pass"
     kept = np.random.default_rng(2).random(len(model) // 2) < 0.7
@@ -219,6 +220,7 @@ def test_judges_of_the_same_pairs_share_a_design(study: Study) -> None:
     assert sorted(len(members) for members in found) == [1, made["prompt_id"].nunique()]
 
 
+@pytest.mark.long
 def test_few_stimuli_want_a_look_and_very_few_fail(study: Study, model: pd.DataFrame) -> None:
     ten = stimuli(study, split(study, model))
     assert ten.verdict == "warning"
@@ -270,6 +272,7 @@ def test_design_card_counts_rows_and_finds_levels_that_never_occur(study: Study,
     assert "reply=agree never occurs" in without.finding
 
 
+@pytest.mark.long
 def test_effective_rows_fall_where_clusters_repeat_themselves(study: Study, model: pd.DataFrame) -> None:
     again = pd.concat([model.assign(sample=k) for k in range(3)], ignore_index=True)
     once = design_card(study, split(study, model)).table

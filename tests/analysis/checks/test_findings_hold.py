@@ -62,6 +62,7 @@ def test_findings_on_drawn_labels_have_no_missing_numbers_and_no_part_above_its_
         check_grammar(check.finding)
 
 
+@pytest.mark.long
 def test_findings_on_ratings_have_no_missing_numbers_and_no_part_above_its_whole() -> None:
     for people, models in ((1, 0), (4, 1)):
         judged = ratings(30, people, models)

@@ -77,6 +77,7 @@ def test_profiles_are_told_apart_by_content_where_every_presentation_has_a_numbe
     assert infer_draw(study, presented(lacking)).population is None
 
 
+@pytest.mark.long
 def test_independent_draws_with_numbered_presentations_pass(study: Study) -> None:
     for seed in range(5):
         judged = split(study, presented(drawn_independently(1200, seed)))

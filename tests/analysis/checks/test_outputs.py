@@ -43,6 +43,7 @@ def findings(hostile: str = HOSTILE) -> Findings:
     return Findings(checks, hostile, ("data/a b.csv",), files, {"judgments": 1_200}, ("A note.",))
 
 
+@pytest.mark.long
 def test_every_output_puts_a_finding_in_words_and_programs_have_its_parts() -> None:
     who = Note("", judge="a", prompt="p_1")
     finding = Note.of("{level} is at {x:+.1f} for {who}, of {judges}.", level=("gender", "f"), x=-1, who=who,
@@ -151,6 +152,7 @@ CLOSING_TAGS = ('"><img src=x onerror=alert(1)>', "</title></main>")
 BROKEN_TAGS = [pytest.param(text, marks=pytest.mark.slow) for text in CLOSING_TAGS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", [HOSTILE, *BROKEN_TAGS])
 def test_the_page_escapes_whatever_data_contain(text: str) -> None:
     page = to_page(findings(text))

@@ -239,6 +239,7 @@ def test_several_panels_count_as_one_group_and_a_note_says_so(study, choices, fi
     np.testing.assert_allclose(twice, once, rtol=1e-9)
 
 
+@pytest.mark.long
 def test_a_study_may_ask_for_its_own_comparison(study, choices) -> None:
     changes = {"name": "apart", "verb": "amce_diffs", "formula": "chosen ~ slur", "by": ["judge_id"]}
     own = study.analyses[0].model_copy(update=changes)

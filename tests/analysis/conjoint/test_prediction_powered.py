@@ -118,6 +118,7 @@ def test_a_map_of_a_bent_model_is_one_more_model_and_shortens_intervals():
     assert with_map["std_error"][1] < 0.92 * alone["std_error"][1]
 
 
+@pytest.mark.long
 def test_rows_may_come_in_any_order_and_folds_follow_the_seed(choices):
     shuffled = choices.sample(frac=1, random_state=1)
     one, other = corrected(choices), corrected(shuffled)
@@ -176,6 +177,7 @@ def test_the_table_of_all_sources_and_notes(choices):
     assert "correlate less than 0.32" in corrected(weak).notes[0]
 
 
+@pytest.mark.long
 def test_people_who_waver_are_corrected_with_the_joint_covariance():
     choices = panel_and_model(3, people=60, repeats=True, tau=0.15)
     with warnings.catch_warnings():
@@ -220,6 +222,7 @@ def test_groups_of_people_are_compared_with_the_same_groups_of_models(choices):
         mm_diffs(grouped, FORMULA, by="place", id="judge_id", correct="ppi")
 
 
+@pytest.mark.long
 def test_tau_is_that_of_the_people_who_are_named():
     choices = panel_and_model(3, people=40, repeats=True, tau=0.15)
     half = sorted(people_of(choices)["judge_id"].unique())[:20]

@@ -148,6 +148,7 @@ def test_feature_and_level_order_permute_rows_and_nothing_else(seed: int) -> Non
         np.testing.assert_allclose(np.diag(turned.vcov), turned.frame["std_error"].dropna() ** 2)
 
 
+@pytest.mark.long
 @seeds
 @few
 def test_whole_weights_are_repeated_rows(seed: int) -> None:
@@ -180,6 +181,7 @@ def test_another_reference_gives_differences_of_amces(seed: int) -> None:
         np.testing.assert_allclose(both["std_error"], both["std_error_own"], rtol=1e-8)
 
 
+@pytest.mark.long
 @seeds
 @few
 def test_groups_are_estimated_as_if_alone_and_differences_are_theirs(seed: int) -> None:
@@ -282,6 +284,7 @@ def test_missing_values_are_left_out_row_by_row(seed: int) -> None:
     np.testing.assert_allclose(ratio.dropna() ** 2, (g / (g - 1)) / (h / (h - 1)), rtol=1e-8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["statsmodels", "linearmodels"])
 @seeds
 @few

@@ -379,6 +379,7 @@ def test_means_take_a_model_with_a_correction_alone_and_draws_without() -> None:
         means(pair(*drawn(60, 20)), correct="ppi", draws=100)
 
 
+@pytest.mark.long
 def test_units_are_counted_once_however_often_they_were_answered() -> None:
     judgments, few, model, _ = labelled()
     twice = pd.concat([judgments.assign(sample=1), judgments.assign(sample=2)])
@@ -416,6 +417,7 @@ def test_a_sample_that_is_not_random_has_twice_the_smaller_tail_of_fishers_exact
     assert flipped == pytest.approx(found)
 
 
+@pytest.mark.long
 def test_classes_and_judges_of_both_tables_of_labels_have_to_fit() -> None:
     judgments, few, model, _ = labelled()
     odd = model.assign(label=model["label"].where(model.index < 399, "odd"))
@@ -434,6 +436,7 @@ def test_classes_and_judges_of_both_tables_of_labels_have_to_fit() -> None:
         scores(score(judgments, few), model=other, **options)
 
 
+@pytest.mark.long
 def test_scores_of_units_that_are_unlike_others_have_a_note() -> None:
     judgments, _, model, every = labelled()
     alike = judgments["value"].to_numpy() == model["label"].to_numpy()

@@ -89,6 +89,7 @@ def test_no_plan_passes_the_limit_of_the_correlation() -> None:
     assert (needed["people_human"] / needed["people"] >= 0.9 * limit).all()
 
 
+@pytest.mark.long
 def test_the_people_needed_are_the_fewest_with_the_power() -> None:
     needed = label_plan(table(), tasks=10, other=3000, effect=[0.05, 0.1]).extra["needed"]
     for row in needed.to_dict("records"):

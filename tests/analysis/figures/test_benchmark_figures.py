@@ -40,6 +40,7 @@ def test_scores_of_equal_policies_have_no_part_and_unknown_metrics_are_refused()
         figures.draw(result, metrics=["auc"])
 
 
+@pytest.mark.long
 def test_pooled_scores_have_dashed_lines_for_baselines_and_rows_by_prompt_where_there_are_several() -> None:
     result = made.scores(by=())
     figure = figures.draw(result, **WORDS)
@@ -112,6 +113,7 @@ def test_differences_are_marked_where_the_adjusted_p_is_small_and_have_a_panel_p
     assert titles(draw(prompts, "differences")) == ["Text", "Image"]
 
 
+@pytest.mark.long
 def test_many_judges_make_a_matrix_with_the_best_first_and_marks_where_p_is_small() -> None:
     names = [f"judge_{k}" for k in range(10)]
     pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)]
@@ -162,6 +164,7 @@ def test_published_numbers_are_on_the_diagonal_where_ours_are_the_same() -> None
     assert axes.get_xlim() == axes.get_ylim()
 
 
+@pytest.mark.long
 def test_a_judge_has_the_colour_of_its_label_in_curves_and_in_comparisons_with_the_truth() -> None:
     labels = {("judges", name): name for name in made.JUDGES}
     last = made.FEW[-1]

@@ -90,6 +90,7 @@ def test_a_high_figure_has_two_columns_unless_it_is_one_column_wide() -> None:
         assert split_into_columns([2.0, 2.0, 2.0, 2.0]) == [[0, 1, 2, 3]]
 
 
+@pytest.mark.long
 def test_effects_have_panels_by_size_with_named_references_and_the_limits_asked_for() -> None:
     figure = draw(HUMAN, labels={"slur": "Insult", ("slur", "none"): "Nothing"}, interval="bootstrap")
     assert interval_starts(figure) == pytest.approx(sorted(100 * HUMAN["boot_lower"].dropna()))
@@ -106,6 +107,7 @@ def test_effects_have_panels_by_size_with_named_references_and_the_limits_asked_
     assert "no estimate" in texts(draw(never))
 
 
+@pytest.mark.long
 def test_a_judge_keeps_its_colour() -> None:
     labels = {("judges", name): name for name in ("first", "second", "model_x")}
     two = amce_frame({"human": [""], "model_x": ["baseline"]})
@@ -189,6 +191,7 @@ def test_joint_proportions_of_two_features_become_a_heat_map(choices: pd.DataFra
     assert texts(figure) == ["50", "30", "20", "0"]
 
 
+@pytest.mark.long
 def test_frequencies_are_counted_of_one_judge_and_drawn_of_zero_and_of_draws(choices: pd.DataFrame) -> None:
     assert "Generic (" not in " ".join(row_labels(*draw(frequencies_frame(), "cj_freqs").axes))
     never = pd.DataFrame({"feature": "tone", "level": ["rude", "kind"], "estimate": [5.0, 0.0]})

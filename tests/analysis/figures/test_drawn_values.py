@@ -67,6 +67,7 @@ def outlined(axes: Any) -> set[tuple[int, int]]:
     return {(round(one.get_y() + 0.49), round(one.get_x() + 0.49)) for one in frames}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "row", "column"), [("confusion", "gold", "predicted"), ("judging, confusion", "people", "judge")]
 )

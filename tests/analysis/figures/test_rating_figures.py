@@ -153,6 +153,7 @@ def test_matrices_of_up_to_twelve_raters_have_numbers_larger_names_and_wider_gap
         assert len(axes.texts) == n_texts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("without", "n_columns"), [(27, 13), (28, 2)])
 def test_models_alone_are_columns_where_more_than_half_of_the_pairs_of_people_share_nothing(
     without: int, n_columns: int

@@ -13,6 +13,7 @@ from conjury.analysis.figures.diagnostics.check_figures import only_zeros
 from conjury.analysis.results import Result
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("many", [True, False])
 def test_intervals_of_many_series_are_lines_side_by_side_and_of_few_are_bands(many: bool) -> None:
     result = labels.passes(by=())

@@ -120,6 +120,7 @@ def test_dollar_signs_in_labels_are_text_and_not_mathematics(tmp_path: Path) -> 
     assert save(figure, tmp_path / "plot", formats=("svg",))[0].stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_the_dark_variant_is_what_drawing_in_the_dark_gives(tmp_path: Path) -> None:
     (drawn,) = save(figure_of(theme="dark"), tmp_path / "drawn", formats=("svg",))
     exchanged = save_variants(figure_of(), tmp_path / "variants")["dark"]
@@ -127,6 +128,7 @@ def test_the_dark_variant_is_what_drawing_in_the_dark_gives(tmp_path: Path) -> N
     assert without_ids[0] == without_ids[1]
 
 
+@pytest.mark.long
 def test_drawings_inside_a_page_take_its_colours_and_share_no_names() -> None:
     names: list[str] = []
     drawn = []

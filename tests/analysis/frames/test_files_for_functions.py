@@ -89,6 +89,7 @@ def test_scores_of_files_are_those_of_their_rows(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(of_files.frame, of_rows.frame, check_categorical=False, check_dtype=False)
 
 
+@pytest.mark.long
 def test_agreement_of_a_file_is_that_of_its_rows(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     people = pd.DataFrame(rng.integers(1, 4, (30, 3)), columns=["ann", "bob", "cleo"])

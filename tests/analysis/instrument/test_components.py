@@ -48,6 +48,7 @@ def test_one_facet_is_the_analysis_of_variance_by_hand_with_phi_and_generalisabi
         assert rows.loc[key, "lower"] < rows.loc[key, "upper"]
 
 
+@pytest.mark.long
 def test_estimates_of_a_replicated_design_equal_restricted_likelihood_where_all_are_positive() -> None:
     data = crossed_ratings(30, 4, 3, repeats=2, seed=1, spread=(1.0, 0.8, 0.5, 0.7, 0.6, 0.5, 0.6, 0.5))
     balanced, restricted = (

@@ -16,6 +16,8 @@ from conjury.analysis.instrument.order import AVERAGED, BOTH, FIRST, SECOND
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import SWAPPED_SUFFIX
 
+pytestmark = pytest.mark.long
+
 RECORDED = Path(__file__).parents[3] / "data" / "recorded" / "moderation_smollm2_135m.parquet"
 FORMULA = "chosen ~ tone + length"
 

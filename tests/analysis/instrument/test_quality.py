@@ -75,6 +75,7 @@ def test_weights_count_as_copies_of_rows() -> None:
         preferences_beyond_quality(data.assign(times=0), "words", "share", weights="times")
 
 
+@pytest.mark.long
 def test_a_judge_that_follows_quality_has_no_self_preference_and_another_has_its_own() -> None:
     fair = by_comparison(self_preference(ratings(1000), "author", "people"))
     assert fair.loc["unadjusted", "lower"] > 0.5

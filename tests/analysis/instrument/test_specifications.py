@@ -96,6 +96,7 @@ def test_simultaneous_bands_cover_all_cells_at_their_level() -> None:
     assert 0.915 <= hits / n <= 0.985
 
 
+@pytest.mark.long
 def test_few_clusters_are_noted_and_judges_have_curves_of_their_own() -> None:
     few = specifications(crossed_choices(12), "chosen ~ tone", draws=100)
     assert any("with 12 clusters intervals and bands are too narrow" in note for note in few.notes)

@@ -129,6 +129,7 @@ def test_differences_correlations_and_slopes_that_every_draw_gives_have_no_inter
         assert any("bootstrap draws do not differ enough" in note for note in found.notes)
 
 
+@pytest.mark.long
 def test_perfect_orders_and_perfect_agreement_have_limits_although_no_draw_differs() -> None:
     people = rated(ALIKE).query("judge_id != 'gpt'")
     found = tier_accuracy(people, column="tier", within="topic", levels=["h", "m", "l"], draws=50).frame

@@ -85,6 +85,7 @@ def test_what_crossed_units_cannot_do_is_refused_in_a_sentence(unit, method: str
         bootstrap(amce, DATA.assign(one=1), FORMULA, unit=unit, method=method, draws=20)
 
 
+@pytest.mark.long
 def test_errors_agree_with_crossed_clusters_where_texts_and_users_have_effects() -> None:
     ratios = []
     for seed in range(4):

@@ -127,6 +127,7 @@ def jokes() -> tuple[ItemStudy, pd.DataFrame]:
     return study, pd.DataFrame(rows).assign(status="ok")
 
 
+@pytest.mark.long
 def test_mean_ratings_of_those_with_missing_ratings_are_bounded_on_the_scale_of_the_study(
     jokes: tuple[ItemStudy, pd.DataFrame],
 ) -> None:

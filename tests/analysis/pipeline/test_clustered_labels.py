@@ -41,6 +41,7 @@ def accuracy(answered: LabelAnswers) -> pd.Series:  # type: ignore[type-arg]
     return rows.iloc[0]
 
 
+@pytest.mark.long
 def test_scores_are_clustered_by_what_the_study_names_and_their_standard_errors_grow(answered):
     alone = accuracy(answered)
     study = answered.study.model_copy(update={"cluster": "pair"})

@@ -16,6 +16,8 @@ from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy, load_any_study
 
+pytestmark = pytest.mark.long
+
 MODEL = FitOptions(draws=0, correct=PredictThenDebias(model=("gemini",)))
 
 
@@ -121,7 +123,6 @@ def test_dimensions_that_people_or_models_did_not_answer_are_noted() -> None:
     assert made.notes[0] == "empathy: not corrected, since people or models gave no usable answer."
 
 
-@pytest.mark.long
 def test_probabilities_of_sampling_may_stand_with_peoples_labels_or_with_items() -> None:
     table, name = labelled(), "sampling_probability"
     chance = np.where(pd.factorize(table["item_id"])[0] % 2 == 0, 0.9, 0.3)

@@ -124,6 +124,7 @@ def test_clusters_with_errors_of_independent_rows_are_refused(study: Study, choi
         fit_study(robust, {"": choices}, FitOptions(draws=0, id=("text",)))
 
 
+@pytest.mark.long
 def test_respondents_are_resampled_whole_and_models_by_pair_wherever_there_is_an_error(
     study: Study, choices: pd.DataFrame
 ) -> None:
@@ -193,6 +194,7 @@ def test_an_analysis_that_no_judge_can_carry_is_an_error(
         fit_study(study, {"": change(choices)})
 
 
+@pytest.mark.long
 def test_rows_with_a_missing_feature_are_used_by_nobody_and_counted(
     study: Study, choices: pd.DataFrame
 ) -> None:
@@ -234,6 +236,7 @@ def recorded(choices: pd.DataFrame) -> dict[str, RecordedResult]:
     return {one.name: one for one in results_of(listed)}
 
 
+@pytest.mark.long
 def test_kinds_rules_repeats_and_clusters_of_an_analysis_are_recorded(
     recorded: dict[str, RecordedResult],
 ) -> None:

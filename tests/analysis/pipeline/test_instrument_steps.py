@@ -19,6 +19,7 @@ from conjury.inference.study import Study, load_any_study
 OPTIONS = FitOptions(draws=0)
 
 
+@pytest.mark.long
 def test_choices_with_facets_have_steps_that_run(study: Study) -> None:
     steps = {step.name: step for step in instrument_steps((study, in_both_orders()), OPTIONS.drawn)}
     assert list(steps) == [

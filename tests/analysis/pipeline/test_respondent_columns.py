@@ -23,6 +23,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import with_respondents
 from conjury.inference.study import load_study
 
+pytestmark = pytest.mark.long
+
 PARTIES = ["Rep", "Dem", "Ind"]
 FORMULA = "chosen ~ cost + actor"
 STUDY: dict[str, Any] = {

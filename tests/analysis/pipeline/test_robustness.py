@@ -16,6 +16,8 @@ from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def choices(study):
@@ -44,7 +46,6 @@ def test_every_judge_is_estimated_under_the_first_prompt_by_its_own_clusters(fou
     }  # fmt: skip
 
 
-@pytest.mark.long
 def test_detectable_effects_are_those_of_power_and_of_the_widest_clustered_error(found, study) -> None:
     table = found.tables["power"].query("judge == 'gpt4o'").reset_index(drop=True)
     planned = power(study, pairs=300, power=0.8).frame.astype({"feature": str, "level": str})
@@ -61,7 +62,6 @@ def test_detectable_effects_are_those_of_power_and_of_the_widest_clustered_error
     np.testing.assert_allclose(table["effect_found"], scale * errors["std_error"].to_numpy())
 
 
-@pytest.mark.long
 def test_repeated_tasks_give_reliability_and_corrected_effects(found, study, choices) -> None:
     assert list(found.tables["reliability"]["judge"]) == ["human"]
     assert len(found.tables["position"]) == 1
@@ -87,14 +87,12 @@ def test_without_repeated_tasks_and_for_a_judge_of_one_pair_notes_give_the_reaso
         robustness(study, silent)
 
 
-@pytest.mark.long
 def test_the_figure_is_of_one_judge() -> None:
     one = example("detectable").result.frame.assign(prompt="")
     with pytest.raises(InputError, match="one judge and prompt at a time"):
         draw(Result(pd.concat([one.assign(judge=name) for name in "ab"]), "detectable"))
 
 
-@pytest.mark.long
 def test_effects_of_a_judge_who_follows_the_position_are_not_corrected(study) -> None:
     one = {"judges": ["gpt4o"], "prompts": ["baseline"], "truth": False}
     made = simulate(study, 5, pairs=200, swapped_share=0.5, **one).choices

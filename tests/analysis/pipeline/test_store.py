@@ -302,6 +302,7 @@ def stop(process: subprocess.Popen[str]) -> None:
     process.stdout.close()
 
 
+@pytest.mark.long
 def test_a_second_process_is_refused_in_words_and_a_killed_one_leaves_no_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ def test_refused_answers_count_as_the_study_states(tmp_path, choices):
     assert widths[0] < 0.9 * widths[1]
 
 
+@pytest.mark.long
 def test_all_conditions_have_to_be_met_and_few_tasks_or_no_answers_are_never_enough(conjoint, choices):
     met, text = stopping_rule(conjoint, "ci(size) < 2 and ci(place) < 2")(pd.DataFrame(), choices, 600)
     assert (met, text.count("(wanted: < 2)")) == (True, 2)
@@ -92,6 +93,7 @@ def test_all_conditions_have_to_be_met_and_few_tasks_or_no_answers_are_never_eno
         assert not rule(pd.DataFrame(), table, 600)[0]
 
 
+@pytest.mark.long
 def test_means_of_ratings_have_the_width_of_their_sequence(rating_study):
     table = ratings(150)
     values = table.loc[table["dimension"] == "hate", "value"].to_numpy(float)

@@ -92,6 +92,7 @@ def test_clusters_of_equal_items_widen_intervals() -> None:
     assert np.divide(width[1:], width[0]) == pytest.approx([0.5, 1.0], rel=0.2)
 
 
+@pytest.mark.long
 def test_strata_from_the_items_and_dimensions_are_analysed_each() -> None:
     table = judged()
     items = pd.DataFrame({"item_id": [f"i{k}" for k in range(40)], "type": ["high", "low"] * 20})

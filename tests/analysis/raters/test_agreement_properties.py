@@ -22,6 +22,8 @@ from conjury.analysis.raters.agreement import (
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement.icc import kendall_w, reml_variances
 
+pytestmark = pytest.mark.long
+
 KINDS = ["fleiss", "gwet", "brennan_prediger", "conger"]
 SCALE = range(4)
 EYE = np.eye(4)
@@ -69,7 +71,6 @@ def assert_same(one: dict[str, Floats], other: dict[str, Floats]) -> None:
         assert one[name] == pytest.approx(expected, abs=1e-9, nan_ok=True), name
 
 
-@pytest.mark.long
 @often
 @given(st.one_of(tables(), tables(complete=True)), st.data())
 def test_counting_items_twice_is_having_them_twice(values: Floats, data: st.DataObject) -> None:
@@ -220,7 +221,6 @@ def test_an_item_that_is_added_weighs_as_the_share_of_pairs_of_raters_who_share_
     assert ratings.tolist() == usual
 
 
-@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @example(seed=3749, order=[0, 1, 3, 2])  # raters whom the items that they rated do not tell apart
 @given(st.integers(0, 10_000), st.permutations(range(4)))

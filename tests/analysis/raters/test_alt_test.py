@@ -215,6 +215,7 @@ def test_the_scoring_follows_the_values_and_several_stand_side_by_side() -> None
         _ = several.winning_rate
 
 
+@pytest.mark.long
 def test_samples_of_models_are_averaged_or_the_first_counts_and_of_people_the_first() -> None:
     one, two = ragged(1), ragged(2)
     people, machine = one[one["judge_kind"] == "human"], two[two["judge_id"] == "gpt"]
@@ -247,6 +248,7 @@ def test_every_dimension_is_tested_by_itself() -> None:
         alt_test(both, dimension="tackt")
 
 
+@pytest.mark.long
 def test_clusters_of_items_widen_errors_as_a_sandwich_does() -> None:
     table = ragged(4)
     table = table.assign(own=table["item_id"], text=(table["item_id"].str[1:].astype(int) // 3).astype(str))

@@ -82,6 +82,7 @@ def test_power_rises_with_items_and_epsilon_and_with_a_better_model() -> None:
     assert needed.isna().any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["labels", "ratings"])
 def test_a_model_at_the_margin_is_behind_by_epsilon_and_passes_rarely(kind: Kind) -> None:
     found = alt_test_power(annotators=[3, 5], instances=100, epsilon=[0.1, 0.2], kind=kind, simulations=300)
@@ -107,6 +108,7 @@ def panel() -> pd.DataFrame:
     return by_judge({judge: np.clip(np.round(quality + rng.normal(0, 0.6, 60)), 0, 4) for judge in judges})
 
 
+@pytest.mark.long
 def test_power_of_the_panel_at_hand_grows_with_items_and_spares_models_behind(panel: pd.DataFrame) -> None:
     ratings = read_ratings(panel)
     found = measure_panel(panel_of(ratings, ["gpt_4_1"]), len(ratings.categories), ratings.numeric)

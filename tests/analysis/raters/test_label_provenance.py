@@ -11,6 +11,8 @@ import pytest
 import conjury
 from conjury.inference.errors import InputError
 
+pytestmark = pytest.mark.long
+
 
 def answers(prompts: int = 150, labelled: int = 60, seed: int = 4) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
@@ -67,7 +69,6 @@ def test_self_selected_labels_give_no_level_and_caution_beside_others() -> None:
     assert states(compare(table)) == {"old": "CAUTION", "new": "NO LEVEL"}
 
 
-@pytest.mark.long
 def test_people_who_saw_the_judge_and_a_judge_that_saw_labels_lower_the_state() -> None:
     table = answers()
     informed = compare(table, labelled={"blind": "no"})

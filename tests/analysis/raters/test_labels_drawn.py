@@ -110,6 +110,7 @@ def test_differences_of_systems_are_missed_in_five_percent_at_most() -> None:
     assert count <= 6
 
 
+@pytest.mark.long
 def test_the_answers_to_a_prompt_are_drawn_together_and_compared() -> None:
     table, rated = graded(4, n=60, shift=2.0)
     queue = label(table, "score", system="system", id="prompt", limits=(0, 10), until="lower > 0")
@@ -209,6 +210,7 @@ def test_labelling_goes_on_where_it_ended_whatever_ends_it(tmp_path: Path) -> No
         label(table, "verdict", positive="no", out=path)
 
 
+@pytest.mark.long
 def test_hand_picked_labels_beside_drawn_ones_count_for_their_rows_in_what_judge_says_of_all() -> None:
     table, truth = verdicts(3, 60)
     picked = table.assign(label=np.where((np.arange(60) < 20) & (truth == "yes"), truth, None))

@@ -36,6 +36,7 @@ def checks() -> pd.DataFrame:
     return published_checks().set_index("check")
 
 
+@pytest.mark.long
 def test_every_printed_number_stands_beside_ours(judged: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     judgments, items = judged
     made = published_means(means(*judged, by="response_type", cluster="topic_id", draws=20))

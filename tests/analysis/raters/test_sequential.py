@@ -45,6 +45,7 @@ def test_agreement_has_sequences_that_hold_the_fixed_intervals():
     assert width.iloc[-1] < width.iloc[0]
 
 
+@pytest.mark.long
 def test_units_are_clusters_of_items_where_they_are_named():
     table = ratings(400)
     items = pd.DataFrame({"item_id": [f"i{k}" for k in range(400)]})

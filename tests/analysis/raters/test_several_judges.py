@@ -12,6 +12,8 @@ import conjury
 from conjury.analysis.raters import prediction_powered
 from conjury.inference.errors import InputError
 
+pytestmark = pytest.mark.long
+
 JUDGES = ("gpt", "mini", "claude")
 
 
@@ -57,7 +59,6 @@ def test_copies_of_a_judge_are_one_judge_and_add_nothing() -> None:
     assert any("as that of 1.00 independent judges." in sentence for sentence in result.verdict)
 
 
-@pytest.mark.long
 def test_the_gain_over_the_best_judge_is_a_ratio_of_variances_of_the_difference() -> None:
     table = answers()
     together = conjury.compare_systems(table, JUDGES, "ann", id="prompt")

@@ -58,6 +58,7 @@ def test_agreement_in_files_is_that_of_rows(judgments: pd.DataFrame, folder: Pat
         assert stored.notes == rows.notes
 
 
+@pytest.mark.long
 def test_replacement_is_tested_on_files_and_on_tables_of_ibis(judgments: pd.DataFrame, folder: Path) -> None:
     table = in_duckdb(judgments)
     expected = alt_test(judgments, dimension="wit").frame

@@ -79,6 +79,7 @@ def test_what_the_judge_adds_is_said_by_its_gain(gain: float, sentence: str) -> 
     assert sentences(compared("old", "new"), {"difference": {"gain": gain}})[-1] == sentence
 
 
+@pytest.mark.long
 def test_the_best_of_three_is_clear_or_tied_and_clear_differences_follow_by_size() -> None:
     result = compared("a", "b", "c")
     pairs = [f"difference[{pair}]" for pair in ("b minus a", "c minus a", "c minus b")]

@@ -97,6 +97,7 @@ def test_labels_alone_and_judge_alone_are_paired_t_tests_and_the_verdict_states_
     assert result.verdict[1].startswith(f"The judge alone says {alone:+.3g} ")
 
 
+@pytest.mark.long
 def test_covariates_move_maps_and_shorten_intervals_where_the_judge_favours_what_people_do_not() -> None:
     rng = np.random.default_rng(3)
     score, length = rng.uniform(0, 1, 80), rng.normal(size=(80, 1))
@@ -146,6 +147,7 @@ def test_maps_are_isotonic_regressions_of_the_other_folds() -> None:
     assert scores.unlabelled == pytest.approx(beside.mean(axis=0))
 
 
+@pytest.mark.long
 def test_scores_that_fall_where_people_rise_are_mapped_like_others() -> None:
     table = answers()
     rising, falling = compare(table), compare(table.assign(score=-table["score"]))
@@ -153,6 +155,7 @@ def test_scores_that_fall_where_people_rise_are_mapped_like_others() -> None:
         assert falling.loc["difference", column] == pytest.approx(rising.loc["difference", column], abs=1e-9)
 
 
+@pytest.mark.long
 def test_a_bent_judge_narrows_intervals_by_its_map_and_a_biased_one_alone_is_wrong() -> None:
     table = answers(1000, 50, seed=5)
     rows, without = compare(table), compare(table, calibration=False)
@@ -203,6 +206,7 @@ def test_where_all_answers_have_labels_nothing_is_corrected() -> None:
         assert rows.loc["difference", column] == rows.loc["people_difference", column]
 
 
+@pytest.mark.long
 def test_shares_of_a_class_have_limits_between_zero_and_one() -> None:
     table = answers(200, 80)
     labels = table.assign(
@@ -255,6 +259,7 @@ def test_weights_of_both_scores_are_told_by_system_pair_and_segment() -> None:
     assert set(weights["score"]) == {"score", "score, calibrated"}
 
 
+@pytest.mark.long
 def test_labels_that_follow_the_judge_are_weighted_by_its_answer() -> None:
     rng = np.random.default_rng(9)
     parts = []
@@ -384,6 +389,7 @@ def test_tables_by_system_and_labels_in_a_second_table_give_the_same_numbers() -
     )
 
 
+@pytest.mark.long
 def test_missing_scores_count_in_the_correction_and_are_counted() -> None:
     table = answers()
     table.loc[table.index % 7 == 0, "score"] = np.nan
@@ -398,6 +404,7 @@ def test_missing_scores_count_in_the_correction_and_are_counted() -> None:
     )
 
 
+@pytest.mark.long
 def test_labels_that_would_decide_are_those_at_which_the_test_has_its_power() -> None:
     shifts = {"old": 0.0, "new": -0.15}
     row = compare(answers(3000, 40, seed=4, **shifts)).loc["difference"]

@@ -50,6 +50,7 @@ def test_a_system_that_the_judge_did_not_score_has_no_level_and_leaves_the_other
     assert not {"difference", "judge_difference"} & set(result.frame["name"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [True, False])
 def test_a_judge_of_one_system_moves_nothing_about_the_other(first: bool) -> None:
     table = answers()
@@ -227,6 +228,7 @@ def test_audits_by_few_labels_have_the_error_of_the_map_in_their_intervals() -> 
     assert widths[0] > 1.4 * widths[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("bias", "verdicts"), [(0, ["INCONCLUSIVE", "PASS"]), (2, ["FAIL", "INCONCLUSIVE"])])
 def test_an_audit_passes_within_its_margin_and_fails_beyond_it(bias: int, verdicts: list[str]) -> None:
     table = answers(60, 30)
@@ -271,6 +273,7 @@ def test_a_level_needs_labels_of_four_prompts_and_a_borrowed_one_of_ten(extra: i
     assert states == [["NO LEVEL", "NO LABELS"], ["OK", "BORROWED"]][extra]
 
 
+@pytest.mark.long
 def test_equivalence_is_that_of_two_one_sided_t_tests() -> None:
     table = answers(60, 20)
     for margin in (0.5, 1.5):
@@ -281,6 +284,7 @@ def test_equivalence_is_that_of_two_one_sided_t_tests() -> None:
     assert 0.001 < expected < 0.999
 
 
+@pytest.mark.long
 def test_shares_of_segments_that_are_numbers_and_shares_below_zero() -> None:
     table = answers().assign(part=lambda rows: rows.index % 2 + 1)
     shares = [rows_of(compare(table, by="part", mix=mix)) for mix in ({1: 0.5, 2: 0.5}, {"1": 0.5, "2": 0.5})]

@@ -26,6 +26,8 @@ from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits import EXHIBITS
 from conjury.analysis.results import Result
 
+pytestmark = pytest.mark.long
+
 GOLD = ["calm"] * 30 + ["angry"] * 18 + ["odd"] * 12
 CLASSES = ("calm", "angry", "odd", "mixed")  # the last is never gold
 RIGHT = {"middling": (16, 10, 6), "strong": (26, 16, 9), "weak": (6, 4, 1), "silent": (6, 3, 1)}
@@ -239,7 +241,6 @@ def winning_rate(model: str, epsilon: float = 0.1) -> float:
     return float(multipletests(p, alpha=0.05, method="fdr_by")[0].mean())
 
 
-@pytest.mark.long
 def test_replacement_tests_name_the_models_that_pass_and_count_those_without_a_test(tmp_path: Path) -> None:
     found = raters.alt_test(ratings(), dimension="fun", draws=20)
     text = report_of(tmp_path, {"alt_test": found}, "alt_test")
@@ -254,7 +255,6 @@ def test_replacement_tests_name_the_models_that_pass_and_count_those_without_a_t
         assert f"| {'yes' if rate >= 0.5 else 'no'} |" in row
 
 
-@pytest.mark.long
 def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_either_sign(
     tmp_path: Path,
 ) -> None:

@@ -60,6 +60,7 @@ def test_table_cells_equal_the_numbers_in_the_file(results, effects) -> None:
     assert all(cell.replace(NO_BREAK, " ") in text for cell in cells)
 
 
+@pytest.mark.long
 def test_the_table_of_one_judge_has_both_kinds_of_inference(copy, effects) -> None:
     frame = effects.query("judge == 'human'")
     text = shown(change(copy, "amce", frame), "amce")
@@ -74,6 +75,7 @@ def test_the_table_of_one_judge_has_both_kinds_of_inference(copy, effects) -> No
     assert "at most 0.0123 (human, Identity: Black male)" in shown(change(copy, "amce", wide), "amce")
 
 
+@pytest.mark.long
 def test_more_than_six_judges_are_split_into_labelled_tables(copy) -> None:
     judges = [f"judge_{k}" for k in range(8)]
     text = shown(change(copy, "amce", amce_frame({name: [""] for name in judges})), "amce")
@@ -117,6 +119,7 @@ def test_a_check_without_its_table_or_without_counts_has_words_and_no_figure(dia
         assert ("fig-checks-impossible-profiles" in shown(report, "checks")) is drawn
 
 
+@pytest.mark.long
 def test_the_largest_ratio_in_words_is_that_of_the_table(diagnosed) -> None:
     errors = pd.read_parquet(diagnosed / "tables" / "errors.parquet")
     of_method = errors["method"]
@@ -197,6 +200,7 @@ def test_rates_are_shown_as_reported_and_corrected_by_each_method(tmp_path: Path
     assert "20 units were labelled by people, 100 by the judge alone." in text
 
 
+@pytest.mark.long
 def test_the_exhibit_of_bounds_names_the_smallest_tipping_share_or_that_nothing_turns(tmp_path: Path) -> None:
     turning = bounded(amce_frame({"model_x": [""]}), verb="amce")
     holding = replace(turning, frame=turning.frame.replace({"conclusion": {"turns": "holds"}}))

@@ -36,6 +36,7 @@ def test_every_kind_has_a_figure_and_tables_with_labels_and_numbers(name: str) -
     assert re.search(r"\d\.\d", text)
 
 
+@pytest.mark.long
 def test_the_opening_states_the_share_of_the_first_position() -> None:
     build: Any = INSTRUMENT["order_effects"]
     result = build()

@@ -26,6 +26,8 @@ from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import QUARTO
 
+pytestmark = pytest.mark.long
+
 SOURCES = pytest.mark.parametrize("source", sorted(QUARTO.glob("[!_]*.qmd")), ids=lambda path: path.stem)
 ORDER = ["moderation", "conjoint", "correction", "estimators", "trials", "diagnostics", "checks", "oogiri"]
 ORDER += ["raters", "multiturn", "harm_or_humor", "benchmark", "published"]
@@ -183,7 +185,6 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
     assert not out.exists()
 
 
-@pytest.mark.long
 def test_quarto_gets_the_title_of_the_study_as_plain_text(other_study, tmp_path, quarto) -> None:
     quarto(
         "out, source = pathlib.Path('../reports'), pathlib.Path(sys.argv[2]); out.mkdir(exist_ok=True)\n"
@@ -195,7 +196,6 @@ def test_quarto_gets_the_title_of_the_study_as_plain_text(other_study, tmp_path,
     assert front["subtitle"] == "What each attribute does to the choice"
 
 
-@pytest.mark.long
 def test_quarto_gets_both_parts_computed_with_links_between_them(results, tmp_path, quarto) -> None:
     quarto(
         "out = pathlib.Path('../reports'); out.mkdir(exist_ok=True); source = pathlib.Path(sys.argv[2])\n"

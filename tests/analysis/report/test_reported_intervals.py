@@ -58,6 +58,7 @@ NORMAL, WIDE = [(0.1, 0.3), (1.1, 1.3)], [(-0.2, 0.6), (0.8, 1.6)]
 MIXED = [NORMAL[0], WIDE[1]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("intervals", "shown", "words"),
     [
@@ -103,6 +104,7 @@ def test_sentences_of_a_report_have_the_intervals_of_the_study() -> None:
     assert "by at most 0.3000" in section.reading
 
 
+@pytest.mark.long
 def test_a_study_that_asks_for_the_bootstrap_of_models_gets_it_and_both_kinds_stay_in_the_table() -> None:
     study = load_study("moderation")
     study = study.model_copy(update={"analyses": study.analyses[:1]})

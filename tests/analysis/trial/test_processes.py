@@ -103,6 +103,7 @@ def test_a_fixed_model_answers_a_pair_always_the_same_way() -> None:
     assert len(answers) < len(first)
 
 
+@pytest.mark.long
 def test_true_values_among_people_hold_for_stable_picks_and_for_people_beside_a_model() -> None:
     one = drawn("swapping_errors", people=4_000, reliability=1.0)
     first = one.data[~one.data["repeat"]]

@@ -49,6 +49,7 @@ def test_the_table_is_tidy_and_each_estimand_has_its_rows(tmp_path: Path) -> Non
     assert np.allclose(widths["means, scale=2.0"], 2 * widths["means, scale=1.0"])  # the same draws
 
 
+@pytest.mark.long
 def test_draws_depend_on_seed_and_cell_but_not_on_the_rest_of_the_file(tmp_path: Path) -> None:
     first = measured(run(tmp_path), "bias")
     fewer = {**CONTENT["processes"][0], "expand": {"rows": [40]}}  # type: ignore[index]
@@ -66,6 +67,7 @@ def test_only_the_estimands_of_the_file_are_compared(tmp_path: Path) -> None:
         run(tmp_path, estimands={"elsewhere": "Elsewhere"})
 
 
+@pytest.mark.long
 def test_the_level_of_the_trial_reaches_methods(tmp_path: Path) -> None:
     wide, narrow = (measured(run(tmp_path, alpha=alpha), "width") for alpha in (0.05, 0.1))
     assert np.allclose(narrow / wide, 1.645 / 1.96)
@@ -207,6 +209,7 @@ def test_fewer_draws_are_the_first_of_those_that_are_there(tmp_path: Path) -> No
     pd.testing.assert_frame_equal(fewer.frame, run(tmp_path, draws=4).frame)
 
 
+@pytest.mark.long
 def test_a_changed_module_of_the_user_is_computed_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     before = measured(run(tmp_path, out), "width")

@@ -256,6 +256,7 @@ def test_a_creation_without_an_answer_makes_no_second_batch(backend, server, led
     assert set(server.counts()["answered"].values()) == {1}
 
 
+@pytest.mark.long
 def test_a_provider_that_never_answers_leaves_the_shard_to_a_later_process(backend, server, ledger):
     batches = backend({}, refused={"batches": 4})
     with pytest.raises(ProviderUnreachable, match=r"cannot serve the batch of shard .*HTTP 500"):
@@ -267,6 +268,7 @@ def test_a_provider_that_never_answers_leaves_the_shard_to_a_later_process(backe
     assert list(batch_counts(server)["files"].values()) == [1]
 
 
+@pytest.mark.long
 def test_a_batch_is_found_again_among_many(backend, ledger):
     batches = backend({"polls": 1}, of={"requests": 1})
     submit(batches, ledger, 25)

@@ -236,6 +236,7 @@ def test_an_answer_that_comes_too_late_is_not_paid_for_again_at_once(server, ask
     assert len(server.counts()["arrivals"]) == 1
 
 
+@pytest.mark.long
 def test_what_may_have_been_billed_before_a_lasting_refusal_is_recorded(server, ask):
     unusable = {"choices": [], "usage": {"prompt_tokens": 9}, "error": {"code": 500, "message": "Boom."}}
     server.configure(replies=[[200, {}, unusable], [402, {}, {"error": {"message": "Pay."}}]])
@@ -282,6 +283,7 @@ def test_a_403_of_a_moderator_is_an_answer_even_at_first(server, ask, error):
     assert json.loads(outcome.body)["choices"][0]["finish_reason"] == "content_filter"
 
 
+@pytest.mark.long
 def test_failed_exchanges_of_an_answered_request_are_kept(server, ask):
     server.configure(faults={"500": 1.0})
     [outcome] = ask()
@@ -332,6 +334,7 @@ def test_all_faults_at_once_lose_and_swap_no_answer(server, ask, n):
 # --- waits, stops and interrupts ----------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_stop_lets_what_is_in_flight_finish_and_a_later_run_goes_on(server, ask):
     server.configure(latency=0.1)
     backend = OpenAIBackend("tiny", base_url=server.url, concurrency=5)
@@ -343,6 +346,7 @@ def test_a_stop_lets_what_is_in_flight_finish_and_a_later_run_goes_on(server, as
     assert kinds(ask(5, backend=backend)) == [""] * 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings", [{"faults": {"timeout": 1.0}}, {"faults": {"429_retry_after": 1.0}, "retry_after": 60}]
 )

@@ -81,6 +81,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("per_minute", "held", "after"),
     [(None, 0.02, [(0.019, 0), (0.02, 4)]), (1200, 0, [(0, 1), (0.049, 1), (0.051, 2)])],

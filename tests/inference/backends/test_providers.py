@@ -118,6 +118,7 @@ def test_a_batch_of_anthropic_that_may_be_ours_is_awaited_and_then_recognised(se
     assert set(server.counts()["answered"].values()) == {1}
 
 
+@pytest.mark.long
 def test_a_batch_of_others_with_as_many_requests_is_not_taken_for_ours(server, tmp_path, ledger):
     configure(server, {}, refused={"batches": 99})
     batches = make_backend(server.root, tmp_path, provider="anthropic")
@@ -184,6 +185,7 @@ def test_a_batch_that_google_refuses_as_a_whole_is_told_and_its_requests_can_be_
 KEY = "sk-ant-sentinel-0123456789abcdef"
 
 
+@pytest.mark.long
 def test_a_key_is_in_no_answer_even_in_parts_and_in_no_error(server, tmp_path, ledger, monkeypatch, provider):
     monkeypatch.setenv("MY_KEY", KEY)
     configure(server, {}, echo=["any"], key=KEY)

@@ -194,6 +194,7 @@ def test_an_answer_is_not_asked_for_again_where_the_server_advises_against_it(li
     assert len(server.seen) == 1
 
 
+@pytest.mark.long
 def test_limits_of_headers_slow_a_run_down(listen):
     server = listen(x_ratelimit_remaining_requests="20", x_ratelimit_reset_requests="1s")
     moments: list[float] = []

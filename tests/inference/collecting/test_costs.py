@@ -15,6 +15,8 @@ from conjury.cli.commands.runs import parse, retry
 from conjury.inference.collecting import Running, preview
 from conjury.inference.errors import InputError
 
+pytestmark = pytest.mark.long
+
 PER_TOKEN = 0.05  # of what the price table below asks
 LIMIT = 1000  # tokens of an answer
 
@@ -85,7 +87,6 @@ def test_a_server_that_bills_more_than_a_request_can_have_is_found_out_by_its_fi
         assert least < billed(server) <= 20_000.0 + each
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("growth", "in_flight"), [(2, 32), (2, 512), (1.3, 64)])
 def test_a_limit_is_kept_to_within_one_request_where_each_answer_is_dearer_than_the_one_before(
     long_answers, run, tmp_path, server, growth, in_flight
@@ -148,7 +149,6 @@ def test_batches_reserve_the_most_that_they_can_cost(long_answers, run, tmp_path
     assert 0.6 * 1500 < billed(server) / 2 <= 1500.0
 
 
-@pytest.mark.long
 def test_without_a_limit_nothing_waits(long_answers, run, tmp_path, server):
     server.configure(latency=0.3)
     collect(long_answers, run, base_url=server.url, prices=prices(tmp_path), pairs=60)

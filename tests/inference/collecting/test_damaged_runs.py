@@ -18,6 +18,8 @@ from conjury.cli.commands.runs import parse, retry, status, verify
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 
+pytestmark = pytest.mark.long
+
 HOW = {"backend": "simulated", "pairs": 3}
 
 
@@ -129,7 +131,6 @@ def test_an_empty_ledger_with_nothing_around_it_is_begun(copy, tmp_path):
     assert len(table(tmp_path / "new", "responses")) == 6
 
 
-@pytest.mark.long
 def test_an_older_copy_of_a_ledger_does_not_replace_newer_tables(copy):
     study, run = copy / "towns", copy / "run"
     older = (run / "ledger.sqlite").read_bytes()

@@ -86,6 +86,7 @@ def test_prompts_that_write_out_what_is_shown_are_for_text_alone(tmp_path):
     assert (of(costs)["prompts"], of(costs, shown="images")["prompts"]) == (2, 1)
 
 
+@pytest.mark.long
 def test_a_dry_run_counts_what_is_left_and_prices_it_by_the_answers_so_far(study, server, tmp_path):
     run = tmp_path / "run"
 

@@ -147,6 +147,7 @@ def planned(study: Path, out: Path, **running: Any) -> Any:
     return preview(str(study), "judge", asking=asking, running=Running(**running), out=out).plan
 
 
+@pytest.mark.long
 def test_costs_count_the_requests_and_parsers_are_free(run, tmp_path):
     responses = table(run / "run", "responses")
     whole = planned(run / "towns", tmp_path / "new")
@@ -178,6 +179,7 @@ def test_occasions_ask_the_anchors_again_resume_and_change_nothing_of_the_first(
     assert (after["occasion"] == 2).sum() == 60
 
 
+@pytest.mark.long
 def test_a_request_is_the_same_on_a_later_occasion_with_the_seed_of_the_first(server, tmp_path):
     server.configure(keep=True)
     study = write(tmp_path / "towns", {"facets": {"sample": 2}, "anchors": 2}, pairs=3)
@@ -189,6 +191,7 @@ def test_a_request_is_the_same_on_a_later_occasion_with_the_seed_of_the_first(se
     assert len(set(seen[12:])) == 8
 
 
+@pytest.mark.long
 def test_an_occasion_needs_anchors_and_answers_of_the_one_before(tmp_path):
     study = write(tmp_path / "a" / "towns", INSTRUMENT)
     with pytest.raises(InputError, match="--samples 3: the instrument of the study has 2 samples"):
@@ -274,6 +277,7 @@ def test_scales_run_in_both_directions_and_labels_in_both_orders(tmp_path):
     assert swapped.body["seed"] == zlib.crc32(f"{name}:swapped".encode()) >> 1
 
 
+@pytest.mark.long
 def test_items_have_anchors_and_ordinary_judgments_are_those_of_the_first_occasion(server, tmp_path):
     content = items({"form": "label", "labels": LABELS})
     facets = {"option_order": ["given", "swapped"], "parser": ["strict", "lenient"]}

@@ -135,6 +135,7 @@ def test_a_mixed_study_is_simulated_parsed_and_replayed(mixed, run, tmp_path, ca
         assert judgments["labels_given"].eq(4).all()
 
 
+@pytest.mark.long
 def test_prompts_with_own_answers_are_answered_by_a_server_and_belong_to_the_run(mixed, run, server):
     change_study(mixed, at(*ASK, samples=1))
     assert collect(mixed, run, base_url=server.url) == 0
@@ -288,6 +289,7 @@ def test_answers_of_every_form_become_judgments(tmp_path, run, server, response)
         assert values["text"].tolist() == texts.tolist()
 
 
+@pytest.mark.long
 def test_only_the_first_items_are_asked_and_the_rest_later_with_settings_by_number(tmp_path, run, server):
     settings = {"logit_bias": {1234: -100}, "temperature": 0}
     study = write_study(tmp_path / "posts", items(LABEL, answer="free", settings=settings))

@@ -169,6 +169,7 @@ def test_tasks_can_be_sampled_from_the_first_pairs_with_their_probability(study,
         assert (sampled["sampling_probability"] == PEOPLE * TASKS / 20).all()
 
 
+@pytest.mark.long
 def test_several_people_can_judge_each_sampled_task(study, run):
     design = with_people(study, run, sample="uniform", each=2)
     assert design.panel is not None
@@ -239,6 +240,7 @@ def test_models_are_asked_about_the_pairs_of_an_imported_survey(study, run, surv
         assert (both[f"{name}_x"].astype(str) == both[f"{name}_y"].astype(str)).all()
 
 
+@pytest.mark.long
 def test_a_survey_under_another_name_is_the_same_and_other_answers_are_not(study, run, survey):
     before = add_survey(study, survey, out=run)
     copy = survey.with_name("copy.parquet")
@@ -250,6 +252,7 @@ def test_a_survey_under_another_name_is_the_same_and_other_answers_are_not(study
         add_survey(study, survey, out=run)
 
 
+@pytest.mark.long
 def test_people_whose_design_was_not_finished_leave_the_run_as_it_was(study, run):
     plain = RunFolder(run).draw(load_study(study), None, None, None)
     facts = (run / "design" / "design.json").read_bytes()
@@ -315,6 +318,7 @@ def test_items_that_people_rated_are_asked_about_alone(tmp_path, run):
         add_people(folder, PeoplePlan(people=2), out=run)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["pair", "single"])
 def test_designs_with_restrictions_and_of_single_profiles_have_tasks_of_people(study, run, form):
     def change(content: dict[str, Any]) -> None:

@@ -20,6 +20,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.tables.files import EXAMPLES
 
+pytestmark = pytest.mark.long
+
 SIMULATED = Asking(backend="simulated")
 REQUESTS = 88  # of two prompts
 
@@ -114,7 +116,6 @@ def test_answers_of_an_instrument_are_compared_by_its_facets(tmp_path):
     assert len(pairs) == len(pd.read_parquet(tmp_path / "run/recheck/seed_1/rechecked.parquet"))
 
 
-@pytest.mark.long
 def test_asking_again_resumes_and_a_larger_share_adds_to_it(study, collected):
     assert recheck(study, collected, 0.1).tally.answered == 10
     assert recheck(study, collected, 0.1).tally.answered == 0
@@ -170,7 +171,6 @@ def test_a_run_without_answers_has_nothing_to_ask_again(study, collected, tmp_pa
         run(study, "judge", out=collected, asking=Asking(model="x"), running=Running(recheck=0.1))
 
 
-@pytest.mark.long
 def test_batch_invariance_is_read_from_the_settings_of_both(study, collected, monkeypatch):
     def states(value):
         settings = {"backend": "simulated", "batch_invariant": value, "vllm": "0.11.0", "max_num_seqs": 8}

@@ -149,6 +149,7 @@ def test_the_same_call_sends_only_what_failed(pairs):
     assert not third.requests
 
 
+@pytest.mark.long
 def test_account_and_provenance_of_the_run_have_the_agreement(pairs):
     account = read_again(pairs, Scripted(lambda *_: verdict("A"))).account
     [of_judge] = status(pairs / "towns", pairs / "run").accounts
@@ -171,6 +172,7 @@ def test_costs_come_before_and_a_dry_run_sends_and_writes_nothing(pairs, server,
     assert not server.counts()["answered"]
 
 
+@pytest.mark.long
 def test_the_command_asks_a_server_and_prints_the_agreement(pairs, server, capsys, monkeypatch):
     message = {"role": "assistant", "content": verdict("B")}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -224,6 +226,7 @@ def test_labels_ratings_and_labels_of_lines_are_read_one_verdict_at_a_time(
         assert second.loc[second["dimension"] == dimension, "value"].eq(value).all()
 
 
+@pytest.mark.long
 def test_fit_compares_the_second_reading_with_that_of_the_rules(tmp_path):
     content = items({"form": "label", "labels": LABELS}) | {"gold": {"file": "labels.csv"}}
     study = write_study(tmp_path / "posts", content)

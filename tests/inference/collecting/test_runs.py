@@ -276,6 +276,7 @@ def test_a_judge_that_was_never_asked_may_be_asked_otherwise(study, server, run)
         collect(study, run, prompts=["plain"], base_url=server.url, pairs=3)
 
 
+@pytest.mark.long
 def test_a_dry_run_sends_and_writes_nothing(begun, run, server, capsys):
     study = begun / "towns"
     assert collect(study, run, base_url=server.url, dry_run=True) == 0
@@ -289,6 +290,7 @@ def test_a_dry_run_sends_and_writes_nothing(begun, run, server, capsys):
     assert requests_seen(server) == 0
 
 
+@pytest.mark.long
 def test_lines_are_exported_and_the_results_of_another_runner_are_read_once(study, run, tmp_path):
     lines, results = tmp_path / "requests.jsonl", tmp_path / "results.jsonl"
     options = {"prompts": ["plain"], "pairs": 3}
@@ -353,6 +355,7 @@ def test_a_retry_of_nothing_known_is_refused(two_pairs, statuses, judge, told):
         retry(str(two_pairs / "towns"), statuses, judge, two_pairs / "run")
 
 
+@pytest.mark.long
 def test_another_rule_changes_tables_without_any_request(study, run, server, capsys):
     change_study(study, ask(answer="json"))
     with pytest.raises(InputError, match="no rule 'guess'"):
@@ -375,6 +378,7 @@ def test_another_rule_changes_tables_without_any_request(study, run, server, cap
     assert requests_seen(server) == seen
 
 
+@pytest.mark.long
 def test_status_shows_requests_by_state_and_judgments(recorded, capsys):
     judgments = table(recorded, "judgments")
     statuses = judgments[judgments["prompt_id"] == "plain"]["status"].value_counts()
@@ -425,6 +429,7 @@ def test_a_backend_that_breaks_leaves_what_was_answered(study, run, monkeypatch)
     assert len(table(run, "judgments")) == REQUESTS
 
 
+@pytest.mark.long
 def test_a_run_that_received_nothing_has_nothing_to_parse_or_retry(study, run, monkeypatch, capsys):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     for _ in range(2):
@@ -466,6 +471,7 @@ class AlwaysA:
             recorder.record(Outcome(request.key, completion(request.key, "A", model="a-1")))
 
 
+@pytest.mark.long
 def test_a_backend_of_ones_own_answers_every_request_once_and_is_named_in_the_run(study, run):
     asking, call = Asking(model="gpt-4o", answer="free"), {"out": run, "backend": AlwaysA()}
     done = collect_by(study, "mine", asking=asking, running=Running(pairs=3), **call)

@@ -57,6 +57,7 @@ def test_nothing_is_wrong_with_studies_that_ship(study):
     assert (found.problems, found.is_complete) == ((), True)
 
 
+@pytest.mark.long
 def test_a_study_that_is_right_has_no_problems_and_names_whom_it_can_simulate(flats, claims):
     assert (said(flats), validate(flats).simulated) == ([], ("human", "mini"))
     assert said(claims, claims / "people.csv", claims / "labels.csv", claims / "items.csv") == []

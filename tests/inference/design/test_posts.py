@@ -37,6 +37,7 @@ def even(n: int) -> np.ndarray:
     return np.full(n, 1 / n)
 
 
+@pytest.mark.long
 def test_all_210_000_posts_are_distinct_and_belong_to_their_levels(moderation, profiles):
     assert len(profiles) == 7 * 2 * 50 * 50 * 3 * 2 == 210_000
     varied = ["slur", "identity", "topic", "reply", "curse", "engagement", "text", "user"]

@@ -78,6 +78,7 @@ def test_complete_designs_give_everybody_as_much_work_to_one_item(types, raters,
     assert spread(made.groupby("rater").size()) <= 1
 
 
+@pytest.mark.long
 def test_at_the_size_of_the_paper_types_and_modalities_are_balanced_for_everybody():
     items = table(399, 8)
     for people, least, uneven in ((None, 399, 0), (104, 122, 1)):

@@ -166,6 +166,7 @@ MARKED = PLAIN.assign(
 )
 
 
+@pytest.mark.long
 def test_respondents_that_qualtrics_marks_are_excluded_by_the_rule_of_ratings(survey, tmp_path):
     path = edited(tmp_path, MARKED)
     marked = read_qualtrics(path)
@@ -181,6 +182,7 @@ def test_respondents_that_qualtrics_marks_are_excluded_by_the_rule_of_ratings(su
     assert "excluded" not in survey.choices
 
 
+@pytest.mark.long
 def test_speeders_and_failed_checks_of_a_conjoint_are_excluded_and_ids_are_replaced(tmp_path):
     seconds = ["200", "20", "300", "400"]
     table = PLAIN.assign(**{"Duration (in seconds)": seconds}, Q9=["4", "4", "1", "4"])
@@ -223,6 +225,7 @@ def test_a_drafted_study_takes_the_choices(survey, tmp_path):
     assert choices["chosen"].equals(survey.choices["chosen"])
 
 
+@pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.skipif(not PEERS.is_dir(), reason="no reference tables of peers")
 def test_the_example_of_projoint_is_read_as_projoint_reads_it():

@@ -72,6 +72,7 @@ def test_failed_checks_and_speeders_are_marked_with_other_reasons(tmp_path):
     assert usable.exclusions["n_rows"].sum() == 8
 
 
+@pytest.mark.long
 def test_times_are_in_the_zone_of_the_import_ids_else_in_utc(tmp_path):
     made = survey(tmp_path).judgments.drop_duplicates("judge_id").set_index("judge_id")
     assert str(made.loc["R_1", "started"]) == "2026-03-01 17:00:00+00:00"
@@ -82,6 +83,7 @@ def test_times_are_in_the_zone_of_the_import_ids_else_in_utc(tmp_path):
     assert any("does not state its time zone" in note for note in without.notes)
 
 
+@pytest.mark.long
 def test_the_same_person_twice_is_refused_numbered_or_marked(tmp_path):
     text = SURVEY.replace("R_5", "R_1")
     with pytest.raises(InputError, match=r"row 5 of column 'j1_funny' \(and 3 more\) rates '1' by"):
@@ -95,6 +97,7 @@ def test_the_same_person_twice_is_refused_numbered_or_marked(tmp_path):
     assert len(marked) == len(numbered) == 20
 
 
+@pytest.mark.long
 def test_anonymised_judgments_contain_no_id(tmp_path):
     made = anonymise(survey(tmp_path)).judgments
     assert made["judge_id"].unique().tolist() == ["r001", "r002", "r003", "r004", "r005"]
@@ -427,6 +430,7 @@ def test_other_files_judges_and_missing_packages_are_refused(tmp_path, logs, mon
         read_inspect(tmp_path / "a.eval")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["sav", "parquet"])
 def test_the_order_of_labels_that_a_file_declares_is_kept(ending, tmp_path):
     labels, file = ["never", "rarely", "often"], tmp_path / f"ratings.{ending}"

@@ -59,6 +59,7 @@ def places(columns: list[str], *patterns: str, **named: dict[str, str]) -> list[
     return [(place.column, place.dimension, place.item or place.place) for place in found]
 
 
+@pytest.mark.long
 def test_patterns_read_items_dimensions_and_judges_from_column_names(write):
     columns = ["id", "1_Q3_2", "12_Q3_1", "1_Q3_2_TEXT", "Q3_1"]
     found = places(columns, "{place}_Q3_{dimension}", dimensions={"1": "wit", "2": "clarity"})
@@ -150,6 +151,7 @@ def test_anchors_of_single_dimensions_come_from_a_file_and_wide_digits_are_numbe
     assert [number_of(cell) for cell in ("\uff13", "1_000", "inf")] == [3.0, None, None]
 
 
+@pytest.mark.long
 def test_encodings_and_delimiters_are_found(tmp_path):
     text = '名前;評価\n"太郎;\nA";3\n'
     for encoding in ("utf-8-sig", "utf-16", "cp932"):

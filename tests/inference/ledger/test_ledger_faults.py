@@ -161,6 +161,7 @@ def assert_kept(path: Path, counted: list[str], n: int) -> None:
         assert len(list(ledger.pending(make_requests(n)))) == n - len(kept) > 0
 
 
+@pytest.mark.long
 def test_a_full_ledger_is_told_in_one_sentence_and_keeps_what_counted(path):
     requests, counted = make_requests(1000), []
     ledger = Ledger.open(path)
@@ -184,6 +185,7 @@ def test_a_full_ledger_is_told_in_one_sentence_and_keeps_what_counted(path):
     assert_kept(path, counted, 1000)
 
 
+@pytest.mark.long
 def test_a_disk_that_takes_no_more_is_told_in_one_sentence(path):
     with Ledger.open(path) as ledger:
         keys = [request.key for request in ledger.pending(make_requests(800))]

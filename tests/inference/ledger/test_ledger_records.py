@@ -281,6 +281,7 @@ def make_large(n: int) -> Iterator[Request]:
         yield Request(request_key("m", "p", f"t{number}", 1, body), "m", "p", f"t{number}", 1, body)
 
 
+@pytest.mark.long
 def test_similar_bodies_take_little_room(path):
     requests = list(make_large(2000))
     size = sum(len(json.dumps(request.body)) for request in requests)

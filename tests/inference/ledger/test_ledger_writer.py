@@ -32,6 +32,7 @@ def test_outcomes_are_committed_in_groups(ledger):
     assert len(groups) < 50
 
 
+@pytest.mark.long
 def test_a_full_queue_holds_back_and_lets_go(ledger, monkeypatch):
     monkeypatch.setattr(writer, "JOBS", 5)
     requests = list(ledger.pending(make_requests(12)))

@@ -14,6 +14,8 @@ from conjury.inference.panel.plan import PanelPlan
 from conjury.inference.panel.storage import database_tables
 from conjury.inference.panel.visits import Visits
 
+pytestmark = pytest.mark.long
+
 
 def refused(plan: PanelPlan, **options: Any) -> str:
     with pytest.raises(InputError) as error:

@@ -74,6 +74,7 @@ def test_an_error_of_the_database_names_no_person(alone):
     assert "alice-secret" not in str(error.value)
 
 
+@pytest.mark.long
 def test_identifiers_are_in_a_table_of_their_own_and_in_no_table_that_comes_out(alone, tmp_path):
     visits = alone(panel={"attention": [CHECK]})
     names = {"PROLIFIC_PID": "alice-secret", "STUDY_ID": "study-secret", "SESSION_ID": "session-secret"}

@@ -52,6 +52,7 @@ def test_who_errs_once_reads_the_instructions_again_and_goes_on(opened):
     assert visits.tables().respondents["comprehension_attempts"].tolist() == [2]
 
 
+@pytest.mark.long
 def test_who_errs_in_the_last_attempt_is_sent_away_and_the_place_is_free(opened):
     visits = opened(people=1, **panel(failed={"code": "SORRY"}))
     visit = arrive(visits)
@@ -79,6 +80,7 @@ def test_a_check_after_no_task_comes_before_the_first(opened):
 SEVERAL = {"id": "race", "label": "Race", "form": "several", "options": YES_NO, "first": True}
 
 
+@pytest.mark.long
 def test_who_withdraws_leaves_no_answer_device_or_identifier(opened):
     visits = opened(
         people=1, debriefing="consent.md", withdrawal=True, questions=[SEVERAL], withdrawn={"code": "W"}
@@ -111,6 +113,7 @@ def test_answers_of_a_named_person_are_deleted_and_the_place_is_given_again(open
     assert take_part(visits, arrive(visits, "person-2")).ended == "finished"
 
 
+@pytest.mark.long
 def test_a_quota_of_two_answers_counts_people_who_give_both(opened):
     quota = {"answers": {"race": "yes", "adult": "yes"}, "people": 1}
     adult = {**ADULT, "screen_out": []}

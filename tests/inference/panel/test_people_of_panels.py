@@ -11,6 +11,8 @@ from made_up.panels import ADULT, CHECK, YES_NO, arrive, is_task, plan_of, take_
 from conjury.inference.panel.pages.steps import AttentionStep, EndStep
 from conjury.inference.panel.visits import Visits
 
+pytestmark = pytest.mark.long
+
 CITY = {"id": "city", "label": "City?", "options": YES_NO, "first": True}
 ONE_YES = {"question": "city", "option": "yes", "people": 1}
 
@@ -96,7 +98,6 @@ def test_only_as_many_late_people_as_a_quota_needs_lose_their_places(opened, clo
     assert take_part(visits, arrive(visits, "p4"), city="yes").ended == "full"
 
 
-@pytest.mark.long
 def test_quotas_that_are_reordered_or_added_later_count_the_people_who_are_there(tmp_path, database):
     one_no = {"question": "city", "option": "no", "people": 3}
     for quotas in ([ONE_YES], [one_no, ONE_YES], [{**one_no, "people": 1}, {**ONE_YES, "people": 2}]):

@@ -23,6 +23,8 @@ from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import load_study
 from conjury.inference.tables.schema import validate
 
+pytestmark = pytest.mark.long
+
 LABEL = {
     "form": "label",
     "id": "harm",
@@ -48,7 +50,6 @@ def moderation(tmp_path_factory: pytest.TempPathFactory):
     return plan, tables, figures
 
 
-@pytest.mark.long
 def test_choices_of_a_simulated_panel_are_those_from_which_its_people_answered(moderation):
     plan, tables, _ = moderation
     simulated = simulated_choices(plan, 1)
@@ -61,7 +62,6 @@ def test_choices_of_a_simulated_panel_are_those_from_which_its_people_answered(m
             )
 
 
-@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Few clusters")  # both sides are computed from as few
 def test_amces_of_a_simulated_panel_are_those_of_the_simulated_choices(moderation):
     plan, tables, _ = moderation
@@ -73,7 +73,6 @@ def test_amces_of_a_simulated_panel_are_those_of_the_simulated_choices(moderatio
     pd.testing.assert_frame_equal(both[0][names], both[1][names], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.long
 def test_written_tables_are_read_as_those_of_the_study(moderation, tmp_path):
     plan, tables, _ = moderation
     files = tables.write(tmp_path)
@@ -92,7 +91,6 @@ def test_written_tables_are_read_as_those_of_the_study(moderation, tmp_path):
     assert set(collected.files) == {"choices", "judgments", "responses", "respondents"}
 
 
-@pytest.mark.long
 def test_order_position_times_and_focus_of_every_task_are_recorded(moderation):
     plan, tables, _ = moderation
     orders = {
@@ -107,7 +105,6 @@ def test_order_position_times_and_focus_of_every_task_are_recorded(moderation):
     assert (choices.loc[choices["repeat"].to_numpy(bool), "task"] == 16).all()
 
 
-@pytest.mark.long
 def test_all_answers_of_simulated_people_are_marked_and_written_for_their_owner_alone(moderation, tmp_path):
     for table in vars(moderation[1]).values():
         assert (table["origin"] == "simulated").all()

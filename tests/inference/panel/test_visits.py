@@ -210,6 +210,7 @@ def test_every_slot_is_filled_exactly_once_by_people_at_once(request, tmp_path, 
         visits.close()
 
 
+@pytest.mark.long
 def test_the_slot_of_a_person_who_leaves_is_given_out_again_after_the_time_limit(opened, clock):
     visits = opened(people=1, minutes=30)
     left = arrive(visits, "left")

@@ -47,6 +47,7 @@ def decide(slot: str, task: int, answer: str, options: int) -> int:
     return known.get(answer, 26 if answer == "question_age" else drawn(slot, task, answer, among=options))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("numeric", [False, True])
 def test_a_survey_of_qualtrics_brings_back_both_answers_and_attempts(tmp_path, numeric):
     written = exported(tmp_path, "qualtrics")
@@ -71,6 +72,7 @@ def test_a_survey_of_qualtrics_brings_back_both_answers_and_attempts(tmp_path, n
             assert places == [drawn(slot.name, number, answer, among=2) for number in numbers]
 
 
+@pytest.mark.long
 def test_who_errs_in_each_attempt_and_who_withdraws_is_left_out(tmp_path):
     written = exported(tmp_path, "qualtrics")
     text = json.loads(written.files[0].read_text())

@@ -421,6 +421,7 @@ def test_a_person_who_finishes_a_slot_again_is_counted_once_by_the_first_time(tm
     assert "Further answers of people to a slot that they had finished (left out): 1." in read.notes
 
 
+@pytest.mark.long
 def test_every_column_of_respondents_is_refused_as_the_id_of_a_question(tmp_path):
     written = written_for(tmp_path, "hotel", "jspsych")
     read = read_elsewhere(play_jspsych(written, tmp_path), "jspsych", written.plan)

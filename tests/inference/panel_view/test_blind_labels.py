@@ -29,6 +29,8 @@ from conjury.inference.readers.judgments import load_judgments, stack_judgments
 from conjury.inference.study import load_any_study
 from conjury.inference.tables import read_table
 
+pytestmark = pytest.mark.long
+
 NO_TIMES: dict[str, float | None] = {"response_ms": 1200.0, "focus_lost": 0}
 
 
@@ -45,7 +47,6 @@ def label(labelling: Labelling, position: str = "A") -> str:
     return progress.task
 
 
-@pytest.mark.long
 def test_the_order_is_that_of_the_seed_whatever_was_labelled_before(run):
     first = opened(*run, tasks=5)
     order, seen = list(first.order), [label(first) for _ in range(2)]
@@ -59,7 +60,6 @@ def test_the_order_is_that_of_the_seed_whatever_was_labelled_before(run):
     assert sorted(in_seeded_order(order, 2)) == sorted(order)
 
 
-@pytest.mark.long
 def test_labels_are_rows_of_judgments_and_choices_of_a_person_at_once(run):
     study, folder = run
     labelling = opened(study, folder)
@@ -180,7 +180,6 @@ def label_until_killed(study, folder, accepted) -> None:
     os._exit(0)
 
 
-@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its threads hold no lock of ours
 def test_kills_lose_no_accepted_label_and_count_none_twice(run):
     study, folder = run
@@ -200,7 +199,6 @@ def test_kills_lose_no_accepted_label_and_count_none_twice(run):
 # ---- on pages ----
 
 
-@pytest.mark.long
 def test_a_session_on_pages_shows_no_answer_before_its_task_is_labelled(run):
     study, folder = run
     collection = collection_of(study, folder)
@@ -241,7 +239,6 @@ def test_a_new_session_that_opens_an_address_sees_no_more_than_who_labels(run):
     first.app.state.pages.close()
 
 
-@pytest.mark.long
 def test_answers_to_a_labelled_task_are_seen_beside_a_run_of_another_design(run, other_files):
     study, folder = run
     collection = collection_of(study, folder, other_files[1])
@@ -305,7 +302,6 @@ def test_undo_later_stop_and_refused_answers_on_pages(run):
     client.app.state.pages.close()
 
 
-@pytest.mark.long
 def test_labelling_begins_from_a_button_under_a_name_that_is_free(run):
     client = client_of(collection_of(*run))
     token = hidden(client.get("/").text, "token")
@@ -337,7 +333,6 @@ def test_filters_of_the_command_choose_the_tasks_and_repeats_are_not_among_them(
     client.app.state.pages.close()
 
 
-@pytest.mark.long
 def test_all_tasks_of_a_run_are_labelled_and_another_run_of_the_pages_knows_it(tmp_path):
     study, folder = town_run(tmp_path, pairs=3)
     client = client_of(collection_of(study, folder), label="anna")
@@ -353,7 +348,6 @@ def test_all_tasks_of_a_run_are_labelled_and_another_run_of_the_pages_knows_it(t
     client.app.state.pages.close()
 
 
-@pytest.mark.long
 def test_ratings_of_items_are_judgments_on_every_scale_beside_those_of_the_model(picture_files, tmp_path):
     study, folder = picture_files[0], tmp_path / "run"
     shutil.copytree(picture_files[1], folder)

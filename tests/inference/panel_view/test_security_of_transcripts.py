@@ -115,6 +115,7 @@ def test_a_person_who_labels_sees_no_transcript_first_whatever_page_is_opened(ru
         assert "/answer/" not in html
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("token", ["", "0" * 64, "é"])
 def test_a_label_without_the_token_of_its_session_is_not_written(run, token):
     client = client_of(collection_of(*run), label="anna")

@@ -264,6 +264,7 @@ def test_the_forwarded_address_counts_from_trusted_proxies_alone(visits):
     assert claims == [200, 200, 429, 429]
 
 
+@pytest.mark.long
 def test_the_researchers_page_needs_the_token(visits):
     token = visits.researcher_token()
     assert visits.researcher_token() is None
@@ -309,6 +310,7 @@ def test_a_right_token_passes_whatever_strangers_sent_from_the_same_address(visi
     assert stranger.post("/researcher", data=sent).status_code == 429
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["sign out", "sign out elsewhere", "new token"])
 def test_the_cookie_of_a_session_that_has_ended_is_worth_nothing(visits, how):
     token = visits.researcher_token()
@@ -400,6 +402,7 @@ def test_panels_of_one_host_have_cookies_of_their_own(visits):
     assert answer.text == page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("people", [1, 3])
 def test_a_start_that_is_sent_twice_is_one_visit(tmp_path, people):
     visits = Visits.open(plan_of(tmp_path, people, {"consent": None, "instructions": None}))

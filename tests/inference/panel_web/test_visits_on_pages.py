@@ -66,6 +66,7 @@ def test_a_visit_goes_from_the_consent_to_the_code_and_shows_levels_that_are_htm
     assert set(tables.choices["judge_kind"]) == {"human"}
 
 
+@pytest.mark.long
 def test_items_are_rated_on_each_scale_and_those_that_are_html_are_shown_as_text(rated):
     client = client_of(rated)
     pages = go_to_end(client, start(client))
@@ -141,6 +142,7 @@ class Attributes(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("study", [town_panel, rating_panel])
 def test_the_researchers_page_shows_zeros_before_any_answer(tmp_path, study):
     visits = visits_of(study(tmp_path / "study"), tmp_path / "run")
@@ -182,6 +184,7 @@ def test_another_person_at_the_same_browser_begins_a_visit_of_their_own(towns):
     assert "About this study" in start(client, "/?PROLIFIC_PID=p2")
 
 
+@pytest.mark.long
 def test_times_and_device_are_stored(towns):
     client = client_of(towns)
     page = start(client, device="phone", width="390", height="800", touch="yes")
@@ -213,6 +216,7 @@ def test_pages_are_in_the_language_of_the_browser_or_the_one_that_is_chosen(tmp_
     visits.close()
 
 
+@pytest.mark.long
 def test_a_study_adds_a_language_from_right_to_left(tmp_path):
     visits = visits_of(arabic_panel(tmp_path / "s"), tmp_path / "run")
     client = client_of(visits)

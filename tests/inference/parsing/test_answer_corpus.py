@@ -38,6 +38,7 @@ def test_a_sample_of_the_corpus_is_read_as_a_careful_person_reads_it():
     assert misread == []
 
 
+@pytest.mark.long
 def test_answers_that_were_settled_one_by_one_are_read_so():
     misread = [(one.text, one.read()) for one in read_corpus("settled.csv") if one.read() != one.right]
     assert misread == []
@@ -71,6 +72,7 @@ def test_of_further_shapes_none_is_read_wrongly(part, share):
     assert found["read"] >= share * found["readable"]
 
 
+@pytest.mark.long
 def test_few_variants_of_the_shapes_are_read_as_they_are_meant():
     chosen = [answer for answer in variants(400, seed=3) if answer.options in ("A|B", "B|A")]
     found = counts(chosen)
@@ -131,6 +133,7 @@ def test_channels_and_marks_of_a_study_are_known_as_well():
     assert Collecting().reasoning_marks == ()
 
 
+@pytest.mark.long
 def test_labels_are_read_from_sentences_that_state_or_deny_them_and_no_degree_is_another_label():
     verbs = ResponseSpec("label", labels=(LabelSpec("pass"), LabelSpec("fail")))
     assert [value(text, verbs) for text in ("It fails.", "It passes one part, but fails.")] == ["fail", None]
@@ -145,6 +148,7 @@ def test_labels_are_read_from_sentences_that_state_or_deny_them_and_no_degree_is
     ]
 
 
+@pytest.mark.long
 def test_ratings_are_read_from_tables_tags_and_joint_sentences():
     two = ResponseSpec("ratings", scales=(ScaleSpec("wit", 1, 5), ScaleSpec("clarity", 1, 5)))
     texts = (

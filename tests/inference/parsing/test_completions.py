@@ -79,6 +79,7 @@ def test_names_of_columns_judges_and_prompts_are_brought_to_the_contract(read):
     assert found.notes == ["Study multiturn does not name my-model; these judges keep their names."]
 
 
+@pytest.mark.long
 def test_completions_are_kept_as_they_were(read):
     texts = ["  <think>hm</think> {\n", "", 'NA {"category": "dry"}']
     found = read(*(completion(text, run=n) for n, text in enumerate(texts, 1)))

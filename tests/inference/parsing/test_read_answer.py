@@ -151,6 +151,7 @@ def test_strict_reads_what_was_asked_for_and_lenient_what_was_meant(text, strict
     assert read(text, rule="lenient") == [lenient]
 
 
+@pytest.mark.long
 def test_strict_ratings_ask_for_all_scales_as_numbers_and_lenient_takes_fractions_of_the_maximum():
     whole = '{"scale_0":0,"scale_1":1,"scale_2":2,"scale_3":3,"scale_4":4,"scale_5":0}'
     assert read(whole, SIX, "strict") == [0, 1, 2, 3, 4, 0]

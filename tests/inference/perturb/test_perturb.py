@@ -97,6 +97,7 @@ def test_the_stated_rate_is_met_on_a_long_text(kind, rate):
 # --- tables of items ------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_copies_of_an_item_depend_on_the_seed_and_on_no_other_item():
     texts = ["My mom drove home.", "The kids yelled at a dog.", "I don't know anybody."]
     many = pd.DataFrame({"item_id": [f"j{i}" for i in range(6)], "language": "en", "text": texts * 2})

@@ -162,6 +162,7 @@ def test_judges_that_the_study_names_are_of_its_kind_though_the_file_numbers_tas
         assert notes == [f"choices.csv: there is no judge_kind, so {told}"]
 
 
+@pytest.mark.long
 def test_many_judges_with_few_pairs_are_not_taken_as_models(load):
     with pytest.raises(InputError, match=r"'judge_kind' is missing, and 11 judges with about 2 pairs each"):
         load(respondents(11))

@@ -74,6 +74,7 @@ def test_a_run_gives_tables_and_requests_as_they_were_sent(run):
     assert found.files["requests"].name == "ledger.sqlite"
 
 
+@pytest.mark.long
 def test_a_run_whose_study_does_not_ship_needs_its_name(tmp_path):
     other = load_any_study("multiturn").model_copy(update={"name": "of_our_own"})
     call = {"prompts": ["joke"], "out": tmp_path / "own", "running": Running(pairs=1)}
@@ -108,6 +109,7 @@ def test_a_table_of_choices_is_recognised_in_any_format(tmp_path, study, choices
     assert dict(found.files) == {"choices": file}
 
 
+@pytest.mark.long
 def test_companions_of_a_table_are_read_with_it(tmp_path):
     study = load_any_study("harm_or_humor")
     assert isinstance(study, ItemStudy)

@@ -128,6 +128,7 @@ def test_hostile_text_stays_inside_its_json_and_is_not_run_by_templates(tmp_path
         assert user_text(request) == f"Post: {written} or {written}"
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["text", "name", "likes"]), st.text(max_size=60), min_size=1))
 def test_judged_text_is_one_line_of_json_or_lies_between_tags_that_it_does_not_contain(fields):
@@ -168,6 +169,7 @@ def test_labels_are_shuffled_by_seed_recorded_shown_and_parsed_in_that_order(tmp
     assert [tuple(request.arrangement["options"]) for request in requests_of(study)] != orders
 
 
+@pytest.mark.long
 def test_an_answer_form_asks_for_letters_choices_or_schemas(study, tmp_path):
     token, choice, free = (requests_of(study, answer=how)[0].body for how in ("token", "choice", "free"))
     assert (token["max_tokens"], token["logprobs"], token["top_logprobs"]) == (1, True, 20)

@@ -306,6 +306,7 @@ def test_what_a_judge_takes_is_asked_and_how_clips_are_cut_is_checked(clips, cha
         load_any_study(study)
 
 
+@pytest.mark.long
 @PYAV
 def test_a_run_of_clips_goes_on_where_it_stopped_under_the_prompts_of_the_judge_unless_others_are_named(
     clips, server, tmp_path

@@ -13,6 +13,8 @@ from conjury.inference.simulation import simulate
 from conjury.inference.simulation.conjoint.faceted_answers import faceted_judges
 from conjury.inference.study import load_study
 
+pytestmark = pytest.mark.long
+
 VACUUM = 1500
 FURTHER = """judge,model,plain,facet_bias,option_labels,numbers,-0.9
 judge,model,plain,facet_bias,occasion,2,0.5
@@ -36,7 +38,6 @@ def drawn(tmp_path_factory):
     return judges(tmp_path_factory.mktemp("towns"))
 
 
-@pytest.mark.long
 def test_vacuum_pairs_show_the_position_bias_of_each_prompt_and_label(drawn):
     _, known = drawn
     tasks = [f"vacuum_{number:06d}" for number in range(1, VACUUM + 1)]
@@ -95,7 +96,6 @@ def test_a_facet_that_a_judge_cannot_depend_on_is_refused(tmp_path, row, sentenc
     assert sentence in str(refused.value)
 
 
-@pytest.mark.long
 def test_strict_and_lenient_parsers_read_sentences_differently(tmp_path):
     study = tmp_path / "towns"
     facets = {"parser": ["strict", "lenient"], "option_labels": ["letters", "numbers", "first_second"]}

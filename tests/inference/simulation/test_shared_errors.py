@@ -145,6 +145,7 @@ def test_single_ratings_correlate_with_quality_as_the_truth_says(oogiri, drawn):
                 assert found == pytest.approx(expected[judge, dimension, ""], abs=0.03)
 
 
+@pytest.mark.long
 def test_what_models_share_moves_nothing_but_how_they_go_together(oogiri):
     """Ratings of people stay as they are; no true value of a single judge changes."""
     sizes = {"topics": 60, "people": 32}

@@ -148,6 +148,7 @@ def test_random_part_worths_are_integrated_exactly(moderation):
     assert truth["estimate"].item() == pytest.approx(expected, abs=2e-7)
 
 
+@pytest.mark.long
 def test_position_bias_moves_the_share_of_a_and_no_effect_of_an_indifferent_model(moderation, profiles):
     biased = panel(("position_bias", "", "", -0.4)).assign(judge_kind="model", prompt_id="baseline")
     made = simulate(moderation, 2, profiles=profiles, pairs=20_000, raters=biased)

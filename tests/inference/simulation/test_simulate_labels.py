@@ -28,6 +28,8 @@ from conjury.inference.study import ItemStudy
 from conjury.inference.tables import read_table, validate
 from conjury.inference.tables.files import PUBLISHED
 
+pytestmark = pytest.mark.long
+
 MODELS = ["qwen3_32b", "olmo3_1_32b"]
 SIGMAS = 4.5  # of a binomial share; the largest of some hundred
 
@@ -76,7 +78,6 @@ def test_full_sizes_are_those_of_the_papers(multiturn, harm_or_humor):
     assert [n for _, n in truths[1].cells()] == [326, 173]
 
 
-@pytest.mark.long
 def test_tables_are_valid_and_every_judge_answers_as_often_as_planned(harm, jokes):
     for made in (harm, jokes):
         for name in ("judgments", "items", "labels"):
@@ -93,7 +94,6 @@ def test_tables_are_valid_and_every_judge_answers_as_often_as_planned(harm, joke
     assert samples == {"drift": 1, "none": 5, "orthographic": 1, "preserving": 1}
 
 
-@pytest.mark.long
 def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(harm, harm_or_humor):
     frame = scored_of(harm, harm_or_humor).frame
     frame = frame.assign(gold=pd.Index(["implicit", "explicit", "safe"]).take(frame["level"]))
@@ -149,7 +149,6 @@ def kappas(
     return ours, truth(made, "fleiss_kappa", "modality", "gold").rename_axis(keys), beside
 
 
-@pytest.mark.long
 def test_passes_are_the_true_ones_and_rise_with_k(jokes, multiturn):
     scored = scored_of(jokes, multiturn).of(condition="none")
     found = passes(scored, metrics=["pass_at_k", "pass_all_k"], draws=0).frame
@@ -164,7 +163,6 @@ def test_passes_are_the_true_ones_and_rise_with_k(jokes, multiturn):
     assert true[5] < 0.6 * (1 - (1 - true[1]) ** 5)  # what is hard once is hard again
 
 
-@pytest.mark.long
 def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes, multiturn):
     copies = jokes.items[jokes.items["condition"] != "none"]
     assert set(copies["condition"]) == {"orthographic", "drift", "preserving"}
@@ -194,7 +192,6 @@ def test_labels_that_a_judge_is_pulled_to_are_given_too_often(multiturn):
         np.testing.assert_allclose(difference[condition], expected, atol=1e-12)
 
 
-@pytest.mark.long
 def test_one_judge_or_sample_more_leaves_the_others_as_they_were(multiturn):
     few, other = (simulate_labels(multiturn, s, items=20, judges=MODELS[:1], samples=2) for s in (5, 6))
     more = simulate_labels(multiturn, seed=5, items=20, judges=MODELS, samples=3).judgments
@@ -204,7 +201,6 @@ def test_one_judge_or_sample_more_leaves_the_others_as_they_were(multiturn):
     assert not few.judgments["value"].reset_index(drop=True).equals(values)
 
 
-@pytest.mark.long
 def test_made_up_items_are_shared_out_and_models_see_only_their_prompts(multiturn, harm_or_humor):
     jokes = simulate_labels(multiturn, seed=1, items=20, samples=1)
     made = simulate_labels(harm_or_humor, seed=1, items=100, people=3)

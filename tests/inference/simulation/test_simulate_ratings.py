@@ -13,6 +13,8 @@ from conjury.inference.simulation.ratings import make_up_items, read_items
 from conjury.inference.tables import validate
 from conjury.inference.tables.files import PUBLISHED
 
+pytestmark = pytest.mark.long
+
 MODELS = ["gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4"]
 TYPES = {
     **{name: name.lower() for name in ("High", "Mid", "Low", "Unrelated")},
@@ -71,7 +73,6 @@ def test_the_tables_keep_the_contract(full, oogiri):
     assert (responses["unrelated"] != responses["high"]).all()
 
 
-@pytest.mark.long
 def test_the_same_seed_gives_the_same_ratings_whoever_else_is_simulated(oogiri):
     def made(seed: int, **options: object) -> RatingSimulation:
         return simulate_ratings(oogiri, seed, topics=6, people=32, **options)
@@ -161,7 +162,6 @@ def test_derived_values_agree_with_the_parameters(full):
     assert severity.stack().std() == pytest.approx(0.6, abs=0.1)
 
 
-@pytest.mark.long
 def test_a_large_simulation_finds_the_truth(oogiri):
     made = simulate_ratings(oogiri, seed=5, topics=600, people=400, judges=["human", "gpt_4_1"])
     means = {judge: item_means(made, judge) for judge in ("human", "gpt_4_1")}
@@ -189,7 +189,6 @@ def test_reliability_is_the_correlation_of_two_panels(oogiri):
     assert halves[0].corr(halves[1]) == pytest.approx(expected, abs=0.05)
 
 
-@pytest.mark.long
 def test_given_items_are_rated_and_made_up_ones_shared_out_among_modalities(oogiri):
     items = read_items(oogiri)
     made = simulate_ratings(oogiri, 1, items=items, judges=["gpt_4_1"])

@@ -134,6 +134,7 @@ def test_population_values_integrate_over_stimuli_and_shrink_effects(study, popu
     assert 0 < population_truth["slur", "harsh"] < plain["slur", "harsh"]
 
 
+@pytest.mark.long
 def test_choices_of_models_and_panels_follow_the_same_stimuli_at_hand(study):
     raters = pd.concat([judge(stimuli=True), judge("panel", "human", "", stimuli=True)])
     made = simulate(study, 6, pairs=30_000, respondents=4_000, raters=raters)

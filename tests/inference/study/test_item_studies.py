@@ -179,6 +179,7 @@ def test_items_that_do_not_fit_the_study_are_told_by_row(small, tmp_path, column
         read_items(load_any_study(folder))
 
 
+@pytest.mark.long
 def test_models_write_responses_to_the_topics_and_pictures_that_are_rated(oogiri, tmp_path, server):
     other = load_any_study("oogiri_generation")
     topics = read_items(other).set_index("item_id")

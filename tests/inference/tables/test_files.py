@@ -221,6 +221,7 @@ def test_missing_files_folders_and_other_tables_are_refused(tmp_path):
     assert "this is a folder" in refusal(tmp_path / "t.parquet")
 
 
+@pytest.mark.long
 def test_what_looks_odd_and_is_valid_is_read(tmp_path):
     write_table(pd.DataFrame({"a": [7] * 2_000_000}), tmp_path / "t.parquet")
     assert len(read_table(tmp_path / "t.parquet")) == 2_000_000  # far more rows than bytes

@@ -59,6 +59,7 @@ def test_resampling_takes_them():
     pd.testing.assert_frame_equal(found, expected, check_categorical=False)
 
 
+@pytest.mark.long
 def test_ratings_take_them():
     rows = [
         {"item_id": f"i{item}", "judge_id": judge, "judge_kind": "human", "dimension": "fun", "value": score}

@@ -240,6 +240,7 @@ def test_another_job_in_the_same_folder_is_refused(renderer, everything, folder,
     assert f"({difference}); give another folder with --out, or draw as before." in str(refused.value)
 
 
+@pytest.mark.long
 def test_a_changed_layout_or_study_is_another_job(tmp_path, folder):
     towns = write_towns(tmp_path / "towns")
     folder.path.mkdir(parents=True)

@@ -75,6 +75,7 @@ def test_faces_are_those_that_were_checked_by_eye(faces):
         assert np.abs(fields.reshape(-1, 3) - expected).max() <= 2, name
 
 
+@pytest.mark.long
 def test_any_two_pictures_differ_clearly_at_96_pixels(pictures):
     distances = {
         pair: np.abs(pictures[pair[0]] - pictures[pair[1]]).mean()

@@ -195,6 +195,7 @@ def test_profiles_without_content_show_their_levels(tmp_path):
         vignette_records(study, enumerate_profiles(study), "face", 1)
 
 
+@pytest.mark.long
 def test_studies_without_anonymous_authors_or_faces_are_refused(tmp_path):
     study = changed(tmp_path / "roles", {"roles": {"anonymous": "anonymus"}})
     told = r"^Cues 'name' need .* 'anonymus' \(did you mean 'anonymous'\?\); name the level of identity .*\.$"

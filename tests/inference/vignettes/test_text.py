@@ -149,6 +149,7 @@ def test_any_text_is_cut_without_loss_or_refused_in_a_sentence(fonts, text):
         assert NEWLINES.split(text) == [source(part) for part in parts]
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(TEXTS, st.integers(60, 700), st.sampled_from(["start", "center", "end"]), st.sampled_from([400, 700]))
 def test_lines_fit_and_give_the_text_back(typesetter, text, width, align, weight):

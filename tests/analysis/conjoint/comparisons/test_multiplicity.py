@@ -208,6 +208,7 @@ def test_both_one_sided_tests_equal_those_of_scipy() -> None:
     assert found.p[0] == pytest.approx(max(above, below))
 
 
+@pytest.mark.long
 def test_the_interval_decides_as_the_equivalence_test_does_and_widens_with_few_degrees_of_freedom() -> None:
     for bound in np.linspace(0.02, 0.6, 30):
         for fit in (RATED, RATED_T):

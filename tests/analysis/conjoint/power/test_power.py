@@ -154,6 +154,7 @@ def test_a_study_gives_its_probabilities_and_stimuli_and_notes_the_limit_that_th
     assert "No possible effect reaches this power for attribute" in impossible.notes[-1]
 
 
+@pytest.mark.long
 def test_what_costs_power_costs_it_by_its_factor() -> None:
     def pairs(design: Any = 2, **options: Any) -> float:
         return first(design, **{"amce": 0.03, "power": 0.8, **options})["pairs"]
@@ -192,6 +193,7 @@ def test_response_error_shrinks_effects_and_what_varies_between_respondents_and_
     assert endless == pytest.approx(0.6 * np.sqrt(2 * 0.01 / 4), rel=1e-6)
 
 
+@pytest.mark.long
 def test_the_corrected_effect_has_the_error_of_its_two_estimates() -> None:
     rng = np.random.default_rng(5)
     studies, respondents, tasks, flip = 3000, 300, 3, 0.15

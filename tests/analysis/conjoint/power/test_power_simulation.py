@@ -104,6 +104,7 @@ def test_the_same_seed_gives_the_same_studies_on_any_number_of_processes(study: 
     assert [done for done, _ in heard] == sorted(done for done, _ in heard)
 
 
+@pytest.mark.long
 def test_any_estimator_can_be_tried_and_levels_keep_their_truth(study: Study) -> None:
     estimator = partial(mm, formula="chosen ~ tone")
     found = simulated(
@@ -115,6 +116,7 @@ def test_any_estimator_can_be_tried_and_levels_keep_their_truth(study: Study) ->
     assert 0.7 * means["kind"] + 0.3 * means["rude"] == pytest.approx(0.5, abs=1e-3)
 
 
+@pytest.mark.long
 def test_monte_carlo_errors_are_those_of_the_draws(study: Study) -> None:
     found = simulated(study, pairs=200, n_sims=10)
     row, mine = found.frame.set_index("level").loc["rude"], found.extra["draws"].query("level == 'rude'")

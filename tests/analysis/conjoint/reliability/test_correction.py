@@ -119,6 +119,7 @@ def test_projoint_is_reproduced_on_its_example(projoint_example, estimand: Any) 
     assert made.tau["tau"].iloc[0] == pytest.approx(0.17212807378490141, rel=1e-13)
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_native_correction_of_projoints_example_sets_its_net_bias_apart(projoint_example) -> None:
     made = amce(projoint_example, "chosen ~ att1 + att2", id="judge_id", correct="reliability")
@@ -148,6 +149,7 @@ def dense_cr2(design: np.ndarray, outcome: np.ndarray, cluster: np.ndarray) -> t
     return coef, bread @ summed @ bread
 
 
+@pytest.mark.long
 def test_projoints_conventions_are_those_of_its_formulas(small_panel: pd.DataFrame) -> None:
     made = projoint(small_panel, FORMULA)
     first = first_answers(small_panel)
@@ -326,6 +328,7 @@ def test_differences_shrink_back_with_one_tau_or_one_for_each_group(verb: Any, d
     np.testing.assert_allclose(made["std_error"], error, rtol=5e-3)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:The pooled tau is used")
 @pytest.mark.parametrize(("answered", "has_own"), [(99, False), (100, True)])
 def test_levels_have_a_tau_of_their_own_from_a_hundred_repeats_whose_profiles_differ(
@@ -390,6 +393,7 @@ def test_missing_repeats_stay_out_of_tau_and_of_estimates() -> None:
     pd.testing.assert_frame_equal(made.uncorrected.frame, plain)
 
 
+@pytest.mark.long
 def test_clusters_may_be_missing_cross_pairs_or_come_in_any_order() -> None:
     table = panel(7, respondents=150, tasks=4, repeats=3)
     table["text"] = np.random.default_rng(1).integers(0, 40, len(table)).astype(str)

@@ -113,6 +113,7 @@ def test_first_answers_leave_out_repeats_and_further_samples() -> None:
     assert len(first_answers(table.drop(columns="sample").iloc[:4])) == 4
 
 
+@pytest.mark.long
 def test_repeats_without_an_answer_or_an_earlier_task_are_counted_and_not_compared() -> None:
     row = first_row(people([1, 1, 0, None, 1, None]))
     assert (row["n_repeats"], row["n_compared"], row["n_unanswered"], row["agreement"]) == (6, 4, 2, 0.75)
@@ -290,6 +291,7 @@ def test_tau_of_either_sides_is_the_attenuation_under_noise_and_position_bias() 
     assert only_row(found.frame, sides="swapped")["tau"] > expected + 0.02
 
 
+@pytest.mark.long
 def test_panels_are_pooled_and_grouped_by_columns_of_respondents_and_of_profiles() -> None:
     table = people([1, 1, 0, 1])
     table["age"] = np.where(table["judge_id"].isin(["r0", "r1"]), "young", "old")

@@ -261,6 +261,7 @@ def test_a_covariance_without_meaning_is_refused(match, columns, options) -> Non
         errors(**options)
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_errors_by_stimulus_are_as_much_larger_as_was_found_for_gemini() -> None:
     study = load_study("moderation")
@@ -305,6 +306,7 @@ def rows(found, choice: str) -> pd.DataFrame:
     return found.frame[found.frame["choice"] == choice].reset_index(drop=True)
 
 
+@pytest.mark.long
 def test_choices_come_in_words_with_the_errors_and_limits_of_their_own_fits(found, data) -> None:
     assert list(found.frame["choice"].cat.categories) == WORDS
     assert found.frame["choice"].cat.ordered
@@ -331,6 +333,7 @@ def test_choices_come_in_words_with_the_errors_and_limits_of_their_own_fits(foun
     assert set(mixed["n_clusters"]) == {12}
 
 
+@pytest.mark.long
 def test_what_cannot_be_computed_is_left_out_with_its_reason(data) -> None:
     found = under_choices(data.drop(columns="user"))
     assert [word for word in found.frame["choice"].cat.categories if word not in WORDS] == [
@@ -349,6 +352,7 @@ def test_what_cannot_be_computed_is_left_out_with_its_reason(data) -> None:
         errors_under_choices(data, "chosen ~ loudness", pair="judge_id")
 
 
+@pytest.mark.long
 def test_the_figure_has_a_panel_for_each_attribute_and_its_words_the_largest_ratios(found) -> None:
     figure = found.plot(labels={"tone": "How it is said"})
     titles = [axes.get_title(loc="left") for axes in figure.axes]

@@ -60,6 +60,7 @@ def test_differences_have_sequences():
     assert (found["lower"] < found["fixed_lower"]).any()
 
 
+@pytest.mark.long
 def test_below_a_hundred_clusters_or_thirty_of_a_level_there_is_no_limit():
     data = choices(150)
     rare = data.assign(size=data["size"].cat.add_categories("huge"))

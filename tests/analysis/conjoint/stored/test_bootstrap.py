@@ -100,6 +100,7 @@ def test_replicates_are_those_of_rows_in_memory_with_the_same_weights(name: str,
     assert found.settings["computed_from"] == WAYS.get(name, unit_sums.BY_PRODUCTS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("largest", [0, 300])
 def test_a_unit_that_is_drawn_twice_counts_twice_with_all_of_its_rows(largest: int) -> None:
     data = profiles_with_gaps(600)

@@ -33,6 +33,7 @@ def test_keys_give_their_codes_back() -> None:
     assert (codes_of(keys, levels) == CODES).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["MOST_LEVELS", "MOST_KEYS"])
 @pytest.mark.filterwarnings("ignore:Column 'g' is missing")
 def test_attributes_of_many_levels_are_grouped_by_their_columns(

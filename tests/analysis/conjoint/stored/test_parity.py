@@ -139,6 +139,7 @@ def test_counts_are_those_of_rows_in_memory(verb: Callable[..., Estimates], opti
     same(verb(in_duckdb(data), "~ a + b", **options), verb(data, "~ a + b", **options))
 
 
+@pytest.mark.long
 def test_means_of_forced_choices_are_tested_against_chance_and_repeats_are_excluded(way: str) -> None:
     rng = np.random.default_rng(2)
     first = rng.integers(0, 2, 400)
@@ -156,6 +157,7 @@ def test_means_of_forced_choices_are_tested_against_chance_and_repeats_are_exclu
     assert mm(in_duckdb(profiles_with_gaps(300)), "y ~ a", id="text").provenance.null == 0.0
 
 
+@pytest.mark.long
 def test_levels_in_few_clusters_are_named_as_in_memory(way: str) -> None:
     data = profiles_with_gaps(800)
     data.loc[data["text"].isin(["t1", "t2", "t3"]), "a"] = "rare"
@@ -200,6 +202,7 @@ def test_no_name_of_a_column_meets_those_of_queries(names: list[str], way: str) 
             same(cj_freqs(in_duckdb(data), right), cj_freqs(data, right))
 
 
+@pytest.mark.long
 def test_outcomes_that_are_not_a_number_are_missing(way: str, tmp_path: Path) -> None:
     data = profiles_with_gaps(600)
     data.to_parquet(tmp_path / "rows.parquet")
@@ -242,6 +245,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.parametrize(
     "name", [name if name in CHEAP else pytest.param(name, marks=pytest.mark.database) for name in NAMES]

@@ -177,6 +177,7 @@ def test_a_file_whose_name_has_signs_of_a_glob_is_that_file(tmp_path: Path) -> N
     assert amce(f"{tmp_path}/data1*.parquet", F, id="text").frame["level"].iloc[0] == "x"
 
 
+@pytest.mark.long
 def test_products_are_summed_in_as_many_queries_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     data = profiles_with_gaps(500).dropna()
     monkeypatch.setattr(queries, "MOST_ROWS", 10)

@@ -65,6 +65,7 @@ MEASURES = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_position_and_length_are_those_of_the_functions_of_the_instrument() -> None:
     rows = []
     for row in PAIRS.itertuples():
@@ -174,6 +175,7 @@ def test_people_correct_a_judge_and_the_sentence_says_so() -> None:
     assert frame.loc["win_rate", "std_error"] < frame.loc["people_win_rate", "std_error"]
 
 
+@pytest.mark.long
 def test_several_judges_count_together_if_that_is_stated_and_labels_may_be_of_several_people() -> None:
     two = pd.concat([_long(PAIRS).assign(judge="x"), _long(_pairs(seed=5)).assign(judge="y")])
     two = two.drop(columns="human")
@@ -185,6 +187,7 @@ def test_several_judges_count_together_if_that_is_stated_and_labels_may_be_of_se
     assert by_people.settings["n_people"] == labels["question_id"].nunique()
 
 
+@pytest.mark.long
 def test_no_reliable_winner_and_a_clear_one() -> None:
     assert compare_pairs(PAIRS).verdict[0].startswith("No reliable winner: a wins ")
     good = pd.DataFrame({"prompt_id": range(60), "ab": ["a"] * 50 + ["b"] * 10, "ba": ["a"] * 52 + ["b"] * 8})
@@ -194,6 +197,7 @@ def test_no_reliable_winner_and_a_clear_one() -> None:
     assert result.verdict[0].startswith("gpt is better than llama: llama wins 15.0%")
 
 
+@pytest.mark.long
 def test_rows_of_one_prompt_are_a_cluster() -> None:
     once = PAIRS.drop(columns="human").rename(columns={"pair_id": "question_id"})
     thrice = pd.concat([once.assign(turn=turn) for turn in range(3)])
@@ -262,6 +266,7 @@ def test_preferences_as_numbers_and_lengths_of_texts_one_of_which_is_a_number() 
     assert "length_slope" in set(result.frame["name"])
 
 
+@pytest.mark.long
 def test_few_labels_that_davidsons_model_cannot_use_leave_the_judge_and_a_note() -> None:
     few = PAIRS.assign(human=["a", "a", "tie", "a", "tie", "a"] + [None] * 294)
     result = compare_pairs(few, ties="modelled")
@@ -279,6 +284,7 @@ def test_systems_called_after_letters_are_their_names() -> None:
     assert_allclose(_numbers(result, "win_rate")[0, 0], 0.25)
 
 
+@pytest.mark.long
 def test_spellings_of_a_system_are_one_system_and_said() -> None:
     long = _long(PAIRS)
     long.loc[::3, "model_a"] = long.loc[::3, "model_a"].str.upper() + " "
@@ -293,11 +299,13 @@ def test_rows_that_are_copies_are_refused_without_a_column_of_prompts() -> None:
         compare_pairs(pd.concat([table, table.head(20)]))
 
 
+@pytest.mark.long
 def test_positions_stated_are_positions() -> None:
     result = compare_pairs(LETTERS, verdicts="positions")
     assert_allclose(_numbers(result, *MEASURES), _numbers(compare_pairs(PAIRS), *MEASURES))
 
 
+@pytest.mark.long
 def test_peoples_pairs_are_weighted_by_their_probabilities() -> None:
     rng = np.random.default_rng(7)
     n = 3000

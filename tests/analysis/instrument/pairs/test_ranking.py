@@ -76,6 +76,7 @@ def test_people_who_compared_every_pair_have_the_ranking() -> None:
     assert result.verdict[0].startswith("ant is the best of 5 systems")
 
 
+@pytest.mark.long
 def test_people_correct_a_ranking() -> None:
     random = np.random.default_rng(2)
     strength = {"x": 0.9, "y": 0.0, "z": -0.9}
@@ -152,6 +153,7 @@ def test_the_remedy_ranks_the_rest() -> None:
     assert any("cannot be told apart" in sentence for sentence in result.verdict)
 
 
+@pytest.mark.long
 def test_a_dominating_prompt_and_few_prompts_are_noted() -> None:
     table = VERDICTS.assign(
         question_id=np.where(np.arange(len(VERDICTS)) < 200, "q00", VERDICTS["question_id"])

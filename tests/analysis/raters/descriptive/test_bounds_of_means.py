@@ -70,6 +70,7 @@ def test_covering_intervals_are_those_of_imbens_and_manski(ratings) -> None:
     np.testing.assert_allclose(found["ci_upper"], np.minimum(upper, 3))
 
 
+@pytest.mark.long
 def test_the_tipping_share_moves_a_mean_to_the_null_value() -> None:
     values = [3.0] * 6 + [1.0] * 2 + [np.nan] * 2
     table = by_judge({"gpt": values})

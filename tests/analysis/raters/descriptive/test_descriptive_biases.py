@@ -14,6 +14,8 @@ from conjury.analysis.raters.descriptive.self_preference import adjusted_differe
 from .conftest import Tables
 from .conftest import simulated as simulate_all
 
+pytestmark = pytest.mark.long
+
 OPTIONS = {
     "generator": "generator",
     "unrelated": ("response_type", "unrelated"),

@@ -13,6 +13,8 @@ from conjury.analysis.numerics.significance import adjust_p_values
 
 from .conftest import Tables
 
+pytestmark = pytest.mark.long
+
 DIMENSIONS = ["novelty", "empathy", "funniness"]
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 

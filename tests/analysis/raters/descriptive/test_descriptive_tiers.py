@@ -44,6 +44,7 @@ def test_scores_by_hand_and_chance_as_the_mean_over_all_assignments_of_ratings_t
     assert random.pairs.mean(axis=1) == pytest.approx(random.pairs_chance.mean(axis=1), abs=0.012)
 
 
+@pytest.mark.long
 def test_judges_of_a_table_are_scored_topic_by_topic_and_the_panel_better_than_a_person(
     tables: Tables,
 ) -> None:

@@ -90,6 +90,7 @@ def two_groups(noise: float, model: str = "gpt") -> list[tuple[GroupRatings, Gro
     return [people, (group(model, 0, 1), draws_around(TOTAL, BETWEEN, noise, 2))]
 
 
+@pytest.mark.long
 def test_ratings_become_one_row_a_rating_and_one_column_a_dimension_whatever_the_order_of_rows() -> None:
     table = study(30)
     data, other = (dimension_data(rows, DIMENSIONS) for rows in (table, table.sample(frac=1, random_state=1)))
@@ -104,6 +105,7 @@ def test_ratings_become_one_row_a_rating_and_one_column_a_dimension_whatever_the
     assert [model.values[0][k] for k in model.y[0]] == wit.tolist()
 
 
+@pytest.mark.long
 def test_constant_dimensions_missing_and_repeated_ratings_are_excluded_with_a_sentence() -> None:
     table = study(30)
     model = table["judge_id"] == "gpt"
@@ -126,6 +128,7 @@ def test_constant_dimensions_missing_and_repeated_ratings_are_excluded_with_a_se
     assert "repeated ratings of an item by the same person" in " ".join(again.notes)
 
 
+@pytest.mark.long
 def test_covariates_of_items_become_centred_columns() -> None:
     table = study(30).merge(items_of(60).assign(votes=np.arange(60)))
     people = dimension_data(table, covariates=["type", "votes"]).groups[0]

@@ -116,6 +116,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("link", "samples", "panels", "priors", "value"),
     [

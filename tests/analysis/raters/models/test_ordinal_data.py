@@ -79,6 +79,7 @@ def test_few_people_or_few_ratings_get_more_chains_and_draws_to_adapt_in(people,
     assert usual_numbers(arranged(by_judge(ratings))) == expected
 
 
+@pytest.mark.long
 def test_the_grid_is_finer_where_items_have_more_ratings():
     people = [judgments(judge_id=judgments()["judge_id"] + str(k), judge_kind="human") for k in range(5)]
     assert grid_step(arranged(pd.concat(people))) < grid_step(arranged(judgments()))

@@ -228,6 +228,7 @@ def test_shares_of_ratings_are_those_of_the_prior_of_cut_points() -> None:
         assert_mean(shares_made(wide[:, 1], k), comb(3, k) * expected)
 
 
+@pytest.mark.long
 def test_replicated_ratings_of_one_item_or_judge_hang_together() -> None:
     data = rated(per_item=4, n_judges=8)
     wide, near = (
@@ -285,6 +286,7 @@ def test_no_level_and_no_position_is_ahead_under_the_priors(correlated: bool) ->
     assert free["spread"].family == "exponential"
 
 
+@pytest.mark.long
 def test_the_advantage_of_a_position_is_spread_as_its_prior_says() -> None:
     pairs = paired()
     still = {"mean": (0.0, 1e-6), "spread": 1e-6}

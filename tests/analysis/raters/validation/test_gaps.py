@@ -45,6 +45,7 @@ def test_ratings_with_gaps_are_those_of_the_complete_rows(
     pd.testing.assert_frame_equal(result, expected)
 
 
+@pytest.mark.long
 def test_people_among_themselves_and_two_runs_are_compared_on_complete_rows() -> None:
     frame, where = ratings(people=2), [0, 1, *range(10, 20)]
     gaps = holes(frame, ["p0", "p1"], where)
@@ -72,6 +73,7 @@ def test_samples_of_clusters_draw_no_cluster_that_has_no_item() -> None:
     assert not len(Samples(np.full(12, 3), 50, 1).replicate(mean)[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", ["labels", "ratings"])
 def test_a_person_without_any_answer_is_no_person(scale: str) -> None:
     frame = ratings(people=2)

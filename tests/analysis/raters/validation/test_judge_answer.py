@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from conjury.analysis.raters.validation import judge
 from conjury.analysis.raters.validation.verdicts.judge_answer import MARGIN, answer_of
 
+pytestmark = pytest.mark.long
+
 LIMIT = st.floats(-0.9, 0.99)
 
 

@@ -82,6 +82,7 @@ def test_ordered_labels_have_quadratic_kappa_and_ordinal_alpha() -> None:
     assert row(found, "weighted_kappa")["estimate"] == pytest.approx(1 - apart / chance.mean())
 
 
+@pytest.mark.long
 def test_agreement_with_several_people_and_the_replacement_test_are_those_of_long_form() -> None:
     data = table(people=3)
     found = judge(data, "judge", ["p0", "p1", "p2"])
@@ -111,6 +112,7 @@ def long(data: pd.DataFrame, people: int) -> pd.DataFrame:
     return by_judge({"gpt": data["judge"], **{f"p{k}": data[f"p{k}"] for k in range(people)}})
 
 
+@pytest.mark.long
 def test_errors_by_class_are_hand_counts_against_the_majority() -> None:
     data = table(people=3, seed=3)
     found = judge(data, "judge", ["p0", "p1", "p2"])
@@ -135,6 +137,7 @@ def test_errors_by_class_are_hand_counts_against_the_majority() -> None:
     assert crossed.loc[cells].equals(known.loc[cells].astype(int))
 
 
+@pytest.mark.long
 def test_two_people_count_with_each_of_their_labels_so_that_no_item_is_excluded() -> None:
     data = table(people=2)
     found = judge(data, "judge", ["p0", "p1"])
@@ -174,6 +177,7 @@ def test_rogan_gladen_rates_solve_the_equation_of_all_judged_rows() -> None:
     assert 0.95 * known < width < 1.1 * known  # nearly all rows have a label
 
 
+@pytest.mark.long
 def test_rows_of_one_item_are_a_cluster_and_said_to_be_one_where_an_item_has_two() -> None:
     data = table(60)
     twice = pd.concat([data, data], ignore_index=True)
@@ -242,6 +246,7 @@ def test_the_corrected_mean_of_ratings_lies_where_people_would_rate() -> None:
     assert widths["corrected_mean"] < 0.7 * widths["people_only_mean"]
 
 
+@pytest.mark.long
 def test_more_labels_decide_where_the_interval_would_end_at_the_threshold() -> None:
     data = table(200)
     found = judge(data, "judge", "p0", threshold=0.45, width=0.1)
@@ -297,6 +302,7 @@ def test_spellings_of_one_label_count_as_one() -> None:
     assert any("'OK' and 'ok'" in note for note in found.notes)
 
 
+@pytest.mark.long
 def test_numbers_are_ordered_up_to_five_and_ratings_beyond_and_a_word_among_them_is_refused() -> None:
     for n, scale in ((2, "nominal"), (3, "ordinal"), (5, "ordinal"), (6, "interval")):
         texts = [str(k % n) for k in range(12)]
@@ -421,6 +427,7 @@ def test_kappa_of_a_judge_who_missed_six_of_six_is_not_bounded_by_what_was_not_s
     assert not any("labels by people" in note for note in counted_pairs(20, 2, 6, 92).notes)
 
 
+@pytest.mark.long
 def test_labels_selected_by_the_answer_are_weighted_to_all_judged_rows_and_copies_add_nothing() -> None:
     random = np.random.default_rng(3)
     truth = random.choice(["ok", "spam"], 1000, p=[0.8, 0.2])

@@ -16,6 +16,8 @@ from conjury.analysis.raters.validation import Validation, compare_runs, judge
 from conjury.analysis.raters.validation.gates import gates_of, outcomes
 from conjury.inference.errors import InputError
 
+pytestmark = pytest.mark.long
+
 
 def runs(n: int = 200, seed: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two runs, the second better; people with the first."""
@@ -175,7 +177,6 @@ def test_clusters_widen_intervals() -> None:
     assert naive["std_error"] < 0.6 * once["std_error"]
 
 
-@pytest.mark.long
 def test_labels_with_known_probabilities_count_as_copies_of_rows() -> None:
     first, second = runs(120)
     copies = np.arange(120) % 3 + 1

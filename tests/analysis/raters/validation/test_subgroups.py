@@ -134,6 +134,7 @@ def test_what_could_be_detected_allows_for_the_number_of_tests() -> None:
     )
 
 
+@pytest.mark.long
 def test_corrected_rates_are_over_judged_rows_and_count_items() -> None:
     judged = labels(200, 4)
     judged["second"] = judged["label"].where(np.random.default_rng(5).random(200) < 0.9, 0)

@@ -24,6 +24,8 @@ from conjury.inference.study import list_studies, load_any_study
 from conjury.inference.study.study_fields import Combination
 from conjury.inference.tables import write_table
 
+pytestmark = pytest.mark.long
+
 SERVED = {
     "judge_id": "gpt4o", "model_returned": "gpt-4o-2024-08-06", "system_fingerprint": "fp_1", "n": 1200,
     "first": "2026-03-01T10:00:00+00:00", "last": "2026-03-02T10:00:00+00:00",
@@ -193,7 +195,6 @@ def test_attributes_that_are_tied_through_others_are_one_group(moderation) -> No
     assert dependent_attributes(moderation) == []
 
 
-@pytest.mark.long
 def test_checks_reliability_and_power_of_results_answer_the_conjoint_list(moderation, tmp_path) -> None:
     before = items_of(
         Facts(moderation, None, ReportData(write_results(tmp_path / "fit"))), "Conjoint practice"

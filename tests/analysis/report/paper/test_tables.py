@@ -60,6 +60,7 @@ def test_stars_are_off_unless_asked_for_and_then_explained() -> None:
     assert stars(0.0001) == ""
 
 
+@pytest.mark.long
 def test_without_stars_every_series_has_an_interval() -> None:
     frame = amce_frame({f"judge_{k}": [""] for k in range(5)})
     plain = tables_of_result(Result(frame, "amce"))
@@ -78,6 +79,7 @@ def test_latex_has_caption_label_and_no_letters_that_it_cannot_set() -> None:
     assert re.search(r"& \$-\$0\.\d{3} &", text)
 
 
+@pytest.mark.long
 def test_text_of_studies_cannot_act_in_any_format(laid: list[PaperTable]) -> None:
     tables = [table for table in laid if table.name == "amce"]
     assert LEVEL_WITH_MARKUP in latex_back(to_latex(tables))

@@ -161,6 +161,7 @@ def test_levels_of_a_file_are_stated_ones_unless_one_may_mean_no_answer(tmp_path
     assert read(tmp_path / "t.parquet", typed=False).rules.levels == ({"grade": levels} if is_kept else {})
 
 
+@pytest.mark.long
 def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(tmp_path):
     path = tmp_path / "survey.sav"
     frame = pd.DataFrame({"judge": [1.0, 3.0, 2.0, 9.0], "agree": [1.0, 2.0, 7.0, 4.0]})
@@ -278,6 +279,7 @@ def test_rows_are_selected_by_cells_and_a_misspelt_cell_is_refused():
         read(FRAME, ReadingRules(where={"jugde": "x"}))
 
 
+@pytest.mark.long
 def test_without_its_reader_a_workbook_is_refused_with_the_extra(tmp_path):
     FRAME.to_excel(tmp_path / "book.xlsx", index=False)
     code = f"from conjury import read\nread({str(tmp_path / 'book.xlsx')!r})"
