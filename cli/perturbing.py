@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from conjury.inference.perturb import Perturbed
 
+FIRST_ROWS = 10  # of the summary that is printed first
 _SUFFIX = re.compile(r"(\.parquet|\.csv|\.csv\.gz)$", re.IGNORECASE)
 
 
@@ -176,20 +177,29 @@ def _without_lines(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _print_summary(perturbation: Perturbed, files: dict[str, Path], page: Path) -> None:
+    from conjury.analysis.frames.word_table import WordTable
+
     from .automation import record
-    from .printing import console
+    from .printing import console, print_table
+    from .wishes import leaves_out_details
 
     rows = {"items": len(perturbation.items), "refused": len(perturbation.refused)}
     rows |= {} if perturbation.labels is None else {"labels": len(perturbation.labels)}
     record(summary=perturbation.summary, rows=rows, notes=list(perturbation.notes), files=[page])
-    for row in perturbation.summary.to_dict("records"):
-        mean = f"mean {row['mean_rate']:.3f}" if row["n_pairs"] else "none"
-        below = row["n_unmet"] + row["n_pairs"] - row["n_rate_met"]
-        console.print(
-            f"  {row['condition']}, {row['language']}: {row['n_pairs']:,} pairs of {row['n_items']:,} items; "
-            f"rate {row['rate']:g} requested, {mean}; not met in {below:,}; nothing to change in "
-            f"{row['n_noops']:,}; no span in {row['n_other']:,}"
+    cells = [
+        (
+            f"{row['condition']}, {row['language']}",
+            f"{row['n_pairs']:,} of {row['n_items']:,}",
+            f"{row['mean_rate']:.3f} of {row['rate']:g}" if row["n_pairs"] else f"none of {row['rate']:g}",
+            f"{row['n_unmet'] + row['n_pairs'] - row['n_rate_met']:,}",
+            f"{row['n_noops']:,}",
+            f"{row['n_other']:,}",
         )
+        for row in perturbation.summary.to_dict("records")
+    ]
+    head = ("Copies", "items", "mean rate", "rate not met", "no change", "no span")
+    table = WordTable("", head, cells)
+    print_table(table.first(FIRST_ROWS, f"by --all or in {page}") if leaves_out_details() else table)
     reasons = perturbation.refused.drop_duplicates(["base_item_id", "reason"])["reason"].value_counts()
     for reason, n in reasons.items():
         console.print(f"  Refused: {reason} ({n:,} items)")

@@ -63,13 +63,11 @@ class Perturbed:
 
     @property
     def notes(self) -> list[str]:
-        """Conditions and languages with fewer than `FEW_PAIRS` pairs, each in a sentence."""
-        small_groups = self.summary[self.summary["n_pairs"] < FEW_PAIRS]
-        return [
-            f"{row['condition']}, {row['language']}: {row['n_pairs']:,} pairs are too few for conclusions "
-            f"about judges; use items for {FEW_PAIRS:,} and more."
-            for row in small_groups.to_dict("records")
-        ]
+        """A sentence that names conditions and languages with fewer than `FEW_PAIRS` pairs, if there are."""
+        rows = self.summary[self.summary["n_pairs"] < FEW_PAIRS].to_dict("records")
+        groups = "; ".join(f"{row['condition']}, {row['language']} ({row['n_pairs']:,})" for row in rows)
+        advice = f"Fewer than {FEW_PAIRS:,} pairs allow no conclusion about judges; add items for: {groups}."
+        return [advice] if rows else []
 
 
 @any_frame

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,13 +16,16 @@ from conjury.inference.errors import InputError, counted, listed
 
 from ...automation import record
 from ...options import StudyName, grouped, refuse_typed, typed_options
-from ...printing import console, warn
+from ...printing import console, print_blocks, warn
 from ...wishes import details
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from conjury.analysis.report.replication import Replication
 
 FORMATS = ("html", "latex", "word", "markdown")
+FIRST_LINES, FIRST_EXHIBITS = 16, 9  # of tables and of counts that are printed first
 FREE = ("vllm", "ray", "simulated", "replay")  # backends without a price
 
 
@@ -145,12 +149,7 @@ def replicate(
     record(parity=replication.parity.set_index("exhibit").to_dict("index"))
     for note in notes:
         warn(note)
-    for exhibit in replication.exhibits:
-        if not (exhibit.tables or exhibit.figures or exhibit.layout.shows or exhibit.layout.command):
-            console.print(
-                f"{exhibit.layout.number} is empty: the paper prints no numbers of it. Give answers by "
-                "--data, --simulate or --add-judge."
-            )
+    _print_empty(replication)
     with details():
         if replication.layout.settings:
             console.print("What the study that ships has otherwise than the paper:")
@@ -231,28 +230,54 @@ def _run(context: typer.Context, command: list[str]) -> None:
 
 
 def _print_tables(replication: Replication) -> None:
-    """Print the tables that were asked for."""
+    """Print the tables that were asked for, at first as many lines as a screen has."""
     from conjury.analysis.report.paper.document_writing import to_markdown
 
     tables = [table for exhibit in replication.exhibits for table in exhibit.tables]
-    if tables:
-        text = re.sub(r"\\([\[\]*])", r"\1", to_markdown(tables))  # escapes are for files
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    if not tables:
+        return
+    text = re.sub(r"\\([\[\]*])", r"\1", to_markdown(tables))  # escapes are for files
+    lines = text.strip().split("\n")
+    cut = FIRST_LINES if len(lines) > FIRST_LINES + 3 else len(lines)
+    console.print("\n".join(lines[:cut]), soft_wrap=True)
+    with details():
+        if lines[cut:]:
+            console.print("\n".join(lines[cut:]), soft_wrap=True)
+    console.print()
 
 
-def _print_parity(parity: object, has_results: bool) -> None:
-    """Print how many numbers of each exhibit agree, or were published."""
-    import pandas as pd
+def _print_empty(replication: Replication) -> None:
+    """Name the tables and figures without a number, and where their numbers come from."""
+    empty = [
+        exhibit.layout.number
+        for exhibit in replication.exhibits
+        if not (exhibit.tables or exhibit.figures or exhibit.layout.shows or exhibit.layout.command)
+    ]
+    if not empty:
+        return
+    names = f"{listed(empty)}: {'this is' if len(empty) == 1 else 'these are'}"
+    if replication.has_results:
+        console.print(f"{names} empty, since the results have no such numbers.")
+    else:
+        console.print(f"{names} computed from answers; give them by --data, --simulate or --add-judge.")
 
-    assert isinstance(parity, pd.DataFrame)
-    for row in parity.to_dict("records"):
-        if not has_results:
-            console.print(f"  {row['exhibit']}: {counted(row['published'], 'published number')}")
-            continue
-        counts = [
-            f"{row[name]:,} {name}"
-            for name in ("equal", "within rounding", "different", "not compared")
-            if row[name]
-        ]
-        explained = f" ({row['explained']:,} with a reason)" if row["explained"] else ""
-        console.print(f"  {row['exhibit']}: {listed(counts)}{explained}")
+
+def _print_parity(parity: pd.DataFrame, has_results: bool) -> None:
+    """Print how many numbers agree, or were published: of all exhibits, and of each."""
+    lines = [_parity_line(row, has_results) for row in parity.to_dict("records")]
+    if len(lines) > 1:
+        total = {"exhibit": "All", **parity.drop(columns="exhibit").select_dtypes("number").sum().to_dict()}
+        lines = [_parity_line(total, has_results), *lines]
+    cut = FIRST_EXHIBITS if len(lines) > FIRST_EXHIBITS + 1 else len(lines)
+    print_blocks(lines[:cut])
+    with details():
+        print_blocks(lines[cut:])
+
+
+def _parity_line(row: Mapping[Any, Any], has_results: bool) -> str:
+    if not has_results:
+        return f"  {row['exhibit']}: {counted(int(row['published']), 'published number')}"
+    names = ("equal", "within rounding", "different", "not compared")
+    counts = [f"{row[name]:,.0f} {name}" for name in names if row[name]]
+    explained = f" ({row['explained']:,.0f} with a reason)" if row["explained"] else ""
+    return f"  {row['exhibit']}: {listed(counts)}{explained}"
