@@ -196,7 +196,7 @@ def test_few_pairs_are_noted_and_languages_may_be_written_in_several_ways():
     many = pd.DataFrame({"item_id": [f"j{n}" for n in range(10)], "language": "en", "text": "My mom."})
     assert perturb_items(many, ["dialect"]).notes == []
     [note] = perturb_items(many.head(9), ["dialect"]).notes
-    assert note.startswith("dialect, en: 9 pairs are too few")
+    assert note.endswith("add items for: dialect, en (9).")
     made = perturb_items(items(language=["en-GB", "English", "EN_us"]), ["drift"])
     assert made.summary["language"].tolist() == ["en"]
 
