@@ -85,6 +85,9 @@ class Result:
         What was run: coefficients, draws, seed, alpha and the like, as JSON could hold them.
     extra : dict of str to DataFrame
         Further tables of the same analysis, by name.
+    real_judges : tuple of str, optional
+        Judges whose answers are real, where rows behind the result are marked as simulated (column
+        ``origin``); None where none are. Figures then say that their data are simulated.
 
     Examples
     --------
@@ -99,6 +102,7 @@ class Result:
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    real_judges: tuple[str, ...] | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     @property
     def has_draws(self) -> bool:

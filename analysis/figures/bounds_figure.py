@@ -14,9 +14,10 @@ from conjury.inference.errors import InputError
 from ..frames.sentences import agreeing_with_part, out_of
 from .benchmark.benchmark_labels import label_rows, metric_in_words
 from .conjoint.effect_figures import axis_label, is_reference, series_in_words
+from .dot_marks import draw_dots, unit_of
 from .figure_layout import Drawable
 from .figure_registry import FigureStyle, figure
-from .interval_dots import LevelPanels, draw_dots, levels, table_of
+from .interval_dots import LevelPanels, levels, table_of
 from .labels import display_order, level_of, series_labels, strata_columns
 from .theme import Theme
 
@@ -161,7 +162,8 @@ def bounds(result: Drawable, style: FigureStyle, *, judges: Sequence[str] | None
         places=_places(estimates, column, style),
         baseline=_baselines(estimates, result),
         share_x="feature" in frame,
-        digits=2 if "feature" not in frame else 3,
+        unit=unit_of(label),
+        digits=1 if unit_of(label) != 1 else 3 if "feature" in frame else 2,
     )
     return BoundsPlot(**vars(plot))
 

@@ -41,6 +41,10 @@ class Drawable(Protocol):
     def extra(self) -> Mapping[str, pd.DataFrame]:
         """Further tables of the same analysis, by name."""
 
+    @property
+    def real_judges(self) -> tuple[str, ...] | None:
+        """Judges whose answers are real, where others are simulated; None where none are."""
+
 
 TEXT = 8.5
 HEADING = 10.5

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 
 from .figure_layout import add_heading
 from .journal import fit_to_width
-from .labels import ColumnNames, LabelKey, LevelLabels, resolve_labels, true_minus
+from .labels import ColumnNames, LabelKey, LevelLabels, resolve_labels, simulation_mark, true_minus
 from .theme import LIGHT, Theme, add_mark, column_width, sized, styled, theme_named
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ def draw(
         The width of one or of two columns of a journal, 85 or 180 mm, with type of 7 points or more; by
         default the width that suits the figure.
     mark : str or False, optional
-        Words in the lower right corner, such as "Simulated data", which figures of a results folder have
-        where its data are simulated; none by default, and none with False.
+        Words in the lower right corner; by default "Simulated data" where rows behind the result are marked
+        as simulated, and none elsewhere. None with False.
     **options
         Options of the kind, such as ``dimensions``, ``metric`` or ``group``.
 
@@ -180,8 +180,8 @@ def draw(
         drawing: Any = kind.function(result, style, **options)
         fig: Figure = drawing if kind.alt is not None else drawing.draw(style)
         fig.set_label(true_minus(kind.alt(result, style) if kind.alt is not None else drawing.describe()))
-        if mark:
-            add_mark(fig, str(mark), style.look)
+        if words := mark if mark is False else mark or simulation_mark(result.real_judges, style.names):
+            add_mark(fig, str(words), style.look)
         if title and subtitle:
             add_heading(fig, title, subtitle, style.look)
         return fig if column_width() is None else fit_to_width(fig)

@@ -10,8 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from .dot_marks import NUMBERS, POINTS, draw_dots, handles_of, in_unit, set_signed, stripe, tidy
 from .figure_layout import add_legend, inches, lines_high, more_lines, room_above, wrap
-from .interval_dots import NUMBERS, Dots, Texts, draw_dots, handles_of, stripe, table_of, tidy
+from .interval_dots import Dots, Texts, table_of
 from .theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class Forest(Dots):
                 line_positions = [at for name in limit_panels for at in self.lines.get(name, {}).values()]
                 axes.set_xlim(*self._limits(limit_panels, line_positions, least=0.5))
                 axes.locator_params(axis="x", nbins=4)
+                if POINTS in self.xlabel and self._is_signed():
+                    set_signed(axes.xaxis)
                 if self.ticks is not None:
                     self.ticks(axes)
                 axes.set_title(heads[panel], fontsize=self.PANEL_TITLE, fontweight="bold", loc="left", pad=4)
@@ -168,6 +171,7 @@ def forest(
     places: Sequence[int] | None = None,
     baseline: float | Mapping[str, float] | None = None,
     numbers: Sequence[str] = NUMBERS,
+    unit: float = 1.0,
     **options: Any,
 ) -> Forest:
     """Lay a frame out as a forest; panels, rows and series (``order``) in the order of their first row."""
@@ -177,14 +181,16 @@ def forest(
     panels = list(panels if panels is not None else dict.fromkeys(table["panel"]))
     order = list(order if order is not None else dict.fromkeys(table["series"]))
     lines = {} if baseline is None else baseline
+    lines = lines if isinstance(lines, Mapping) else dict.fromkeys(panels, float(lines))
+    digits = {"digits": 1} if unit != 1 else {}
     return Forest(
-        table=table,
+        table=in_unit(table, unit),
         panels=panels,
         rows=list(rows if rows is not None else dict.fromkeys(table["row"])),
         series=order,
         places=list(range(len(order)) if places is None else places),
         xlabel=xlabel,
         what=what,
-        baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(panels, float(lines)),
-        **options,
+        baseline={name: unit * line for name, line in lines.items()},
+        **digits | options,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from conjury.inference.errors import InputError
 
 from ..frames.rounding import digits_beside
 from ..frames.sentences import count_excluding_in_words
+from .dot_marks import NUMBERS, POINTS, draw_dots, handles_of, in_unit, set_signed, tidy
 from .figure_layout import (
     LONGEST_LABEL,
     NARROW,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from .figure_registry import FigureStyle
 
-NUMBERS = ["estimate", "lower", "upper"]
 MOST_LISTED = 24  # estimates that an alternative text lists one by one
 Texts = Sequence[str] | pd.Series | str
 
@@ -98,6 +97,10 @@ class Dots:
         lines = at[is_tested].unique()
         where = f"{lines[0]:g}" if len(lines) == 1 else "the reference line of their panel"
         return [count_excluding_in_words(n_excluding, int(is_tested.sum()), where)]
+
+    def _is_signed(self) -> bool:
+        """Whether all numbers are changes: the line of no difference is at 0 in every panel."""
+        return {0.0} == {self.baseline.get(panel, 1.0) for panel in self.panels}
 
     def _limits(
         self, panels: Sequence[str], hold: Sequence[float] = (), least: float = 0.01
@@ -199,7 +202,7 @@ class LevelPanels(Dots):
         )
         figure = new_figure(layout.width, layout.body + above + (0.2 if self.share_x else 0))
         outer = figure.add_gridspec(1, len(layout.columns), width_ratios=layout.shares)
-        is_signed = self.share_x and {0.0} == {self.baseline.get(panel, 1.0) for panel in self.panels}
+        is_signed = self._is_signed() and (self.share_x or POINTS in self.xlabel)
         for position, column in enumerate(layout.columns):
             is_exact = layout.is_wrapped or self.share_x
             ratios = [
@@ -219,7 +222,7 @@ class LevelPanels(Dots):
                     axis="x", nbins=4 if len(layout.columns) == 2 or layout.width < NARROW else 6
                 )
                 if is_signed:
-                    set_signed(axes)
+                    set_signed(axes.xaxis)
                 if self.share_x and place < len(column) - 1:  # the last panel of a column has the axis
                     axes.tick_params(axis="x", length=0, labelbottom=False)
                     axes.spines["bottom"].set_visible(False)
@@ -312,9 +315,11 @@ def levels(
     series: Sequence[str] | None = None,
     places: Sequence[int] | None = None,
     baseline: float | Mapping[str, float] | None = 0.0,
+    hold: Sequence[float] = (),
+    unit: float = 1.0,
     **options: Any,
 ) -> LevelPanels:
-    """Lay a table of `table_of` out as levels; panels, rows and series in display order."""
+    """Lay a table of `table_of` out as levels in a unit; panels, rows and series in display order."""
     if table.empty:
         raise InputError("There is nothing to draw: the table of estimates has no rows.")
     if rows is None:
@@ -322,86 +327,17 @@ def levels(
         rows = {name: display_order(table.loc[table["panel"] == name, "row"]) for name in panels}
     series = list(series or display_order(table["series"]))
     lines = {} if baseline is None else baseline
+    lines = lines if isinstance(lines, Mapping) else dict.fromkeys(rows, float(lines))
+    digits = {"digits": 1} if unit != 1 else {}
     return LevelPanels(
-        table=table,
+        table=in_unit(table, unit),
         panels=list(rows),
         rows=rows,
         series=series,
         xlabel=xlabel,
         what=what,
         places=list(places if places is not None else range(len(series))),
-        baseline=lines if isinstance(lines, Mapping) else dict.fromkeys(rows, float(lines)),
-        **options,
+        baseline={panel: unit * line for panel, line in lines.items()},
+        hold=[unit * number for number in hold],
+        **digits | options,
     )
-
-
-def draw_dots(
-    axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int, *, size: float, line: float
-) -> None:
-    """Draw the estimates of one series, with lines for their intervals."""
-    color = look.color(place)
-    estimate, lower, upper = (rows[name].to_numpy(float) for name in NUMBERS)
-    has_interval = np.isfinite(lower) & np.isfinite(upper)
-    axes.hlines(
-        y[has_interval], lower[has_interval], upper[has_interval], color=color, linewidth=line, zorder=3
-    )
-    axes.plot(estimate, y, look.marker(place), color=color, markersize=size, linestyle="none", zorder=4)
-
-
-def stripe(axes: Axes, rows: Sequence[Any], look: Theme) -> None:
-    """Shade every other row of a panel."""
-    for k in range(0, len(rows), 2):
-        axes.axhspan(k - 0.5, k + 0.5, color=look.band, linewidth=0, zorder=0)
-
-
-def tidy(axes: Axes, grid: str = "x", open_sides: Sequence[str] = ("top", "right", "left")) -> None:
-    """Draw a grid below the data, no frame at the open sides, and thousands with separators."""
-    for axis in (axes.xaxis, axes.yaxis):
-        if type(axis.get_major_formatter()).__name__ == "ScalarFormatter":
-            axis.set_major_formatter(_formatter())
-    axes.grid(axis=grid, zorder=0)  # type: ignore[arg-type]
-    axes.set_axisbelow(True)
-    axes.spines[list(open_sides)].set_visible(False)
-
-
-def set_signed(axes: Axes) -> None:
-    """Write the ticks of changes with their signs."""
-    axes.xaxis.set_major_formatter(_formatter(signed=True))
-
-
-def _formatter(*, signed: bool = False) -> Any:
-    """The usual formatter of ticks, with commas in numbers from 1,000 on, or with the signs of changes."""
-    formatter = _tick_texts()()
-    formatter.signed = signed
-    return formatter
-
-
-@cache
-def _tick_texts() -> Any:
-    from matplotlib.ticker import ScalarFormatter
-
-    class TickTexts(ScalarFormatter):
-        """Ticks as usual, with commas, and with signs where they are changes."""
-
-        signed = False
-
-        def __call__(self, x: float, pos: int | None = None) -> str:
-            """The text of a tick."""
-            text = str(super().__call__(x, pos))
-            if abs(x) >= 1000:
-                text = f"{x:,.0f}".replace("-", "\N{MINUS SIGN}")
-            if not self.signed:
-                return text
-            return "0" if abs(x) < 1e-12 else f"+{text}" if x > 0 else text
-
-    return TickTexts
-
-
-def handles_of(places: Sequence[int], look: Theme) -> list[Any]:
-    """Entries of a legend of dots with intervals."""
-    from matplotlib.lines import Line2D
-
-    return [
-        Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=4.5, linewidth=1.2)
-        for k in places
-    ]

@@ -323,6 +323,14 @@ class ColumnNames:
         return texts if parts else [without] * len(frame)
 
 
+def simulation_mark(real_judges: Sequence[str] | None, names: ColumnNames) -> str:
+    """What figures state of simulated data: that they are, and whose are not; empty where none are."""
+    if real_judges is None:
+        return ""
+    real = " and ".join(names.all("judges", real_judges))
+    return f"Simulated, but for {real}" if real else "Simulated data"
+
+
 def dash(place: int, look: Theme) -> Any:
     """Solid lines for as many series as there are colours, then dashed and dotted ones."""
     return DASHES[(place // len(look.palette)) % len(DASHES)]

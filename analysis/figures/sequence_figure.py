@@ -13,9 +13,9 @@ from conjury.inference.errors import InputError
 
 from ..frames.sequences import DIFFERENCE, systems_of
 from .conjoint.effect_figures import axis_label
+from .dot_marks import tidy, unit_of
 from .figure_layout import Drawable, add_legend, more_lines, room_above, wrap
 from .figure_registry import FigureStyle, figure
-from .interval_dots import tidy
 from .labels import COEFFICIENTS, WEIGHTS, level_of, words
 from .raters.agreement_figures import compared_in_words
 from .theme import Theme, new_figure, page_width
@@ -49,13 +49,14 @@ class Paths:
     def describe(self) -> str:
         """Give the last look of each panel."""
         texts = [f"Estimates and always-valid {self.level} intervals over the number of {self.unit}."]
+        digits = 1 if unit_of(self.what) != 1 else 3
         for panel in self.panels:
             last = self.table[self.table["panel"] == panel].iloc[-1]
             bounds = "unbounded"
             if np.isfinite(last["lower"]):
-                bounds = f"[{last['lower']:.3f}, {last['upper']:.3f}]"
+                bounds = f"[{last['lower']:.{digits}f}, {last['upper']:.{digits}f}]"
             texts.append(
-                f"{panel}: {last['estimate']:.3f} {bounds} after {last['n_units']:,.0f} {self.unit}."
+                f"{panel}: {last['estimate']:.{digits}f} {bounds} after {last['n_units']:,.0f} {self.unit}."
             )
         return " ".join(texts)
 
@@ -157,7 +158,9 @@ def confidence_sequence(result: Drawable, style: FigureStyle) -> Paths:
     table = frame[list(NUMBERS)].astype(float).assign(panel=panel)
     unit = str(result.settings.get("unit", "units"))
     named = UNITS.get(unit, f"clusters ({style.names.column(unit)})" if unit != "units" else unit)
-    return Paths(table, list(dict.fromkeys(panel)), named, level_of(result.settings), _what(frame, result))
+    what = _what(frame, result)
+    table[list(NUMBERS[1:])] *= unit_of(what)
+    return Paths(table, list(dict.fromkeys(panel)), named, level_of(result.settings), what)
 
 
 def _what(frame: pd.DataFrame, result: Drawable) -> str:

@@ -15,7 +15,6 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.readers.choices import DEFAULT_JUDGE
 from conjury.inference.readers.judgments import load_judgments, stack_judgments
 from conjury.inference.readers.prepare import (
-    is_simulated,
     judges_by_origin,
     load_choices,
     name_or_select,
@@ -29,6 +28,7 @@ from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.restrictions import advice
 from conjury.inference.tables.columns import as_text, companion
 from conjury.inference.tables.files import read_table
+from conjury.inference.tables.frames import is_simulated
 from conjury.inference.tables.reading.containers import STANDARD_INPUT
 from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.records import answers_beside

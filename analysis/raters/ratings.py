@@ -62,6 +62,8 @@ class Ratings:
         Judgments without a usable value that were not excluded, with the columns of ``frame``.
     ordered : bool
         Whether the order of ``categories`` means something: numbers, and labels whose order is declared.
+    real_judges : tuple of str, optional
+        As in `conjury.analysis.results.Result`.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Ratings:
     unused: Mapping[str, str] = field(default_factory=dict)
     unanswered: pd.DataFrame = field(default_factory=pd.DataFrame)
     ordered: bool = True
+    real_judges: tuple[str, ...] | None = None
 
     @property
     def value(self) -> Floats:

@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.study import list_studies
 from conjury.inference.tables.files import read_table
 
-from ..figures.labels import ColumnNames, LabelKey
+from ..figures.labels import ColumnNames, LabelKey, simulation_mark
 from ..pipeline.manifest import FIT, RecordedResult, results_of, runs_of
 from ..pipeline.results_folder import ResultsFolder
 from ..pipeline.runner import PART
@@ -158,10 +158,7 @@ class ReportData:
     @property
     def mark(self) -> str:
         """What figures state of simulated data: that they are, and whose are not; empty where none are."""
-        if not self.simulated:
-            return ""
-        real = " and ".join(self.label("judges", name) for name in self.real_judges)
-        return f"Simulated, but for {real}" if real else "Simulated data"
+        return simulation_mark(self.real_judges if self.simulated else None, self.names)
 
     def label(self, kind: str, name: object) -> str:
         """Label of a judge or a prompt (``kind`` is ``"judges"`` or ``"prompts"``)."""

@@ -15,7 +15,6 @@ from ..design.factorial import FactorialCell, asked_cells
 from ..design.run_design import DrawnDesign
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
-from ..readers.choices import SIMULATED
 from ..readers.judgments import lines_of, read_labels, with_texts
 from ..simulation.conjoint.conjoint_simulation import simulate
 from ..simulation.conjoint.faceted_answers import FacetedJudge, faceted_judges
@@ -27,6 +26,7 @@ from ..study.checks_instrument import PUT
 from ..study.models import ItemStudy, Study
 from ..tables.columns import split_occasion, stream
 from ..tables.files import RECORDED, read_table
+from ..tables.frames import SIMULATED
 from ..tables.schema import OPTION_ORDERS, STATUSES
 from .base import Recorder, completion
 

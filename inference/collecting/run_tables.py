@@ -21,10 +21,10 @@ from ..ledger import Answered
 from ..ledger.usage import counted_sound
 from ..parsing import Answer, Reading, read_completion
 from ..parsing.answer_rules import AnswerReader
-from ..readers.choices import SIMULATED
 from ..study.asking import Choice, LineLabels, Ratings
 from ..study.models import ItemStudy, Study
 from ..tables.columns import coerce, split_occasion
+from ..tables.frames import SIMULATED
 from ..tables.parquet import ParquetParts
 from ..tables.schema import (
     INSTRUMENT,

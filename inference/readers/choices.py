@@ -31,7 +31,6 @@ from .choice_cells import (
 __all__ = ["choices_from_tidy", "cj_tidy"]
 
 DEFAULT_JUDGE = "judge"
-SIMULATED = "simulated"
 MANY_JUDGES, FEW_PAIRS = 10, 50  # more judges with fewer pairs each than this look like respondents
 
 

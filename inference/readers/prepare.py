@@ -15,10 +15,11 @@ from ..errors import InputError, and_more, did_you_mean, listed
 from ..study.models import Study
 from ..study.study_fields import Analysis
 from ..tables.columns import as_text, coerce, refuse, resolve_levels
+from ..tables.frames import is_simulated
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.schema import PROBABILITY
 from .aliases import without_excluded
-from .choices import DEFAULT_JUDGE, SIMULATED, read_choices
+from .choices import DEFAULT_JUDGE, read_choices
 from .ordinary_answers import ordinary_answers
 
 GROUPED = ("amce", "mm")  # verbs that --by compares between groups of respondents
@@ -226,13 +227,6 @@ def name_or_select(
         choices = choices.assign(prompt_id=pd.array([prompt] * len(choices), dtype="string"))
         prompt = None
     return select_rows(choices, judge, prompt)
-
-
-def is_simulated(choices: pd.DataFrame) -> np.ndarray:
-    """Flag the rows, shape (n,), that a simulator marked as its own."""
-    if "origin" not in choices:
-        return np.zeros(len(choices), dtype=bool)
-    return (choices["origin"].astype("string") == SIMULATED).fillna(False).to_numpy(dtype=bool)
 
 
 def judges_by_origin(choices: pd.DataFrame) -> tuple[list[str], list[str]]:

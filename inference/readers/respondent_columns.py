@@ -10,7 +10,7 @@ import pandas as pd
 from ..errors import InputError, did_you_mean, listed
 from ..study.models import Study
 from ..tables.columns import coerce, refuse
-from .prepare import is_simulated
+from ..tables.frames import is_simulated
 
 MOST_GROUPS = 20  # a column of numbers with more values than that has no groups
 WHO = "judge_id"

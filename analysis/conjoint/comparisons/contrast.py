@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import listed, parse
 from ...numerics.intervals import check_alpha
@@ -43,6 +44,7 @@ class Space:
     vector: Callable[[int, int, int | None], np.ndarray]  # of a group, a level and the base, if there is one
 
 
+@any_frame
 def contrast(
     fit: Estimates,
     feature: str,

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...numerics.bootstrap import percentile_limits
 from ...numerics.intervals import SHARE, check_alpha, cut
@@ -17,6 +18,7 @@ from .part_worths import PartWorths, critical, part_worths
 _ZERO = 1e-12  # smaller effects come from rounding
 
 
+@any_frame
 def importance(fit: Estimates, *, alpha: float = 0.05) -> Result:
     """Estimate the relative importance of attributes from the effects of their levels.
 

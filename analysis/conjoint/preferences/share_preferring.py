@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...correction.bounds import covering_interval
 from ...numerics.intervals import check_alpha
@@ -20,6 +21,7 @@ from .part_worths import PartWorths, part_worths
 _HALF = 0.5  # above it a majority prefers the level
 
 
+@any_frame
 def share_preferring(fit: Estimates, *, equal: float | None = None, alpha: float = 0.05) -> Result:
     """Bound the share of judges who prefer each level to the reference.
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note
 from ...frames.variables import listed
@@ -17,6 +18,7 @@ from ..estimates import Estimates
 from .part_worths import PartWorths, critical, part_worths
 
 
+@any_frame
 def substitution(fit: Estimates, feature: str, values: Mapping[str, float], *, alpha: float = 0.05) -> Result:
     """Estimate how much of a numeric attribute offsets a level of another attribute.
 

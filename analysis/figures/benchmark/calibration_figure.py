@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..dot_marks import tidy
 from ..figure_layout import Drawable, add_legend, more_lines, room_above, wrap
 from ..figure_registry import FigureStyle, figure
-from ..interval_dots import tidy
 from ..labels import level_of
 from ..theme import Theme, new_figure, page_width
 from .benchmark_labels import label_rows, rows_of_judges, strata_of

@@ -11,10 +11,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..dot_marks import tidy
 from ..figure_layout import Drawable, add_legend, more_lines, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..forest import DASHES
-from ..interval_dots import tidy
 from ..labels import dash, display_order, level_of, select_identifiers
 from ..theme import Theme, new_figure, page_width
 from .benchmark_labels import BASELINES, label_rows, metric_in_words, places_of

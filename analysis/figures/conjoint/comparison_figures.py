@@ -10,9 +10,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..dot_marks import POINTS, draw_dots, handles_of, in_unit, set_signed, stripe, tidy
 from ..figure_layout import LONGEST_LABEL, Drawable, add_legend, lines_high, room_above, wrap
 from ..figure_registry import FigureStyle, figure
-from ..interval_dots import draw_dots, handles_of, stripe, table_of, tidy
+from ..interval_dots import table_of
 from ..labels import words
 from ..theme import Theme, new_figure, page_width
 
@@ -69,7 +70,7 @@ def published(result: Drawable, style: FigureStyle, *, judge: str | None = None)
     for position, source in enumerate(sources):
         source_rows = judge_rows[judge_rows["source"] == source].set_index(["feature", "level"]).reindex(rows)
         y = np.arange(len(rows)) + (position - (len(sources) - 1) / 2) * 0.25
-        draw_dots(left_axes, source_rows, y, look, position, size=4.2, line=1.2)
+        draw_dots(left_axes, in_unit(source_rows, 100.0), y, look, position, size=4.2, line=1.2)
         if source != PRINTED:
             points = 100 * source_rows["difference"].to_numpy(float)
             bars = table_of(pd.DataFrame({"estimate": points, "lower": 0.0 * points, "upper": points}))
@@ -78,8 +79,8 @@ def published(result: Drawable, style: FigureStyle, *, judge: str | None = None)
     left_axes.set_ylim(len(rows) - 0.5, -0.5)
     right_axes.tick_params(axis="y", labelleft=False)
     headings = (
-        ("Estimates", "Average marginal component effect"),
-        ("Ours minus published", "Percentage points"),
+        ("Estimates", f"Average marginal component effect, {POINTS}"),
+        ("Ours minus published", POINTS.capitalize()),
     )
     for axes, (head, xlabel) in zip((left_axes, right_axes), headings, strict=True):
         axes.set_title(head, loc="left", fontweight="bold")
@@ -87,6 +88,7 @@ def published(result: Drawable, style: FigureStyle, *, judge: str | None = None)
         stripe(axes, rows, look)
         axes.axvline(0, color=look.muted, linewidth=0.9, zorder=1)
         axes.locator_params(axis="x", nbins=5)
+        set_signed(axes.xaxis)
         tidy(axes)
     add_legend(fig, handles_of(range(len(sources)), look), legend, columns, title, look)
     return fig

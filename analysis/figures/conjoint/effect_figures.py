@@ -14,10 +14,11 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from ...frames.reported_intervals import interval_kinds
 from ...frames.sentences import agreeing_with_part, capitalised, out_of
+from ..dot_marks import PERCENT, POINTS, unit_of
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..gain_labels import NEUTRAL_PLACE
-from ..interval_dots import NUMBERS, LevelPanels, levels, table_of
+from ..interval_dots import LevelPanels, levels, table_of
 from ..labels import LabelKey, LevelLabels, display_order, level_of, refuse_repeats, series_labels
 
 Interval = Literal["normal", "bootstrap"]
@@ -36,8 +37,7 @@ AXIS_LABELS = {
     "acie": "Average component interaction effect",
     "amie": "Average marginal interaction effect",
 }
-POINTS = "percentage points"  # what effects on a choice are drawn in
-CHOICES = {"chosen", PROBABILITY}  # outcomes whose changes these are
+CHOICES = {"chosen", PROBABILITY}  # outcomes whose means are percentages, and changes percentage points
 MEANS = {"mm", "pmm"}
 COUNTED = re.compile(r"\D{0,3}\d")  # labels of levels that are numbers: 2 years, $ 5,000
 DIFFERENCES = {name for name in AXIS_LABELS if re.search("difference|minus|contrast", name)}
@@ -81,8 +81,7 @@ def plot_levels(
     words = words or style.words
     keys, series = frame[[panel, row]].astype("string"), series_labels(frame, group, style.series_label)
     refuse_repeats(pd.concat([keys, series.rename("series")], axis=1))
-    label = label if label is not None else axis_label(frame, in_points=True)
-    unit, digits = (100.0, 1) if POINTS in label else (1.0, 3)
+    label = label if label is not None else axis_label(frame)
 
     def named(column: str, owner: str, value: str) -> str:
         return words.feature(value) if column == "feature" else words.level(owner, value)
@@ -94,7 +93,6 @@ def plot_levels(
         series,
         ["estimate", *ends],
     ).assign(reference=is_reference(frame))
-    table[NUMBERS] *= unit
     places = style.names.places(frame, series)
     names = [name for _, name in sorted(zip(places, dict.fromkeys(series), strict=True))]
     rows = {
@@ -117,7 +115,7 @@ def plot_levels(
         series=names,
         places=[NEUTRAL_PLACE] if is_neutral else sorted(places),
         share_x=share_x,
-        digits=digits,
+        unit=unit_of(label),
         **options,
     )
 
@@ -147,16 +145,22 @@ def stack_tables(tables: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
     return stack
 
 
-def axis_label(frame: pd.DataFrame, *, in_points: bool = False) -> str:
-    """Name the quantity on the x axis from the ``statistic`` column; effects on a choice ``in_points``."""
+def axis_label(frame: pd.DataFrame) -> str:
+    """Name the quantity on the x axis from the ``statistic`` column, with its unit where it is of choices."""
     statistics = (
         [str(value) for value in frame["statistic"].dropna().unique()] if "statistic" in frame else []
     )
     label = AXIS_LABELS.get(statistics[0], statistics[0]) if len(statistics) == 1 else "Estimate"
     label += add_probability(frame, "of" if "mean" in label.lower() else "on")
+    return add_unit(label, frame, is_mean=bool(MEANS & set(statistics)))
+
+
+def add_unit(label: str, frame: pd.DataFrame, *, is_mean: bool = False) -> str:
+    """Add to the name of a mean or a change that it is in percent, where ``outcome`` is a choice."""
     outcomes = set(frame["outcome"].dropna().astype(str)) if "outcome" in frame else set()
-    of_choices = bool(outcomes) and outcomes <= CHOICES and not MEANS & set(statistics)
-    return f"{label}, {POINTS}" if in_points and of_choices else label
+    if not outcomes or not outcomes <= CHOICES:
+        return label
+    return f"{label}, {PERCENT if is_mean else POINTS}"
 
 
 def add_probability(frame: pd.DataFrame, preposition: str) -> str:
@@ -226,7 +230,7 @@ def plot_by_reference(frame: pd.DataFrame, style: FigureStyle, bounds: str, shar
         for panel in dict.fromkeys(panels)
         for value in display_order(feature_rows["level"])
     }
-    label = f"{axis_label(frame, in_points=True)}: {words.feature(feature).lower()}"
+    label = f"{axis_label(frame)}: {words.feature(feature).lower()}"
     return plot_levels(
         feature_rows.assign(reference=panels),
         style,
@@ -266,6 +270,7 @@ def interaction(
         label = f"Interaction of {feature_label} and {by_label}, beyond both effects"
     else:
         label = f"Difference in {quantity(rows)} of {feature_label}{add_probability(rows, 'on')}"
+    label = add_unit(label, rows)
     return plot_levels(
         rows,
         style,
@@ -295,7 +300,7 @@ def target(result: Drawable, style: FigureStyle, *, bounds: str | None = None, *
         estimates,
         style,
         group="distribution",
-        label=AXIS_LABELS["mm" if means else "amce"],
+        label=add_unit(AXIS_LABELS["mm" if means else "amce"], estimates, is_mean=means),
         bounds=interval_words(result.settings) if bounds is None else bounds,
         **options,
     )
@@ -334,8 +339,9 @@ def truth(result: Drawable, style: FigureStyle, *, bounds: str | None = None, **
     }
     bounds = interval_words(result.settings) if bounds is None else bounds
     plot = plot_levels(
-        frame.assign(**errors), style, label="Estimate minus true value", bounds=bounds, **options
-    )
+        frame.assign(**errors), style, label=add_unit("Estimate minus true value", frame), bounds=bounds,
+        **options,
+    )  # fmt: skip
     return plot.draw(style)
 
 
@@ -372,7 +378,7 @@ def detectable(result: Drawable, style: FigureStyle) -> Any:
         for name in display_order(frame["feature"])
     }
     table = pd.concat(parts, ignore_index=True)
-    plot = levels(
-        table, xlabel="Effect without its sign", what="Effects and minimum detectable effects", rows=rows
-    )
+    label = add_unit("Effect without its sign", frame)
+    what = "Effects and minimum detectable effects"
+    plot = levels(table, xlabel=label, what=what, rows=rows, unit=unit_of(label))
     return plot.draw(style)

@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.reported_intervals import reported
+from ..dot_marks import POINTS, in_unit, set_signed, unit_of
 from ..figure_layout import (
     PANEL_TITLE,
     Drawable,
@@ -115,7 +116,7 @@ def effects(
         frame, group = frame.assign(**{SERIES: series_in_words(frame, groups, words)}), SERIES
     label, series_names = None, set(frame[group].astype(str)) if group == SERIES else set()
     if len(series_names) == 1 and (MINUS in (only := series_names.pop()) or result.kind == "interaction"):
-        label = f"{axis_label(frame, in_points=True)}: {only}"
+        label = f"{axis_label(frame)}: {only}"
     kinds = set(frame["statistic"].astype(str)) if "statistic" in frame else {"amce"}
     is_mean = kinds <= {"mm", "pmm"} and result.kind != "people"
     line: float | None = 0.0
@@ -358,7 +359,12 @@ def _draw_equivalence(frame: pd.DataFrame, style: FigureStyle, group: str | None
     )
     verdicts = display_order(effect_rows["verdict"])
     title, above, _ = room_above(style.title, layout.width, [])
-    below = wrap(f"{axis_label(frame)} (band: bounds of equivalence)", layout.width - 0.2)
+    label = axis_label(frame)
+    effect_rows, panels = (
+        in_unit(effect_rows, unit_of(label)),
+        {head: in_unit(panel_rows, unit_of(label)) for head, panel_rows in panels.items()},
+    )
+    below = wrap(f"{label} (band: bounds of equivalence)", layout.width - 0.2)
     fig = new_figure(layout.width, layout.body + 0.75 + above + more_lines(below))
     outer = fig.add_gridspec(1, len(layout.columns), width_ratios=layout.shares)
     for position, column in enumerate(layout.columns):
@@ -372,6 +378,8 @@ def _draw_equivalence(frame: pd.DataFrame, style: FigureStyle, group: str | None
             margin = 0.05 * float(np.nanmax(edges) - np.nanmin(edges))
             axes.set_xlim(float(np.nanmin(edges)) - margin, float(np.nanmax(edges)) + margin)
             axes.locator_params(axis="x", nbins=5)
+            if POINTS in label:
+                set_signed(axes.xaxis)
     fig.supxlabel(below, fontsize=8.5)
     styles = [_verdict_style(verdict) for verdict in verdicts]
     handles = [

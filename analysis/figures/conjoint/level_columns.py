@@ -12,6 +12,7 @@ import pandas as pd
 
 from ...frames.sentences import out_of
 from ...frames.vocabulary import HUMAN
+from ..dot_marks import draw_dots, handles_of, in_unit, set_signed, tidy, unit_of
 from ..figure_layout import (
     LONGEST_LABEL,
     NARROW,
@@ -28,10 +29,9 @@ from ..figure_layout import (
     wrap,
 )
 from ..gain_labels import NEUTRAL_PLACE
-from ..interval_dots import NUMBERS, LevelPanels, draw_dots, handles_of, set_signed, table_of, tidy
+from ..interval_dots import LevelPanels, table_of
 from ..labels import KNOWN, true_minus
 from ..theme import Theme, new_figure, page_width
-from .effect_figures import POINTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,8 +143,8 @@ class LevelColumns(LevelPanels, ABC):
         axes.set_xlim(*limits)
         if panel in self.baseline:
             axes.axvline(self.baseline[panel], color=look.muted, linewidth=0.9, zorder=1)
-        if {0.0} == {self.baseline.get(name, 1.0) for name in self.panels}:
-            set_signed(axes)
+        if self._is_signed():
+            set_signed(axes.xaxis)
 
     # What subclasses draw: shares of the width, headings, names of axes, entries of a legend, one cell.
 
@@ -309,10 +309,9 @@ def two_judges(plot: LevelPanels, frame: pd.DataFrame | None, alpha: float, styl
     """Estimates of two judges, and a table of differences from people with adjusted p values, or none."""
     if frame is None:
         return TwoJudges(**_fields(plot), differences=plot.table.head(0), difference="")
-    words, unit = style.words, 100.0 if POINTS in plot.xlabel else 1.0
+    words, unit = style.words, unit_of(plot.xlabel)
     panels = [words.feature(name) for name in frame["feature"]]
-    table = table_of(frame, panels, words.levels(frame))
-    table[NUMBERS] *= unit
+    table = in_unit(table_of(frame, panels, words.levels(frame)), unit)
     significant = frame["p_adjusted"].to_numpy(float) < alpha
     people, model = plot.series
     name = f"{model} minus {'people' if people == KNOWN[HUMAN] else people}"

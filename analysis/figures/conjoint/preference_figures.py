@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.sentences import count_excluding_in_words
 from ..bounds_figure import BoundsPlot
+from ..dot_marks import PERCENT, POINTS
 from ..figure_layout import (
     LONGEST_LABEL,
     NARROW,
@@ -92,7 +93,8 @@ def choice_level(result: Drawable, style: FigureStyle) -> WideForest:
         differences = forest(
             frame,
             row=row,
-            xlabel=f"Difference in probability from {base}\n({bounds})",
+            xlabel=f"Difference in probability from {base}, {POINTS}\n({bounds})",
+            unit=100.0,
             what=f"Differences between comparisons of {labels.feature(feature)}",
             baseline=0.0,
         )
@@ -106,7 +108,8 @@ def choice_level(result: Drawable, style: FigureStyle) -> WideForest:
         rows,
         row=rows["row"].tolist(),
         series=rows["series"].tolist(),
-        xlabel=f"Probability that the first kind of profile is chosen\n({bounds})",
+        xlabel=f"Choices of the first kind of profile, {PERCENT}\n({bounds})",
+        unit=100.0,
         what=f"Comparisons of {labels.feature(feature)} across the two profiles of a task",
         baseline=HALF,
     )
@@ -190,7 +193,8 @@ def preference_cycles(result: Drawable, style: FigureStyle) -> WideForest:
     plot = forest(
         frame,
         row=row,
-        xlabel=f"Direct minus indirect preference for the first over the second\n({lines})",
+        xlabel=f"Direct minus indirect preference for the first over the second, {POINTS}\n({lines})",
+        unit=100.0,
         what="Direct minus indirect preferences, by way of a third level",
         baseline=0.0,
     )
@@ -205,7 +209,8 @@ def importance(result: Drawable, style: FigureStyle) -> Forest:
     return forest(
         frame,
         row=[style.words.feature(name) for name in frame["feature"]],
-        xlabel=f"Importance: share in the sum of ranges (lines: {level_of(result.settings)} intervals)",
+        xlabel=f"Importance: {PERCENT} of the sum of ranges (lines: {level_of(result.settings)} intervals)",
+        unit=100.0,
         what="Relative importance of attributes",
     )
 
@@ -219,7 +224,8 @@ def choice_shares(result: Drawable, style: FigureStyle) -> Forest:
     return forest(
         frame,
         row=[words(name) for name in frame["profile"]],
-        xlabel=f"Share of choices by the {rule} rule\n(lines: {lines} intervals; dashed: equal shares)",
+        xlabel=f"Choices by the {rule} rule, {PERCENT}\n(lines: {lines} intervals; dashed: equal shares)",
+        unit=100.0,
         what="Choice shares of profiles among all that are shown",
         baseline=round(1 / len(frame), 3),
     )
@@ -260,8 +266,8 @@ class BoundBars(BoundsPlot):
     def describe(self) -> str:
         """List the bounds."""
         sentences = [
-            f"{row['panel']}, {row['row']}: {row['bound_lower']:.2f} to {row['bound_upper']:.2f} "
-            f"[{row['ci_lower']:.2f}, {row['ci_upper']:.2f}]"
+            f"{row['panel']}, {row['row']}: {row['bound_lower']:.0f} to {row['bound_upper']:.0f}% "
+            f"[{row['ci_lower']:.0f}, {row['ci_upper']:.0f}]"
             for row in self.table.to_dict("records")
         ]
         return f"{self.what}. {'; '.join(sentences)}."
@@ -291,7 +297,8 @@ def share_preferring(result: Drawable, style: FigureStyle) -> BoundBars:
         rows=rows,
         baseline=dict.fromkeys(rows, HALF),
         hold=[0.0, 1.0],
-        xlabel=f"Share of judges who prefer the level (bars: bounds; lines: {lines})",
+        xlabel=f"Judges who prefer the level, {PERCENT} (bars: bounds; lines: {lines})",
+        unit=100.0,
         what="Bounds on the share of judges who prefer a level to the reference",
     )
     return BoundBars(**vars(plot))

@@ -9,6 +9,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.kinds import kind_of
+from ..dot_marks import POINTS
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..interval_dots import LevelPanels, Texts, levels, table_of
@@ -197,9 +198,12 @@ _register_levels("position_balance", "Standardised difference of shares, A minus
 _register_levels(
     "design_probabilities", "Share observed minus share designed (percentage points)", percent=True
 )
-_register_levels("profile_order", "AMCE in position B minus AMCE in position A")
-_register_levels("task_order", "Change of the AMCE", by="test")
-_register_levels("attention_filters", "AMCE of those who passed minus AMCE of those who failed", by="filter")
+_register_levels("profile_order", f"AMCE in position B minus that in position A, {POINTS}", percent=True)
+_register_levels("task_order", f"Change of the AMCE, {POINTS}", by="test", percent=True)
+_register_levels(
+    "attention_filters", f"AMCE of those who passed minus that of those who failed, {POINTS}", by="filter",
+    percent=True,
+)  # fmt: skip
 _register_levels(
     "missing_choices", "Share without a choice minus that expected (percentage points)", percent=True
 )
@@ -257,7 +261,7 @@ def carry_over(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Change in the probability of being chosen with the task before."""
     words, table = style.words, result.frame
     panel, row = table["test"].astype("string").str.capitalize(), table["feature"].map(words.feature)
-    label = "Change in the probability of being chosen"
+    label, table = f"Change in the probability of being chosen, {POINTS}", _percent(table)
     return _plot(result.kind, style, table, panel, row, judges_of(table, style.names), label, share_x=True)
 
 

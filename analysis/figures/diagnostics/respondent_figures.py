@@ -10,9 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..dot_marks import tidy
 from ..figure_layout import Drawable, add_legend, more_lines, room_above, wrap
 from ..figure_registry import FigureStyle, figure
-from ..interval_dots import tidy
 from ..theme import new_figure, page_width
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
+from ..dot_marks import PERCENT, POINTS, unit_of
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
@@ -73,7 +74,8 @@ def variance_components(result: Drawable, style: FigureStyle) -> Forest:
         order=style.names.all("judge", judges),
         places=style.names.places_of(judges),
         numbers=("share", "share_lower", "share_upper"),
-        xlabel=f"Share of the variance of single answers (lines: {level_of(result.settings)} intervals)",
+        xlabel=f"Variance of single answers, {PERCENT} (lines: {level_of(result.settings)} intervals)",
+        unit=100.0,
         what="Variance components",
     )
 
@@ -121,10 +123,10 @@ def flips(result: Drawable, style: FigureStyle) -> Forest:
         series=style.names.all("judge", frame["judge"]),
         order=style.names.all("judge", judges),
         places=style.names.places_of(judges),
-        xlabel=f"Share of decisions (lines: {level_of(result.settings)} intervals)",
+        xlabel=f"Decisions, {PERCENT} (lines: {level_of(result.settings)} intervals)",
+        unit=100.0,
         what="Decisions that flip between levels",
         baseline={QUANTITIES["net"]: 0.0} if "net" in quantity_names else None,
-        digits=3,
     )
 
 
@@ -138,7 +140,7 @@ def drift(result: Drawable, style: FigureStyle) -> Forest:
         ", ".join(filter(None, [CHANGES[quantity], style.names.of("occasion", when) if several else ""]))
         for quantity, when in zip(frame["quantity"], frame["occasion"], strict=True)
     ]
-    what = {"choice": "share of the first position", "label": "share of each label"}
+    what = {"choice": f"share of the first position, {POINTS}", "label": f"share of each label, {POINTS}"}
     of = what.get(str(result.settings.get("kind")), "mean rating")
     return forest(
         frame,
@@ -146,6 +148,7 @@ def drift(result: Drawable, style: FigureStyle) -> Forest:
         row=rows,
         series=labels if any(labels) else "",
         xlabel=f"Change of the {of} (lines: {level_of(result.settings)} intervals)",
+        unit=unit_of(of),
         what=f"Change since {style.names.of('occasion', result.settings['first'])}",
         baseline=0.0,
     )
@@ -163,6 +166,7 @@ def beyond_quality(result: Drawable, style: FigureStyle) -> Forest:
         order=style.names.all("judge", judges),
         places=style.names.places_of(judges),
         xlabel=f"{_effect(result, style)} (lines: {level_of(result.settings)} intervals)",
+        unit=unit_of(_effect(result, style)),
         what=_effect(result, style),
         baseline=0.0,
     )
@@ -171,9 +175,12 @@ def beyond_quality(result: Drawable, style: FigureStyle) -> Forest:
 def _effect(result: Drawable, style: FigureStyle) -> str:
     """What a slope is an effect of."""
     name, settings = str(result.settings["attribute"]), result.settings
-    unit = "a choice" if settings["kind"] == "choice" else "the rating"
+    of_choices = settings["kind"] == "choice"
+    outcome, unit = ("a choice", f", {POINTS}") if of_choices else ("the rating", "")
     if name == "own":
-        return f"Effect of own origin on {unit}"
+        return f"Effect of own origin on {outcome}{unit}"
     if name == "position":
-        return "Preference for the first position"
-    return f"Effect of {'log ' if settings['log'] else ''}{style.words.feature(name).lower()} on {unit}"
+        return f"Preference for the first position{unit}"
+    return (
+        f"Effect of {'log ' if settings['log'] else ''}{style.words.feature(name).lower()} on {outcome}{unit}"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..dot_marks import PERCENT, POINTS
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
@@ -74,7 +75,9 @@ def order_effects(result: Drawable, style: FigureStyle) -> Forest:
         series=style.names.all("judge", frame["judge"]),
         order=style.names.all("judge", judges),
         places=style.names.places_of(judges),
-        xlabel=f"Share (lines: {level_of(result.settings)} intervals; dashed: no preference for a position)",
+        xlabel=f"Choices, {PERCENT} (lines: {level_of(result.settings)} intervals; dashed: no preference for "
+        "a position)",
+        unit=100.0,
         what="Shares of choices by position",
         baseline={SHARE: 0.5},
     )
@@ -93,6 +96,8 @@ def effects_by_order(result: Drawable, style: FigureStyle) -> LevelPanels:
     )
     return levels(
         table,
-        xlabel=f"Change in the probability of being chosen (lines: {level_of(result.settings)} intervals)",
+        xlabel=f"Change in the probability of being chosen, {POINTS} (lines: {level_of(result.settings)} "
+        "intervals)",
+        unit=100.0,
         what=f"Effects by the order of profiles, {style.names.of('judge', frame['judge'].iloc[0])}",
     )

@@ -10,9 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..dot_marks import POINTS, handles_of, in_unit, set_signed, stripe, tidy
 from ..figure_layout import Drawable, add_legend, inches, room_above, wrap
 from ..figure_registry import FigureStyle, figure
-from ..interval_dots import handles_of, stripe, tidy
 from ..labels import display_order, level_of
 from ..theme import Theme, new_figure, page_width
 from .order_figures import facet_in_words
@@ -45,8 +45,9 @@ class SpecificationCurve:
         counts_text = ", ".join(f"{counts[name]} {name}" for name in CONCLUSIONS if name in counts)
         low, high = self.table["estimate"].min(), self.table["estimate"].max()
         return (
-            f"Specification curve of {self.effect}, {self.judge}: {len(self.table)} estimates from {low:.3f} "
-            f"to {high:.3f}, mean {self.mean:.3f}. Conclusions by {self.level} intervals: {counts_text}."
+            f"Specification curve of {self.effect}, {self.judge}: {len(self.table)} estimates from {low:.1f} "
+            f"to {high:.1f} {POINTS}, mean {self.mean:.1f}. Conclusions by {self.level} intervals: "
+            f"{counts_text}."
         )
 
     def draw(self, style: FigureStyle) -> Figure:
@@ -102,7 +103,8 @@ class SpecificationCurve:
             x[mask], self.table["estimate"][mask], "o", markersize=size + 5, markerfacecolor="none",
             markeredgecolor=look.foreground, markeredgewidth=0.9, zorder=5,
         )  # fmt: skip
-        axes.set_ylabel(wrap(self.effect, CURVE))
+        axes.set_ylabel(wrap(f"{self.effect}, {POINTS}", CURVE))
+        set_signed(axes.yaxis)
         tidy(axes, grid="y", open_sides=("top", "right", "bottom"))
         axes.tick_params(axis="x", bottom=False, labelbottom=False)
 
@@ -145,10 +147,10 @@ def specification_curve(
     frame = result.frame
     rows = frame[np.logical_and.reduce([frame[name] == effect[name] for name in keys])]
     return SpecificationCurve(
-        rows.sort_values("estimate", kind="stable").reset_index(drop=True),
+        in_unit(rows.sort_values("estimate", kind="stable").reset_index(drop=True), 100.0),
         [str(name) for name in result.settings["facets"]],
         style.words.both(effect["feature"], effect["level"]),
         style.names.of("judge", effect["judge"]),
         level_of(result.settings),
-        float(effect["mean"]),
+        100.0 * float(effect["mean"]),
     )

@@ -12,10 +12,10 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 
 from ...frames.vocabulary import HUMAN
+from ..dot_marks import stripe, tidy
 from ..figure_layout import Drawable, add_legend, inches, legend_columns, lines_high, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..heat_maps import Shades, add_bar, outline, shade, two_digits, write
-from ..interval_dots import stripe, tidy
 from ..labels import CORRELATIONS, ColumnNames, display_order, select_identifiers
 from ..theme import new_figure, page_width
 from .description_figures import of_all_items

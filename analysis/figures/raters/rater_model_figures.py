@@ -9,10 +9,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..dot_marks import stripe, tidy
 from ..figure_layout import LONGEST_LABEL, Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
-from ..interval_dots import stripe, tidy
 from ..labels import OF_RATERS, ColumnNames, LevelLabels, display_order, level_of
 from ..theme import PAGE_HEIGHT, Theme, new_figure, page_width
 

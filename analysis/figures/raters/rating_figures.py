@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from ...frames.vocabulary import TIER_QUANTITIES, TIES
+from ..dot_marks import draw_dots, handles_of, stripe, tidy
 from ..figure_layout import Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
 from ..figure_registry import FigureStyle, figure
-from ..interval_dots import draw_dots, handles_of, stripe, table_of, tidy
+from ..interval_dots import table_of
 from ..labels import TIERS, TRUTHS, dash, display_order, select_identifiers, strata_columns, words
 from ..theme import Theme, new_figure, page_width
 

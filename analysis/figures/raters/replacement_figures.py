@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.rounding import rounded
 from ...frames.vocabulary import PASSING
+from ..dot_marks import stripe, tidy
 from ..figure_layout import (
     LONGEST_LABEL,
     Drawable,
@@ -24,7 +25,6 @@ from ..figure_layout import (
 )
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
-from ..interval_dots import stripe, tidy
 from ..labels import ColumnNames, words
 from ..theme import PAGE_HEIGHT, Theme, new_figure, page_width
 

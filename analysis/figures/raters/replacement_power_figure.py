@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ..dot_marks import tidy
 from ..figure_layout import Drawable, add_legend, room_above, wrap
 from ..figure_registry import FigureStyle, figure
-from ..interval_dots import tidy
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:

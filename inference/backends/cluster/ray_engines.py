@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from ...errors import InputError, MissingDependency
-from ...readers.choices import SIMULATED
+from ...tables.frames import SIMULATED
 from ..base import completion
 from ..vllm import INVARIANT, NEVER, sampling_fields, token_of_each, versions
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ...ledger import Ledger
-from ...readers.choices import SIMULATED
+from ...tables.frames import SIMULATED
 from ...tables.records import PROVENANCE, PROVENANCE_FILE, read_record
 from ...tables.writing import write_text
 from .answer_account import read_rereads

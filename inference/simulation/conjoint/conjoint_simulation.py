@@ -43,11 +43,10 @@ from ...design.profiles import (
 from ...design.run_design import DrawnDesign
 from ...design.testing_pairs import design_pairs
 from ...errors import InputError, not_percent
-from ...readers.choices import SIMULATED
 from ...study.models import Study
 from ...study.restrictions import count_cells
 from ...tables.columns import stream
-from ...tables.frames import any_frame
+from ...tables.frames import SIMULATED, any_frame
 from ...tables.limits import TRUE_CELLS
 from ...tables.schema import JUDGE_KINDS, SAMPLING, STATUSES
 from ..truth_table import Floats, Integers, require_samples, truth_path

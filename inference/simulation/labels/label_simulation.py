@@ -15,11 +15,10 @@ import pandas as pd
 
 from ...design.profiles import factor
 from ...errors import InputError
-from ...readers.choices import SIMULATED
 from ...readers.judgments import majority_labels
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, stream
-from ...tables.frames import any_frame
+from ...tables.frames import SIMULATED, any_frame
 from ...tables.schema import JUDGE_KINDS, STATUSES
 from ..truth_table import HUMAN, MODEL, Floats, Integers, require_samples, selected_judges, truth_path
 from .label_truth import (

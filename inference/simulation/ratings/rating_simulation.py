@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from ...design.profiles import factor
 from ...design.run_design import assign_raters
 from ...errors import InputError, not_percent
-from ...readers.choices import SIMULATED
 from ...study.models import ItemStudy
 from ...study.study_yaml import suggestion
 from ...tables.columns import stream
-from ...tables.frames import any_frame
+from ...tables.frames import SIMULATED, any_frame
 from ...tables.schema import JUDGE_KINDS, STATUSES, require_columns
 from ..truth_table import Floats, Integers, require_samples, selected_judges, share_out, truth_path
 from .rating_draws import (

@@ -52,6 +52,18 @@ def choices() -> pd.DataFrame:
     return pd.DataFrame({**drawn, "chosen": chosen, "pair_id": np.repeat(np.arange(n // 2), 2)})
 
 
+@pytest.mark.parametrize(("real", "mark"), [((), "Simulated data"), (("gpt",), "Simulated, but for gpt")])
+def test_figures_of_simulated_rows_say_so_unless_they_are_not_to(choices, real: tuple[str, ...], mark: str):
+    is_real = np.arange(len(choices)) < 300 * len(real)
+    table = choices.assign(judge_id=np.where(is_real, "gpt", "human"))
+    table["origin"] = pd.array(np.where(is_real, None, "simulated"), dtype="string")
+    fit = amce(table, FORMULA, id="pair_id")
+    assert conjoint.importance(fit).real_judges == real
+    assert mark in [text.get_text() for text in fit.plot().texts]
+    assert not [text for text in fit.plot(mark=False).texts if "imulated" in text.get_text()]
+    assert amce(choices, FORMULA, id="pair_id").real_judges is None
+
+
 def texts_below(figure: Figure) -> list[str]:
     """What is written below the panels."""
     below = [figure.get_supxlabel(), *(axes.get_xlabel() for axes in figure.axes)]
@@ -275,10 +287,10 @@ def test_the_bounds_and_every_interval_of_an_equivalence_test_are_drawn(choices:
     found = conjoint.equivalence(amce(choices, FORMULA, "pair_id"), 0.2)
     figure = found.plot()
     tested = found.frame.dropna(subset="p")
-    np.testing.assert_allclose(interval_starts(figure), np.sort(tested["equivalence_lower"]))
+    np.testing.assert_allclose(interval_starts(figure), np.sort(100 * tested["equivalence_lower"]))
     for axes in figure.axes:
         (band,) = axes.patches
-        assert (band.get_x(), band.get_width()) == pytest.approx((-0.2, 0.4))  # type: ignore[attr-defined]
+        assert (band.get_x(), band.get_width()) == pytest.approx((-20, 40))  # type: ignore[attr-defined]
 
 
 def bars(figure: Figure) -> list[float]:

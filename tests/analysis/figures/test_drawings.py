@@ -10,7 +10,11 @@ from conjury.analysis import figures
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow if n in {*ALIKE, "trial"} else ()) for n in EXAMPLES]
+    "name",
+    [
+        pytest.param(n, marks=pytest.mark.slow if n in {*ALIKE, "trial", "trial, bias"} else ())
+        for n in EXAMPLES
+    ],
 )
 def test_a_figure_draws_what_was_looked_at(name: str) -> None:
     shown = example(name)

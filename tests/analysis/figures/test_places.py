@@ -131,12 +131,8 @@ def test_points_lines_and_labels_are_those_of_one_row_of_the_table(
         n_points -= len(points)
     assert len(points) == n_points
     assert len({(point.place, round(point.x, 6)) for point in points}) == n_points
-    unit = (
-        100
-        if name not in DERIVED
-        and re.search(r"\(%\)|percent", figure.get_supxlabel() + figure.axes[-2:][0].get_xlabel(), re.I)
-        else 1
-    )
+    below = figure.get_supxlabel() + figure.axes[-2:][0].get_xlabel()
+    unit = 100 if re.search(r"\(%\)|percent", below, re.I) and name != "frequencies" else 1
     for point in points:
         drawn = np.array([point.x, *point.limits])
         codes = set(re.findall(r"Q\d+Q", point.words))

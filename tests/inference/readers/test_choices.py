@@ -13,7 +13,6 @@ from cases import cases
 from conjury.inference.errors import InputError
 from conjury.inference.readers.choices import choices_from_tidy, cj_tidy
 from conjury.inference.readers.prepare import (
-    is_simulated,
     judge_of,
     judges_by_origin,
     load_choices,
@@ -25,6 +24,7 @@ from conjury.inference.readers.prepare import (
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import read_table
+from conjury.inference.tables.frames import is_simulated
 from conjury.inference.tables.reading import ReadingRules
 
 WIDE = Path(__file__).resolve().parents[2] / "fixtures" / "tables" / "wide.csv"
