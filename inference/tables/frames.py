@@ -31,7 +31,7 @@ def any_frame(function: Callable[P, R]) -> Callable[P, R]:
 def _with_origin(result: Any, sources: Iterable[Any]) -> Any:
     """What a function returned, with the judges that are real where its tables have simulated rows."""
     if isinstance(result, list):
-        return [_with_origin(one, sources) for one in result]
+        return [_with_origin(part, sources) for part in result]
     if not hasattr(result, "real_judges") or result.real_judges is not None:
         return result
     judges = [names for source in sources if (names := real_judges_of(source)) is not None]
@@ -48,7 +48,7 @@ def is_simulated(table: pd.DataFrame) -> np.ndarray:
 def real_judges_of(source: Any) -> tuple[str, ...] | None:
     """Judges of a table, or of what was computed from it, whose rows are not simulated; None if none is."""
     if isinstance(source, list):
-        return next((names for each in source if (names := real_judges_of(each)) is not None), None)
+        return next((names for part in source if (names := real_judges_of(part)) is not None), None)
     if not isinstance(source, pd.DataFrame):
         return cast("tuple[str, ...] | None", getattr(source, "real_judges", None))
     mask = is_simulated(source)
