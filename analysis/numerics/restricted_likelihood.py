@@ -12,13 +12,15 @@ Biometrika 58(3), 545-554. doi:10.1093/biomet/58.3.545
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.sparse import csr_array
 
 from .types import Codes, Floats
 
@@ -28,6 +30,7 @@ NEAR_ZERO = 0.05  # below it Newton steps are not to be trusted
 DIFFERENCE = 1e-4  # step of central differences of the slope
 NEWTON_STEPS = 8  # all with one curvature; where they do not suffice, the fit descends instead
 ENOUGH = 1e-3  # of deviance
+BLOCK = 2_000_000  # sums of samples held at once
 SPARSE = 0.1  # share of all cells of items x raters below which pairs of ratings are listed
 
 
@@ -45,67 +48,72 @@ class LikelihoodSums:
     rater_sums: Floats  # (J,): sums of ratings of each rater
     squares: float  # sum of squared ratings
 
+    @cached_property
+    def rater_counts(self) -> Floats:
+        """Ratings of each rater, by how many ratings their items have, shape (s, J)."""
+        return np.diagonal(self.together, axis1=1, axis2=2).copy()
+
 
 @dataclass(frozen=True)
 class PanelRatings:
-    """The ratings of a panel, arranged for `sums_of`: centred values and pairs of ratings of one item."""
+    """The ratings of a panel, arranged for `sums_of`."""
 
-    # item, rater, value, total: (n,): of each rating; ``total`` is the sum of all ratings of its item
-    item: Codes
-    rater: Codes
-    value: Floats
-    total: Floats
-    class_of: Codes  # (I,): position of an item's number of ratings in ``size``
-    sizes: Floats  # (s,)
+    sizes: Floats  # (s,): the numbers of ratings of an item that occur
+    n_raters: int
+    # (sums, I): what an item adds to each sum, those of `LikelihoodSums` from ``items`` to ``squares``, then
+    # pairs of raters of one item of a class
+    linear: csr_array
+    # (P,): positions among class x rater x rater of these pairs and of the same ones turned; empty where
+    # ``rated`` is not
+    pairs: tuple[Codes, Codes]
     # Who rated each item, (I, J), items by class; and where each class starts, (s + 1,). Where few raters
     # rate an item, empty.
     rated: Floats
     by_class: Codes  # (I,): the items in that order
     starts: Codes
-    # pair_item, pair_code: (sum of squared numbers of ratings,): item, and position among class x rater x
-    # rater, of each ordered pair of ratings of an item; empty where ``rated`` is not
-    pair_item: Codes
-    pair_code: Codes
-    n_items: int
-    n_raters: int
-
-
-def _totals(code: Codes, weights: Floats, size: int) -> Floats:
-    """Sum of weights by code, shape (size,)."""
-    return np.asarray(np.bincount(code, weights, minlength=size), dtype=float)
 
 
 def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], crossed: bool) -> PanelRatings:
     """Arrange n ratings of I items by J raters, ``shape``; without ``crossed`` raters count as one."""
-    n_items, n_raters = shape[0], shape[1] if crossed else 1
+    n_items, j = shape[0], shape[1] if crossed else 1
     rater = rater if crossed else np.zeros_like(rater)
     value = (value - value.mean()) / (value.std() or 1.0)
-    total = _totals(item, value, n_items)
+    total = np.bincount(item, value, minlength=n_items)
     per_item = np.bincount(item, minlength=n_items)
     sizes, class_of = np.unique(per_item, return_inverse=True)
     by_class = np.argsort(class_of, kind="stable")
-    rated = np.zeros((0, n_raters))
+    s = len(sizes)
+    rated = np.zeros((0, j))
     first = second = item[:0]
-    if crossed and len(item) > SPARSE * n_items * n_raters:
-        rated = np.zeros((n_items, n_raters))
+    if crossed and len(item) > SPARSE * n_items * j:
+        rated = np.zeros((n_items, j))
         rated[np.argsort(by_class)[item], rater] = 1.0
     elif crossed:
         first, second = _ordered_pairs(item, per_item)
-    code = (class_of[item[first]] * n_raters + rater[first]) * n_raters + rater[second]
+        upward = rater[first] <= rater[second]
+        first, second = first[upward], second[upward]
+    codes = (class_of[item[first]] * j + rater[first]) * j + rater[second]
+    pairs, pair = np.unique(codes, return_inverse=True)
+    every, mine = np.arange(n_items), class_of[item]
+    terms = (  # of each sum: its number, the item, and what that adds
+        (class_of, every, np.ones(n_items)),
+        (s + class_of, every, total**2),
+        (2 * s + class_of, every, total),
+        (3 * s + mine * j + rater, item, total[item]),
+        (3 * s + s * j + rater, item, value),
+        (np.full(len(item), 3 * s + s * j + j), item, value**2),
+        (3 * s + s * j + j + 1 + pair, item[first], np.ones(len(first))),
+    )
+    row, column, added = (np.concatenate(part) for part in zip(*terms, strict=True))
+    n_sums = 3 * s + s * j + j + 1 + len(pairs)
     return PanelRatings(
-        item=item,
-        rater=rater,
-        value=value,
-        total=total[item],
-        class_of=class_of.astype(np.int64),
         sizes=sizes.astype(float),
+        n_raters=j,
+        linear=csr_array((added, (row, column)), shape=(n_sums, n_items)),
+        pairs=(pairs, (pairs // (j * j) * j + pairs % j) * j + pairs // j % j),
         rated=rated,
         by_class=by_class.astype(np.int64),
-        starts=np.searchsorted(class_of[by_class], np.arange(len(sizes) + 1)),
-        pair_item=item[first],
-        pair_code=code,
-        n_items=n_items,
-        n_raters=n_raters,
+        starts=np.searchsorted(class_of[by_class], np.arange(s + 1)),
     )
 
 
@@ -120,31 +128,35 @@ def _ordered_pairs(item: Codes, counts: Codes) -> tuple[Codes, Codes]:
     return first, order[np.repeat(start[item[order]], sizes) + within]
 
 
-def sums_of(cells: PanelRatings, weights: Floats) -> LikelihoodSums:
-    """Sums over a sample, from how often each item counts in it, shape (I,)."""
+def sums_of(cells: PanelRatings, weights: Floats) -> Iterator[LikelihoodSums]:
+    """Sums over each of b samples, from how often items count in them, shape (b, I)."""
     s, j = len(cells.sizes), cells.n_raters
-    of_rating = weights[cells.item]
-    sums = np.zeros(cells.n_items)
-    sums[cells.item] = cells.total
-    code = cells.class_of[cells.item] * j + cells.rater
-    return LikelihoodSums(
-        size=cells.sizes,
-        items=_totals(cells.class_of, weights, s),
-        item_squares=_totals(cells.class_of, weights * sums**2, s),
-        item_sums=_totals(cells.class_of, weights * sums, s),
-        together=_together(cells, weights),
-        rater_item_sums=_totals(code, of_rating * cells.total, s * j).reshape(s, j),
-        rater_sums=_totals(cells.rater, of_rating * cells.value, j),
-        squares=float(of_rating @ cells.value**2),
-    )
+    ends = np.cumsum([s, s, s, s * j, j, 1])
+    size = max(1, BLOCK // cells.linear.shape[0])
+    for part in np.array_split(weights, range(size, len(weights), size)):
+        totals = np.ascontiguousarray((cells.linear @ np.ascontiguousarray(part.T, dtype=float)).T)
+        for counts, sums in zip(part, totals, strict=True):
+            items, item_squares, item_sums, of_raters, rater_sums, squares, pairs = np.split(sums, ends)
+            yield LikelihoodSums(
+                size=cells.sizes,
+                items=items,
+                item_squares=item_squares,
+                item_sums=item_sums,
+                together=_together(cells, counts, pairs),
+                rater_item_sums=of_raters.reshape(s, j),
+                rater_sums=rater_sums,
+                squares=float(squares[0]),
+            )
 
 
-def _together(cells: PanelRatings, weights: Floats) -> Floats:
-    """How often two raters rated one item of each class, shape (s, J, J)."""
+def _together(cells: PanelRatings, weights: Floats, pairs: Floats) -> Floats:
+    """How often two raters rated one item of each class, shape (s, J, J), from weights or counted pairs."""
     s, j = len(cells.sizes), cells.n_raters
+    result = np.zeros((s, j, j))
     if not len(cells.rated):
-        return _totals(cells.pair_code, weights[cells.pair_item], s * j * j).reshape(s, j, j)
-    result = np.empty((s, j, j))
+        for code in cells.pairs:
+            result.reshape(-1)[code] = pairs
+        return result
     ordered = weights[cells.by_class][:, None]
     for number, (start, end) in enumerate(pairwise(cells.starts)):
         rated = cells.rated[start:end]
@@ -161,44 +173,72 @@ class Likelihood:
     residual: float
 
 
+@dataclass(frozen=True)
+class _WithoutItems:
+    """What is left of a sample once items are eliminated, and of raters ``A = I + rater Z'H^-1 Z``."""
+
+    # With `V` the covariance of ratings over the residual variance and `H` its part without raters, all
+    # follows from `A` and from products with the columns of ones and ratings.
+    shrink: Floats  # (s,): of the items with each number of ratings
+    products: Floats  # (2, 2, s): sums over these items of products of both columns
+    form: Floats  # (2, 2): both columns by V^-1
+    lower: Floats  # (J, J): the Cholesky factor of A; (0, 0) where raters do not vary
+    solved: Floats  # (J, 2): A^-1 Z'H^-1 by both columns
+
+    @staticmethod
+    def of(sums: LikelihoodSums, item: float, rater: float) -> _WithoutItems:
+        """Eliminate items whose variance, and that of raters, are relative to the residual one."""
+        shrink = 1 / (1 + sums.size * item)
+        part = item * shrink
+        products = np.array([[sums.items * sums.size**2, sums.item_sums * sums.size], [sums.item_sums *
+                             sums.size, sums.item_squares]])  # fmt: skip
+        total = sums.item_sums.sum()
+        form = np.array([[sums.items @ sums.size, total], [total, sums.squares]]) - products @ part
+        if not rater > 0:
+            return _WithoutItems(shrink, products, form, np.zeros((0, 0)), np.zeros((0, 2)))
+        s, j = sums.rater_item_sums.shape
+        design = (part @ sums.together.reshape(s, j * j)).reshape(j, j)
+        design *= -rater
+        design.reshape(-1)[:: j + 1] += 1 + rater * sums.rater_counts.sum(axis=0)
+        lower, _ = lapack.dpotrf(design.T, lower=1, overwrite_a=1)  # symmetric
+        sides = np.stack([shrink @ sums.rater_counts, sums.rater_sums - part @ sums.rater_item_sums], axis=1)
+        solved, _ = lapack.dpotrs(lower, sides, lower=1)
+        return _WithoutItems(shrink, products, form - rater * sides.T @ solved, lower, solved)
+
+    @property
+    def mean(self) -> float:
+        """The mean rating, by generalised least squares."""
+        return float(self.form[0, 1] / self.form[0, 0])
+
+    def residual(self, n: float) -> float:
+        """The residual variance of a sample of n ratings."""
+        return max(float(self.form[1, 1] - self.mean * self.form[0, 1]) / (n - 1), 1e-300)
+
+
 def likelihood(sums: LikelihoodSums, item: float, rater: float) -> Likelihood:
     """The likelihood where items and raters have these variances, relative to the residual one."""
-    # With `V` the covariance of ratings over the residual variance, `H` its part without raters and `A = I +
-    # rater Z'H^-1 Z`, all follows from `A` and from products with the columns of ones and ratings.
     n = float(sums.items @ sums.size)
-    shrink = 1 / (1 + sums.size * item)
-    part = item * shrink
-    products = np.array([[sums.items * sums.size**2, sums.item_sums * sums.size], [sums.item_sums * sums.size,
-                         sums.item_squares]])  # fmt: skip
-    crude = np.array([[n, sums.item_sums.sum()], [sums.item_sums.sum(), sums.squares]])
-    form = crude - products @ part
+    reduced = _WithoutItems.of(sums, item, rater)
+    shrink, form, lower, solved = reduced.shrink, reduced.form, reduced.lower, reduced.solved
+    mean, residual = reduced.mean, reduced.residual(n)
     determinant = float(sums.items @ np.log1p(sums.size * item))
     by_item = float((sums.items * sums.size) @ shrink)
     by_rater = 0.0
-    squares = products @ shrink**2  # sums over items of products of what V^-1 makes of both columns
+    squares = reduced.products @ shrink**2  # sums over items of products of what V^-1 makes of both columns
     if rater > 0:
-        rater_counts = np.diagonal(sums.together, axis1=1, axis2=2)
-        design = np.diag(rater_counts.sum(axis=0)) - np.tensordot(part, sums.together, axes=1)
-        sides = np.stack([shrink @ rater_counts, sums.rater_sums - part @ sums.rater_item_sums], axis=1)
-        lower, _ = lapack.dpotrf(np.eye(len(design)) + rater * design, lower=1)
-        determinant += 2 * float(np.log(np.diag(lower)).sum())
-        half, _ = lapack.dpotri(lower, lower=1)
-        inverse = half + np.tril(half, -1).T
-        solved = inverse @ sides
-        form = form - rater * sides.T @ solved
-        common = np.tensordot(shrink**2, sums.together, axes=1)
+        s, j = sums.rater_item_sums.shape
+        determinant += 2 * float(np.log(np.diagonal(lower)).sum())
+        half = lapack.dpotri(lower, lower=1)[0].T.reshape(-1)  # of the inverse of A; the rest is zero
+        diagonal = half[:: j + 1]
+        common = shrink**2 @ sums.together.reshape(s, j * j)
         item_sides = np.stack(
-            [(shrink**2 * sums.size) @ rater_counts, shrink**2 @ sums.rater_item_sums], axis=1
+            [(shrink**2 * sums.size) @ sums.rater_counts, shrink**2 @ sums.rater_item_sums], axis=1
         )
         cross = rater * solved.T @ item_sides
-        squares = squares - cross - cross.T + rater**2 * solved.T @ common @ solved
-        by_item -= rater * float((inverse * common).sum())
-        by_rater = (len(design) - float(np.trace(inverse))) / rater
-        rater_squares = solved.T @ solved
-    else:
-        rater_squares = np.zeros((2, 2))
-    mean = form[0, 1] / form[0, 0]
-    residual = max((form[1, 1] - mean * form[0, 1]) / (n - 1), 1e-300)
+        squares = squares - cross - cross.T + rater**2 * solved.T @ common.reshape(j, j) @ solved
+        by_item -= rater * float(2 * half @ common - diagonal @ common[:: j + 1])
+        by_rater = (j - float(diagonal.sum())) / rater
+    rater_squares = solved.T @ solved
 
     def slope(of_determinant: float, moved: Floats) -> float:
         weighted_squares = moved[1, 1] - 2 * mean * moved[0, 1] + mean**2 * moved[0, 0]
@@ -280,4 +320,5 @@ class Refit:
 def variances_at(sums: LikelihoodSums, theta: Floats) -> Floats:
     """Variances of items, raters and residual, shape (3,), at relative standard deviations."""
     item, rater = float(theta[0] ** 2), float(theta[1] ** 2) if len(theta) > 1 else 0.0
-    return np.array([item, rater, 1.0]) * likelihood(sums, item, rater).residual
+    residual = _WithoutItems.of(sums, item, rater).residual(float(sums.items @ sums.size))
+    return np.array([item, rater, 1.0]) * residual

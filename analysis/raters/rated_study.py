@@ -13,7 +13,7 @@ from conjury.inference.readers.judgments import scales_of
 
 from ..frames.vocabulary import HUMAN
 from .ratings import Ratings
-from .reading import read_ratings
+from .reading import read_dimensions, read_ratings
 from .scales import dimension_names
 
 if TYPE_CHECKING:
@@ -55,6 +55,12 @@ class RatedStudy:
         """The ratings of each dimension; those off its scale are refused."""
         names = dimension_names(self.judgments)
         return [read_ratings(self.judgments, dimension=n, scale=self.scales.get(str(n))) for n in names]
+
+    @cached_property
+    def coded(self) -> list[Ratings]:
+        """The ratings of each dimension, on the scale that all dimensions have, if they have one."""
+        has_one_scale = self.common_scale is not None or not self.scales
+        return self.ratings if has_one_scale else read_dimensions(self.judgments)
 
     @property
     def strata(self) -> tuple[str, ...]:

@@ -27,11 +27,17 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..types import Codes, Floats
+from .bounded import Flags
 from .interval_limits import level_of_t
 
 SEED = 20_250  # fixed, so that equal tables have equal limits
 DRAWN = 2_000_000  # draws times distinct clusters, beyond which fewer draws are made
 LEAST, MOST = 500, 4_000  # draws
+FIRST = 100  # draws, those with the nearest guesses, that are computed first
+MARGIN = 5.0  # standard deviations from its guess beyond which no draw is taken to be
+STEP = 1e-6  # of all weight, to measure how a prior moves a statistic
+
+Statistics = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> W
 
     def with_prior(prior: Floats) -> Floats:
         patterns = np.flatnonzero(prior)
-        result = weights.copy()
+        result = weights.copy(order="K")  # patterns first, where that is how they were summed
         result[:, patterns] += size * random.standard_gamma(
             prior[patterns], size=(len(weights), len(patterns))
         )
@@ -142,17 +148,64 @@ def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> W
 
 
 def limits(
-    statistics: Callable[[Floats], Floats], weights: Weights, estimate: Floats
+    statistics: Statistics, weights: Weights, estimate: Floats, influence: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Limits of m statistics, each of shape (m,), around their estimates; NaN where there is no estimate."""
     # `statistics` takes weights of shape (B, P) and gives shape (B, m).
-    return within_estimate(*quantiles(statistics, weights), estimate)
+    return within_estimate(*quantiles(statistics, weights, influence), estimate)
 
 
-def quantiles(statistics: Callable[[Floats], Floats], weights: Weights) -> tuple[Floats, Floats]:
+def quantiles(
+    statistics: Statistics, weights: Weights, influence: Floats | None = None
+) -> tuple[Floats, Floats]:
     """The quantiles on which limits of m statistics rest, each of shape (m,)."""
-    low = _quantile(statistics(weights.lower), weights.level)
-    return low, _quantile(statistics(weights.upper), 1 - weights.level)
+    # With the `influence` of each pattern but those of a prior, (I, m), draws that are far from the quantile
+    # are not computed.
+    if influence is None:
+        low = _quantile(statistics(weights.lower), weights.level)
+        return low, _quantile(statistics(weights.upper), 1 - weights.level)
+    low = _quantile_of_near(statistics, weights.lower, weights.level, influence)
+    return low, _quantile_of_near(statistics, weights.upper, 1 - weights.level, influence)
+
+
+def _quantile_of_near(statistics: Statistics, weights: Floats, level: float, influence: Floats) -> Floats:
+    """As `_quantile` of all draws, from those near it; a line by guesses tells on which side others are."""
+    guess, is_heavy = _guesses(statistics, weights, influence)
+    values, computed = np.full_like(guess, np.nan), np.zeros(len(guess), dtype=bool)
+    away = np.abs(guess - np.quantile(guess, level, axis=0))
+    nearest = np.sort(away, axis=0)[min(max(FIRST, len(away) // 20), len(away) - 1)]
+    is_next = is_heavy | ~(away > nearest).all(axis=1)
+    while True:
+        values[is_next] = statistics(weights[is_next])
+        computed |= is_next
+        fitted = computed & ~is_heavy
+        if computed.all() or fitted.sum() < FIRST // 2 or not np.isfinite(values[computed]).all():
+            break
+        centre, middle = guess[fitted].mean(axis=0), values[fitted].mean(axis=0)
+        deviation = guess[fitted] - centre
+        slope = (deviation * values[fitted]).sum(axis=0) / (deviation**2).sum(axis=0)
+        expected = middle + (guess - centre) * slope
+        result = np.quantile(np.where(computed[:, None], values, expected), level, axis=0)
+        margin = MARGIN * (values - expected)[fitted].std(axis=0)
+        is_next = ~computed & ~(np.abs(expected - result) > margin).all(axis=1)
+        if not is_next.any():
+            return np.asarray(result)
+    values[~computed] = statistics(weights[~computed])
+    return _quantile(values, level)
+
+
+def _guesses(statistics: Statistics, weights: Floats, influence: Floats) -> tuple[Floats, Flags]:
+    """Linear approximations of m statistics in B draws, (B, m); whether a prior moves one much, (B,)."""
+    n_patterns = len(influence)
+    total = weights.sum(axis=1, keepdims=True)
+    guess = weights[:, :n_patterns] @ np.nan_to_num(influence) / total
+    prior = np.arange(n_patterns, weights.shape[1])
+    steps = np.zeros((1 + len(prior), weights.shape[1]))
+    steps[:, :n_patterns] = weights[:, :n_patterns].mean(axis=0)
+    steps[np.arange(1, len(steps)), prior] = STEP * steps[0].sum()
+    moved = statistics(steps)
+    by_prior = weights[:, n_patterns:] @ ((moved[1:] - moved[0]) / STEP) / total
+    return guess + by_prior, ~(np.abs(by_prior) < guess.std(axis=0)).all(axis=1)
 
 
 def within_estimate(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:

@@ -272,6 +272,6 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.Data
 
 @analysis("raters", order=90)
 def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
-    settings = {"scale": rated.scales, "items": rated.items, "cluster": rated.study.cluster, **options}
+    settings = {"items": rated.items, "cluster": rated.study.cluster, **options}
     title = "Agreement of people, and of people with each model"
-    yield AnalysisStep("agreement", title, partial(agreement, rated.judgments, **settings))
+    yield AnalysisStep("agreement", title, partial(agreement, rated.ratings, **settings))

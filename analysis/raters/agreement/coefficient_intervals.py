@@ -91,6 +91,15 @@ def _samples_of(sides: SideShares, order: Codes, cluster: Codes, alpha: float) -
     return _Samples(added, weights_of(items_of(code, len(prior[0]), cluster), *prior, alpha))
 
 
+@dataclass(frozen=True)
+class _Patterns:
+    """Distinct items of a panel, then those that a prior adds, and weights of them."""
+
+    panel: RatingPanel
+    draws: Weights
+    first: Codes  # (P,): an item of each of the former
+
+
 class PanelInterval:
     """Intervals of the coefficients of the raters of a panel, over items with two ratings or more."""
 
@@ -100,7 +109,7 @@ class PanelInterval:
     def __init__(self, panel: RatingPanel, alpha: float, matrices: Sequence[Floats] = ()) -> None:
         self.panel, self.alpha, self.matrices = panel, alpha, matrices
         self._drawn: dict[bytes, Weights] = {}
-        self._patterns: dict[tuple[bool, bool, bytes], tuple[RatingPanel, Weights]] = {}
+        self._patterns: dict[tuple[bool, bool, bytes], _Patterns] = {}
         self._kappas: dict[bytes, Floats] = {}
 
     @cached_property
@@ -131,19 +140,22 @@ class PanelInterval:
         if self.sides is not None and panel.is_complete and panel.n_raters == 2:  # the same estimate
             return self.sides.of(weights, COHEN if kind == CONGER else kind)
         estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
-        result = bounded(estimate, influence_of(panel, weights, kind), panel.cluster)
+        influence = influence_of(panel, weights, kind)
+        result = bounded(estimate, influence, panel.cluster)
         if not _has_limits(result):
             return result
         order = order_of(panel.categories, weights, panel.q)
-        distinct, draws = self._patterns_of(panel, kind, order)
+        patterns = self._patterns_of(panel, kind, order)
         if kind == COHEN and weights is not None:
-            ends = self._limits_of_kappa(weights, order, distinct, draws)
+            ends = self._limits_of_kappa(weights, order, patterns)
             low, high = within_estimate(ends[:1], ends[1:], np.array([estimate]))
             return result.within(float(low[0]), float(high[0]), alpha)
         ordered = weights if weights is None else weights[np.ix_(order, order)]
-        return _with_limits(result, statistic_of(distinct, ordered, kind), draws, alpha)
+        of_patterns = influence[patterns.first] if kind == CONGER else None
+        statistic = statistic_of(patterns.panel, ordered, kind)
+        return _with_limits(result, statistic, patterns.draws, alpha, of_patterns)
 
-    def _patterns_of(self, panel: RatingPanel, kind: str, order: Codes) -> tuple[RatingPanel, Weights]:
+    def _patterns_of(self, panel: RatingPanel, kind: str, order: Codes) -> _Patterns:
         """Distinct items of the panel, with those that a prior adds, and weights of them."""
         by_rater = kind in (COHEN, CONGER)
         key = panel is self.panel, by_rater, order.tobytes()
@@ -159,12 +171,10 @@ class PanelInterval:
             if content not in self._drawn:
                 self._drawn[content] = weights_of(items, *prior, self.alpha)
             distinct = panel_of_rows(np.vstack([rows[first], mixed]), panel, order)
-            self._patterns[key] = distinct, self._drawn[content]
+            self._patterns[key] = _Patterns(distinct, self._drawn[content], first)
         return self._patterns[key]
 
-    def _limits_of_kappa(
-        self, weights: Floats, order: Codes, distinct: RatingPanel, draws: Weights
-    ) -> Floats:
+    def _limits_of_kappa(self, weights: Floats, order: Codes, patterns: _Patterns) -> Floats:
         """Limits of the mean kappa, (2,); those with other weights in the same order come along."""
         if weights.tobytes() not in self._kappas:
             matrices = {
@@ -173,7 +183,15 @@ class PanelInterval:
                 if np.array_equal(order_of(self.panel.categories, matrix, self.panel.q), order)
             }
             ordered = list(matrices.values())
-            low, high = quantiles(lambda part: mean_kappas(distinct, ordered, part).T, draws)
+            influences = [
+                mean_kappa_influence(self.paired, np.frombuffer(key).reshape(weights.shape))
+                for key in matrices
+            ]
+            low, high = quantiles(
+                lambda part: mean_kappas(patterns.panel, ordered, part).T,
+                patterns.draws,
+                np.stack(influences, axis=1)[patterns.first],
+            )
             self._kappas |= dict(zip(matrices, np.stack([low, high], axis=1), strict=True))
         return self._kappas[weights.tobytes()]
 
@@ -290,9 +308,15 @@ def _has_limits(result: BoundedEstimate) -> bool:
 
 
 def _with_limits(
-    result: BoundedEstimate, statistic: Callable[[Floats], Floats], draws: Weights, alpha: float
+    result: BoundedEstimate,
+    statistic: Callable[[Floats], Floats],
+    draws: Weights,
+    alpha: float,
+    influence: Floats | None = None,
 ) -> BoundedEstimate:
-    low, high = limits(lambda weights: statistic(weights)[:, None], draws, np.array([result.estimate]))
+    of_patterns = None if influence is None else influence[:, None]
+    values = np.array([result.estimate])
+    low, high = limits(lambda weights: statistic(weights)[:, None], draws, values, of_patterns)
     return result.within(float(low[0]), float(high[0]), alpha)
 
 

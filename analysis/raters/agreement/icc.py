@@ -55,16 +55,15 @@ def reml_variances(panel: RatingPanel, item_weights: Floats, crossed: bool) -> F
     cells = cells_of(panel.item, panel.rater, panel.value, shape, crossed)
     scale = float(panel.value.var())
     within = _varies_within(panel)
-    full_sums = sums_of(cells, np.ones(panel.n_items))
     if not within.any():
         return result
+    (full_sums,) = sums_of(cells, np.ones((1, panel.n_items)))
     theta = fit(full_sums, crossed)
     refit = Refit.at(full_sums, theta)
-    for at, counts in enumerate(item_weights):
-        if counts @ within > 0 and (counts > 0).sum() > 1:
-            same = bool((counts == 1).all())
-            sums = full_sums if same else sums_of(cells, counts)
-            result[at] = variances_at(sums, theta if same else refit(sums)) * scale
+    usable = np.flatnonzero((item_weights @ within > 0) & ((item_weights > 0).sum(axis=1) > 1))
+    for at, sums in zip(usable, sums_of(cells, item_weights[usable]), strict=True):
+        same = bool((item_weights[at] == 1).all())
+        result[at] = variances_at(sums, theta if same else refit(sums)) * scale
     return result
 
 

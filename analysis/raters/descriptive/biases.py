@@ -382,7 +382,7 @@ def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisSt
         set_aside.setdefault(exclusion.column, []).append(exclusion.level)
     call = partial(
         biases,
-        rated.judgments,
+        rated.coded,
         rated.items,
         generator=study.generator,
         unrelated=None if unrelated is None else (unrelated.column, unrelated.level),

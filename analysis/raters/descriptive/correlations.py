@@ -289,5 +289,5 @@ def _quadratic(form: Floats, counts: sparse.csr_array, weights: Floats) -> Float
 @analysis("raters", order=30, when=lambda rated: rated.has_scales and rated.has_both_kinds)
 def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     settings = {"by": rated.strata[:1], **rated.common_options, **options}
-    call = partial(correlations, rated.judgments, rated.items, **settings)
+    call = partial(correlations, rated.coded, rated.items, **settings)
     yield AnalysisStep("correlations", "Correlation of each model with people", call)

@@ -413,23 +413,23 @@ def weighted_means_and_sds(sums: Floats, weights: Floats) -> tuple[Floats, Float
 
 @analysis("raters", order=10)
 def _steps_of_counts(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
-    yield AnalysisStep("coverage", "Judges, items and ratings", partial(coverage, rated.judgments))
+    yield AnalysisStep("coverage", "Judges, items and ratings", partial(coverage, rated.coded))
 
 
 @analysis("raters", order=20, when=lambda rated: rated.has_scales)
 def _steps_of_means(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     title, strata, settings = rated.title_of_means, rated.strata, {**rated.common_options, **options}
-    call = partial(means, rated.judgments, rated.items, **settings)
+    call = partial(means, rated.coded, rated.items, **settings)
     yield AnalysisStep("means", title, partial(call, by=strata[:1]))
     if len(strata) > 1:
         title = f"{title} and {rated.study.feature_labels[strata[1]].lower()}"
         yield AnalysisStep("means_crossed", title, partial(call, by=(strata[1], strata[0])))
-    shares = partial(distributions, rated.judgments, rated.items, scale=rated.common_scale)
+    shares = partial(distributions, rated.coded, rated.items, scale=rated.common_scale)
     yield AnalysisStep("distributions", "Distribution of ratings", shares)
 
 
 @analysis("raters", order=40, when=lambda rated: rated.has_scales and rated.has_both_kinds)
 def _steps_of_lines(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     settings = {"by": rated.strata[:1], **rated.common_options, **options}
-    call = partial(rating_lines, rated.judgments, rated.items, **settings)
+    call = partial(rating_lines, rated.coded, rated.items, **settings)
     yield AnalysisStep("lines", "Ratings by people and by each model", call)

@@ -118,6 +118,6 @@ def rating_gaps(
 def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     settings = {**rated.common_options, **options}
     for name in rated.strata:
-        call = partial(rating_gaps, rated.judgments, rated.items, between=name, by=rated.strata[:1])
+        call = partial(rating_gaps, rated.coded, rated.items, between=name, by=rated.strata[:1])
         title = f"Gaps of ratings by {rated.study.feature_labels[name].lower()}"
         yield AnalysisStep(f"gaps_{name}", title, partial(call, **settings))

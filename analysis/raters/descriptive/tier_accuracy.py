@@ -366,5 +366,5 @@ def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisSt
         return
     settings: dict[str, Any] = {"levels": tiers.levels, "column": tiers.column, "within": study.cluster}
     settings |= {"dimension": study.main, "scale": rated.common_scale, **options}
-    call = partial(tier_accuracy, rated.judgments, rated.items, **settings)
+    call = partial(tier_accuracy, rated.coded, rated.items, **settings)
     yield AnalysisStep("tiers", "Do ratings recover the order of the tiers?", call)

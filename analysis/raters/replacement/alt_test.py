@@ -394,4 +394,4 @@ def _reason_for_exclusion(n: float, min_instances: int) -> str:
 def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     settings = {"epsilon": rated.epsilon, "items": rated.items, "cluster": rated.study.cluster, **options}
     title = "May a model replace a person of the panel?"
-    yield AnalysisStep("alt_test", title, lambda: with_curve(alt_test(rated.judgments, **settings)))
+    yield AnalysisStep("alt_test", title, lambda: with_curve(alt_test(rated.coded, **settings)))

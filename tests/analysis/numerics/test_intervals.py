@@ -18,6 +18,7 @@ from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics.intervals import CORRELATION, SHARE, cut, inference, interval_limits, wilson
 from conjury.analysis.numerics.intervals.bounded import bounded, detectable_differences
 from conjury.analysis.numerics.intervals.interval_limits import _quantiles
+from conjury.analysis.numerics.intervals.weighted_items import items_of, limits, weights_of
 from conjury.analysis.pipeline.recovery import rating_recovery as recovery
 from conjury.analysis.pipeline.recovery import recovery_summary
 from conjury.analysis.raters import (
@@ -222,6 +223,27 @@ def test_quantiles_of_draws_are_those_of_numpy_however_few_are_known() -> None:
     values[1:, 0] = values[2:, 1] = np.nan
     for level in (0.0, 0.025, 0.4, 1.0):
         np.testing.assert_allclose(_quantiles(values, level), np.nanquantile(values, level, axis=0))
+
+
+def test_limits_of_a_curved_statistic_are_those_of_all_draws_of_which_few_are_computed() -> None:
+    x = np.random.default_rng(2).lognormal(size=(202, 2))
+    prior = np.zeros(202)
+    prior[200:] = 0.05  # two patterns that no item has, which move a few draws by far
+    draws = weights_of(items_of(np.arange(200), 202, np.arange(200)), prior, prior[::-1].copy(), 0.05)
+    n_computed = []
+
+    def ratios(weights: Any) -> Any:
+        n_computed.append(len(weights))
+        means = weights @ x / weights.sum(axis=1, keepdims=True)
+        return np.stack([means[:, 0] / means[:, 1], means[:, 1] ** 3], axis=1)
+
+    first, second = x[:200].mean(axis=0)
+    slopes = [x[:200, 0] / second - x[:200, 1] * first / second**2, 3 * x[:200, 1] * second**2]
+    influence = np.stack(slopes, axis=1)
+    expected = limits(ratios, draws, np.ones(2))
+    n_computed.clear()
+    np.testing.assert_allclose(limits(ratios, draws, np.ones(2), influence), expected, rtol=1e-13)
+    assert sum(n_computed) < len(draws.lower)
 
 
 def test_limits_of_correlations_end_at_minus_one_and_one() -> None:
