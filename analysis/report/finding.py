@@ -22,14 +22,14 @@ from ..pipeline.manifest import RecordedResult, runs_of
 from .blocks import raw_block
 from .exhibits import EXHIBITS
 from .exhibits.conjoint.bounds_exhibit import answers_sentence, turning_sentences
-from .exhibits.conjoint.conjoint_basis import contrasts, estimates
+from .exhibits.conjoint.conjoint_basis import contrasts, estimates, in_points
 from .exhibits.diagnosed.diagnostic_exhibits import current_verdicts
 from .exhibits.labels.score_exhibits import parsed_answers
 from .method_sentences import bounds_name, code, plain, unmarked
 from .report_data import ReportData
-from .sentences.effect_sentences import RowEstimate, row_in_words
+from .sentences.effect_sentences import RowEstimate, limits_of, row_in_words, signed
 from .sentences.missing_sentences import count_unanswered, unanswered_in_words
-from .table_format import dimension_of, interval, number, whole
+from .table_format import dimension_of, number, whole
 
 MOST_HEADLINES = 3
 MOST_EFFECTS = 6  # effects of the main analysis
@@ -55,7 +55,12 @@ def finding_blocks(report: ReportData) -> list[str | WordTable]:
     if main is None:
         return sentences
     frame = estimates(report, main)
-    table = largest_effects_table(frame, LevelLabels(report.labels), bounds_name(main.settings, frame=frame))
+    table = largest_effects_table(
+        frame,
+        LevelLabels(report.labels),
+        bounds_name(main.settings, frame=frame),
+        in_points=in_points(main),
+    )
     return sentences if table is None else [*sentences, table]
 
 
@@ -80,7 +85,9 @@ def headline_of(record: RecordedResult, data: ReportData) -> str:
         return f"{plain(record.title or record.name)}: no finding can be stated. {plain(why)}"
 
 
-def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels, bounds: str = "") -> WordTable | None:
+def largest_effects_table(
+    frame: pd.DataFrame, labels: LevelLabels, bounds: str = "", *, in_points: bool = False
+) -> WordTable | None:
     """Lay the largest effects out with intervals and bars; None where none is estimated."""
     estimated = frame[frame["std_error"].notna() & frame["estimate"].notna()]
     if estimated.empty:
@@ -93,13 +100,14 @@ def largest_effects_table(frame: pd.DataFrame, labels: LevelLabels, bounds: str 
         (
             labels.both(row["feature"], row["level"]),
             *([str(row["judge"])] if has_judges else []),
-            number(row["estimate"]),
-            interval(row["lower"], row["upper"]),
+            signed(row["estimate"], in_points),
+            limits_of(row["lower"], row["upper"], in_points),
             bar_of(float(row["estimate"]) / most, before),
         )
         for row in ranked.to_dict("records")
     ]
-    head = ("Largest effects", *(["Judge"] if has_judges else []), "Estimate", bounds or "interval", "")
+    unit = "Points" if in_points else "Estimate"
+    head = ("Largest effects", *(["Judge"] if has_judges else []), unit, bounds or "interval", "")
     return WordTable("", head, rows, words=(0, 1, len(head) - 1) if has_judges else (0, len(head) - 1))
 
 
@@ -142,22 +150,20 @@ def _of_effects(report: ReportData, record: RecordedResult) -> Iterable[RowEstim
         for group in reversed(record.groups)
         if group.get("n_choices")
     }
-    in_points = (
-        set(frame["outcome"].astype(str)) <= {"chosen", "probability"} if "outcome" in frame else False
-    )
+    points = in_points(record)
     for row in frame[frame["std_error"].notna() & frame["estimate"].notna()].to_dict("records"):
         judge, what = str(row.get("judge") or "All judges"), str(row["contrast"])
         under = f" under the prompt {row['prompt']}" if has_prompts and row.get("prompt") else ""
         subject = f"{judge}{under}, {what}: effect on the choice"
         if record.kind == "people":
             ends = [
-                number(100 * row[name], 1) if in_points else number(row[name]) for name in ("model", "people")
+                number(100 * row[name], 1) if points else number(row[name]) for name in ("model", "people")
             ]
             subject = f"{judge}{under} minus people, {what} ({ends[0]} and {ends[1]}): difference"
         p = row.get("p_adjusted", row.get("p"))
         yield RowEstimate(
             subject, row["estimate"], row["lower"], row["upper"], level_of(record.settings),
-            np.nan if p is None else float(p), "p_adjusted" in row, sizes.get(judge, 0), "choices", in_points,
+            np.nan if p is None else float(p), "p_adjusted" in row, sizes.get(judge, 0), "choices", points,
         )  # fmt: skip
 
 

@@ -17,12 +17,11 @@ from ...results import Result
 from .survey_effects import SurveyEffects, width_of
 
 DIGITS = 3
-LEAST = 3  # effects that a summary names at most
 OPEN = "h2 { margin-top: 2rem; }"
 
 
 def summary(effects: SurveyEffects) -> list[str]:
-    """What was estimated from how much, and the largest effects."""
+    """What was estimated from how much, and how many effects are clear."""
     table, frame = effects.table, effects.results["amce"].frame
     profiles = f"{table.profiles} profiles" if table.profiles > 1 else "1 profile"
     what = "choices" if table.is_choice else f"ratings ({table.outcome})"
@@ -37,15 +36,9 @@ def summary(effects: SurveyEffects) -> list[str]:
         )
     tested = frame[frame["p"].notna()]
     clear = tested[(tested["lower"] > 0) | (tested["upper"] < 0)]
-    largest = clear.reindex(clear["estimate"].abs().sort_values(ascending=False).index).head(LEAST)
     sentences.append(
         f"{len(clear)} of {counted(len(tested), 'effect')} {'has an' if len(clear) == 1 else 'have'} "
-        f"{'interval' if len(clear) == 1 else 'intervals'} without 0"
-        + (
-            "."
-            if largest.empty
-            else ", the largest: " + "; ".join(_effect(row) for row in _rows(largest)) + "."
-        )
+        f"{'interval' if len(clear) == 1 else 'intervals'} without 0."
     )
     return sentences
 
@@ -55,15 +48,10 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): cell for name, cell in row.items()} for row in records]
 
 
-def _effect(row: Mapping[str, Any]) -> str:
-    return f"{row['feature']} '{row['level']}' {_number(row['estimate'], True)}"
-
-
-def _number(value: Any, signed: bool = False) -> str:
+def _number(value: Any) -> str:
     if pd.isna(value):
         return ""
-    text = f"{float(value):{'+' if signed else ''}.{DIGITS}f}"
-    return text.replace("-", "\u2212")
+    return f"{float(value):.{DIGITS}f}".replace("-", "\u2212")
 
 
 def _interval(row: Mapping[str, Any]) -> str:

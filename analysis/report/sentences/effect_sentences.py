@@ -24,10 +24,15 @@ MOST_EFFECTS = 2  # effects of a judge that a sentence names; one more of a judg
 
 def change(value: float, in_points: bool) -> str:
     """A number, or a change of a probability in percentage points with its sign."""
+    return f"{signed(value, in_points)} points" if in_points else number(value)
+
+
+def signed(value: float, in_points: bool) -> str:
+    """The number of `change` without its unit, for a column whose head has it."""
     if not in_points:
         return number(value)
     text = number(100 * value, 1)
-    return f"{'+' if value > 0 and float(text) else ''}{text} points"
+    return f"{'+' if value > 0 and float(text) else ''}{text}"
 
 
 def limits_of(lower: float, upper: float, in_points: bool) -> str:

@@ -93,6 +93,7 @@ def conjoint(
     from conjury.analysis.conjoint.verbs.survey_effects import survey_effects
     from conjury.analysis.conjoint.verbs.survey_report import summary, tables
     from conjury.analysis.figures.labels import LevelLabels
+    from conjury.analysis.report.exhibits.conjoint.conjoint_basis import in_points
     from conjury.analysis.report.finding import largest_effects_table
     from conjury.analysis.report.method_sentences import bounds_name
     from conjury.inference.readers.conjoints import read_conjoint
@@ -118,7 +119,12 @@ def conjoint(
     for note in effects.notes:
         console.print(f"  Note: {note}")
     amce = effects.results["amce"]
-    largest = largest_effects_table(amce.frame, LevelLabels({}), bounds_name(amce.settings, frame=amce.frame))
+    largest = largest_effects_table(
+        amce.frame,
+        LevelLabels({}),
+        bounds_name(amce.settings, frame=amce.frame),
+        in_points=in_points(amce),
+    )
     if largest is not None:
         print_table(largest)
     with details():

@@ -38,5 +38,9 @@ def test_judges_are_named_where_there_are_several() -> None:
     assert alone is not None and several is not None  # noqa: PT018
     assert "Judge" not in alone.head
     assert [row[1] for row in several.rows] == ["m", "n", "n", "m", "m", "n"]
+    points = largest_effects_table(EFFECTS, LevelLabels({}), in_points=True)
+    assert points is not None
+    row = [text.replace("\N{MINUS SIGN}", "-").replace("\N{NO-BREAK SPACE}", " ") for text in points.rows[0]]
+    assert (points.head[1], row[1:3]) == ("Points", ["-50.0", "[-100.0, 100.0]"])
     assert "90% t" in str(largest_effects_table(EFFECTS, LevelLabels({}), "90% t"))
     assert largest_effects_table(EFFECTS.head(1), LevelLabels({})) is None  # nothing is estimated

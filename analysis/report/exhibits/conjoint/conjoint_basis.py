@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from great_tables import GT
 
     from ....pipeline.manifest import RecordedResult
+    from ....results import Result
 
 HALF = 0.5
 
@@ -74,7 +75,7 @@ def outcome_of(report: ReportData) -> str:
     return "the probability of being chosen" if named == PROBABILITY else "the choice"
 
 
-def in_points(record: RecordedResult) -> bool:
+def in_points(record: RecordedResult | Result) -> bool:
     """Whether effects of an analysis are changes of a probability, which are told in percentage points."""
     formula = record.settings.get("formula")
     return bool(formula) and parse(str(formula)).outcome in ("chosen", PROBABILITY)
