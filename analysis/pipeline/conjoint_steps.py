@@ -15,6 +15,7 @@ from conjury.inference.study.study_fields import Analysis
 from conjury.inference.tables.schema import PROBABILITY
 
 from .. import conjoint
+from ..conjoint.comparisons.multiplicity import adjust
 from ..conjoint.estimates import Estimates
 from ..conjoint.prediction_powered import PredictionPowered
 from ..conjoint.preferences.by_formula import PREFERENCES
@@ -96,12 +97,14 @@ def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions
             required=part.verb not in PREFERENCES,
         )
         for part in study.analyses
-        if not part.compares_people
+        if not part.crosses_groups
     ]
+    prompts = prompt_steps(study, answered, options)
     compared = people_steps(study, answered, options)
     corrected = correction_steps(study, split, options)
     bounded = bounds_steps(study, split, options)
-    return StudySteps((*corrected, *steps, *compared.steps, *bounded), (*notes, *compared.notes))
+    planned = (*corrected, *steps, *prompts.steps, *compared.steps, *bounded)
+    return StudySteps(planned, (*notes, *prompts.notes, *compared.notes))
 
 
 def _fit_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], options: FitOptions) -> Result:
@@ -204,6 +207,8 @@ def fit_group(
         if analysis.verb != "cj_anova":
             arguments["alpha"] = options.alpha
     estimates: Estimates = verb(rows, analysis.formula, **arguments)
+    if analysis.compares_prompts:
+        estimates = adjust(estimates, "holm")
     frame = estimates.frame.drop(columns="by" if is_grouped(analysis) else [])
     if analysis.verb in BOOTSTRAPPED:
         boot = _bootstrap(verb, rows, study, analysis, group, options) if options.draws else None
@@ -262,7 +267,7 @@ def correction_steps(
         part
         for part in study.analyses
         if part.verb in _CORRECTED
-        and not part.compares_people
+        and not part.crosses_groups
         and not is_grouped(part)
         and not traits_of(study, part)  # models have none
     ]
@@ -309,6 +314,60 @@ def _correct(
         for note in result.notes
     ]
     return Result(result.frame, result.kind, tuple(notes), settings | provenance, result.extra)
+
+
+def prompt_analyses(study: Study) -> list[Analysis]:
+    """Comparisons of prompts: those of the study, or one that every study gets."""
+    compared = [part for part in study.analyses if part.compares_prompts]
+    first = next((part for part in study.analyses if part.verb == "amce" and not part.by), None)
+    if compared or first is None:
+        return compared
+    changed = {
+        "name": unused_name(study, "amce_prompts"),
+        "verb": "amce_diffs",
+        "title": f"{first.title}: differences between prompts",
+        "by": ["prompt_id"],
+    }
+    return [first.model_copy(update=changed)]
+
+
+def prompt_steps(study: Study, split: Sequence[JudgeGroup], options: FitOptions) -> StudySteps:
+    """Plan how far the effects of each judge under one prompt are from those under its first."""
+    order = {prompt.id: place for place, prompt in enumerate(study.prompts)}
+    asked: dict[tuple[str, str], list[JudgeGroup]] = {}
+    for group in split:
+        if group.kind != HUMAN:
+            asked.setdefault((group.variant, group.judge), []).append(group)
+    several = []
+    for (variant, judge), parts in asked.items():
+        parts.sort(key=lambda group: order.get(group.prompt, len(order)))
+        choices = pd.concat([group.choices for group in parts])
+        names = pd.CategoricalDtype(list(dict.fromkeys(group.prompt for group in parts)))
+        choices = choices.assign(prompt_id=choices["prompt_id"].astype("string").astype(names))
+        if len(parts) > 1:
+            repeats = sum(group.repeats for group in parts)
+            several.append(JudgeGroup(variant, judge, "", parts[0].kind, choices, repeats))
+    if not several:
+        text = "{result}: excluded, since choices of a model under several prompts are needed."
+        parts_of_study = (part for part in study.analyses if part.compares_prompts)
+        return StudySteps((), tuple(excluding(text, result=part.name) for part in parts_of_study))
+    steps = [
+        AnalysisStep(part.name, part.title, partial(_compare_prompts, study, part, several, options))
+        for part in prompt_analyses(study)
+    ]
+    return StudySteps(tuple(steps))
+
+
+def _compare_prompts(
+    study: Study, analysis: Analysis, several: Sequence[JudgeGroup], options: FitOptions
+) -> Result:
+    """Each prompt of each judge minus its first; the column ``prompt`` has the one that is compared."""
+    result = _fit_all(study, analysis, several, replace(options, draws=0))
+    frame = result.frame.drop(columns=["by", "prompt_id", *(f"boot_{name}" for name in BOOT_COLUMNS)])
+    frame["prompt"] = result.frame["prompt_id"].astype("string")
+    against = dict.fromkeys(str(group.choices["prompt_id"].cat.categories[0]) for group in several)
+    settings = result.settings | {"by": [], "against": " or ".join(against), "adjusted": "holm"}
+    return Result(frame, "prompt_diffs", result.notes, settings, result.extra)
 
 
 POOLED = "The panels {judges} are pooled as one group of people for the comparison with models."

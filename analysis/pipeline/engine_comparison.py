@@ -36,9 +36,10 @@ def compare_engines(
         raise InputError(
             f"Analysis {analysis.name!r} only counts, which is the same for all engines; name another."
         )
-    if analysis.compares_people:
+    if analysis.crosses_groups:
+        what = "models with people" if analysis.compares_people else "prompts"
         raise InputError(
-            f"Analysis {analysis.name!r} compares models with people, but engines are compared on one judge; "
+            f"Analysis {analysis.name!r} compares {what}, but engines are compared on one judge and prompt; "
             "name another."
         )
     if analysis.verb in PREFERENCES:

@@ -293,7 +293,7 @@ def _traits(study: Study) -> Iterator[Problem]:
 def _groups(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem]:
     """Report groups that are neither attributes nor listed, and whose names are nearly those of such."""
     candidates = [*study.features, *(trait.id for trait in study.traits)]
-    for name in () if analysis.compares_people else analysis.by:
+    for name in () if analysis.crosses_groups else analysis.by:
         near = [] if name in candidates else get_close_matches(name, candidates, n=1, cutoff=NEARLY_A_NAME)
         if near:
             yield Problem(

@@ -219,7 +219,7 @@ class Study(AnyStudy):
         """Columns of respondents by which analyses compare, with the names of these analyses."""
         columns: dict[str, list[str]] = {}
         for analysis in self.analyses:
-            for name in () if analysis.compares_people else analysis.by:
+            for name in () if analysis.crosses_groups else analysis.by:
                 if name not in self.features:
                     columns.setdefault(name, []).append(analysis.name)
         return columns

@@ -246,8 +246,8 @@ class Analysis(Part):
     formula: Text
     """Outcome and attributes: chosen ~ a + b, with a * b for attributes that restrict each other."""
     by: list[str] = Field(default_factory=list)
-    """Attributes or columns of respondents whose levels are compared; judge_id compares each model with
-    all people."""
+    """Attributes or columns of respondents whose levels are compared; of differences, judge_id compares
+    each model with all people, and prompt_id each model under one prompt with itself under another."""
     exclude: dict[str, list[str]] = Field(default_factory=dict)
     """Levels whose profiles are excluded, by attribute."""
     h0: float | None = None
@@ -259,6 +259,16 @@ class Analysis(Part):
     def compares_people(self) -> bool:
         """Whether it is about models minus people: differences by judge."""
         return self.verb in ("amce_diffs", "mm_diffs") and self.by == ["judge_id"]
+
+    @property
+    def compares_prompts(self) -> bool:
+        """Whether it is about one judge under several prompts: differences by prompt."""
+        return self.verb in ("amce_diffs", "mm_diffs") and self.by == ["prompt_id"]
+
+    @property
+    def crosses_groups(self) -> bool:
+        """Whether it compares answers that other analyses take one judge and prompt at a time."""
+        return self.compares_people or self.compares_prompts
 
     @property
     def features(self) -> list[str]:

@@ -64,7 +64,7 @@ VERBS = (
         "mixed",
         "interaction",
     ),
-    *("pamce", "pmm", "people", "coefficients", "marginal_means", "target_sensitivity"),
+    *("pamce", "pmm", "people", "prompt_diffs", "coefficients", "marginal_means", "target_sensitivity"),
 )
 
 

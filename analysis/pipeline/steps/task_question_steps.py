@@ -68,7 +68,7 @@ def _about(study: Study, question: TaskQuestion) -> Study:
             }
         )
         for part in about.analyses
-        if part.verb not in OF_LEVELS and not part.compares_people
+        if part.verb not in OF_LEVELS and not part.crosses_groups
     ]
     return about.model_copy(update={"analyses": analyses})
 

@@ -17,7 +17,7 @@ from conjury.inference.tables.files import file_hash, hash_of
 from conjury.inference.tables.limits import read_json
 
 from ...benchmark import differences, mixed_logit, robustness
-from ...pipeline.conjoint_steps import people_analyses
+from ...pipeline.conjoint_steps import people_analyses, prompt_analyses
 from ...pipeline.fitting import has_gold
 from ...raters.replacement import alt_test
 from ..method_sentences import plain
@@ -88,7 +88,9 @@ def _conjoint_content(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
     design = study.design
     is_mixed = {judge.kind for judge in judges} == {"human", "model"}
     compared = people_analyses(study) if is_mixed else []
-    analyses = [*(analysis for analysis in study.analyses if not analysis.compares_people), *compared]
+    if len(study.prompts) > 1 and any(judge.kind == "model" for judge in judges):
+        compared = [*prompt_analyses(study), *compared]
+    analyses = [*(analysis for analysis in study.analyses if not analysis.crosses_groups), *compared]
     return {
         "outcome": study.outcome,
         "attributes": attributes_of(study),
@@ -114,7 +116,7 @@ def _conjoint_content(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
         "bootstrap": {"unit": study.bootstrap.unit, "draws": study.bootstrap.draws},
         "adjusted": {
             **({"specifications": "romano_wolf"} if study.instrument is not None else {}),
-            **{analysis.name: "holm" for analysis in analyses if analysis.compares_people},
+            **{analysis.name: "holm" for analysis in analyses if analysis.crosses_groups},
         },
     }
 

@@ -135,7 +135,7 @@ def _estimands(
     if rater.kind == "human" or swapped:
         estimands.append((("", "reliability", "", "", ""), choice.reliability))
     for analysis in study.analyses:
-        if analysis.verb in ("amce", "mm", "amce_diffs", "mm_diffs") and not analysis.compares_people:
+        if analysis.verb in ("amce", "mm", "amce_diffs", "mm_diffs") and not analysis.crosses_groups:
             estimands += _analysis_estimands(analysis, cells, choice)
     return estimands
 

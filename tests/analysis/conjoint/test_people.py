@@ -221,6 +221,11 @@ def test_models_are_compared_with_people_without_asking(fitted, alone) -> None:
     added = np.hypot(one["std_error"], two["std_error"]).loc[own.index]
     np.testing.assert_allclose(own["std_error"], added, rtol=1e-9)
     assert set(fitted.tables["mm_people"]["statistic"]) == {"mm_difference"}
+    prompts = fitted.tables["amce_prompts"].set_index(["feature", "level"])
+    assert set(prompts["prompt"]) == {"context_aware"}
+    change = effects.loc[("gpt4o", "context_aware"), "estimate"] - one["estimate"]
+    np.testing.assert_allclose(prompts["estimate"], change.loc[prompts.index], atol=1e-12)
+    assert (prompts["p_adjusted"] >= prompts["p"]).all()
     result = fitted.by_name["amce_people"]
     assert (result.kind, len(result.settings["groups"])) == ("people", 2)
     assert not any("people" in name for name in alone.tables)
@@ -247,7 +252,7 @@ def test_a_study_may_ask_for_its_own_comparison(study, choices) -> None:
     assert list(conjoint_problems(asked)) == []
     assert [part.name for part in people_analyses(asked)] == ["apart"]
     made = fit(asked, choices)
-    assert set(made.tables) == {"amce", "apart"}
+    assert set(made.tables) == {"amce", "amce_prompts", "apart"}
     assert set(made.tables["apart"]["feature"]) == {"slur"}
     assert simulate(asked, 1, judges=["gpt4o"], prompts=["baseline"], pairs=10).truth is not None
     with pytest.raises(InputError, match="'apart' compares models with people"):

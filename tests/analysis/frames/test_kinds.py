@@ -65,7 +65,7 @@ def test_figures_that_rows_have_texts_of_are_drawn() -> None:
 
 
 FILLED = {"figure", "table", "title", "name", "level", "drawn", "clustered"}
-BY_CODE = {"notes", "rule", "numeric", "judge", "of_whom", "analysed"}
+BY_CODE = {"notes", "rule", "numeric", "judge", "of_whom", "analysed", "against"}
 
 
 def test_placeholders_of_texts_are_filled() -> None:

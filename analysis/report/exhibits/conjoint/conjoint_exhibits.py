@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ....figures.conjoint.effect_figures import SERIES, quantity, series_in_words
-from ....figures.labels import LevelLabels, display_order, series_labels, words
+from ....figures.labels import ColumnNames, LevelLabels, display_order, series_labels, words
 from ....frames.rounding import percentage
 from ....frames.variables import parse
 from ....results import Result
@@ -19,8 +19,9 @@ from ...method_sentences import code, excluded, in_words, plain
 from ...report_data import FURTHER_EFFECTS, ReportData
 from ...sentences.effect_sentences import count_differences, differing_in_words, key_of_differences
 from ...sentences.missing_sentences import count_unanswered, unanswered_in_words
-from ...table_format import batches, part_name, spread, styled_table, whole
+from ...table_format import any_table, batches, part_name, spread, styled_table, whole
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from ..template import tables_of
 from .conjoint_basis import (
     HALF,
     REFUSALS,
@@ -109,6 +110,17 @@ def prompts(result: Result, record: RecordedResult, report: ReportData) -> Exhib
         options = {"group": "prompt", "bounds": lines_of(record, rows)}
         figures.append(Drawn(Result(rows, "amce"), caption, str(position), options=options))
     return Exhibit("Effects under each prompt are in {figure}." if figures else "", figures)
+
+
+def _against(result: Result, names: ColumnNames) -> dict[str, str]:
+    """The prompt that others are compared with."""
+    return {"against": plain(names.of("prompts", result.settings["against"]))}
+
+
+@tables_of("prompt_diffs", values=_against)
+def prompt_differences(result: Result, names: ColumnNames) -> list[GT]:
+    """Differences between prompts, with adjusted p values."""
+    return any_table(result.frame.drop(columns=["outcome", "statistic"]), names)
 
 
 @dataclass(frozen=True)
