@@ -47,14 +47,16 @@ def outcome(
     frame: pd.DataFrame, classes: Sequence[str], policy: str, study: Mapping[str, str]
 ) -> tuple[Codes, NDArray[np.bool_]]:
     """Codes of scored answers under a policy for missing ones, and which of them it keeps."""
+    # What `study` says of "JUDGE: STATUS" comes before what it says of the status alone.
     predicted = frame["predicted"].to_numpy(dtype=np.int64)
     none = predicted == NO_ANSWER
     if policy == WRONG or not none.any():
         return predicted, np.ones(len(predicted), dtype=bool)
     if policy == MISSING:
         return predicted, ~none
-    codes, names = pd.factorize(frame["status"].astype(object).to_numpy())
-    meaning = [study.get(str(name), MISSING) for name in names]
+    judges = as_text(frame["judge"]) if "judge" in frame else ""
+    codes, names = pd.factorize((judges + ": " + as_text(frame["status"])).astype(object).to_numpy())
+    meaning = [study.get(name, study.get(name.rpartition(": ")[2], MISSING)) for name in names]
     place = {name: code for code, name in enumerate(classes)}
     instead = np.array([place.get(name, NO_ANSWER) for name in meaning], dtype=np.int64)[codes]
     left_out = np.array([name == MISSING for name in meaning])[codes]

@@ -367,7 +367,7 @@ def _scored(
 ) -> Scored:
     """Judgments scored against labels, without notes, which would be about single models."""
     classes = {task: [label.id for label in response.labels] for task, response in study.label_sets.items()}
-    result = score(judgments, labels, classes=classes, items=items, policy=study.missing)
+    result = score(judgments, labels, classes=classes, items=items, policy=study.missing_rules)
     return replace(result, notes=())
 
 

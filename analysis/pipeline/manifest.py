@@ -234,7 +234,7 @@ def describe_labels(study: ItemStudy) -> dict[str, Any]:
     }
     of_gold = {name: label for labels in classes.values() for name, label in labels.items()}
     levels = {**described["labels"]["levels"], **classes, "task": tasks, "gold": {**of_gold, **gold}}
-    return {**described, "missing": study.missing, "labels": {**described["labels"], "levels": levels}}
+    return {**described, "missing": study.missing_rules, "labels": {**described["labels"], "levels": levels}}
 
 
 def describe_run(

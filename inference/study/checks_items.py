@@ -128,18 +128,21 @@ def _gold(study: ItemStudy) -> Iterator[Problem]:
 
 
 def _missing(study: ItemStudy) -> Iterator[Problem]:
-    if study.missing and not study.label_sets:
-        yield Problem(("missing",), "missing: no prompt asks for labels; remove it.")
+    rules: list[tuple[Location, dict[str, str]]] = [(("missing",), study.missing)]
+    rules += [(("judges", place, "missing"), judge.missing) for place, judge in enumerate(study.judges)]
+    rules = [(at, rule) for at, rule in rules if rule]
+    if rules and not study.label_sets:
+        yield Problem(rules[0][0], "missing: no prompt asks for labels; remove it.")
         return
     statuses = [status for status in STATUSES if status != "ok"]
     labels = dict.fromkeys(label.id for response in study.label_sets.values() for label in response.labels)
     meanings = ["wrong", "missing", *labels]
-    for status, meaning in study.missing.items():
-        at: Location = ("missing", status)
-        if status not in statuses:
-            yield Problem(at, f"missing: {suggestion(status, statuses)}")
-        if meaning not in meanings:
-            yield Problem(at, f"missing, {status}: {suggestion(meaning, meanings)}")
+    for at, rule in rules:
+        for status, meaning in rule.items():
+            if status not in statuses:
+                yield Problem((*at, status), f"missing: {suggestion(status, statuses)}")
+            if meaning not in meanings:
+                yield Problem((*at, status), f"missing, {status}: {suggestion(meaning, meanings)}")
 
 
 def _unknown_stratum(study: ItemStudy, column: str, at: Location, what: str) -> Iterator[Problem]:

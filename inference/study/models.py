@@ -310,6 +310,16 @@ class ItemStudy(AnyStudy):
                 labels_by_task.setdefault(response.id if isinstance(response, Label) else LINE, response)
         return labels_by_task
 
+    @property
+    def missing_rules(self) -> dict[str, str]:
+        """What answers without a label count as by status, and by "JUDGE: STATUS" where a judge has rules."""
+        of_judges = {
+            f"{judge.id}: {status}": meaning
+            for judge in self.judges
+            for status, meaning in judge.missing.items()
+        }
+        return {**self.missing, **of_judges}
+
     def gold_labels(self, task: str) -> dict[str, str]:
         """Gold labels of a task in words: those of the answers unless the study file has others."""
         levels = self.gold.levels if self.gold is not None else []

@@ -132,6 +132,8 @@ class Judge(Named):
     """How a model is asked."""
     prompts: Annotated[list[Identifier], Field(min_length=1)] | None = None
     """Prompts that it is asked under; all by default."""
+    missing: dict[str, str] = Field(default_factory=dict)
+    """In a study of labels, what its answers without a label count as, by status, in place of the study's."""
     aliases: list[str] = Field(default_factory=list)
     """Names of it in raw data."""
 

@@ -132,19 +132,21 @@ def score_study(answered: LabelAnswers, judgments: pd.DataFrame) -> Scored:
         },
         covers=study.gold.covers if study.gold is not None else None,
         items=answered.items,
-        policy=study.missing,
+        policy=study.missing_rules,
     )
 
 
 def missing_in_words(study: ItemStudy) -> str:
     """What answers without a label count as by the rule of the study; empty where it has none."""
-    if not study.missing:
+    if not study.missing_rules:
         return ""
     labels = {label.id: f"'{label.label}'" for part in study.label_sets.values() for label in part.labels}
     labels |= {WRONG: "wrong", MISSING: "excluded"}
     statuses: dict[str, list[str]] = {}
-    for status, meaning in study.missing.items():
-        statuses.setdefault(labels[meaning], []).append(status)
+    names = {judge.id: judge.label for judge in study.judges}
+    for status, meaning in study.missing_rules.items():
+        judge, _, name = status.rpartition(": ")
+        statuses.setdefault(labels[meaning], []).append(f"{name} of {names[judge]}" if judge else status)
     counted = "; ".join(f"{listed(names)}: {meaning}" for meaning, names in statuses.items())
     return f"By the study's rule, answers without a label are scored by their status ({counted})."
 

@@ -95,7 +95,7 @@ class Scored:
         By class: the gold labels that count as it; empty where each class is its own gold label.
     policy : dict of str to str
         What an answer with a status other than ok counts as for the study: "wrong", "missing" or a class;
-        a status that is not named is "missing".
+        a status that is not named is "missing". "JUDGE: STATUS" is the rule of one judge.
     notes : tuple of str
         What was excluded or found.
 

@@ -160,9 +160,11 @@ def _as_study(scored: StoredScored, answers: Table) -> Column:
     cases = [(answers["predicted"] != NO_ANSWER, answers["predicted"])]
     for task_name, names in scored.classes.items():
         place = {name: code for code, name in enumerate(names)}
-        for name, meaning in scored.policy.items():
-            if meaning != MISSING:
-                cases.append(((task == task_name) & (status == name), place.get(meaning, NO_ANSWER)))
+        for name, meaning in sorted(scored.policy.items(), key=lambda rule: ": " not in rule[0]):
+            judge, _, of_status = name.rpartition(": ")
+            about = (status == of_status) & (answers["judge"] == judge if judge else True)
+            code = LEFT_OUT if meaning == MISSING else place.get(meaning, NO_ANSWER)
+            cases.append(((task == task_name) & about, code))
     return ibis.cases(*cases, else_=LEFT_OUT).cast("int64")
 
 

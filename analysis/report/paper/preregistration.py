@@ -129,7 +129,7 @@ def _item_content(study: ItemStudy, judges: Sequence[Judge]) -> dict[str, Any]:
         "strata": study.feature_labels,
         "cluster": study.cluster,
         "sample": {"raters": assigned.raters if assigned else None},
-        "missing": study.missing,
+        "missing": study.missing_rules,
         "analyses": [],
         "adjusted": _adjusted_of_items(study, judges),
     }

@@ -114,12 +114,13 @@ def test_missing_answers_are_wrong_excluded_or_scored_as_the_study_says() -> Non
     known = study("harm_or_humor")
     status = ["ok", "empty", "refused", "error"]
     judged = answers_to("abcd", ["harmful", None, None, None], status=status)
+    judged["judge_id"] = "gemini_3_pro"
     given = LabelAnswers(known, judged, gold_of("abcd", "explicit"))
     found = scores(score_study(given, judged), metrics=["accuracy"], draws=0).frame
-    ours = found[found["judge"] == "gpt"].set_index("missing")
+    ours = found[found["judge"] == "gemini_3_pro"].set_index("missing")
     assert ours["estimate"].to_dict() == pytest.approx({"wrong": 1 / 4, "missing": 1.0, "study": 2 / 3})
     assert ours["n_units"].to_dict() == {"wrong": 4, "missing": 1, "study": 3}
-    assert "empty: 'Harmful'; refused, truncated, unparsed: wrong; error: excluded" in missing_in_words(known)
+    assert "; error: excluded; empty of Gemini 3 Pro, empty of Gemini 2.5 Pro: 'Harmful'" in missing_in_words(known)
     given = answered()
     punchline = given.study.model_copy(update={"missing": {"empty": "punchline"}})
     asked = given.judgments[given.judgments["dimension"] == "joke_type"]  # lines were not judged

@@ -67,7 +67,7 @@ def same(found: Result, expected: Result) -> None:
 
 
 KINDS = ["recall", "precision", "f1", "specificity", "share"]
-POLICY = {"refused": "wrong", "empty": "rude"}
+POLICY = {"refused": "wrong", "qwen: refused": "missing", "empty": "rude", "gpt: empty": "kind"}
 SCORED: dict[str, dict[str, Any]] = {
     "as given": {},
     "a policy": {"policy": {"refused": "wrong", "empty": "missing"}},
