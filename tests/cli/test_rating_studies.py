@@ -55,7 +55,7 @@ def test_judges_samples_and_repeats_are_options_of_simulate(ran: Ran) -> None:
 
 def test_simulated_labels_come_with_items_gold_labels_and_truth(ran: Ran) -> None:
     told = ran("simulate multiturn --out made/j.parquet --items 12 --judge qwen3_8b --samples 2 --seed 4")
-    assert "48 items in made/j.items.parquet" in told
+    assert "56 items in made/j.items.parquet" in told
     names = {"judgments": "j", "items": "j.items", "labels": "j.labels"}
     tables = {name: validate(read_table(f"made/{file}.parquet"), name) for name, file in names.items()}
     assert (tables["judgments"]["origin"] == "simulated").all()

@@ -131,7 +131,7 @@ def simulate_labels(
     >>> from conjury.inference.study import load_any_study
     >>> made = simulate_labels(load_any_study("multiturn"), seed=1, items=9, judges=["qwen3_8b"])
     >>> made.judgments.query("prompt_id == 'joke'").groupby("condition").size().to_dict()
-    {'drift': 9, 'none': 45, 'orthographic': 9, 'preserving': 9}
+    {'dialect': 5, 'drift': 8, 'none': 40, 'orthographic': 8, 'preserving': 8}
     """
     for number in (samples, copy_samples):
         if number is not None:
@@ -144,6 +144,7 @@ def simulate_labels(
     item_table, cell, units = make_up(study, truth, items, seed)
     world = LabelWorld(study, truth, item_table, cell, {of.task: of for of in units}, seed)
     copies = with_perturbed_copies(item_table, truth.conditions) if truth.conditions else item_table
+    exists = np.concatenate([np.array(truth.has_copies(name))[cell] for name in world.conditions])
     panel = _panel_judgments(world, people)
     counts = {judge: _n_samples(study, judge, samples) for judge in chosen if judge != truth.panel}
     answers = [
@@ -154,7 +155,7 @@ def simulate_labels(
         answers.insert(0, panel)
     return LabelSimulation(
         pd.concat(answers, ignore_index=True),
-        copies,
+        copies[exists].reset_index(drop=True),
         pd.concat(list(_gold_labels(world, panel)), ignore_index=True),
         true_labels(world, chosen, counts, people or _size_of_panel(truth)),
     )
@@ -272,7 +273,6 @@ def _ask(
     """Judgments of a model with one prompt: every original and every copy a number of times."""
     baseline, units = answering(world, question), world.units[question.task]
     names = (question.judge, str(question.prompt))
-    rows = np.flatnonzero(question.items[units.item])
     cell, common = world.cell[units.item], _common_difficulty(world, units)
     deviates = stream(world.seed, *names).standard_normal(len(cell))
     stays = persistent(common, deviates, baseline.shared[cell])
@@ -280,6 +280,7 @@ def _ask(
     parts = []
     for at, condition in enumerate(world.conditions):
         rates = answering_in_condition(world, question, baseline, condition)
+        rows = np.flatnonzero(question.items[units.item] & np.array(world.truth.has_copies(condition))[cell])
         copies = items.iloc[at * len(world.items) : (at + 1) * len(world.items)]
         for sample in range(1, (samples if condition == UNPERTURBED else copy_samples) + 1):
             rng = stream(world.seed, *names, condition, str(sample))

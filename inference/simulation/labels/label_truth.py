@@ -29,6 +29,7 @@ ASKED = ("judge", "judge_kind", "task", STRATA)
 RULES = {
     "items": ParameterRule(0, 1e6, allowed=(STRATA,)),
     "gold": ParameterRule(0, 1e6, needed=("gold",), allowed=("task", STRATA)),
+    "labelled": ParameterRule(0, 1e6, needed=("task",), allowed=(STRATA,)),
     "lines": ParameterRule(2, 1e3, allowed=(STRATA,)),
     "item_share": ParameterRule(0, 1),
     "people": ParameterRule(2, 1e4, needed=("judge", "judge_kind")),
@@ -112,6 +113,15 @@ class LabelTruth:
         """The models."""
         return [judge for judge, kind in self.judges.items() if kind == MODEL]
 
+    def has_copies(self, condition: str) -> list[bool]:
+        """Whether items of each cell have copies of a condition: those that its effects are about."""
+        effects = [cells for cells, _ in self.rows.get("effect", ()) if cells["condition"] == condition]
+        return [
+            condition == UNPERTURBED
+            or any(all(levels[name] == row.get(name, levels[name]) for name in self.strata) for row in effects)
+            for levels, _ in self.cells()
+        ]
+
     def cells(self) -> Iterator[tuple[dict[str, str], int]]:
         """Levels of the strata and number of items of each cell."""
         for cells, count in self.rows.get("items", ()):
@@ -127,12 +137,13 @@ def read_label_truth(source: Path | pd.DataFrame, study: ItemStudy) -> LabelTrut
         Columns ``judge, judge_kind, parameter, task``, one for each of the study's strata, ``condition, gold,
         label, value``; ``parameter`` is one of
 
-        - ``items``: number of items of a stratum; ``gold``: how often a task has a gold label; ``lines``:
-          mean number of lines of an item; ``item_share``: share of the difficulty of a line that is its
+        - ``items``: number of items of a stratum; ``gold``: how often a task has a gold label; ``labelled``:
+          how many items have gold labels of a task and are judged in it, by default all; ``lines``: mean number of lines of an item; ``item_share``: share of the difficulty of a line that is its
           item's;
         - ``people``: size of the panel;
         - ``accuracy``, ``pull`` (of ``label``), ``missing`` (``label``: the status), ``consistency``,
-          ``shared_difficulty``, ``effect`` (of ``condition``), as the module describes.
+          ``shared_difficulty``, ``effect`` (of ``condition``), as the module describes. A condition has
+          copies in the strata that its effects name.
     study : ItemStudy
         A study of items with gold labels.
 
@@ -152,7 +163,7 @@ def read_label_truth(source: Path | pd.DataFrame, study: ItemStudy) -> LabelTrut
     >>> study = load_any_study("multiturn")
     >>> truth = read_label_truth(study.folder / "label_truth.csv", study)
     >>> truth.conditions
-    ('orthographic', 'drift', 'preserving')
+    ('orthographic', 'drift', 'preserving', 'dialect')
     """
     strata = tuple(stratum.id for stratum in study.strata)
     rules = {
@@ -301,10 +312,11 @@ def with_perturbed_copies(items: pd.DataFrame, conditions: Sequence[str]) -> pd.
 def _units(
     study: ItemStudy, truth: LabelTruth, task: str, cell: Integers, lines: Integers | None, seed: int
 ) -> GoldUnits:
-    item, line = np.arange(len(cell)), np.zeros(len(cell), dtype=np.int64)
+    item = _labelled_items(truth, task, cell, seed)
+    line = np.zeros(len(item), dtype=np.int64)
     if task == LINE and lines is not None:
-        item = np.repeat(item, lines)
-        line = np.concatenate([np.arange(1, n + 1) for n in lines])
+        line = np.concatenate([np.arange(1, n + 1) for n in lines[item]])
+        item = np.repeat(item, lines[item])
     gold = np.zeros(len(item), dtype=np.int64)
     labels = list(study.gold_labels(task))
     for at, (levels, _) in enumerate(truth.cells()):
@@ -318,6 +330,18 @@ def _units(
             dealt = np.repeat(np.arange(len(labels)), share_out(weights, len(here)))
             gold[here] = stream(seed, "gold", task, *levels.values()).permutation(dealt)
     return GoldUnits(task, item.astype(np.int64), line, gold)
+
+
+def _labelled_items(truth: LabelTruth, task: str, cell: Integers, seed: int) -> Integers:
+    """Rows of the items that have gold labels of a task, in order; of fewer items in proportion."""
+    parts = []
+    for at, (levels, n) in enumerate(truth.cells()):
+        here = np.flatnonzero(cell == at)
+        share = min(truth.value("labelled", {"task": task, **levels}, float(n)) / n, 1.0) if n else 1.0
+        count = max(round(share * len(here)), min(len(here), 1))
+        rng = stream(seed, "labelled", task, *levels.values())
+        parts.append(here if count == len(here) else here[rng.permutation(len(here))[:count]])
+    return np.sort(np.concatenate(parts)).astype(np.int64)
 
 
 def _numbers_of_lines(

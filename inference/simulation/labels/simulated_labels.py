@@ -291,7 +291,8 @@ def _model_rows(world: LabelWorld, question: JudgeTask, samples: int) -> Iterato
     for condition in world.conditions:
         accuracy = answering_in_condition(world, question, baseline, condition).accuracy
         right = accuracy * (1 - missing)
-        for group, units in _groups(world, weights):
+        of_condition = weights * np.array(world.truth.has_copies(condition))[:, None]
+        for group, units in _groups(world, of_condition) if of_condition.any() else ():
             keys = {**_keys(question), **group, "condition": condition}
             yield {**keys, "quantity": "missing", "value": _mean(missing, units)}
             yield {**keys, "quantity": "accuracy", "value": _mean(right, units)}

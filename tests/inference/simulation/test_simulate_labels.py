@@ -84,14 +84,17 @@ def test_tables_are_valid_and_every_judge_answers_as_often_as_planned(harm, joke
             table = getattr(made, name)
             assert len(validate(table, name)) == len(table)
         assert (made.judgments["origin"] == "simulated").all()
-        assert set(made.judgments["item_id"]) == set(made.items["item_id"])
+        assert set(made.judgments["item_id"]) <= set(made.items["item_id"])
     people = harm.judgments[harm.judgments["judge_kind"] == "human"]
     assert len(people) == 7 * 2_000
     assert people.groupby("item_id")["judge_id"].nunique().eq(7).all()
     asked = jokes.judgments.groupby(["judge_id", "prompt_id", "condition"])
-    assert (asked["item_id"].nunique() == 150).all()
+    n = asked["item_id"].nunique().unstack(["prompt_id", "condition"])
+    labelled = {"joke": 86 + 52, "lines": 64 + 52}  # of 98 English and 52 Spanish ones
+    assert all((n[prompt, "drift"] == number).all() for prompt, number in labelled.items())
+    assert (n["lines", "dialect"] == 64).all()
     samples = asked["sample"].nunique().groupby("condition").unique().str[0].to_dict()
-    assert samples == {"drift": 1, "none": 5, "orthographic": 1, "preserving": 1}
+    assert samples == {"dialect": 1, "drift": 1, "none": 5, "orthographic": 1, "preserving": 1}
 
 
 def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(harm, harm_or_humor):
@@ -165,7 +168,8 @@ def test_passes_are_the_true_ones_and_rise_with_k(jokes, multiturn):
 
 def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes, multiturn):
     copies = jokes.items[jokes.items["condition"] != "none"]
-    assert set(copies["condition"]) == {"orthographic", "drift", "preserving"}
+    assert set(copies["condition"]) == {"orthographic", "drift", "preserving", "dialect"}
+    assert set(copies.loc[copies["condition"] == "dialect", "language"]) == {"en"}  # as in the paper
     assert (copies["item_id"] == copies["base_item_id"] + "__" + copies["condition"]).all()
     assert not jokes.labels["item_id"].isin(copies["item_id"]).any()
     found = robustness(scored_of(jokes, multiturn), metrics=["accuracy"], draws=50).frame
@@ -185,7 +189,8 @@ def test_labels_that_a_judge_is_pulled_to_are_given_too_often(multiturn):
     texts = made.items.set_index("item_id")["text"].loc[lines.index]
     assert (texts.str.count("\n") + 1).tolist() == lines.tolist()
     keys = [name for name in made.truth if name not in ("quantity", "value")]
-    by_quantity = {name: rows.set_index(keys)["value"] for name, rows in made.truth.groupby("quantity")}
+    split = made.truth.query("language != ''")  # of both, dialects have English alone
+    by_quantity = {name: rows.set_index(keys)["value"] for name, rows in split.groupby("quantity")}
     accuracy, difference = (by_quantity[name].unstack("condition") for name in ("accuracy", "difference"))
     for condition in difference:
         expected = (accuracy[condition] - accuracy["none"]).loc[difference.index]
