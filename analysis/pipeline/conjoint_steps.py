@@ -334,12 +334,12 @@ def prompt_analyses(study: Study) -> list[Analysis]:
 def prompt_steps(study: Study, split: Sequence[JudgeGroup], options: FitOptions) -> StudySteps:
     """Plan how far the effects of each judge under one prompt are from those under its first."""
     order = {prompt.id: place for place, prompt in enumerate(study.prompts)}
-    asked: dict[tuple[str, str], list[JudgeGroup]] = {}
+    by_judge: dict[tuple[str, str], list[JudgeGroup]] = {}
     for group in split:
         if group.kind != HUMAN:
-            asked.setdefault((group.variant, group.judge), []).append(group)
+            by_judge.setdefault((group.variant, group.judge), []).append(group)
     several = []
-    for (variant, judge), parts in asked.items():
+    for (variant, judge), parts in by_judge.items():
         parts.sort(key=lambda group: order.get(group.prompt, len(order)))
         choices = pd.concat([group.choices for group in parts])
         names = pd.CategoricalDtype(list(dict.fromkeys(group.prompt for group in parts)))
@@ -366,7 +366,7 @@ def _compare_prompts(
     frame = result.frame.drop(columns=["by", "prompt_id", *(f"boot_{name}" for name in BOOT_COLUMNS)])
     frame["prompt"] = result.frame["prompt_id"].astype("string")
     against = dict.fromkeys(str(group.choices["prompt_id"].cat.categories[0]) for group in several)
-    settings = result.settings | {"by": [], "against": " or ".join(against), "adjusted": "holm"}
+    settings = {**result.settings, "by": [], "against": " or ".join(against), "adjusted": "holm"}
     return Result(frame, "prompt_diffs", result.notes, settings, result.extra)
 
 

@@ -117,8 +117,7 @@ class LabelTruth:
         """Whether items of each cell have copies of a condition: those that its effects are about."""
         effects = [cells for cells, _ in self.rows.get("effect", ()) if cells["condition"] == condition]
         return [
-            condition == UNPERTURBED
-            or any(all(levels[name] == row.get(name, levels[name]) for name in self.strata) for row in effects)
+            condition == UNPERTURBED or any(levels.items() <= {**levels, **row}.items() for row in effects)
             for levels, _ in self.cells()
         ]
 
@@ -138,8 +137,8 @@ def read_label_truth(source: Path | pd.DataFrame, study: ItemStudy) -> LabelTrut
         label, value``; ``parameter`` is one of
 
         - ``items``: number of items of a stratum; ``gold``: how often a task has a gold label; ``labelled``:
-          how many items have gold labels of a task and are judged in it, by default all; ``lines``: mean number of lines of an item; ``item_share``: share of the difficulty of a line that is its
-          item's;
+          how many items have gold labels of a task and are judged in it, by default all; ``lines``: mean
+          number of lines of an item; ``item_share``: share of the difficulty of a line that is its item's;
         - ``people``: size of the panel;
         - ``accuracy``, ``pull`` (of ``label``), ``missing`` (``label``: the status), ``consistency``,
           ``shared_difficulty``, ``effect`` (of ``condition``), as the module describes. A condition has

@@ -120,7 +120,7 @@ def test_missing_answers_are_wrong_excluded_or_scored_as_the_study_says() -> Non
     ours = found[found["judge"] == "gemini_3_pro"].set_index("missing")
     assert ours["estimate"].to_dict() == pytest.approx({"wrong": 1 / 4, "missing": 1.0, "study": 2 / 3})
     assert ours["n_units"].to_dict() == {"wrong": 4, "missing": 1, "study": 3}
-    assert "; error: excluded; empty of Gemini 3 Pro, empty of Gemini 2.5 Pro: 'Harmful'" in missing_in_words(known)
+    assert "; empty of Gemini 3 Pro, empty of Gemini 2.5 Pro: 'Harmful'" in missing_in_words(known)
     given = answered()
     punchline = given.study.model_copy(update={"missing": {"empty": "punchline"}})
     asked = given.judgments[given.judgments["dimension"] == "joke_type"]  # lines were not judged
