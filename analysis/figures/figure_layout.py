@@ -54,7 +54,7 @@ LEGEND_MARGIN = 0.7  # inches that marks and margins of a legend take
 LINE = 1.2  # height of a line, in font sizes
 LONGEST_LABEL = 2.6
 LONGEST_COLUMN = 1.9
-_PIECE = re.compile(r"(?:\([^()\s]{1,12}(?: [^()\s]{1,12}){0,2}\)|[^\s/]*/(?=\S)|\S+?(?=/|\s|$)|/)\s*")
+_PIECE = re.compile(r"(?:\([^()\s]{1,12}(?: [^()\s]{1,12}){0,2}\)[,;.:]?|[^\s/]*/(?=\S)|\S+?(?=/|\s|$)|/)\s*")
 _WIDEST_LETTER = 1.1
 _HANDLE, _GAP = 2.6, 1.4
 

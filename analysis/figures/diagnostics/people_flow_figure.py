@@ -97,22 +97,22 @@ def people_flow(result: Drawable, style: FigureStyle) -> Figure:
     axes.set_ylim(0, total)
     top, center = total - MARGIN, wide * MAIN_SHARE / 2 + MARGIN / 2
     for k, box in enumerate(boxes):
-        _draw_box(axes, center, top, wide * MAIN_SHARE - MARGIN, high[k], box.text, style.look, bold=True)
+        draw_box(axes, center, top, wide * MAIN_SHARE - MARGIN, high[k], box.text, style.look, bold=True)
         top -= high[k]
         if k == len(boxes) - 1:
             break
-        _draw_arrow(axes, (center, top), (center, top - gaps[k]), style.look)
+        draw_arrow(axes, (center, top), (center, top - gaps[k]), style.look)
         if box.side:
             deep, middle = gaps[k] - 2 * BETWEEN, top - gaps[k] / 2
             left_edge = wide * SIDE_START
-            _draw_arrow(axes, (center, middle), (left_edge, middle), style.look)
+            draw_arrow(axes, (center, middle), (left_edge, middle), style.look)
             across = wide * SIDE_SHARE
-            _draw_box(axes, left_edge + across / 2, middle + deep / 2, across, deep, box.side, style.look)
+            draw_box(axes, left_edge + across / 2, middle + deep / 2, across, deep, box.side, style.look)
         top -= gaps[k]
     return fig
 
 
-def _draw_box(
+def draw_box(
     axes: Axes,
     center: float,
     top: float,
@@ -122,6 +122,7 @@ def _draw_box(
     look: Theme,
     bold: bool = False,
 ) -> None:
+    """Draw a box of a width and depth in inches with its text at the left."""
     from matplotlib.patches import Rectangle
 
     axes.add_patch(
@@ -146,7 +147,8 @@ def _draw_box(
     )
 
 
-def _draw_arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], look: Theme) -> None:
+def draw_arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], look: Theme) -> None:
+    """Draw an arrow between two places."""
     axes.annotate(
         "",
         xy=end,

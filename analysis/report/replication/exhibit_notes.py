@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from conjury.inference.errors import counted
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import read_table
 
 from ...figures.labels import words
 from ...frames.sentences import capitalised
+from ...frames.vocabulary import HUMAN
 from ..exhibits.conjoint.conjoint_basis import lines_of, note_of_sample
 from ..report_data import ReportData
 from ..table_format import intervals, number, styled_table, whole
@@ -163,20 +165,40 @@ def _gold_of_items(study: ItemStudy) -> dict[str, str]:
     }
 
 
-def steps_table(study: AnyStudy) -> GT:
-    """What is shown, who judges it, and what is estimated, in the order of a study."""
-    people = [judge.label for judge in study.judges if judge.kind == "human"]
+def steps_of(study: AnyStudy, report: ReportData | None) -> pd.DataFrame:
+    """What is shown, who judges it, and what is estimated, in the order of a study: ``step, text``."""
+    people = [judge.label for judge in study.judges if judge.kind == HUMAN]
     models = [judge.label for judge in study.judges if judge.kind == "model"]
     rows = [("Question", study.question)]
     if isinstance(study, ItemStudy):
         levels = {stratum.label: [level.label for level in stratum.levels] for stratum in study.strata}
-        rows += [("Items", f"{label}: {', '.join(names)}") for label, names in levels.items()]
+        rows += [("Items", "\n".join(f"{label}: {', '.join(names)}" for label, names in levels.items()))]
         rows += [("Scales", ", ".join(scale.label for scale in study.scales))]
-        rows += [("Labels", ", ".join(study.gold_labels(task).values())) for task in study.label_sets]
+        rows += [
+            ("Labels", "\n".join(", ".join(study.gold_labels(task).values()) for task in study.label_sets))
+        ]
+    else:
+        rows += [("Attributes", ", ".join(attribute.label for attribute in study.attributes))]
+        pairs, tasks = study.design.pairs, study.design.tasks
+        rows += [("Tasks", f"{whole(pairs)} pairs for each model; {whole(tasks)} tasks for each person")]
     rows += [("Prompts", ", ".join(prompt.label for prompt in study.prompts))]
-    rows += [("Judges", ", ".join([*people, *models]))]
-    frame = pd.DataFrame([row for row in rows if row[1]], columns=["Step", "In the study"])
-    return styled_table(frame, n_left=2)
+    rows += [("People", ", ".join(people)), ("Models", ", ".join(models))]
+    return pd.DataFrame([*filter(lambda row: row[1], rows), *_counts(report)], columns=["step", "text"])
+
+
+def _counts(report: ReportData | None) -> Iterator[tuple[str, str]]:
+    """Answers of results: how many judges of each kind gave how many to how many items or pairs."""
+    names = ("judgments", "choices")
+    paths = [] if report is None else [report.path / "data" / f"{name}.parquet" for name in names]
+    for path in (path for path in paths if path.is_file()):
+        table = read_table(path)
+        shown, unit = ("item_id", "item") if "item_id" in table else ("pair_id", "pair")
+        answers = table if "position" not in table or shown == "item_id" else table[table["position"] == "A"]
+        for kind, rows in answers.groupby(as_text(answers["judge_kind"]), sort=False):
+            who = ("person", "people") if kind == HUMAN else ("model", "models")
+            judges = counted(rows["judge_id"].nunique(), *who)
+            n, units = whole(len(rows)), counted(rows[shown].nunique(), unit)
+            yield f"Answers of {who[1]}", f"{n} of {judges} on {units}"
 
 
 def prompt_texts(study: AnyStudy) -> Iterator[tuple[str, str]]:

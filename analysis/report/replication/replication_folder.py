@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,10 @@ from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.tables.html_page import page
 from conjury.inference.tables.writing import write_text
 
+from ...figures import draw
 from ...figures.labels import LabelKey, resolve_labels
 from ...frames.sentences import capitalised
+from ...results import Result
 from ..paper.document_writing import write_tables
 from ..paper.paper_tables import PaperTable
 from ..report_data import ReportData
@@ -27,7 +29,7 @@ from .added_judges import COLUMNS as ADDED
 from .added_judges import added_judges, summary_table
 from .exhibit_figures import ExhibitFigure, exhibit_figures
 from .exhibit_layouts import ExhibitLayout, PaperLayout, read_layout
-from .exhibit_notes import attributes_table, examples_table, notes_of_results, prompts_html, steps_table
+from .exhibit_notes import attributes_table, examples_table, notes_of_results, prompts_html, steps_of
 from .joined_numbers import VERDICTS, JoinedNumbers, check_published, join_numbers
 from .replicated_tables import COLUMNS, OURS, PUBLISHED, SIMULATED, as_published, lay_grid, side_by_side_rows
 
@@ -271,6 +273,9 @@ def _exhibit(
     joined = None if layout.numbers is None else numbers[layout.numbers]
     if joined is None:
         figures = list(exhibit_figures(layout, None, report, labels))
+        if layout.shows == "steps":
+            steps = Result(steps_of(study, report), "study_flow")
+            figures = [ExhibitFigure(layout.name, "Steps", partial(draw, steps))]
         tables, markup = _without_numbers(layout, study, report)
         return ReplicatedExhibit(layout, tables, figures, pd.DataFrame(columns=COLUMNS), markup)
     grid = lay_grid(layout, joined, labels, report is not None and report.simulated)
@@ -323,7 +328,7 @@ def _without_numbers(
     elif layout.shows == "examples" and isinstance(study, ItemStudy):
         table = examples_table(study, report)
     elif layout.shows == "steps":
-        table = steps_table(study)
+        table = styled_table(steps_of(study, report).set_axis(["Step", "In the study"], axis=1), n_left=2)
     if table is not None:
         return [PaperTable(layout.name, f"{layout.number}. {layout.caption}", table)], ""
     markup = prompts_html(study) if layout.shows == "prompts" else ""

@@ -481,7 +481,17 @@ def people_of_a_panel(names: tuple[str, ...] = ("screened out", "left", "failed 
     return Result(frame, "people_flow")
 
 
+def steps_of_a_study() -> Result:
+    """What is judged by whom."""
+    steps = [
+        ("Items", "Response: High, By GPT-4.1 (serious)\nTopic: Text, Picture"),
+        ("People", "100 raters"),
+    ]
+    return Result(pd.DataFrame(steps, columns=["step", "text"]), "study_flow")
+
+
 PREFERENCES: dict[str, Made] = {
+    "study_flow": steps_of_a_study,
     "people_flow": people_of_a_panel,
     "choice_level": lambda: choice_level(
         paired(), "chosen ~ slur", [("sexism", "generic"), (["racism", "none"], "generic")], same="curse"
