@@ -103,8 +103,8 @@ def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions
     compared = people_steps(study, answered, options)
     corrected = correction_steps(study, split, options)
     bounded = bounds_steps(study, split, options)
-    planned = (*corrected, *steps, *prompts.steps, *compared.steps, *bounded)
-    return StudySteps(planned, (*notes, *prompts.notes, *compared.notes))
+    every_step = (*corrected, *steps, *prompts.steps, *compared.steps, *bounded)
+    return StudySteps(every_step, (*notes, *prompts.notes, *compared.notes))
 
 
 def _fit_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], options: FitOptions) -> Result:

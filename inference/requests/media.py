@@ -15,11 +15,11 @@ from ..design.subjects import PresentedSubject
 from ..errors import InputError, listed
 from ..ledger import Ledger
 from ..ledger.exchanges import MEDIA
+from ..preparation.video import Clip, cut_frames, read_clip, sound_track
 from ..study.asking import Collecting, Video
 from ..study.asking import Medium as Kind
 from ..tables.limits import parse_json
 from ..tables.writing import atomic_write
-from .video import Clip, cut_frames, read_clip, sound_track
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 LARGEST = 20_000_000  # bytes of one image; the limit of the strictest of the common providers

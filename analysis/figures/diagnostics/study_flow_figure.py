@@ -36,9 +36,9 @@ def study_flow(result: Drawable, style: FigureStyle) -> Figure:
         )
         for step, text in result.frame[["step", "text"]].itertuples(index=False)
     ]
-    deep = [max(lines_high(step), lines_high(text)) + 2 * PADDING for step, text in rows]
+    depths = [max(lines_high(step), lines_high(text)) + 2 * PADDING for step, text in rows]
     title, above, _ = room_above(style.title, width, [])
-    total = sum(deep) + BETWEEN * (len(rows) - 1) + 2 * MARGIN
+    total = sum(depths) + BETWEEN * (len(rows) - 1) + 2 * MARGIN
     fig = new_figure(width, total + above)
     add_legend(fig, [], [], 1, title, style.look)
     fig.set_layout_engine(None)
@@ -47,7 +47,7 @@ def study_flow(result: Drawable, style: FigureStyle) -> Figure:
     axes.set_xlim(0, width)
     axes.set_ylim(0, total)
     top, center = total - MARGIN, MARGIN + step_width / 2
-    for place, ((step, text), high) in enumerate(zip(rows, deep, strict=True)):
+    for place, ((step, text), high) in enumerate(zip(rows, depths, strict=True)):
         draw_box(axes, center, top, step_width, high, step, style.look, bold=True)
         left = TEXT_START * width
         draw_box(axes, left + text_width / 2, top, text_width, high, text, style.look)

@@ -202,9 +202,9 @@ class ExhibitLayout(Part):
     note: str = ""
     # why numbers differ
     reasons: list[Reason] = Field(default_factory=list)
-    # what takes the place of numbers: a table of attributes, of examples of items, of the steps of the
-    # study, its prompts, a figure of a result alone; or a command
-    shows: Literal["attributes", "examples", "steps", "prompts", "figure"] | None = None
+    # what takes the place of numbers: a table of attributes, of examples of items, their pictures (those
+    # that `where` names), the steps of the study, its prompts, a figure of a result alone; or a command
+    shows: Literal["attributes", "examples", "pictures", "steps", "prompts", "figure"] | None = None
     command: Text | None = None
 
     @property

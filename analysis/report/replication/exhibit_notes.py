@@ -109,7 +109,7 @@ def examples_table(study: ItemStudy, report: ReportData | None = None) -> GT:
     items = read_table(items_of_results if with_ratings and items_of_results else study.file(study.items))
     columns = [name for name in study.collect.fields or ["text"] if name in items]
     items = items[items[columns].apply(lambda column: as_text(column).fillna("").ne("")).all(axis=1)]
-    labels = _gold_of_items(study)
+    labels = gold_of_items(study)
     kinds = [stratum.id for stratum in study.strata if stratum.id in items]
     kind = items[kinds].assign(label=as_text(items["item_id"]).map(labels))
     first = items[~kind.duplicated().to_numpy()].head(MOST_EXAMPLES)
@@ -151,7 +151,7 @@ def _shortened(text: str) -> str:
     )
 
 
-def _gold_of_items(study: ItemStudy) -> dict[str, str]:
+def gold_of_items(study: ItemStudy) -> dict[str, str]:
     """Gold label of each item in words; of several label sets the first."""
     if study.gold is None or not study.file(study.gold.file).exists():
         return {}
@@ -177,7 +177,7 @@ def steps_of(study: AnyStudy, report: ReportData | None) -> pd.DataFrame:
         rows += [
             ("Labels", "\n".join(", ".join(study.gold_labels(task).values()) for task in study.label_sets))
         ]
-    else:
+    elif isinstance(study, Study):
         rows += [("Attributes", ", ".join(attribute.label for attribute in study.attributes))]
         pairs, tasks = study.design.pairs, study.design.tasks
         rows += [("Tasks", f"{whole(pairs)} pairs for each model; {whole(tasks)} tasks for each person")]

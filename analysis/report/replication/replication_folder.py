@@ -276,6 +276,11 @@ def _exhibit(
         if layout.shows == "steps":
             steps = Result(steps_of(study, report), "study_flow")
             figures = [ExhibitFigure(layout.name, "Steps", partial(draw, steps))]
+        elif layout.shows == "pictures" and isinstance(study, ItemStudy):
+            from .example_pictures import draw_examples
+
+            draw_items = partial(draw_examples, study, layout.where)
+            figures = [ExhibitFigure(layout.name, "Items of the study that ships", draw_items)]
         tables, markup = _without_numbers(layout, study, report)
         return ReplicatedExhibit(layout, tables, figures, pd.DataFrame(columns=COLUMNS), markup)
     grid = lay_grid(layout, joined, labels, report is not None and report.simulated)

@@ -41,6 +41,7 @@ class FormOption:
     value: str
     label: str
     key: str = ""
+    under: str = ""  # heading of the options that are kinds of one answer, such as kinds of harm
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,13 @@ def task_fields(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> li
     further = further_fields(study)
     if isinstance(response, Label):
         label = study.question if further else text("task.label")
-        return [FormField("label", label, "options", options_of(response.labels)), *further]
+        covers = study.gold.covers if isinstance(study, ItemStudy) and study.gold is not None else {}
+        kinds = {
+            level: name.replace("_", " ").capitalize()
+            for name, levels in covers.items()
+            for level in (levels if len(levels) > 1 else ())
+        }
+        return [FormField("label", label, "options", options_of(response.labels, kinds)), *further]
     assert isinstance(response, LineLabels)
     options = options_of(response.labels)
     lines = [
@@ -214,10 +221,12 @@ def question_field(question: Question, text: Catalogue) -> FormField:
     return FormField(question.id, question.label, form, (), help_text, question.required, *limits)
 
 
-def options_of(levels: Sequence[LabelLevel]) -> tuple[FormOption, ...]:
+def options_of(
+    levels: Sequence[LabelLevel], kinds: Mapping[str, str] | None = None
+) -> tuple[FormOption, ...]:
     """Options in words; the first nine have a digit as their key."""
     return tuple(
-        FormOption(level.id, level.label, str(number) if number < 10 else "")
+        FormOption(level.id, level.label, str(number) if number < 10 else "", (kinds or {}).get(level.id, ""))
         for number, level in enumerate(levels, start=1)
     )
 

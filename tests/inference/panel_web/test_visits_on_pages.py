@@ -21,9 +21,11 @@ from made_up.panels import (
 )
 from starlette.datastructures import FormData
 
-from conjury.inference.panel.plan import make_plan
+from conjury.inference.panel.plan import labelling_study, make_plan
 from conjury.inference.panel.visits import Timing
 from conjury.inference.panel.web.panel_app import timing_of
+from conjury.inference.panel.web.visit_pages import task_fields
+from conjury.inference.study import load_any_study
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +238,13 @@ def test_pictures_have_their_descriptions_and_those_of_the_next_task_are_named(t
     assert f'src="/media/{following}"' in pages[1]
     assert client.get(f"/media/{following}").headers["content-type"] == "image/png"
     visits.close()
+
+
+def test_kinds_of_an_answer_stand_below_it():
+    study = labelling_study(load_any_study("harm_or_humor"))
+    (field,) = task_fields(study, None, str)
+    below = [(option.value, option.under) for option in field.options]
+    assert below == [("safe", ""), ("implicit", "Harmful"), ("explicit", "Harmful")]
 
 
 def _without_token(html: str) -> str:

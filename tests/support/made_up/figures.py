@@ -491,7 +491,6 @@ def steps_of_a_study() -> Result:
 
 
 PREFERENCES: dict[str, Made] = {
-    "study_flow": steps_of_a_study,
     "people_flow": people_of_a_panel,
     "choice_level": lambda: choice_level(
         paired(), "chosen ~ slur", [("sexism", "generic"), (["racism", "none"], "generic")], same="curse"
@@ -754,6 +753,7 @@ TRIALS: dict[str, Made] = {
     **{f"trial, {part}": (trials.result, {"part": part}) for part in ("bias", "power", "nested_loop", "zip")},
 }
 PUBLISHED: dict[str, Made] = {
+    "study_flow": steps_of_a_study,
     "published_numbers": checked_numbers,
     "published_numbers, means": (checked_numbers, {"part": "means"}),
 }

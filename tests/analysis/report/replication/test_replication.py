@@ -57,6 +57,8 @@ def test_every_study_with_published_numbers_has_a_layout() -> None:
         assert layout.study == name
         names = [exhibit.name for exhibit in layout.exhibits]
         assert len(set(names)) == len(names)
+    (figure,) = replicate("harm_or_humor", only=["Figure 2"]).exhibits[0].figures
+    assert len(figure.draw().axes) == 6 * 4  # clips and frames
 
 
 @pytest.mark.long

@@ -22,8 +22,8 @@ pytest.importorskip("av", reason="needs PyAV (the extra media)")
 from fakes.clips import PITCH, number_in, write_clip, write_sound
 
 from conjury.inference.errors import InputError, MissingDependency
-from conjury.inference.requests import video
-from conjury.inference.requests.video import cut_frames, moments, read_clip, sound_track
+from conjury.inference.preparation import video
+from conjury.inference.preparation.video import cut_frames, moments, read_clip, sound_track
 
 
 def size_of(jpeg: bytes) -> tuple[int, int]:
@@ -165,7 +165,7 @@ MEASURE = """
 import json, re, sys, time
 from pathlib import Path
 import av
-from conjury.inference.requests.video import cut_frames, read_clip
+from conjury.inference.preparation.video import cut_frames, read_clip
 
 def peak():
     return int(re.findall(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[0]) / 1024
