@@ -49,9 +49,9 @@ def study_flow(result: Drawable, style: FigureStyle) -> Figure:
     top, center = total - MARGIN, MARGIN + step_width / 2
     for place, ((step, text), high) in enumerate(zip(rows, depths, strict=True)):
         draw_box(axes, center, top, step_width, high, step, style.look, bold=True)
-        left = TEXT_START * width
-        draw_box(axes, left + text_width / 2, top, text_width, high, text, style.look)
-        ends, middle = [center + step_width / 2, left], top - high / 2
+        start = TEXT_START * width
+        draw_box(axes, start + text_width / 2, top, text_width, high, text, style.look)
+        ends, middle = [center + step_width / 2, start], top - high / 2
         axes.plot(ends, [middle, middle], color=style.look.muted, linewidth=0.8)
         top -= high
         if place < len(rows) - 1:

@@ -192,12 +192,14 @@ def _counts(report: ReportData | None) -> Iterator[tuple[str, str]]:
     paths = [] if report is None else [report.path / "data" / f"{name}.parquet" for name in names]
     for path in (path for path in paths if path.is_file()):
         table = read_table(path)
-        shown, unit = ("item_id", "item") if "item_id" in table else ("pair_id", "pair")
-        answers = table if "position" not in table or shown == "item_id" else table[table["position"] == "A"]
+        subject, unit = ("item_id", "item") if "item_id" in table else ("pair_id", "pair")
+        answers = (
+            table if "position" not in table or subject == "item_id" else table[table["position"] == "A"]
+        )
         for kind, rows in answers.groupby(as_text(answers["judge_kind"]), sort=False):
             who = ("person", "people") if kind == HUMAN else ("model", "models")
             judges = counted(rows["judge_id"].nunique(), *who)
-            n, units = whole(len(rows)), counted(rows[shown].nunique(), unit)
+            n, units = whole(len(rows)), counted(rows[subject].nunique(), unit)
             yield f"Answers of {who[1]}", f"{n} of {judges} on {units}"
 
 
