@@ -251,11 +251,6 @@ def test_probabilities_and_passes_are_those_of_draws_however_consistent(consiste
     assert pass_shares(0.4, 0.2, consistency, 3) == pytest.approx(expected, abs=0.012)
 
 
-def test_a_consistent_judge_gains_nothing_by_further_answers():
-    assert pass_shares(0.4, 0.0, 1.0, 5) == pytest.approx((0.4, 0.4), abs=0.002)
-    assert pass_shares(0.4, 0.0, 0.0, 5)[0] == pytest.approx(1 - 0.6**5, abs=1e-9)
-
-
 def test_wrong_answers_go_where_the_pull_is():
     made, codes = confusion(np.array([0.5, 0.5]), np.array([[9.0, 3, 1], [9, 3, 0]]), np.array([0, 1]))
     np.testing.assert_allclose(made, [[0.5, 0.375, 0.125], [0.5, 0.5, 0.0]])
