@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -235,6 +236,22 @@ def available() -> RStatus:
         return RStatus(rpy2, problem=str(error))
     except Exception as error:
         return RStatus(rpy2, problem=f"R does not start ({error}); {_install('R')}.")
+
+
+def versions_by_rscript() -> dict[str, str]:
+    """Versions of R and of its packages by asking R itself, without rpy2; empty where there is no R."""
+    names = ", ".join(f'"{name}"' for name in PACKAGES)
+    code = (
+        'cat("R", as.character(getRversion()), "\n"); '
+        f"for (name in c({names})) if (nzchar(system.file(package = name))) "
+        'cat(name, as.character(packageVersion(name)), "\n")'
+    )
+    try:
+        ended = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    pairs = [line.split() for line in ended.stdout.splitlines()]
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0] in ("R", *PACKAGES)}
 
 
 def remedy(part: str) -> str:

@@ -86,11 +86,20 @@ def test_a_table_wraps_between_words_on_a_terminal_and_not_in_a_file(
     assert [lines[0].strip(), *lines[1:]] == printed
 
 
-def test_doctor_says_how_to_get_what_is_missing(ran: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_says_how_to_get_what_is_missing(
+    ran: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bridge, "available", bridge.RStatus)
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / "Rscript").write_text("#!/bin/sh\necho R 4.4.1\necho lme4 1.1.35\n", encoding="utf-8")
+    (folder / "Rscript").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
     printed = " ".join(ran("doctor").split())
     assert "rpy2 missing pip install 'conjury[r]'" in printed
-    assert "R package cregg not examined" in printed
+    assert "R 4.4.1" in printed
+    assert "R package lme4 1.1.35" in printed
+    assert "R package cregg missing remotes::install_github" in printed
 
 
 @pytest.mark.long

@@ -47,17 +47,18 @@ EXTRAS = {
 def findings() -> list[InstalledPart]:
     """Show which of Python, R, its packages, Quarto and the optional packages are installed."""
     from conjury.analysis.pipeline.manifest import installed
-    from conjury.analysis.r import PACKAGES, available, remedy
+    from conjury.analysis.r import PACKAGES, available, remedy, versions_by_rscript
 
     r = available()
+    versions = {"R": r.r, **r.packages} if r.r else versions_by_rscript()
     return [
         InstalledPart("conjury", version("conjury"), ""),
         InstalledPart("Python", platform.python_version(), ""),
         InstalledPart("rpy2", r.rpy2, remedy("rpy2")),
-        InstalledPart("R", r.r or _on_path("R"), remedy("R")),
+        InstalledPart("R", versions.get("R"), remedy("R")),
         *(
-            InstalledPart(f"R package {name}", r.packages.get(name) if r.r else "not examined", remedy(name))
-            for name in PACKAGES
+            InstalledPart(f"R package {name}", versions.get(name), remedy(name))
+            for name in (PACKAGES if versions else ())
         ),
         InstalledPart(
             "Quarto",
