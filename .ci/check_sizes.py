@@ -15,7 +15,7 @@ from pathlib import Path
 
 LAYERS = ("analysis", "inference", "cli")
 CEILINGS = {
-    "analysis": 6,
+    "analysis": 7,
     "analysis/audit": 81,
     "analysis/benchmark": 59,
     "analysis/checks": 91,
@@ -44,7 +44,7 @@ CEILINGS = {
     "inference/requests": 13,
     "inference/simulation": 38,
     "inference/study": 35,
-    "inference/tables": 59,
+    "inference/tables": 61,
     "inference/vignettes": 44,
     "tests": 955,
 }

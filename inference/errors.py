@@ -15,6 +15,14 @@ class InputError(ConjuryError):
     """Bad input: the sentence names the file or table, the field, the row and the remedy."""
 
 
+class UnknownOption(InputError):
+    """An option that a function does not have: its name, beside the sentence."""
+
+    def __init__(self, sentence: str, option: str) -> None:
+        super().__init__(sentence)
+        self.option = option
+
+
 class MissingDependency(ConjuryError):
     """An optional package or program is absent; the sentence states how to install it."""
 

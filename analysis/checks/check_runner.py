@@ -20,7 +20,7 @@ from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study.load import load_study
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.study_yaml import read_marked_yaml
-from conjury.inference.tables.frames import any_frame
+from conjury.inference.tables.frames import answer_wrong_calls, any_frame
 
 from ..frames.notes import Note, join_notes
 from ..numerics.intervals import check_alpha
@@ -267,6 +267,7 @@ def _demote(check: Check, overall: float, alpha: float) -> Check:
     )
 
 
+@answer_wrong_calls
 def check_collected(
     paths: str | Path | Sequence[str | Path],
     study: str | Path | Study | ItemStudy | None = None,

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, UnknownOption
 
 from ..frames.cells import chance_of
 from ..frames.variables import Formula, parse
@@ -125,7 +125,7 @@ def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
     defaults = {field.name: field.default for field in fields(EstimateRequest)} | {"id": None, "h0": 0.0}
     for name, value in options.items():
         if name not in defaults:
-            raise InputError(f"{verb} has no option {name!r}; omit it.")
+            raise UnknownOption(f"{verb} has no option {name!r}; omit it.", name)
         if name not in _ACCEPTED[verb] and value is not None and value != defaults[name]:
             raise InputError(f"{verb} takes no {name!r}; omit it, since it has no effect.")
 

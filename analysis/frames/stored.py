@@ -41,7 +41,7 @@ def read_rows(data: Any, features: Collection[str] = ()) -> pd.DataFrame:
         return data
     if not isinstance(data, str | Path):
         raise InputError(
-            f"data is a {type(data).__name__}; give a DataFrame with one row per profile, or a file's path."
+            f"A table is given as {data!r:.60}; give a DataFrame with one row per profile, or a file's path."
         )
     if Path(data).suffix.lower() == ".parquet" and Path(data).is_file():
         return read_parquet(Path(data))

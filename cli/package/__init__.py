@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from conjury.analysis.benchmark import score as score
-    from conjury.analysis.checks import check_collected as check_collected
     from conjury.analysis.checks import diagnose as diagnose
     from conjury.analysis.conjoint import amce as amce
     from conjury.analysis.conjoint import amce_diffs as amce_diffs
@@ -26,20 +25,18 @@ if TYPE_CHECKING:
     from conjury.analysis.raters import alt_test as alt_test
     from conjury.analysis.raters.automation import automate as automate
     from conjury.analysis.raters.labelling import label as label
-    from conjury.analysis.raters.systems import MapRequest as MapRequest
     from conjury.analysis.raters.systems import combine_judges as combine_judges
     from conjury.analysis.raters.systems import compare_systems as compare_systems
     from conjury.analysis.raters.validation import compare_runs as compare_runs
     from conjury.analysis.raters.validation import judge as judge
     from conjury.inference.collecting import collect as collect
     from conjury.inference.readers.any_file import read as read
-    from conjury.inference.study import load_any_study as load_any_study
 
     __version__: str
 
 MODULES = {
     "analysis.benchmark": ("score",),
-    "analysis.checks": ("check_collected", "diagnose"),
+    "analysis.checks": ("diagnose",),
     "analysis.conjoint": (
         "amce",
         "amce_diffs",
@@ -55,11 +52,15 @@ MODULES = {
     "analysis.raters": ("agreement", "alt_test"),
     "analysis.raters.automation": ("automate",),
     "analysis.raters.labelling": ("label",),
-    "analysis.raters.systems": ("MapRequest", "combine_judges", "compare_systems"),
+    "analysis.raters.systems": ("combine_judges", "compare_systems"),
     "analysis.raters.validation": ("compare_runs", "judge"),
     "inference.collecting": ("collect",),
-    "inference.study": ("load_any_study",),
     "inference.readers.any_file": ("read",),
+}
+FURTHER = {  # names that were at the top, and are found there until version 0.3
+    "MapRequest": "analysis.raters.systems",
+    "check_collected": "analysis.checks",
+    "load_any_study": "inference.study",
 }
 __all__ = [name for names in MODULES.values() for name in names]
 
@@ -69,11 +70,15 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("conjury")
-    for module, names in MODULES.items():
-        if name in names:
-            return getattr(import_module(f"conjury.{module}"), name)
+    homes = {each: module for module, names in MODULES.items() for each in names} | FURTHER
+    if name in homes:
+        return getattr(import_module(f"conjury.{homes[name]}"), name)
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, __all__, n=1)
     raise AttributeError(
-        f"conjury has no {name!r}; it has {', '.join(sorted(__all__))}, and more in the modules "
+        f"conjury has no {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}; it has "
+        f"{', '.join(sorted(__all__))}, and more in the modules "
         f"{', '.join(f'conjury.{module}' for module in MODULES)}"
     )
 

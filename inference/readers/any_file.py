@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..tables import reading
+from ..tables.frames import answer_wrong_calls
 from ..tables.reading.account import AccountEntry
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import TableReading
@@ -16,6 +17,7 @@ from .judged.judged_table import Judged
 MANY = 10**6  # lines of an account
 
 
+@answer_wrong_calls
 def read(source: Any, options: ReadingRules | None = None, name: str = "table") -> TableReading:
     r"""Read a table from a path, ``-`` for standard input, or a DataFrame of any library.
 

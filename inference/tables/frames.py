@@ -1,29 +1,50 @@
-"""DataFrames of other libraries, accepted wherever a pandas DataFrame is."""
+"""What public functions accept, DataFrames of any library, and what they answer to wrong calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import wraps
+from inspect import Parameter, Signature, signature
+from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
+from ..errors import ConjuryError, InputError, UnknownOption, did_you_mean, listed
+
 P = ParamSpec("P")
 R = TypeVar("R")
 LIBRARIES = ("polars", "pyarrow", "duckdb", "_duckdb")
 ORIGIN, SIMULATED = "origin", "simulated"  # column of tables, and its value in rows that a simulator wrote
+TYPES: Mapping[str, tuple[tuple[type, ...], str, str]] = {  # by annotation: in one word, and of several
+    "str": ((str,), "text", "texts"),
+    "int": ((Integral,), "a whole number", "whole numbers"),
+    "float": ((Real,), "a number", "numbers"),
+    "bool": ((bool,), "True or False", "truth values"),
+    "Path": ((PathLike,), "a path", "paths"),
+    "pd.DataFrame": ((pd.DataFrame,), "a DataFrame", "DataFrames"),
+    "None": ((type(None),), "", ""),
+}
+LONGEST = 60  # characters of a value in a sentence
 
 
 def any_frame(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function of DataFrames accept those of polars, pyarrow and DuckDB, and mark what is simulated."""
+    """Let a public function accept frames of other libraries, mark what is simulated, answer wrong calls."""
 
     @wraps(function)
     def accepting(*args: P.args, **kwargs: P.kwargs) -> R:
         rows: list[Any] = [to_pandas(value) for value in args]
         options: dict[str, Any] = {name: to_pandas(value) for name, value in kwargs.items()}
-        return cast("R", _with_origin(function(*rows, **options), [*rows, *options.values()]))
+        try:
+            return cast("R", _with_origin(function(*rows, **options), [*rows, *options.values()]))
+        except Exception as error:
+            problem = _problem(error, function, rows, options)
+            if not problem:
+                raise
+        raise InputError(problem)
 
     return accepting
 
@@ -58,6 +79,36 @@ def real_judges_of(source: Any) -> tuple[str, ...] | None:
     return tuple(str(name) for name in column.dropna().unique())
 
 
+def answer_wrong_calls(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a public function answer options and types that it does not take with a sentence, not an error."""
+
+    @wraps(function)
+    def answering(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            problem = _problem(error, function, args, kwargs)
+            if not problem:
+                raise
+        raise InputError(problem)
+
+    return answering
+
+
+def _problem(
+    error: Exception, function: Callable[..., Any], values: Collection[object], options: Mapping[str, object]
+) -> str:
+    """Why a call that raised an error cannot be right; empty where the error stands."""
+    if isinstance(error, UnknownOption):
+        meant = did_you_mean(error.option, signature(function).parameters)
+        return f"{function.__name__} has no option {error.option!r}{meant}." if meant else ""
+    if isinstance(error, ConjuryError) or not isinstance(
+        error, TypeError | AttributeError | ValueError | KeyError
+    ):
+        return ""
+    return wrong_call(function, values, options)
+
+
 def to_pandas(value: Any) -> Any:
     """Return a DataFrame of another library as one of pandas; anything else as it is."""
     if isinstance(value, pd.DataFrame) or type(value).__module__.partition(".")[0] not in LIBRARIES:
@@ -68,3 +119,118 @@ def to_pandas(value: Any) -> Any:
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     return frame.to_pandas() if isinstance(frame, nw.DataFrame) else value
+
+
+def wrong_call(
+    function: Callable[..., Any], values: Collection[object], options: Mapping[str, object]
+) -> str:
+    """What is wrong with a call that failed, as a sentence; empty where nothing is seen."""
+    called = signature(function)
+    try:
+        arguments = called.bind(*values, **options).arguments
+    except TypeError:
+        return _unbound(function.__name__, called, len(values), options)
+    for place, (name, value) in enumerate(arguments.items()):
+        annotation = str(called.parameters[name].annotation)
+        if not place and isinstance(value, str | PathLike):
+            continue  # a path of a table
+        if not place and isinstance(value, Real | None) and not _accepted(annotation):
+            return f"{name} is {value!r}; give a table, as a DataFrame or the path of a file."
+        remedy = _remedy(value, annotation)
+        if remedy:
+            return f"{name} is {_described(value)}; give {remedy}."
+    return ""
+
+
+def _unbound(name: str, called: Signature, count: int, options: Mapping[str, object]) -> str:
+    """Say which option a function does not have or needs."""
+    parameters = called.parameters
+    takes_more = any(part.kind is Parameter.VAR_KEYWORD for part in parameters.values())
+    named = [part for part, each in parameters.items() if each.kind is not Parameter.VAR_KEYWORD]
+    stray = [option for option in options if option not in parameters]
+    if stray and not takes_more:
+        meant = did_you_mean(stray[0], named)
+        return f"{name} has no option {stray[0]!r}{meant}; it takes {listed(named, 30)}."
+    by_place = [part for part in named if parameters[part].kind is Parameter.POSITIONAL_OR_KEYWORD]
+    if count > len(by_place):
+        names = listed(by_place)
+        return f"{name} takes {names} without their names; write the name of every other value before it."
+    missing = [
+        part
+        for part in named
+        if parameters[part].default is Parameter.empty and part not in (*by_place[:count], *options)
+    ]
+    if not missing:
+        return ""
+    close = next((option for option in stray if did_you_mean(option, missing)), None)
+    hint = f" (did you mean it by {close!r}?)" if close else ""
+    needed = [part for part in named if parameters[part].default is Parameter.empty]
+    return f"{name} needs {missing[0]}{hint}; call it as {name}({', '.join(needed)})."
+
+
+def _remedy(value: object, annotation: str) -> str:
+    """What a parameter of an annotation takes; empty where the value may be right."""
+    accepted = _accepted(annotation)
+    if not accepted or any(_fits(value, part) for part in accepted):
+        return ""
+    phrases = [_phrase(part) for part in accepted]
+    return " or ".join(dict.fromkeys(filter(None, phrases)))
+
+
+def _accepted(annotation: str) -> list[str]:
+    """The alternatives of an annotation; empty where one of them is not known here."""
+    parts = list(_split(annotation, "|"))
+    return parts if all(part in TYPES or _phrase(part) for part in parts) else []
+
+
+def _split(annotation: str, mark: str) -> Iterator[str]:
+    """The parts of an annotation between marks that are in no brackets."""
+    depth, begin = 0, 0
+    for place, letter in enumerate(annotation):
+        depth += (letter in "[(") - (letter in ")]")
+        if letter == mark and not depth:
+            yield annotation[begin:place].strip()
+            begin = place + 1
+    yield annotation[begin:].strip()
+
+
+def _inner(part: str) -> list[str]:
+    return [each for each in _split(part.partition("[")[2].removesuffix("]"), ",") if each != "..."]
+
+
+def _phrase(part: str) -> str:
+    """An alternative in words; empty where it is not known."""
+    if part in TYPES:
+        return TYPES[part][1]
+    outer = part.partition("[")[0]
+    if outer == "Literal":
+        return listed(_inner(part))
+    if outer == "Mapping":
+        return "a dictionary"
+    names = [TYPES[each][2] for kind in _inner(part) for each in _split(kind, "|") if each in TYPES]
+    if outer in ("Sequence", "list", "Collection") and names:
+        return f"a list of {' or '.join(names)}"
+    if outer == "tuple" and names:
+        return f"{len(_inner(part))} {names[0]}, as ({', '.join('...' for _ in _inner(part))})"
+    return ""
+
+
+def _fits(value: object, part: str) -> bool:
+    """Whether a value may be what an alternative says."""
+    if part in TYPES:
+        return isinstance(value, TYPES[part][0]) and (part == "bool" or not isinstance(value, bool))
+    if part.startswith(("Literal", "Mapping")):
+        return isinstance(value, str if part.startswith("Literal") else Mapping)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return False
+    kinds = [each for kind in _inner(part) for each in _split(kind, "|")]
+    if not isinstance(value, list | tuple) or any(kind not in TYPES for kind in kinds):
+        return True
+    return all(any(_fits(each, kind) for kind in kinds) for each in value)
+
+
+def _described(value: object) -> str:
+    if isinstance(value, pd.DataFrame):
+        return "a DataFrame"
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -88,7 +88,7 @@ def test_square_brackets_of_help_are_printed(
 
 @pytest.mark.parametrize("line", ["--quiet convert {file}", "convert {file} --quiet"])
 def test_a_quiet_command_prints_nothing_and_does_its_work(here: Run, judged: Path, line: str) -> None:
-    loud, quiet = here(f"convert {judged} --out a.csv"), here(f"{line.format(file=judged)} --out b.csv")
+    quiet, loud = here(f"{line.format(file=judged)} --out b.csv"), here(f"convert {judged} --out a.csv")
     assert "a.csv" in loud.out
     assert (quiet.code, quiet.out) == (0, "")
     assert (judged.parent / "b.csv").read_bytes() == (judged.parent / "a.csv").read_bytes()
@@ -108,25 +108,15 @@ def test_the_first_screen_has_the_answer_and_names_the_option_for_the_rest(here:
     assert len(first) <= 24 < len(every)
 
 
-def test_silence_is_asked_for_anew_each_time(here: Run, judged: Path) -> None:
-    here(f"--quiet read {judged}")
-    assert here(f"read {judged}").out
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("further", ["--json", "--quiet"])
+@pytest.mark.parametrize(
+    ("further", "code"), [("--json", 0), ("--quiet", 0), ("--fail-under kappa=0.999", 1)]
+)
 def test_the_page_that_a_command_writes_is_opened(
-    here: Run, judged: Path, opened: list[str], further: str
+    here: Run, judged: Path, opened: list[str], further: str, code: int
 ) -> None:
     ended = here(f"judge {judged} --judge verdict --human ann,ben --html page.html --open {further}")
-    assert ended.code == 0, ended.err
-    assert opened == [(judged.parent / "page.html").resolve().as_uri()]
-
-
-@pytest.mark.long
-def test_the_page_is_opened_also_where_a_limit_is_missed(here: Run, judged: Path, opened: list[str]) -> None:
-    options = "--judge verdict --human ann,ben --html page.html --fail-under kappa=0.999 --open"
-    assert here(f"judge {judged} {options}").code == 1
+    assert ended.code == code, ended.err
     assert opened == [(judged.parent / "page.html").resolve().as_uri()]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.study import load_study
 from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
@@ -20,7 +22,7 @@ from .result import Numbers, Power, answer, numbers, two_of_three
 
 @any_frame
 def power(
-    design: Design,
+    design: Design | str | Path,
     *,
     amce: Numbers = None,
     difference: Numbers = None,
@@ -58,8 +60,9 @@ def power(
 
     Parameters
     ----------
-    design : Study, mapping, DataFrame or int
-        A study (its level probabilities, restrictions, derived attributes and stimuli are used); a mapping
+    design : Study, path, str, mapping, DataFrame or int
+        A study, the path of its file or the name of one that ships (its level
+        probabilities, restrictions, derived attributes and stimuli are used); a mapping
         from attributes to numbers of levels or level probabilities, the reference first; a table
         of cells or profiles, where features do not combine freely; or the number of levels of one attribute.
         A table has a column for each attribute and may have ``probability``, to which the chance of a row is
@@ -177,6 +180,8 @@ def power(
     >>> found.frame["pairs"].round().tolist()
     [2344.0]
     """
+    if isinstance(design, str | Path):
+        design = load_study(design)
     effect, target = one_question(
         {"amce": amce, "difference": difference, "interaction": interaction}, of, by is not None
     )

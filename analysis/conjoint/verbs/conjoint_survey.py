@@ -10,6 +10,7 @@ from typing import Any, cast
 import pandas as pd
 
 from conjury.inference.readers.conjoints import read_conjoint
+from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
 from .survey_effects import SurveyEffects, survey_effects
@@ -65,6 +66,7 @@ class SurveyResult(SurveyEffects):
         return to_page(self, f"Conjoint survey {Path(self.table.source).name}", self.table.account.lines(30))
 
 
+@answer_wrong_calls
 def conjoint(
     data: Any,
     *,

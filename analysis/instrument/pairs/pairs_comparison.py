@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from conjury.inference.errors import InputError, counted
+from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
@@ -48,6 +49,7 @@ from .win_rates import (
 TWO = 2
 
 
+@answer_wrong_calls
 def compare_pairs(
     table: Any,
     judge: str | Sequence[str] = (),

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.readers.any_file import read_columns
+from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.items import repeated_items
 from conjury.inference.tables.reading.compared_answers import quoted
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
@@ -48,6 +49,7 @@ ERRORS = (0.01, 0.02, 0.05, 0.1)
 FIFTHS = 5  # by which it is tested whether labels follow the confidence
 
 
+@answer_wrong_calls
 def automate(
     table: Any,
     judge: str,

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.any_file import read_columns
+from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading import TableReading
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.writing import Lock, LockHeld
@@ -20,6 +21,7 @@ from .label_population import LabelPlan, fingerprint_of, refuse_unchosen
 from .label_queue import LabelQueue
 
 
+@answer_wrong_calls
 def label(
     table: Any,
     judge: str | Sequence[str],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.files import hash_of
 from conjury.inference.tables.limits import read_json
 from conjury.inference.tables.reading.cell_rules import key_of, number_of
@@ -175,6 +175,17 @@ class MapRequest:
                 f"{what} and to the judge's prompt; give the file of the prompt with --judge-prompt FILE, or "
                 f"--judge-prompt {NO_PROMPT} for a judge without one."
             )
+
+
+def map_request(maps: MapRequest | Mapping[str, Any] | None) -> MapRequest | None:
+    """A request for maps, which may be stated by the names of its fields."""
+    if not isinstance(maps, Mapping):
+        return maps
+    names = [part.name for part in fields(MapRequest)]
+    stray = next((name for name in maps if name not in names), None)
+    if stray is not None:
+        raise InputError(f"maps has no {stray!r}{did_you_mean(stray, names)}; it takes {listed(names)}.")
+    return MapRequest(**maps)
 
 
 def read_map(path: str | Path) -> CalibrationMap:

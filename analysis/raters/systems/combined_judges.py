@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.schema import SAMPLING
@@ -41,6 +42,7 @@ KIND = "combined_judges"
 ALL = np.ones(1)  # the weight of all answers, which are those of one system
 
 
+@answer_wrong_calls
 def combine_judges(
     table: Any,
     judge: Sequence[str],

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
+from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.row_numbers import row_words
@@ -33,7 +34,7 @@ from ..validation.tables.item_columns import item_of
 from ..validation.tables.judge_versions import refuse_versions, version_of
 from ..validation.validation_rows import TestRows
 from .borrowed_levels import BorrowedLevel, audit_table, borrow_levels
-from .calibration_map import JudgeOrigin, LabelMeanings, MapRequest, read_map, refuse_other_judge
+from .calibration_map import JudgeOrigin, LabelMeanings, MapRequest, map_request, read_map, refuse_other_judge
 from .label_gate import (
     LabelGate,
     gate_systems,
@@ -55,6 +56,7 @@ SYSTEM = "system"
 MOST_SYSTEMS = 30
 
 
+@answer_wrong_calls
 def compare_systems(
     table: Any,
     judge: str | Sequence[str],
@@ -68,7 +70,7 @@ def compare_systems(
     positive: str | None = None,
     calibration: bool = True,
     covariates: str | Sequence[str] = (),
-    maps: MapRequest | None = None,
+    maps: MapRequest | Mapping[str, Any] | None = None,
     labelled: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     seed: int = 1,
@@ -112,8 +114,9 @@ def compare_systems(
         Columns of numbers, such as the length of an answer, along which the map is moved: what people say is
         then a monotone function of the score plus a linear one of them (backfitting, cross-fitted). They make
         intervals shorter where a judge favours what people do not; saved and borrowed maps have none.
-    maps : MapRequest, optional
-        A saved map of the judge's scores by which systems without labels get a level, and one to be written.
+    maps : MapRequest or mapping, optional
+        A saved map of the judge's scores (``{"use": FILE, "version": TEXT, "prompt": HASH}``) by
+        which systems without labels get a level, and one to be written.
         The labels of this table audit the first; without labels ``human`` may be empty.
     labelled : mapping of str to str, optional
         How labels came about: ``by`` ("person" or "model"), ``blind`` ("yes" or "no"), ``sampled`` ("random",
@@ -196,6 +199,7 @@ def compare_systems(
     [0.39, 0.58]
     """
     check_alpha(alpha)
+    maps = map_request(maps)
     if not 0 < margin < np.inf:
         raise InputError(f"margin is {margin:g}; give a difference above 0, such as 0.05.")
     judges, people, segments = names_of(judge), names_of(human), names_of(by)

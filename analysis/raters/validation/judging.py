@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.readers.any_file import read_columns
+from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.schema import SAMPLING
 
@@ -108,6 +109,7 @@ class Validation(Result):
         return tuple(self.settings["verdict"])
 
 
+@answer_wrong_calls
 def judge(
     table: Any,
     judge: str,

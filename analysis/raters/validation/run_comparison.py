@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, not_percent
 from conjury.inference.readers.any_file import read_columns
+from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading.compared_answers import refuse_doubtful
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.row_numbers import with_name
@@ -40,6 +41,7 @@ from .weighted.weighted_runs import WEIGHTED, WeightedSides, weighted_share
 FURTHER = ("margin", "p_equivalence")
 
 
+@answer_wrong_calls
 def compare_runs(
     first: Any,
     second: Any,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypedDict
 
-from ...errors import InputError, did_you_mean, listed
+from ...errors import InputError, UnknownOption, did_you_mean, listed
 from .cell_rules import key_of
 
 SCALES = ("nominal", "ordinal", "interval")
@@ -43,7 +43,7 @@ def rules_of(arguments: RuleArguments) -> ReadingRules:
     """The rules that keyword arguments state; levels without a column are those of all answers."""
     levels = arguments.get("levels", {})
     if "classes" in arguments:
-        warnings.warn("classes= is called levels= now.", DeprecationWarning, stacklevel=3)
+        warnings.warn("classes= is called levels= now.", DeprecationWarning, stacklevel=4)
         levels = levels or arguments["classes"]
     by_column = (
         levels if isinstance(levels, Mapping) else {ANY_COLUMN: tuple(map(str, levels))} if levels else {}
@@ -57,7 +57,8 @@ def rules_of(arguments: RuleArguments) -> ReadingRules:
     names = list(ReadingRules.__dataclass_fields__)
     for name in fields:
         if name not in names:
-            raise InputError(f"There is no option {name!r}{did_you_mean(name, names)}; help() lists them.")
+            meant = did_you_mean(name, names)
+            raise UnknownOption(f"There is no option {name!r}{meant}; help() lists them.", name)
     return ReadingRules(**fields)  # type: ignore[arg-type]
 
 
