@@ -115,7 +115,7 @@ def check(
     writing: CheckOutput,
     files: CheckedFiles,
 ) -> None:
-    """Check what was collected, or with --results choices and their reliability.
+    """Check what was collected, or the choices of a fit.
 
     It looks at design, people, answers, files and provenance.
 
