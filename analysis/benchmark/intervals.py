@@ -26,7 +26,7 @@ from ..numerics.metrics.margins import LabelledAnswers, cluster_margins, margins
 from ..numerics.significance import adjust_p_values
 from ..numerics.types import Codes, Floats
 from .data.scoring import Scored
-from .data.units import BASE, CONDITION, filled_text
+from .data.units import BASE, CONDITION, ORIGIN, origins_of
 
 Multiplicity = Literal["holm", "bh", "none"]
 ADJUSTMENTS = ("holm", "bh", "none")
@@ -81,23 +81,25 @@ class StatisticInterval:
 
 @lru_cache(maxsize=4)
 def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
-    weights = cluster_weights(n_clusters, draws, seed)
+    weights = _counts(n_clusters, draws, seed).astype(float)
     weights.flags.writeable = False
     return weights
+
+
+@lru_cache(maxsize=32)
+def _counts(n_clusters: int, draws: int, seed: int) -> NDArray[np.uint16]:
+    """The same in a quarter of the room: judges answered different numbers of items."""
+    return cluster_weights(n_clusters, draws, seed).astype(np.uint16)
 
 
 def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
     """Cluster of each row, shape (n,), numbered in the order of their names, and how many there are."""
     # Copies of an item are clustered with the item that they come from.
     require_columns(frame, [cluster], "scored judgments")
-    if cluster == ITEM and BASE in frame:  # texts are compared once for each item
-        base, item = (pd.factorize(frame[name])[0].astype(np.int64) + 1 for name in (BASE, ITEM))
-        place = base * (item.max(initial=0) + 1) + item
-        _, first, of_row = np.unique(place, return_index=True, return_inverse=True)
-        distinct = frame[[BASE, ITEM]].iloc[first]
-        names = filled_text(distinct[BASE]).fillna(as_text(distinct[ITEM]))
-        codes, levels = pd.factorize(names, sort=True, use_na_sentinel=False)
-        return codes.astype(np.int64)[of_row], len(levels)
+    if cluster == ITEM and BASE in frame:
+        origins = frame[ORIGIN].to_numpy(np.int64) if ORIGIN in frame else origins_of(frame)
+        numbers, of_row = np.unique(origins, return_inverse=True)
+        return of_row, len(numbers)
     names = frame[cluster]
     if not isinstance(names.dtype, pd.CategoricalDtype):
         names = as_text(names)

@@ -179,7 +179,8 @@ def robustness(
 def _clusters(pair: MatchedAnswers, cluster: str) -> frozenset[str]:
     """Names of the clusters of a comparison."""
     frame = pair.left_frame
-    return frozenset(as_text(frame[BASE if cluster == ITEM and BASE in frame else cluster]).fillna(""))
+    names = frame[BASE if cluster == ITEM and BASE in frame else cluster].drop_duplicates()
+    return frozenset(as_text(names).fillna(""))
 
 
 def _relative(difference: MetricDifference, n_clusters: int, alpha: float) -> dict[str, float]:

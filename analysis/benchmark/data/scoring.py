@@ -17,12 +17,15 @@ from ...frames.notes import note_under
 from ...numerics.types import Codes
 from ..parse_status import NO_ANSWER, check_policy
 from .units import (
+    BASE,
     CONDITION,
+    ORIGIN,
     answers_table,
     bases,
     filled_text,
     gold_table,
     join_gold,
+    origins_of,
     strata_table,
     with_origins,
 )
@@ -287,7 +290,8 @@ def _with_strata(frame: pd.DataFrame, strata: pd.DataFrame | None) -> pd.DataFra
         fresh = [name for name in strata if name == "item_id" or name not in frame]
         frame = frame.merge(_in_categories(strata[fresh], ("item_id",)), on="item_id", how="left")
     unit = frame.groupby(["task", "item_id", "line"], sort=False).ngroup().to_numpy()
-    return _in_categories(frame).assign(unit=unit)
+    result = _in_categories(frame).assign(unit=unit)
+    return result.assign(**{ORIGIN: origins_of(result)}) if BASE in result else result
 
 
 def _in_categories(frame: pd.DataFrame, text_columns: Sequence[str] = ()) -> pd.DataFrame:

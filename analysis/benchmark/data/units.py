@@ -15,8 +15,10 @@ from conjury.inference.tables.columns import UNPERTURBED, as_text, refuse
 from conjury.inference.tables.schema import require_columns
 
 from ...frames.notes import note_under
+from ...numerics.types import Codes
 
 CONDITION, BASE = "condition", "base_item_id"
+ORIGIN = "number of the original"  # column of scored answers: an item, or that which it is a copy of, by name
 
 ORIGINS = (CONDITION, BASE)  # of items that may be copies of others
 LINE = "line"  # task of the dimensions line_1, line_2, ...
@@ -134,6 +136,17 @@ def conditions_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Ser
     else:
         conditions = pd.Series(UNPERTURBED, index=judgments.index, dtype="string")
     return filled_text(conditions).fillna(UNPERTURBED)
+
+
+def origins_of(frame: pd.DataFrame) -> Codes:
+    """Number of the item of each row, or of the one that it is a copy of, in the order of their names."""
+    base, item = (pd.factorize(frame[name])[0].astype(np.int64) + 1 for name in (BASE, "item_id"))
+    place = base * (item.max(initial=0) + 1) + item  # texts are compared once for each item
+    _, first, of_row = np.unique(place, return_index=True, return_inverse=True)
+    distinct = frame[[BASE, "item_id"]].iloc[first]
+    names = filled_text(distinct[BASE]).fillna(as_text(distinct["item_id"]))
+    codes, _ = pd.factorize(names, sort=True, use_na_sentinel=False)
+    return codes.astype(np.int64)[of_row]
 
 
 def filled_text(column: pd.Series[Any]) -> pd.Series[str]:
