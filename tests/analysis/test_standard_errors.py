@@ -582,9 +582,7 @@ def test_standard_errors_are_those_of_the_jackknife(
     published: Published, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = published.call(published.data().drop(columns="kind"), 1000)["std_error"].to_numpy(float)
-    monkeypatch.setattr(
-        weighted_items, "LEAST", 2
-    )  # intervals and p of the estimates without a unit do not count
+    monkeypatch.setattr(weighted_items, "LEAST", 2)  # intervals and p without a unit do not count
     monkeypatch.setattr(weighted_items, "DRAWN", 0)
     monkeypatch.setattr(import_module(raters.tier_accuracy.__module__), "SHUFFLES", 9)
     expected = jackknife(published)

@@ -40,14 +40,6 @@ def accuracy(judged: pd.DataFrame, labels: pd.DataFrame, items: pd.DataFrame | N
     return scores(score(judged, labels, items=items), metrics=["accuracy"], **options)
 
 
-def test_bootstrap_error_of_accuracy_is_that_of_a_share() -> None:
-    right = np.random.default_rng(1).random(400) < 0.7
-    found = row(accuracy(*table(right), draws=4_000, interval="bootstrap"))
-    share = right.mean()
-    assert found["std_error"] == pytest.approx(np.sqrt(share * (1 - share) / 400), rel=0.05)
-    assert found["interval"] == "bootstrap"
-
-
 def test_of_a_constant_answer_only_metrics_that_rest_on_the_gold_labels_have_intervals() -> None:
     """The majority of 61 items is the class of 31."""
     metrics = ["accuracy", "precision_b", "recall_b", "share_b", "balanced_accuracy"]
