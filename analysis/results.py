@@ -152,6 +152,25 @@ class Result:
         laid_out: GT = WINGS.find("layouts").table(self, part, **options)
         return laid_out
 
+    def sentence(self, row: int | None = None, /, *, labels: Any = None, **columns: object) -> str:
+        """State a row as a paper does: the estimate, its interval, p value and number.
+
+        Parameters
+        ----------
+        row : int, optional
+            Its number in ``frame``, from 0.
+        labels : mapping, Study or ItemStudy, optional
+            Labels of attributes, levels, judges and prompts, as in `conjury.analysis.figures.draw`.
+        **columns
+            What stands in its columns, in place of its number: ``sentence(level="racism")``.
+
+        Raises
+        ------
+        InputError
+            No row or several are meant, or the result has no estimates.
+        """
+        return str(WINGS.find("layouts").sentence(self, row, columns, labels))
+
     def to_latex(self, **options: Any) -> str:
         """All tables of the result in LaTeX (package booktabs); options as in `table`."""
         return str(WINGS.find("layouts").text(self, "latex", **options))

@@ -52,11 +52,6 @@ def test_the_script_makes_the_files_that_ship(tmp_path: Path, monkeypatch: pytes
         assert path.read_bytes() == (EXAMPLES / path.relative_to(tmp_path)).read_bytes(), path
 
 
-def test_names_of_extras_in_brackets_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    printing.console.print("pip install 'conjury[r]'")
-    assert capsys.readouterr().out == "pip install 'conjury[r]'\n"
-
-
 def test_tables_are_printed_without_empty_columns_and_with_words_as_headings(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

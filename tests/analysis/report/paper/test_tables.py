@@ -50,6 +50,24 @@ def test_cells_of_a_table_are_the_numbers_of_its_result() -> None:
         ]  # fmt: skip
 
 
+def test_a_row_is_stated_as_a_sentence_and_named_by_its_number_or_its_columns() -> None:
+    keys = {"outcome": "chosen", "statistic": "amce", "feature": "size", "level": ["small", "very_large"]}
+    numbers = {"estimate": [0.0, 0.123], "p": [None, 0.0004], "lower": [None, 0.066], "upper": [None, 0.18]}
+    frame = pd.DataFrame({**keys, **numbers, "std_error": [None, 0.03]})
+    result = Result(frame, "amce", settings={"n_used": 80})
+    effect = "Average marginal component effect, Size: "
+    stated = "+12.3 percentage points (95% CI 6.6 to 18.0, p < 0.001, N = 80 profiles)."
+    assert result.sentence(level="very_large") == f"{effect}Very large rather than Small: {stated}"
+    assert result.sentence(0) == f"{effect}Small: this is the reference."
+    for columns, problem in (
+        ({"level": "smal"}, "mean 'small'"),
+        ({"leve": 1}, "mean 'level'"),
+        ({}, "2 rows"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            result.sentence(**columns)
+
+
 def test_stars_are_off_unless_asked_for_and_then_explained() -> None:
     result = Result(SHORT, "amce")
     assert "*" not in "".join(cell for row in grid_of(tables_of_result(result)[0].html).rows for cell in row)
