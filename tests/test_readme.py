@@ -59,6 +59,11 @@ def test_commands_of_the_elements_of_the_papers_exist(monkeypatch: pytest.Monkey
         assert typer.main.get_command(app).main([*words, "--help"], standalone_mode=False) in (None, 0), words
     for _, study, _, number in (each for each in commands if each[0] == "replicate" and len(each) == 4):
         assert read_layout(study).select([number])
+    parts = [re.findall(r"\| (yes|not for software) \| .* \|\n", part) for part in page.split("\n## ")[1:]]
+    counts = re.findall(r"^\| [A-Z].* \| (\d+) \| (\d+) \| (\d+) \|$", page, re.M)
+    assert [[*map(int, row)] for row in counts] == [
+        [len(rows), rows.count("yes"), rows.count("not for software")] for rows in parts
+    ]
 
 
 @pytest.mark.parametrize("command", COMMANDS_OF_CONJURY)
