@@ -50,6 +50,7 @@ def test_a_new_judge_is_asked_and_set_beside_those_of_the_paper(tmp_path: Path, 
     row = table[table["published_judge"] == "GPT-4o"].iloc[0]
     assert row["difference"] == pytest.approx(row["ours"] - row["printed"])
     assert row["lower"] < row["difference"] < row["upper"]
+    assert len(list((tmp_path / "paper/figures").glob("*_added.pdf"))) == 1
 
 
 HEAD = "table,rater,response_type,dimension,coefficient,value,significant_05"

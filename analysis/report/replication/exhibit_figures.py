@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LIMITS = ("lower", "upper")
+BESIDE = "Ours beside published"  # judges that are not in the paper, with those that are
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,29 @@ def exhibit_figures(
         return
     if grid is None:
         return
-    for source in (OURS, PUBLISHED):
-        if drawing.kind is None:
-            frame = grid_frame(grid, SOURCES[source])
-            function = partial(_draw_grid, layout, frame)
-        else:
-            frame = _of_layout(grid.numbers.frame(layout.where, SOURCES[source]), layout)
-            function = partial(_draw_numbers, drawing, frame, labels)
-        if len(frame):
-            name = layout.name if source == OURS else f"{layout.name}_published"
-            yield ExhibitFigure(name, source, function)
+    frames = {source: _frame(drawing, layout, grid, source) for source in (OURS, PUBLISHED)}
+    names = {OURS: layout.name, PUBLISHED: f"{layout.name}_published", BESIDE: f"{layout.name}_added"}
+    frames[BESIDE] = _beside("row" if drawing.kind is None else "judge", *frames.values())
+    for source, frame in frames.items():
+        if len(frame) and drawing.kind is None:
+            yield ExhibitFigure(names[source], source, partial(_draw_grid, layout, frame))
+        elif len(frame):
+            yield ExhibitFigure(names[source], source, partial(_draw_numbers, drawing, frame, labels))
+
+
+def _frame(drawing: Drawing, layout: ExhibitLayout, grid: NumberGrid, source: str) -> pd.DataFrame:
+    """The numbers that a figure shows, published or ours."""
+    if drawing.kind is None:
+        return grid_frame(grid, SOURCES[source])
+    return _of_layout(grid.numbers.frame(layout.where, SOURCES[source]), layout)
+
+
+def _beside(column: str, ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Published numbers, and below them ours of judges without any; no rows where there are none of both."""
+    if ours.empty or printed.empty or column not in ours:
+        return ours.iloc[:0]
+    new = ours[~ours[column].isin(printed[column])]
+    return pd.concat([printed, new], ignore_index=True) if len(new) else new
 
 
 def grid_frame(grid: NumberGrid, source: str) -> pd.DataFrame:
@@ -126,4 +140,7 @@ def _draw_numbers(drawing: Drawing, frame: pd.DataFrame, labels: Mapping[LabelKe
     frame = frame.rename(columns=drawing.rename).assign(**drawing.set)
     frame = frame.assign(**{name: np.nan for name in LIMITS if name not in frame})
     options: dict[str, Any] = dict(drawing.options)
+    if options.get("group") == "judge":
+        names = {name: labels.get(("judges", name), words(name)) for name in frame["judge"].unique()}
+        frame = frame.assign(judge=frame["judge"].map(names))
     return draw(Result(frame, str(drawing.kind)), labels=labels, **options)
