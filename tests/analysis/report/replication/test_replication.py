@@ -134,15 +134,12 @@ def test_a_layout_that_does_not_fit_is_refused_with_its_line(
     assert "small.yaml:" in str(refused.value)
 
 
-def test_a_cell_that_is_no_number_is_named(small: Path) -> None:
+def test_a_cell_that_is_no_number_and_a_folder_without_any_are_named(small: Path) -> None:
     (small / "scores.csv").write_text("judge,dimension,mean,sd\nann,fun,high,1\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"scores\.csv: 'high' of ann, fun, mean"):
         replicate("oogiri", layout=small / "small.yaml", published=small)
-
-
-def test_a_folder_without_published_numbers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no published numbers of oogiri"):
-        replicate("oogiri", published=tmp_path)
+        replicate("oogiri", published=small)
 
 
 @pytest.mark.shared
