@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.programs.formats import (
     ANSWERS,
     CHOICES,
@@ -93,6 +93,7 @@ def import_(
     source: Source = export
     if form is None:
         source, form = _recognised(export, rules)
+    is_guess, form = form is None, form or QUALTRICS
     form = ANY_TABLE if form in KINDS else form
     reader = find_format(form, with_ratings=bool(options.ratings or options.value))
     for name, option in typed_options(options, reading).items():
@@ -101,16 +102,21 @@ def import_(
                 f"{option} does not apply to {reader.content} from {form}; omit it (it "
                 f"applies to {', '.join(readers_of(name))}; --ratings names columns of ratings)."
             )
-    if reader.content == CHOICES:
-        _import_choices(source, out, reader, options, reading.id, rules)
-    elif reader.content == ANSWERS:
-        _import_answers(source, out, replace(rules, form=form), options)
-    else:
-        _import_judgments(source, out, reader, options, reading.id, rules)
+    try:
+        if reader.content == CHOICES:
+            _import_choices(source, out, reader, options, reading.id, rules)
+        elif reader.content == ANSWERS:
+            _import_answers(source, out, replace(rules, form=form), options)
+        else:
+            _import_judgments(source, out, reader, options, reading.id, rules)
+    except InputError as error:
+        if is_guess and f"'{RESPONSE_ID}' is missing" in str(error):
+            _refuse_table(source, export, rules)
+        raise
 
 
-def _recognised(export: Path, rules: ReadingRules) -> tuple[Source, str]:
-    """The content of an export and the program that probably wrote it; Qualtrics where none is known."""
+def _recognised(export: Path, rules: ReadingRules) -> tuple[Source, str | None]:
+    """The content of an export and the program that probably wrote it; None where none is known."""
     from conjury.inference.readers.programs.recognised_files import recognise
     from conjury.inference.tables.reading.account import ReadingAccount
 
@@ -118,10 +124,29 @@ def _recognised(export: Path, rules: ReadingRules) -> tuple[Source, str]:
     entries = recognised.entries
     ReadingAccount(strict=rules.strict).adding(entries)
     if recognised.format is None:
-        return recognised.content, QUALTRICS
+        return recognised.content, None
     if recognised.format.name != QUALTRICS:
         _print_notes([entry.sentence for entry in entries])
     return recognised.content, recognised.format.name
+
+
+def _refuse_table(content: Source, export: Path, rules: ReadingRules) -> None:
+    """Refuse a table that no program wrote, with the command that reads it as it is."""
+    from conjury.inference.readers.programs.record_shapes import is_qualtrics
+    from conjury.inference.tables.reading import read
+
+    from .commands.starting.read_command import next_command
+
+    reading = read(content, rules)
+    columns = list(map(str, reading.frame))
+    if is_qualtrics(dict.fromkeys(columns)):
+        return
+    command = next_command(reading, export)[0]
+    following = f"continue with `{command}`" if command.startswith("conjury") else command.rstrip(".")
+    raise InputError(
+        f"{export}: this is a table ({listed(columns)}), and no export of a program that is recognised; it "
+        f"needs no import: {following}. An export is named by --format, or --id COLUMN of its respondents."
+    )
 
 
 def _import_answers(export: Source, out: Path, rules: ReadingRules, options: ExportOptions) -> None:

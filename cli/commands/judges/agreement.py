@@ -246,8 +246,8 @@ def agreement(
 
 def _print_agreement(frame: pd.DataFrame) -> None:
     columns = ("dimension", "among", "against", "coefficient", "weights", "estimate", "lower", "upper")
-    table = frame[[name for name in columns if name in frame]]
-    compared = [name for name in columns[:3] if name in frame]
+    table = _named_dimensions(frame[[name for name in columns if name in frame]])
+    compared = [name for name in columns[:3] if name in table]
     alpha = table[table["coefficient"] == "krippendorff"]
     main = alpha.groupby(compared, sort=False, dropna=False).tail(1) if len(alpha) else table
     if len(main) < len(table):
@@ -255,6 +255,14 @@ def _print_agreement(frame: pd.DataFrame) -> None:
             print_frame(table)
             console.print()
     print_frame(main)
+
+
+def _named_dimensions(table: pd.DataFrame) -> pd.DataFrame:
+    """A table without the column of the dimension, where the file names none."""
+    from conjury.inference.readers.judgments import RATING
+
+    is_named = "dimension" in table and set(table["dimension"].astype(str)) != {RATING}
+    return table if is_named else table.drop(columns="dimension", errors="ignore")
 
 
 COLUMNS = [
@@ -323,7 +331,7 @@ def alt_test(
 
 def _show_test(frame: pd.DataFrame) -> None:
     passes = frame["passes"].map({True: "yes", False: "no"})
-    print_frame(frame.assign(passes=passes)[COLUMNS])
+    print_frame(_named_dimensions(frame.assign(passes=passes)[COLUMNS]))
 
 
 def _powers(
