@@ -21,9 +21,13 @@ import yaml
 
 HOST, PLACEHOLDER = "https://github.com/", "OWNER/conjury"
 PAGES = ("docs/howto/analysing/github-actions.md", "docs/howto/analysing/r.md", "docs/start/install.md")
+STATED = {  # files that state the version alone, and what stands before it
+    "quarto/_extensions/conjury/_extension.yml": "^version: ",
+    "docs/examples/cluster/rayjob.yaml": "image: conjury:",
+}
 MADE = ("codemeta.json", ".zenodo.json")
 FILES = ("pyproject.toml", "CITATION.cff", "R/DESCRIPTION", "uv.lock", "CHANGELOG.md", "docs/project/cite.md")
-FILES = (*FILES, *PAGES, *MADE)
+FILES = (*FILES, *PAGES, *STATED, *MADE)
 EXAMPLE_MAIL = "conjury@example.org"
 
 
@@ -81,6 +85,10 @@ def filled(texts: Mapping[str, str]) -> dict[str, str]:
 
     text = re.sub(r"(?<=version = \{)[^}]+", version, texts["docs/project/cite.md"])
     after["docs/project/cite.md"] = re.sub(r"(?<=year = \{)\d+", date[:4], text) if date else text
+
+    for name, before_it in STATED.items():
+        pattern = rf"({before_it})\d+\.\d+\.\d+"
+        after[name] = re.sub(pattern, lambda stated: stated[1] + version, texts[name], flags=re.M)
 
     for page in PAGES:
         old, new = before or PLACEHOLDER, repository or PLACEHOLDER
