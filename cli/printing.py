@@ -103,10 +103,11 @@ def print_facts(facts: Mapping[str, object]) -> None:
 
 def print_notes(notes: Sequence[str], out: Path) -> None:
     """Print notes, those on exclusions first; the rest is in the manifest."""
-    from conjury.analysis.frames.notes import EXCLUSION, note_of
+    from conjury.analysis.frames.notes import EXCLUSION, for_command, note_of
 
-    record(notes=list(notes))
-    ranked_notes = sorted(notes, key=lambda note: not note_of(note).is_of(EXCLUSION))
+    ranked = sorted(notes, key=lambda note: not note_of(note).is_of(EXCLUSION))
+    record(notes=list(map(for_command, notes)))
+    ranked_notes = list(map(for_command, ranked))
     for note in ranked_notes[:FIRST_NOTES]:
         console.print(f"  Note: {note}")
     with details():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 NUMBERS = ["estimate", "lower", "upper"]
+PALER = 0.55  # opacity of a series beside that of an earlier one of its colour
 POINTS, PERCENT = "percentage points", "percent"  # units of changes of shares, and of shares
 
 
@@ -30,17 +31,28 @@ def in_unit(table: pd.DataFrame, unit: float) -> pd.DataFrame:
     return table if unit == 1 else table.assign(**{name: unit * table[name] for name in numbers})
 
 
+def shades_of(places: Sequence[int], look: Theme) -> list[float]:
+    """Opacity of each series: those that share a colour, as prompts of a judge do, are paler one by one."""
+    colors = [look.color(place) for place in places]
+    return [PALER ** colors[:k].count(color) for k, color in enumerate(colors)]
+
+
 def draw_dots(
-    axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int, *, size: float, line: float
-) -> None:
+    axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int, *, size: float, line: float,
+    shade: float = 1.0,
+) -> None:  # fmt: skip
     """Draw the estimates of one series, with lines for their intervals."""
     color = look.color(place)
     estimate, lower, upper = (rows[name].to_numpy(float) for name in NUMBERS)
     has_interval = np.isfinite(lower) & np.isfinite(upper)
     axes.hlines(
-        y[has_interval], lower[has_interval], upper[has_interval], color=color, linewidth=line, zorder=3
-    )
-    axes.plot(estimate, y, look.marker(place), color=color, markersize=size, linestyle="none", zorder=4)
+        y[has_interval], lower[has_interval], upper[has_interval], color=color, linewidth=line, zorder=3,
+        alpha=shade if shade < 1 else None,
+    )  # fmt: skip
+    axes.plot(
+        estimate, y, look.marker(place), color=color, markersize=size, linestyle="none", zorder=4,
+        alpha=shade if shade < 1 else None,
+    )  # fmt: skip
 
 
 def stripe(axes: Axes, rows: Sequence[Any], look: Theme) -> None:
@@ -92,11 +104,15 @@ def _tick_texts() -> Any:
     return TickTexts
 
 
-def handles_of(places: Sequence[int], look: Theme) -> list[Any]:
+def handles_of(places: Sequence[int], look: Theme, *, is_shaded: bool = False) -> list[Any]:
     """Entries of a legend of dots with intervals."""
     from matplotlib.lines import Line2D
 
+    shades = shades_of(places, look) if is_shaded else [1.0] * len(places)
     return [
-        Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=4.5, linewidth=1.2)
-        for k in places
-    ]
+        Line2D(
+            [], [], color=look.color(k), marker=look.marker(k), markersize=4.5, linewidth=1.2,
+            alpha=shade if shade < 1 else None,
+        )
+        for k, shade in zip(places, shades, strict=True)
+    ]  # fmt: skip

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import InputError
+
 from .theme import PAGE_HEIGHT, Theme, installed_fonts, page_width
 
 if TYPE_CHECKING:
@@ -44,6 +46,12 @@ class Drawable(Protocol):
     @property
     def real_judges(self) -> tuple[str, ...] | None:
         """Judges whose answers are real, where others are simulated; None where none are."""
+
+
+def require_estimates(frame: pd.DataFrame, column: str = "estimate") -> None:
+    """Refuse a table none of whose rows has an estimate."""
+    if not frame[column].notna().any():
+        raise InputError("There is nothing to draw: the table has no estimates.")
 
 
 TEXT = 8.5

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
-
 from .dot_marks import NUMBERS, POINTS, draw_dots, handles_of, in_unit, set_signed, stripe, tidy
-from .figure_layout import add_legend, inches, lines_high, more_lines, room_above, wrap
+from .figure_layout import (
+    add_legend,
+    inches,
+    lines_high,
+    more_lines,
+    require_estimates,
+    room_above,
+    wrap,
+)
 from .interval_dots import Dots, Texts, table_of
 from .theme import Theme, new_figure, page_width
 
@@ -86,7 +92,8 @@ class Forest(Dots):
         title, above, columns = room_above(style.title, width, [*legend, *self.line_names])
         around = 0.42 + max(map(more_lines, heads.values())) + (0 if self.share_x else 0.1)
         heights = [high * len(band.rows) + around for band in bands]
-        figure = new_figure(width, sum(heights) + above + 0.25)
+        below = wrap(self.xlabel, width - 0.2)
+        figure = new_figure(width, sum(heights) + above + 0.25 + more_lines(below))
         grid = figure.subplots(len(bands), across, squeeze=False, sharey="row", height_ratios=heights)
         for row, band in zip(grid, bands, strict=True):
             for axes in row[len(band.panels) :]:
@@ -104,7 +111,7 @@ class Forest(Dots):
                 axes.set_title(heads[panel], fontsize=self.PANEL_TITLE, fontweight="bold", loc="left", pad=4)
             row[0].set_yticks(range(len(band.rows)), [wrap(name, self.LONGEST_ROW) for name in band.rows])
             row[0].set_ylim(len(band.rows) - 0.5, -0.5)
-        figure.supxlabel(wrap(self.xlabel, width - 0.2), fontsize=8.5)
+        figure.supxlabel(below, fontsize=8.5)
         handles = handles_of(self.places if legend else [], look)
         handles += [
             Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[k % len(DASHES)])
@@ -176,8 +183,7 @@ def forest(
 ) -> Forest:
     """Lay a frame out as a forest; panels, rows and series (``order``) in the order of their first row."""
     table = table_of(frame, panel, row, series, numbers)
-    if table["estimate"].notna().sum() == 0:
-        raise InputError("There is nothing to draw: the table has no estimates.")
+    require_estimates(table)
     panels = list(panels if panels is not None else dict.fromkeys(table["panel"]))
     order = list(order if order is not None else dict.fromkeys(table["series"]))
     lines = {} if baseline is None else baseline

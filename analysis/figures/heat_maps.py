@@ -30,6 +30,7 @@ CELL = 0.42
 _LARGEST = 150.0
 _SMALLEST = 14.0
 FILLED, HALF, HOLLOW = "filled", "half", "hollow"
+NUMBER = 0.42  # inches of a column whose dots have numbers
 MOST_OPAQUE = 0.65  # of the darkest cells
 STEPS = 60  # of a bar of colours
 
@@ -66,9 +67,12 @@ class DotGrid:
         return max(map(inches, self.texts), default=0.0)
 
 
-def draw_grid(axes: Axes, grid: DotGrid, look: Theme, largest: float, outdent: float = 0.0) -> None:
+def draw_grid(
+    axes: Axes, grid: DotGrid, look: Theme, largest: float, outdent: float = 0.0, room: float = NUMBER
+) -> None:
     """Draw a grid of dots with their estimates below."""
-    # `largest` is the estimate with the largest dot; the heading starts `outdent` inches left.
+    # `largest` is the estimate with the largest dot; the heading starts `outdent` inches left; columns with
+    # less than the `room` that numbers take have none.
     place = {
         name: {label: k for k, label in enumerate(getattr(grid, name + "s"))} for name in ("row", "column")
     }
@@ -86,7 +90,8 @@ def draw_grid(axes: Axes, grid: DotGrid, look: Theme, largest: float, outdent: f
         if dot.state == HALF:
             axes.scatter(x, y - 0.14, s=size * 0.16, zorder=4, color=color, linewidths=0)
         quiet = look.muted if dot.state == HOLLOW else look.foreground
-        axes.text(x, y + 0.33, signed(estimate), ha="center", va="center", fontsize=6.8, color=quiet)
+        if room >= NUMBER:
+            axes.text(x, y + 0.33, signed(estimate), ha="center", va="center", fontsize=6.8, color=quiet)
     below = grid.below
     axes.set_xticks(range(len(grid.columns)), below.texts, rotation=below.rotation, ha=below.align)
     axes.set_yticks(range(len(grid.rows)), grid.texts)

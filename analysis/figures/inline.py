@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable
+from functools import cache
 from html import escape, unescape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from .theme import DARK, LIGHT, SAVED, Theme, colors_of, settle_layout
+from .theme import DARK, FONT_FILES, FONTS, LIGHT, SAVED, Theme, colors_of, settle_layout
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +35,7 @@ _NO_ALT = 'aria-label=""'
 
 
 def inline_figure(figure: Figure, name: str, alt: str) -> str:
-    """A figure drawn in the light theme as part of a page that defines `color_variables`."""
+    """A figure drawn in the light theme as part of a page that defines `drawing_styles`."""
     # `name` is unique on the page. Texts keep the widths of the layout, whatever fonts a reader has. Clouds
     # of many points are pictures, which keep the colours of the light theme.
     import matplotlib
@@ -106,9 +108,20 @@ def variables_of(theme: Theme) -> str:
     return "\n".join(f"  --figure-{position}: {color};" for position, color in enumerate(colors_of(theme)))
 
 
-def color_variables() -> str:
-    """Style sheet with the colours of drawings in both themes."""
+def drawing_styles() -> str:
+    """Style sheet with the colours of drawings in both themes, and with their font."""
     return (
         f":root {{\n{variables_of(LIGHT)}\n}}\n"
-        f"@media (prefers-color-scheme: dark) {{\n:root {{\n{variables_of(DARK)}\n}}\n}}"
+        f"@media (prefers-color-scheme: dark) {{\n:root {{\n{variables_of(DARK)}\n}}\n}}\n{_font_faces()}"
     )
+
+
+@cache
+def _font_faces() -> str:
+    """The font of drawings as part of a page, so that texts are as wide as they were measured."""
+    rules = []
+    for weight, name in ((400, "Regular"), (700, "Bold")):
+        content = b64encode((FONT_FILES / f"{FONTS[0]}-{name}.woff2").read_bytes()).decode()
+        source = f'url("data:font/woff2;base64,{content}") format("woff2")'
+        rules.append(f'@font-face {{ font-family: "{FONTS[0]}"; font-weight: {weight}; src: {source}; }}')
+    return "\n".join(rules)

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 
 from ..frames.rounding import digits_beside
 from ..frames.sentences import count_excluding_in_words
-from .dot_marks import NUMBERS, POINTS, draw_dots, handles_of, in_unit, set_signed, tidy
+from .dot_marks import NUMBERS, POINTS, draw_dots, handles_of, in_unit, set_signed, shades_of, tidy
 from .figure_layout import (
     LONGEST_LABEL,
     NARROW,
@@ -146,6 +146,8 @@ class LevelPanels(Dots):
     digits: int = 3
     # what the rows of a panel are compared with, where all series have the same reference
     references: Mapping[str, str] = field(default_factory=dict)
+    # whether series of one colour, as the prompts of a judge, are shades of it
+    is_shaded: bool = False
 
     FURNITURE = 0.52  # inches of the heading and the axis of a panel
     HEADING = 0.34  # inches of the heading alone, of panels that share the axis of the last one
@@ -227,8 +229,12 @@ class LevelPanels(Dots):
                     axes.tick_params(axis="x", length=0, labelbottom=False)
                     axes.spines["bottom"].set_visible(False)
         figure.supxlabel(below, fontsize=8.5)
-        add_legend(figure, handles_of(self.places, look) if series else [], series, columns, title, look)
+        add_legend(figure, self._handles(look) if series else [], series, columns, title, look)
         return figure
+
+    def _handles(self, look: Theme) -> list[Any]:
+        """Entries of the legend."""
+        return handles_of(self.places, look, is_shaded=self.is_shaded)
 
     def _ticks(self, panel: str) -> dict[str, str]:
         """Tick label of each row: reference levels are called so."""
@@ -295,7 +301,11 @@ class LevelPanels(Dots):
     def _draw_series(self, axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
         """Draw the rows of one series in a panel."""
         is_dense = len(self.series) > 7
-        draw_dots(axes, rows, y, look, place, size=2.8 if is_dense else 4.6, line=0.8 if is_dense else 1.3)
+        shades = shades_of(self.places, look) if self.is_shaded else [1.0] * len(self.places)
+        draw_dots(
+            axes, rows, y, look, place, size=2.8 if is_dense else 4.6, line=0.8 if is_dense else 1.3,
+            shade=shades[self.places.index(place)],
+        )  # fmt: skip
 
     def _draw_aside(self, axes: Axes, panel: str, y_of_row: Mapping[str, float], look: Theme) -> None:
         """Write the texts of the rows at the right of a panel."""

@@ -308,6 +308,15 @@ class ColumnNames:
             return list(range(len(series_names)))
         return self.places_of([judges[name] for name in series_names])
 
+    def places_of_prompts(self, frame: pd.DataFrame, series: pd.Series[Any]) -> list[int]:
+        """Places of series by judge and prompt: a judge's share its colour, with markers of their own."""
+        owners = list(
+            pd.Series(frame["judge"].astype(str).to_numpy(), series).groupby(level=0, sort=False).first()
+        )
+        raters = list(dict.fromkeys(owners))
+        place = dict(zip(raters, self.places_of(raters), strict=True))
+        return [place[judge] + len(LIGHT.palette) * owners[:k].count(judge) for k, judge in enumerate(owners)]
+
     def places_of(self, raters: Sequence[str]) -> list[int]:
         """Places of the raters of one figure: their usual ones as far as all colours differ."""
         return distinct_colors(self.place(rater, raters) for rater in raters)

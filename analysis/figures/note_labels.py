@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..frames.notes import PAIRS, Label, note_of, read_note
+from ..frames.notes import PAIRS, Label, for_command, note_of, read_note
 from ..frames.vocabulary import HUMAN
 from ..numerics.metrics.label_metrics import METRICS
 from ..numerics.metrics.probability_metrics import PROBABILITY_METRICS
@@ -48,7 +48,7 @@ def _level_text(of: str, id: str, feature: str, labels: Mapping[LabelKey, str]) 
 
 def note_text(note: str, labels: Mapping[LabelKey, str]) -> str:
     """The sentence of a note with labels, without whose answers it is about."""
-    return true_minus(note_of(note).sentence(label_of(labels)))
+    return true_minus(for_command(note_of(note).sentence(label_of(labels))))
 
 
 def texts_in_words(

@@ -13,7 +13,7 @@ from conjury.inference.tables.safe_text import printable
 from ..frames.word_table import WordTable
 from .figure_layout import Drawable
 from .figure_registry import alt, draw
-from .inline import color_variables, inline_figure
+from .inline import drawing_styles, inline_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,7 @@ td.number, th.number { text-align: right; }
 def result_page(title: str, blocks: Iterable[str], style: str) -> str:
     """One HTML document that needs no other file, with a heading and blocks below it."""
     body = "\n".join([f"<h1>{escape(title)}</h1>", *filter(None, blocks)])
-    return page(title, f"<main>\n{body}\n</main>", f"{STYLE}{style}{color_variables()}")
+    return page(title, f"<main>\n{body}\n</main>", f"{STYLE}{style}{drawing_styles()}")
 
 
 def inline_text(text: object) -> str:
@@ -61,7 +61,7 @@ def figure_block(
     labels: Mapping[Any, str] | None = None,
     part: str | None = None,
 ) -> str:
-    """A figure of a result with its caption, in the colours of `inline.color_variables`."""
+    """A figure of a result with its caption, in the colours of `inline.drawing_styles`."""
     figure = draw(result, labels=labels, part=part)
     return drawn_block(figure, name, alt(result, labels=labels, part=part), caption)
 

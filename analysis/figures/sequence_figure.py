@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from ..frames.sequences import DIFFERENCE, systems_of
 from .conjoint.effect_figures import axis_label
 from .dot_marks import tidy, unit_of
-from .figure_layout import Drawable, add_legend, more_lines, room_above, wrap
+from .figure_layout import Drawable, add_legend, more_lines, require_estimates, room_above, wrap
 from .figure_registry import FigureStyle, figure
 from .labels import COEFFICIENTS, WEIGHTS, level_of, words
 from .raters.agreement_figures import compared_in_words
@@ -132,6 +132,7 @@ def label_sequence(result: Drawable, style: FigureStyle) -> Paths:
     frame, settings = result.frame, result.settings
     if frame.empty:
         raise InputError("There is nothing to draw: no batch of labels is complete.")
+    require_estimates(frame)
     names = {quantity: quantity_label(str(quantity), settings) for quantity in frame["quantity"].unique()}
     table = frame[["estimate", "lower", "upper"]].astype(float).assign(panel=frame["quantity"].map(names))
     table = table.assign(n_units=frame["n_labels"].astype(float), fixed_lower=np.nan, fixed_upper=np.nan)

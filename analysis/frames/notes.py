@@ -41,6 +41,7 @@ OF_COLUMNS = {
 }  # fmt: skip
 ABOUT = ("judge", "prompt", "condition")
 PAIRS = ("level", "label")
+IN_PYTHON = {"`wild`": "the wild bootstrap", "`mixed`": "the mixed model", "by weights=": "by `--weights`"}
 EXCLUSION = "exclusion"  # kind of notes on what is excluded
 Label = Callable[[str, str, str], str]  # of what an id is, the id, and the attribute or task of a pair
 
@@ -160,6 +161,14 @@ def noted_warnings() -> Iterator[list[Note]]:
         yield notes
     messages = [warning.message for warning in caught if issubclass(warning.category, UserWarning)]
     notes += [note_of(text) for message in messages for text in getattr(message, "args", ())[:1]]
+
+
+def for_command(note: str) -> str:
+    """A note with options of the command in place of arguments in Python."""
+    text = re.sub(r"vcov='(\w+)'", r"`--vcov \1`", str(note))
+    for name, words in IN_PYTHON.items():
+        text = text.replace(name, words)
+    return text
 
 
 def _fill(template: str, values: Mapping[str, Any], label: Label | None = None) -> str:

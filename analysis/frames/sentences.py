@@ -85,5 +85,7 @@ def together(names: Iterable[str], most: int = 3) -> str:
 
 def count_excluding_in_words(n: int, total: int, value: str) -> str:
     """How many of some intervals exclude a value."""
+    if total == 1:
+        return f"The interval {'excludes' if n else 'contains'} {value}."
     part, verb = out_of(n, total, "interval"), agreeing_with_part(n, total, "excludes", "exclude")
     return f"{capitalised(part)} {verb} {value}."

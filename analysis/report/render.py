@@ -25,7 +25,7 @@ from conjury.inference.tables.files import QUARTO
 from conjury.inference.tables.html_page import page as html_page
 from conjury.inference.tables.writing import note_written
 
-from ..figures.inline import color_variables
+from ..figures.inline import drawing_styles
 from ..pipeline.manifest import FIT, results_of
 from .document import Document, assemble, execute, in_one, in_two, on_screen, read_source, set_parameter
 from .markup import to_html
@@ -61,7 +61,7 @@ def render_pdf(document: Document, folder: Path, contents: bool) -> Path:
 
 def whole_page(front: Mapping[str, Any], body: str, folder: Path) -> str:
     """The body of a report as a whole page, with its title and style."""
-    style = f"{(folder / 'fallback.css').read_text(encoding='utf-8')}{color_variables()}"
+    style = f"{(folder / 'fallback.css').read_text(encoding='utf-8')}{drawing_styles()}"
     title, subtitle = escape(str(front.get("title", "Report"))), escape(str(front.get("subtitle", "")))
     content = f"""<main>
 <header>

@@ -20,7 +20,7 @@ from conjury.inference.tables.writing import write_text
 
 from ...figures import alt, save_variants
 from ...figures import draw as draw_figure
-from ...figures.inline import color_variables
+from ...figures.inline import drawing_styles
 from ...figures.page_blocks import bullets, drawn_block, inline_text, paragraphs, table_block
 from ...results import Result
 from .design_card_numbers import SMALL, DesignCard, PairPlan, make_card
@@ -164,7 +164,7 @@ def _save(figure: Figure, path: Path, alt: str, caption: str) -> str:
 
 def _style() -> str:
 
-    return f"{(QUARTO / 'fallback.css').read_text(encoding='utf-8').rstrip()}\n{color_variables()}"
+    return f"{(QUARTO / 'fallback.css').read_text(encoding='utf-8').rstrip()}\n{drawing_styles()}"
 
 
 def _numbers(study: Study, card: DesignCard, costs: pd.DataFrame) -> pd.DataFrame:

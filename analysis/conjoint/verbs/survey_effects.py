@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError, and_more, listed
 from conjury.inference.readers.conjoints import ConjointTable
 from conjury.inference.tables.row_numbers import of_rows
 
-from ...frames.notes import noted_warnings
+from ...frames.notes import for_command, noted_warnings
 from ...frames.participation import design_effect
 from ...frames.variables import Formula, weights_column
 from ...results import Result, stack
@@ -90,7 +90,7 @@ def survey_effects(
 
 def _for_command(note: str) -> str:
     """A warning of a verb with the options of the command."""
-    return note.replace(JOINT, " and ").replace("vcov='CR2'", "--vcov CR2")
+    return for_command(note.replace(JOINT, " and "))
 
 
 def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import InputError
+
 from ..figure_layout import (
     ColumnLabels,
     Drawable,
@@ -100,6 +102,8 @@ class Confusions:
     def draw(self, style: FigureStyle) -> Figure:
         """Draw the matrices, a heading for each judge."""
         look, judges = style.look, list(self.values)
+        if not judges:
+            raise InputError("There is nothing to draw: no judge answered.")
         rows = [wrap(row, LONGEST, TICK) for row in self.rows]
         side = max(inches(row, TICK) for row in rows) + 0.4
         word = max(inches(word, HEAD, bold=True) for who in judges for word in re.split(r"[ -]", who))

@@ -12,10 +12,11 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..dot_marks import tidy
-from ..figure_layout import Drawable, add_legend, more_lines, room_above, wrap
+from ..figure_layout import Drawable, add_legend, more_lines, require_estimates, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..forest import DASHES
 from ..labels import dash, display_order, level_of, select_identifiers
+from ..line_labels import label_ends, room_beside
 from ..theme import Theme, new_figure, page_width
 from .benchmark_labels import BASELINES, label_rows, metric_in_words, places_of
 from .score_figures import policy_of
@@ -84,11 +85,16 @@ class Curves:
         """Draw the panels with one legend above."""
         from matplotlib.lines import Line2D
 
+        require_estimates(self.table)
         look, n_across = style.look, len(self.across)
         width = min(page_width(), 1.0 + 2.4 * n_across if n_across > 1 else 4.6)
-        heads = [wrap(name, (width - 0.6) / n_across - 0.15, SIZE, bold=True) for name in self.across]
         lines = self.series if len(self.series) > 1 else []
-        title, above, columns = room_above(style.title, width, [*lines, *self.plain])
+        names = [*lines, *self.plain]
+        names_width = room_beside(names, n_across, HIGH - 0.25, 0.7)
+        width = min(page_width(), width + names_width)
+        room = (width - names_width - 0.6) / n_across - 0.15
+        heads = [wrap(name, room, SIZE, bold=True) for name in self.across]
+        title, above, columns = room_above(style.title, width, [] if names_width else names)
         drawn_as = "bands" if self.has_bands else "vertical lines"
         below = wrap(self.xlabel.format(drawn_as), width - 0.2)
         high = HIGH * len(self.down) + above + 0.45 + max(map(more_lines, heads)) + more_lines(below)
@@ -100,6 +106,11 @@ class Curves:
                 self._draw_lines(axes, row[row["across"] == across], look)
             top = float(np.nanmax([*row[["estimate", "upper"]].to_numpy(float).ravel(), 0.05]))
             axes_row[0].set_ylim(0, 1.05 * top)
+            if names_width:
+                by_name = {str(line.get_label()): line for line in axes_row[-1].lines}
+                label_ends(
+                    axes_row[-1], {name: by_name[name] for name in names if name in by_name}, HIGH - 0.25
+                )
             axes_row[0].set_ylabel(wrap(down, HIGH - 0.2, SIZE), fontsize=SIZE)
         for axes, head in zip(grid[0], heads, strict=True):
             axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
@@ -120,7 +131,7 @@ class Curves:
             Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[k % len(DASHES)])
             for k in range(len(self.plain))
         ]
-        add_legend(fig, handles, [*lines, *self.plain], columns, title, look)
+        add_legend(fig, [] if names_width else handles, [] if names_width else names, columns, title, look)
         return fig
 
     def _draw_lines(self, axes: Axes, panel_rows: pd.DataFrame, look: Theme) -> None:
@@ -143,6 +154,7 @@ class Curves:
                 markersize=3.4,
                 linewidth=1.2,
                 linestyle=dash(place, look),
+                label=name,
                 zorder=3,
             )
         for place, name in enumerate(self.plain):
@@ -153,6 +165,7 @@ class Curves:
                 color=look.foreground,
                 linewidth=1.0,
                 zorder=2,
+                label=name,
                 linestyle=DASHES[place % len(DASHES)],
             )
         ticks = sorted(set(panel_rows["x"].round().astype(int)))

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.vocabulary import BASELINE, FEWEST_GOLD, MAJORITY, MAJORITY_BY_STRATUM
-from ..figure_layout import Drawable
+from ..figure_layout import Drawable, require_estimates
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
 from ..labels import COEFFICIENTS, ColumnNames, display_order, level_of, select_identifiers
@@ -171,6 +171,7 @@ def recalls(result: Drawable, style: FigureStyle, *, missing: str | None = None)
     """The share of each kind of gold label that judges detect: a colour for each kind."""
     names, metric = style.names, result.frame["metric"].astype(str)
     frame = result.frame[metric.str.startswith(PREFIX) & (result.frame["judge_kind"] != BASELINE)]
+    require_estimates(frame)
     policy = policy_of(frame, missing)
     frame = frame[(frame["missing"].astype(str) == policy) & frame["estimate"].notna()]
     frame, panels = label_rows(frame, result.settings, names)

@@ -153,11 +153,11 @@ def engines(
         tolerance, 1.0, f" tolerance {tolerance:.0e}", va="bottom", fontsize=8, color=look.muted,
         transform=blended_transform_factory(axes.transData, axes.transAxes),
     )  # fmt: skip
+    axes.set_xlim(FLOOR / 3, largest * 30)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0e}")
-    axes.set_xlim(FLOOR / 3, largest * 30)
     axes.set_yticks(range(len(engine_rows)), list(engine_rows["engine"].astype(str)))
-    axes.set_ylim(len(engine_rows) - 0.5, -0.5)
+    axes.set_ylim(max(len(engine_rows), 1) - 0.5, -0.5)
     axes.set_xlabel(f"Largest difference from the {reference_engine} engine")
     tidy(axes)
     handles, names = axes.get_legend_handles_labels()

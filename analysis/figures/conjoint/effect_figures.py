@@ -93,8 +93,12 @@ def plot_levels(
         series,
         ["estimate", *ends],
     ).assign(reference=is_reference(frame))
-    places = style.names.places(frame, series)
-    names = [name for _, name in sorted(zip(places, dict.fromkeys(series), strict=True))]
+    judges, is_shaded = frame.get("judge", series), group in (None, "prompt") and "prompt" in frame
+    if is_shaded and judges.nunique() < series.nunique() and "judge" in frame:
+        places, names = style.names.places_of_prompts(frame, series), list(dict.fromkeys(series))
+    else:
+        ranked = sorted(zip(style.names.places(frame, series), dict.fromkeys(series), strict=True))
+        places, names = [place for place, _ in ranked], [name for _, name in ranked]
     rows = {
         named(panel, panel, a): [named(row, a, b) for b in display_order(frame.loc[keys[panel] == a, row])]
         for a in display_order(frame[panel])
@@ -113,9 +117,10 @@ def plot_levels(
         what=what or label,
         rows=rows,
         series=names,
-        places=[NEUTRAL_PLACE] if is_neutral else sorted(places),
+        places=[NEUTRAL_PLACE] if is_neutral else places,
         share_x=share_x,
         unit=unit_of(label),
+        is_shaded=is_shaded,
         **options,
     )
 

@@ -19,6 +19,7 @@ from ..figure_layout import (
     inches,
     lines_high,
     more_lines,
+    require_estimates,
     room_above,
     set_panel_title,
     wrap,
@@ -39,6 +40,7 @@ STEP = 0.095
 ROW_MARGIN = 0.12
 PANEL_FURNITURE = 0.42
 CELL = 0.21
+LOWEST = 1.1  # inches of intervals with their axis, however few they are
 DARKEST = 0.6
 LARGE = 4.0
 
@@ -76,6 +78,7 @@ def error_choices(result: Drawable, style: FigureStyle) -> Figure:
     frame, look, words = result.frame, style.look, style.words
     if frame.empty:
         raise InputError("There is nothing to draw: the table of errors has no rows.")
+    require_estimates(frame)
     refuse_repeats(
         frame[["feature", "level", "choice"]].astype("string"), "draw one judge and prompt at a time"
     )
@@ -92,6 +95,7 @@ def error_choices(result: Drawable, style: FigureStyle) -> Figure:
         width=page_width(),
     )
     body = layout.body + (0.12 * max(map(len, layout.columns)) if layout.is_wrapped else 0.0)
+    body = max(body, LOWEST)
     ratios = ratio_ranges(frame)
     title, above, _ = room_above(style.title, page_width(), [])
     cell = (page_width() - 0.3 - max(map(inches, ratios.index), default=0.0)) / len(features)

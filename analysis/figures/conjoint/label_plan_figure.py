@@ -17,6 +17,8 @@ from ..figure_layout import (
     wrap,
 )
 from ..figure_registry import FigureStyle, figure
+from ..gain_labels import NEUTRAL_PLACE
+from ..line_labels import label_ends, room_beside
 from ..theme import Theme, new_figure, page_width
 from .power_figures import BELOW, BODY, LEFT, RIGHT, USUAL_POWER, dress_axes, frame_curves
 
@@ -74,22 +76,24 @@ def label_plan(result: Drawable, style: FigureStyle) -> Figure:
         CORRECTED: wrap(f"Corrected by {' and '.join(models)}", LONGEST_LABEL),
         LIMIT: "Limit for unlimited tasks of the model",
     }
+    panels = ["width"] if effect is None else ["width", "power"]
+    names_width = room_beside(list(labels.values()), len(panels), BODY, len(panels) * (LEFT + ROOM) + RIGHT)
     n_columns = legend_columns(list(labels.values()), page_width() - 0.6, 3)
     title = heading(style.title, page_width())
-    key = -(-3 // n_columns) * (max(map(lines_high, labels.values())) + 0.06) + 0.08
+    key = 0.0 if names_width else -(-3 // n_columns) * (max(map(lines_high, labels.values())) + 0.06) + 0.08
     above = 0.28 + (0.28 if title else 0) + more_lines(title, HEADING)
     high = above + BODY + BELOW + key
-    panels = ["width"] if effect is None else ["width", "power"]
     fig = new_figure(page_width(), high)
     fig.set_layout_engine(None)
-    share = page_width() / len(panels)
+    margin = (names_width or RIGHT) + (RIGHT if len(panels) > 1 else 0.0)
+    wide = (page_width() - len(panels) * (LEFT + ROOM) - margin) / len(panels)
     for place, panel in enumerate(panels):
-        left_edge = place * share + LEFT + ROOM
+        left_edge = LEFT + ROOM + place * (wide + (names_width or RIGHT) + LEFT + ROOM)
         axes = fig.add_axes(
             (
                 left_edge / page_width(),
                 (BELOW + key) / high,
-                (share - LEFT - ROOM - RIGHT) / page_width(),
+                wide / page_width(),
                 BODY / high,
             )
         )
@@ -101,7 +105,10 @@ def label_plan(result: Drawable, style: FigureStyle) -> Figure:
         axes.set_xlabel("People (logarithmic)")
         name = f"Power for an effect of {effect:g}" if panel == "power" else _width_title(result)
         axes.set_title(name, loc="left", fontweight="bold", pad=5)
-    frame_curves(fig, fig.axes[0], title, n_columns)
+    if names_width:
+        lines = {str(line.get_label()): line for line in fig.axes[0].lines}
+        label_ends(fig.axes[0], {name: lines[name] for name in labels.values()}, BODY)
+    frame_curves(fig, fig.axes[0] if key else None, title, n_columns)
     return fig
 
 
@@ -114,7 +121,7 @@ def _draw_curve(axes: Axes, curve: pd.Series[float], name: str, label: str, look
     axes.plot(
         curve.index.to_numpy(float),
         curve.to_numpy(float),
-        color={HUMAN: look.color(1), CORRECTED: look.color(0), LIMIT: look.muted}[name],
+        color={HUMAN: look.color(0), CORRECTED: look.color(NEUTRAL_PLACE), LIMIT: look.muted}[name],
         linestyle={HUMAN: "--", CORRECTED: "-", LIMIT: ":"}[name],
         linewidth=1.6,
         marker=None if name == LIMIT and len(curve) > 1 else "o",

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..dot_marks import POINTS
 from ..figure_layout import (
     HEADING,
     LONGEST_LABEL,
@@ -24,6 +25,7 @@ from ..figure_layout import (
 )
 from ..figure_registry import FigureStyle, Picture, figure
 from ..labels import LevelLabels
+from ..line_labels import label_ends, room_beside
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -34,9 +36,16 @@ Show = Literal["power", "effect"]
 EFFECTS = {"amce": "AMCE", "amce_difference": "difference in AMCEs", "interaction": "interaction"}
 LEFT, RIGHT = 0.52, 0.28  # inches beside a panel: tick labels, and half of the last label below it
 BODY, BELOW = 2.1, 0.5  # inches of a panel, and of tick labels and name below it
-POINTS = 61
+GRID = 61  # sizes at which curves are computed
+PANEL = 2.3  # inches of a panel of power over sizes
 USUAL_POWER = 0.8
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
+
+
+def in_points(effect: float) -> str:
+    """An effect on the share of choices in words."""
+    size = round(100 * effect, 2)
+    return f"{size:g} percentage point{'s' * (size != 1)}"
 
 
 class DrawablePower(Drawable, Protocol):
@@ -60,7 +69,7 @@ def hardest_curves(
     low, high = (
         (finite_pairs.min() / 30, finite_pairs.max() * 6) if sizes is None else (min(sizes), max(sizes))
     )
-    pairs = np.geomspace(max(low, 10.0), high, POINTS).tolist()
+    pairs = np.geomspace(max(low, 10.0), high, GRID).tolist()
     if quantity == "power":
         effects = result.frame["effect"][np.isfinite(result.frame["effect"])]
         if result.solved == "effect":
@@ -113,8 +122,8 @@ def draw_curves(
         )
 
 
-def dress_axes(ax: Axes, quantity: Show, look: Theme, reference_power: float) -> None:
-    """Give an axis its scales, and powers a line at the usual one."""
+def dress_axes(ax: Axes, quantity: Show, look: Theme, reference_power: float, unit: float = 1.0) -> None:
+    """Give an axis its scales and the unit of its ticks, and powers a line at the usual one."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     ax.set_xscale("log")
@@ -131,7 +140,7 @@ def dress_axes(ax: Axes, quantity: Show, look: Theme, reference_power: float) ->
         return
     ax.set_yscale("log")
     ax.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{unit * number:g}"))
     ax.yaxis.set_minor_locator(NullLocator())
 
 
@@ -146,14 +155,16 @@ def _power_alt(result: DrawablePower, style: FigureStyle) -> str:
     values = result.frame[np.isfinite(result.frame[column])].reset_index(drop=True)
     if values.empty:
         return f"{opening} None can be reached."
-    form = {"power": ".2f", "pairs": ",.0f", "effect": ".4f"}[column]
+    form = {"power": ".2f", "pairs": ",.0f", "effect": ".2f"}[column]
 
     def extreme(row: int) -> str:
-        return f"{values[column][row]:{form}} ({words.feature(values['feature'][row])})"
+        value = 100 * values[column][row] if column == "effect" else values[column][row]
+        return f"{value:{form}} ({words.feature(values['feature'][row])})"
 
     low, high = int(values[column].argmin()), int(values[column].argmax())
     what = {"power": "Powers run", "pairs": "Pairs needed run", "effect": "They run"}[column]
-    return f"{opening} {what} from {extreme(low)} to {extreme(high)}."
+    unit = f" {POINTS}" if column == "effect" else ""
+    return f"{opening} {what} from {extreme(low)} to {extreme(high)}{unit}."
 
 
 @figure("power", alt=_power_alt)
@@ -176,22 +187,30 @@ def power_curves(
     panel = "effect" if quantity == "power" else "wanted"
     panels = list(dict.fromkeys(curves[panel]))
     lines = shared_lines(curves, words)
-    legend = list(lines.values()) if len(lines) > 1 else []
+    names_width = room_beside(list(lines.values()), len(panels), PANEL, LEFT)
+    legend = list(lines.values()) if len(lines) > 1 and not names_width else []
     title, above, columns = room_above(style.title, page_width(), legend)
     fig = new_figure(page_width(), 3.1 + above)
     axes = fig.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, value in zip(axes, panels, strict=True):
         draw_curves(ax, curves[curves[panel] == value], lines, quantity, look)
         _mark_sizes(ax, result, quantity, value, look)
-        dress_axes(ax, quantity, look, USUAL_POWER if power is None else power)
+        dress_axes(ax, quantity, look, USUAL_POWER if power is None else power, 100.0)
         if len(panels) > 1:
-            panel_title = f"Effect {value:g}" if quantity == "power" else f"Power {value:g}"
+            panel_title = f"Effect of {in_points(value)}" if quantity == "power" else f"Power {value:g}"
             ax.set_title(panel_title, loc="left", color=look.foreground)
+    if names_width:
+        label_ends(axes[-1], _lines_by_name(axes[-1]), PANEL)
     axes[0].set_ylabel(_ylabel(result, quantity, panels))
     fig.supxlabel("Pairs judged (logarithmic)", fontsize=8.5, color=look.foreground)
     handles, names = axes[0].get_legend_handles_labels()
     add_legend(fig, handles if legend else [], names, columns, title, look)
     return fig
+
+
+def _lines_by_name(axes: Axes) -> dict[str, Any]:
+    handles, names = axes.get_legend_handles_labels()
+    return dict(zip(names, handles, strict=True))
 
 
 def _mark_sizes(ax: Axes, result: DrawablePower, quantity: Show, value: float, look: Theme) -> None:
@@ -223,10 +242,10 @@ def _ylabel(result: DrawablePower, quantity: Show, panels: Sequence[float]) -> s
     what = EFFECTS[str(result.frame["statistic"].iloc[0])]
     if quantity == "power":
         article = "a" if what.startswith("difference") else "an"
-        of = f" of {panels[0]:g}" if len(panels) == 1 else ""
+        of = f" of {in_points(panels[0])}" if len(panels) == 1 else ""
         return f"Power for {article} {what}{of}"
     at = f" at power {panels[0]:g}" if len(panels) == 1 else ""
-    return f"Minimum detectable {what}{at}"
+    return f"Minimum detectable {what}{at}, {POINTS}"
 
 
 def _plan_alt(result: DrawablePower, style: FigureStyle, effect: float) -> str:
@@ -240,11 +259,11 @@ def _plan_alt(result: DrawablePower, style: FigureStyle, effect: float) -> str:
     if finite.empty:
         return f"{planned} no effect with power {USUAL_POWER:g}."
     best, worst = finite.loc[finite["effect"].idxmin()], finite.loc[finite["effect"].idxmax()]
-    ends = [f"{row['effect']:.4f} ({words.feature(row['feature'])})" for row in (best, worst)]
+    ends = [f"{100 * row['effect']:.2f} ({words.feature(row['feature'])})" for row in (best, worst)]
     powers = [f"{row['power_small']:.2f} ({words.feature(row['feature'])})" for row in (best, worst)]
     return (
-        f"{planned} effects from {ends[0]} to {ends[1]} with power {USUAL_POWER:g}; the power for an effect "
-        f"of {effect:g} is {powers[0]} to {powers[1]}."
+        f"{planned} effects from {ends[0]} to {ends[1]} {POINTS} with power {USUAL_POWER:g}; the power for "
+        f"an effect of {in_points(effect)} is {powers[0]} to {powers[1]}."
     )
 
 
@@ -267,27 +286,27 @@ def _draw_plan(result: DrawablePower, style: FigureStyle, effect: float, plan: f
         name: wrap(text.replace("\n", " "), LONGEST_LABEL)
         for name, text in shared_lines(effects, words).items()
     }
+    names_width = room_beside(list(lines.values()), 2, BODY, 2 * LEFT + RIGHT)
     n_columns = legend_columns(list(lines.values()), page_width() - 0.6, 6)
     n_rows, label_height = -(-len(lines) // n_columns), max(map(lines_high, lines.values()))
     title = heading(style.title, page_width())
-    key = n_rows * (label_height + 0.06) + 0.08
+    key = 0.0 if names_width or len(lines) == 1 else n_rows * (label_height + 0.06) + 0.08
     above = 0.28 + (0.28 if title else 0) + more_lines(title, HEADING)
     high = above + BODY + BELOW + key
     fig = new_figure(page_width(), high)
     fig.set_layout_engine(None)  # tick labels have a known width; a layout would draw everything twice
-    wide = page_width() / 2 - LEFT - RIGHT
+    between = names_width or RIGHT
+    wide = (page_width() - 2 * LEFT - between - RIGHT) / 2
     left_axes, right_axes = (
         fig.add_axes((start / page_width(), (BELOW + key) / high, wide / page_width(), BODY / high))
-        for start in (LEFT, page_width() / 2 + LEFT)
+        for start in (LEFT, 2 * LEFT + wide + between)
     )
     draw_curves(left_axes, effects, lines, "effect", look)
     draw_curves(right_axes, powers, lines, "power", look)
-    dress_axes(left_axes, "effect", look, USUAL_POWER)
+    dress_axes(left_axes, "effect", look, USUAL_POWER, 100.0)
     dress_axes(right_axes, "power", look, USUAL_POWER)
-    left_axes.set_title(
-        f"Minimum detectable effect at power {USUAL_POWER:g}", loc="left", fontweight="bold", pad=5
-    )
-    right_axes.set_title(f"Power for an effect of {effect:g}", loc="left", fontweight="bold", pad=5)
+    left_axes.set_title(f"Points detected at power {USUAL_POWER:g}", loc="left", fontweight="bold", pad=5)
+    right_axes.set_title(f"Power for {in_points(effect)}", loc="left", fontweight="bold", pad=5)
     early = plan < np.sqrt(sizes[0] * sizes[1])
     for axes, side, foot in (
         (left_axes, "right" if early else "left", 0.03),
@@ -296,17 +315,20 @@ def _draw_plan(result: DrawablePower, style: FigureStyle, effect: float, plan: f
         axes.set_xlim(min(sizes[0], plan * 0.8), sizes[1])
         axes.set_xlabel("Pairs judged (logarithmic)")
         _mark_plan(axes, plan, look, side, foot)
-    frame_curves(fig, left_axes, title, n_columns)
+    if names_width:
+        label_ends(left_axes, _lines_by_name(left_axes), BODY)
+    frame_curves(fig, left_axes if key else None, title, n_columns)
     return fig
 
 
-def frame_curves(fig: Figure, axes: Axes, title: str | None, n_columns: int) -> None:
-    """Put the legend of one panel below all, and the title above."""
-    handles, texts = axes.get_legend_handles_labels()
-    fig.legend(
-        handles, texts, loc="lower left", bbox_to_anchor=(0.01, 0.0), ncols=n_columns, frameon=False,
-        handlelength=2.6, columnspacing=1.6, borderpad=0.2,
-    )  # fmt: skip
+def frame_curves(fig: Figure, axes: Axes | None, title: str | None, n_columns: int) -> None:
+    """Put the legend of one panel, if any, below all, and the title above."""
+    if axes is not None:
+        handles, texts = axes.get_legend_handles_labels()
+        fig.legend(
+            handles, texts, loc="lower left", bbox_to_anchor=(0.01, 0.0), ncols=n_columns, frameon=False,
+            handlelength=2.6, columnspacing=1.6, borderpad=0.2,
+        )  # fmt: skip
     if title:
         at = 1 - 0.06 / fig.get_figheight()
         fig.text(0.01, at, title, va="top", fontweight="bold", fontsize=HEADING)

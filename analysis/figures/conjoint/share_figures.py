@@ -243,13 +243,14 @@ def design_shares(result: Drawable, style: FigureStyle) -> Figure:
         raise InputError("There is nothing to draw: the design has no levels.")
     total = levels.groupby("feature", sort=False)["shown"].transform("sum")
     levels = levels.assign(found=levels["shown"] / total.where(total > 0))
-    panels = {name: levels[levels["feature"] == name] for name in dict.fromkeys(levels["feature"])}
+    features = list(dict.fromkeys(levels["feature"]))
+    panels = {words.feature(name): levels[levels["feature"] == name] for name in features}
     names = {
-        name: {
+        head: {
             str(row.level): words.level(name, row.level) + (" (reference)" if row.reference else "")
             for row in rows.itertuples()
         }
-        for name, rows in panels.items()
+        for name, (head, rows) in zip(features, panels.items(), strict=True)
     }
     layout = arrange(
         list(panels),
@@ -279,7 +280,7 @@ def design_shares(result: Drawable, style: FigureStyle) -> Figure:
             box = (place * room + label, high - top - rows, room - label - NUMBERS_WIDTH, rows)
             axes = fig.add_axes(_box_in_figure(box, layout.width, high))
             _draw_shares(axes, panels[name], layout.texts[name], look, widest)
-            set_panel_title(axes, wrap(words.feature(name), room - label), 0.0, pad=2)
+            set_panel_title(axes, layout.titles[name], layout.outdent[place], pad=2)
             if index == column[0]:
                 _write_beside(axes, -0.09, ("design", "drawn"), look)
             top += rows

@@ -55,7 +55,10 @@ def _runs_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the longest run of each judge, and how many respondents have it."""
     texts = ["Respondents by their longest run of one position."]
     for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
-        last = rows[rows["respondents"] > 0].iloc[-1]
+        runs = rows[rows["respondents"] > 0]
+        if runs.empty:
+            continue
+        last = runs.iloc[-1]
         texts.append(
             f"{style.names.of('judges', judge)}: the longest run is {last['run']:.0f} tasks, of "
             f"{last['respondents']:.0f} respondents, where {last['expected']:.1f} are expected."

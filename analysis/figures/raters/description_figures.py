@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.vocabulary import HUMAN, OVERALL
-from ..figure_layout import Drawable, add_legend, inches, more_lines, room_above, wrap
+from ..figure_layout import Drawable, add_legend, inches, more_lines, require_estimates, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
 from ..labels import BIASES, CORRELATIONS, dash, display_order, select_identifiers, strata_columns
@@ -158,6 +158,7 @@ def radar(
     by = strata_columns(result.frame, "estimate")
     if len(by) != 1:
         raise InputError(f"A radar shows means by one column of items, not by {len(by)}; run means with by=.")
+    require_estimates(result.frame)
     spokes = display_order(result.frame["dimension"])
     if len(spokes) < 3:
         raise InputError("A radar needs three dimensions; draw these means as points instead.")
@@ -179,6 +180,7 @@ def radar(
     heads = [wrap(name, width / across - 0.1, 8.5, bold=True) for name in names.all(columns[0], panels)]
     beside = max(inches(text, SPOKE_SIZE) for text in spoken)
     high = min(width / across - 1.7 * beside, 2.3) + 0.78 + max(map(more_lines, heads))
+    high += 1.5 * max(more_lines(text, SPOKE_SIZE) for text in spoken)
     values = result.frame.set_index([*columns, "dimension"])["estimate"].astype(float)
     top = float(np.ceil(max(values.max(), 1.0)))
     fig = new_figure(width, high * down + above)
@@ -199,13 +201,15 @@ def _draw_spokes(axes: Any, names: Sequence[str], top: float, look: Theme) -> No
     angles = np.linspace(0, 2 * np.pi, len(names), endpoint=False)
     axes.set_theta_offset(np.pi / 2)
     axes.set_theta_direction(-1)
-    axes.set_ylim(0, top)
+    axes.set_ylim(0, 1.08 * top)  # outermost points are not below the names of spokes
+    is_long = any(text.count("\n") > 2 for text in names)  # names of spokes that reach the numbers of rings
     ticks = np.arange(1, top + 0.5)
-    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=6, color=look.muted)
+    axes.set_yticks(ticks, ["" if is_long else f"{tick:g}" for tick in ticks], fontsize=6, color=look.muted)
     axes.set_rlabel_position(180 / len(names))
     axes.set_xticks(angles, names, fontsize=SPOKE_SIZE)
     for angle, text in zip(angles, axes.get_xticklabels(), strict=True):
-        side = np.sin(angle)
+        side, height = np.sin(angle), np.cos(angle)
+        text.set_verticalalignment("bottom" if height > 0.3 else "top" if height < -0.3 else "center")
         text.set_horizontalalignment("center" if abs(side) < 0.2 else "left" if side > 0 else "right")
     axes.tick_params(axis="x", pad=-3)
     axes.grid(color=look.grid, linewidth=0.6)

@@ -7,12 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
-
 from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, OVERALL, PEOPLE_ONLY
 from ..benchmark.benchmark_labels import label_rows, metric_in_words, policy_in_words
 from ..benchmark.score_figures import USUAL, policy_of
-from ..figure_layout import Drawable
+from ..figure_layout import Drawable, require_estimates
 from ..figure_registry import FigureStyle, figure
 from ..gain_labels import (
     CORRECTED,
@@ -58,8 +56,7 @@ def prediction_powered_items(
             frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))
         ]
         frame = frame if dimensions else _without_many_strata(frame, result)
-    if frame["estimate"].notna().sum() == 0:
-        raise InputError("There is nothing to draw: the table has no estimates.")
+    require_estimates(frame)
     label, corrected_rows = quantity(result), frame[frame["source"] == CORRECTED_BY_MODELS]
     return levels(
         table_of(frame, frame[PANEL], frame[ROW], frame[SOURCE]),

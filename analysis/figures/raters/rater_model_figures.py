@@ -10,7 +10,16 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..dot_marks import stripe, tidy
-from ..figure_layout import LONGEST_LABEL, Drawable, add_legend, inches, lines_high, room_above, wrap
+from ..figure_layout import (
+    LONGEST_LABEL,
+    Drawable,
+    add_legend,
+    inches,
+    lines_high,
+    require_estimates,
+    room_above,
+    wrap,
+)
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
 from ..labels import OF_RATERS, ColumnNames, LevelLabels, display_order, level_of
@@ -232,6 +241,7 @@ def part_worths(result: Drawable, style: FigureStyle) -> Figure:
     """Part-worths of the population with intervals, and of single raters as a cloud in each row."""
     look = style.look
     frame = result.frame[result.frame["quantity"] == "part-worth"].reset_index(drop=True)
+    require_estimates(frame)
     raters = result.extra.get("raters")
     texts = [wrap(text, LONGEST_LABEL) for text in _worth_names(frame, style.words)]
     rows = np.array([max(0.26, 0.08 + lines_high(text)) for text in texts])

@@ -10,7 +10,16 @@ import pandas as pd
 
 from ...frames.vocabulary import TIER_QUANTITIES, TIES
 from ..dot_marks import draw_dots, handles_of, stripe, tidy
-from ..figure_layout import Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
+from ..figure_layout import (
+    Drawable,
+    add_legend,
+    inches,
+    lines_high,
+    more_lines,
+    require_estimates,
+    room_above,
+    wrap,
+)
 from ..figure_registry import FigureStyle, figure
 from ..interval_dots import table_of
 from ..labels import TIERS, TRUTHS, dash, display_order, select_identifiers, strata_columns, words
@@ -273,6 +282,7 @@ def distributions(
 ) -> Figure:
     """Distribution of ratings: a column per dimension, a row per group; a line marks the mean."""
     look, names, frame = style.look, style.names, _pooled_shares(result)
+    require_estimates(frame)
     scales = select_identifiers(frame["dimension"], dimensions, "dimension")
     raters = select_identifiers(frame["group"], groups, "rater")
     everyone = display_order(frame["group"])

@@ -385,7 +385,8 @@ def _draw_epsilon(
                 zorder=4,
             )
     axes.axhline(0.5, color=look.muted, linewidth=0.9, zorder=1)
-    axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
+    margin = 0.02 * (high - low) or 0.02
+    axes.set_xlim(low - margin, high + margin)
     axes.locator_params(axis="x", nbins=4)
     axes.set_ylim(-0.05, 1.05)
     tidy(axes, "both", ("top", "right"))

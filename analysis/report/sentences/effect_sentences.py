@@ -279,6 +279,8 @@ def differing_in_words(values: DifferenceCounts) -> str:
     name, n, of = values.counts[0]
     if len(values.counts) == 1:
         how = f"differs from people in {n} of {of}" if n else f"differs clearly from people in none of {of}"
+        if of == 1:
+            how, what = f"{'differs' if n else 'does not differ clearly'} from people in the only", what[:-1]
         return f"{plain(name)} {how} {what} ({rule})."
     count = sum(n > 0 for _, n, _ in values.counts)
     models = out_of(count, len(values.counts), "model")

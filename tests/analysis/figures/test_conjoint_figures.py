@@ -119,18 +119,6 @@ def test_effects_have_panels_by_size_with_named_references_and_the_limits_asked_
     assert "no estimate" in texts(draw(never))
 
 
-@pytest.mark.long
-def test_a_judge_keeps_its_colour() -> None:
-    labels = {("judges", name): name for name in ("first", "second", "model_x")}
-    two = amce_frame({"human": [""], "model_x": ["baseline"]})
-    alone, both = (draw(frame, labels=labels).axes[0].lines for frame in (ONE, two))
-    shares = draw(frequencies_frame()[lambda table: table["prompt"] != "context"], "cj_freqs", labels=labels)
-    assert alone[0].get_color() == both[1].get_color() == shares.axes[0].lines[1].get_color()
-    labels[("judges", "model_x")] = "Model X"
-    labelled = draw(ONE.assign(judge="Model X"), labels=labels).axes[0].lines
-    assert labelled[0].get_color() == alone[0].get_color()
-
-
 def test_alternative_texts_list_24_estimates_and_of_more_name_the_least_and_the_largest() -> None:
     for n in (24, 25):
         estimate = np.arange(n) / 100 - 0.2
@@ -350,15 +338,6 @@ def test_checks_have_one_series_per_design() -> None:
 def test_axes_of_nothing_but_zeros_reach_one(name: str, table: dict[str, list[object]]) -> None:
     low, high = draw(pd.DataFrame({"judge": ["a"], "prompt": [""], **table}), name).axes[0].get_xlim()
     assert -0.1 < low < 1 <= high
-
-
-def test_people_corrected_and_a_model_have_different_colours_wherever_the_study_lists_the_model() -> None:
-    names = [f"model_{k}" for k in range(16)]
-    labels = {("judges", name): name.replace("_", " ") for name in names}
-    for name in (names[5], names[6], names[13]):
-        (shown,) = figures.draw(corrected(HUMAN, (name,)), labels=labels).legends
-        assert [text.get_text() for text in shown.get_texts()][:2] == ["People only", "Corrected"]
-        assert len({line.get_color() for line in shown.get_lines()}) == 3
 
 
 def test_the_gain_of_each_estimate_stands_right_of_its_row_and_references_have_none() -> None:

@@ -22,6 +22,8 @@ SEEDS = range(15)
 def counts_in(text: str, what: str) -> tuple[int, int]:
     """The numbers in "N of M WHAT"."""
     text = re.sub(r"\bno (?=estimate|interval)", "0 of 0 ", re.sub("none of", "0 of", text.lower()))
+    for verb, n in (("contains", 0), ("excludes", 1)):
+        text = text.replace(f"the interval {verb}", f"{n} of 1 interval {verb}")
     match = re.search(rf"(\d+) of (\d+) {what}", text)
     assert match is not None, text
     return int(match[1]), int(match[2])

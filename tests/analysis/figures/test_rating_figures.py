@@ -15,11 +15,10 @@ from made_up.figures import MODELS, STRATA, example
 from matplotlib.figure import Figure
 
 from conjury.analysis.figures import alt, draw, parts
-from conjury.analysis.figures.figure_layout import inches
 from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.figures.raters.agreement_figures import compared_in_words
 from conjury.analysis.figures.raters.rater_model_figures import MOST_PEOPLE, predicted_shares
-from conjury.analysis.figures.theme import LIGHT, sized
+from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.raters.models.model_checks import sentence_on_fit
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -136,21 +135,6 @@ def pairs_of(raters: list[str], without: int = 0) -> Result:
     frame["n_items"] = np.where(of_people & (np.cumsum(of_people) <= without), 0, 40)
     frame.insert(0, "dimension", "novelty")
     return Result(frame.assign(estimate=0.4), "agreement_pairs")
-
-
-@pytest.mark.long
-def test_matrices_of_up_to_twelve_raters_have_numbers_larger_names_and_wider_gaps() -> None:
-    names = [f"m{k}" for k in range(13)]
-    for raters, size, gap, n_texts in ((names[:12], 7.6, 1.0, 12 * 11), (names, 6.6, 0.6, 0)):
-        one = pairs_of(raters).frame
-        two = pd.concat([one, one.assign(dimension="empathy")], ignore_index=True)
-        axes, *others = draw(Result(two, "agreement_pairs")).axes
-        beside = [panel for panel in others if panel.get_title(loc="left")]
-        low = axes.get_position().y0
-        assert [panel.get_position().y0 for panel in beside] == pytest.approx([low] * (n_texts > 0))
-        assert {label.get_fontsize() for label in axes.get_yticklabels()} == {size}
-        assert {tick.gridline.get_linewidth() for tick in axes.xaxis.get_minor_ticks()} == {gap}
-        assert len(axes.texts) == n_texts
 
 
 @pytest.mark.long
@@ -288,28 +272,6 @@ def test_people_and_models_have_a_colour_each_where_estimates_of_many_judges_are
     for line in lines:
         counts[line.get_color()] += len(np.atleast_1d(line.get_xdata()))
     assert counts == {LIGHT.color(0): 1, LIGHT.color(1): 8}
-
-
-def test_headings_of_tiers_fit_the_width_of_their_panel_in_one_column() -> None:
-    with sized("single"):
-        figure = draw(result("tier_accuracy"))
-    heads = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles(figure) == ["Topics with all tiers in order", "Pairs of tiers in order"]
-    room = figure.get_figwidth() / 2
-    assert max(inches(line, 9, bold=True) for head in heads for line in head.split("\n")) < room
-
-
-def test_a_heading_above_one_map_of_latent_correlations_makes_its_figure_higher() -> None:
-    made = result("dimension_model")
-    groups = ["human", "gpt_4_1"]
-    strongest = made.extra["strongest"]
-    one = replace(
-        made,
-        frame=made.frame[made.frame["group"].isin(groups)],
-        extra={"strongest": strongest[strongest["group"].isin(groups)]},
-    )
-    plain, headed = (draw(one, title=title).get_figheight() for title in (None, "A heading"))
-    assert headed - plain == pytest.approx(0.28)
 
 
 @pytest.mark.long

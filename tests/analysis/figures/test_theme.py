@@ -19,7 +19,7 @@ from conjury.analysis.figures import alt as describe
 from conjury.analysis.figures import draw, save, save_variants
 from conjury.analysis.figures.figure_layout import inches, wrap
 from conjury.analysis.figures.figure_registry import FigureStyle
-from conjury.analysis.figures.inline import color_variables, inline_figure
+from conjury.analysis.figures.inline import drawing_styles, inline_figure
 from conjury.analysis.figures.interval_dots import levels
 from conjury.analysis.figures.journal import fit_to_width
 from conjury.analysis.figures.labels import (
@@ -145,9 +145,10 @@ def test_drawings_inside_a_page_take_its_colours_and_share_no_names() -> None:
         names += own
         drawn.append(svg)
     assert len(names) == len(set(names))
-    known = set(re.findall(r"--figure-\d+", color_variables()))
+    known = set(re.findall(r"--figure-\d+", drawing_styles()))
     assert set(re.findall(r"--figure-\d+", "".join(drawn))) <= known
-    assert color_variables().count(DARK.background) == 1
+    assert drawing_styles().count(DARK.background) == 1
+    assert drawing_styles().count("@font-face") == 2
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_a_study_of_contrasts_has_its_numbers_in_words(copy, effects) -> None:
     (main,) = report.of_kind("amce")
     largest = EXHIBITS["amce"].headline(report.read(main), main, report).replace(space, " ")
     assert f"largest effect is {minus}40.0 points (90% interval [{minus}45.0, {minus}30.0])" in largest
-    assert "The vertical line is at 0.3. " in shown(report, "mm")
+    assert "The vertical line is at 30%. " in shown(report, "mm")
     counts = pd.DataFrame(
         {"judge": list("aabbc"), "prompt": "", "status": ["ok", "refused", "ok", "refused", "ok"]}
     )

@@ -240,8 +240,8 @@ def differing(draws: Draws) -> str:
     elif len(tested) == 1:
         ((judge, all_p),) = tested.items()
         how = f"in {clear[judge]}" if clear[judge] else "clearly from people in none"
-        assert f"{judge} differs" in text
-        assert f"{how} of {len(all_p)} AMCEs" in text
+        alone = f"{'differs' if clear[judge] else 'does not differ clearly'} from people in the only AMCE "
+        assert f"{judge} {alone}" in text if len(all_p) == 1 else f"{how} of {len(all_p)} AMCEs" in text
     else:
         n_models = sum(count > 0 for count in clear.values())
         assert out_of(text) == (n_models, len(tested))
@@ -288,7 +288,9 @@ def excluding(draws: Draws) -> str:
     if not values:
         assert text == "There are no intervals."
         return text
-    assert out_of(text) == (sum(a > 0.5 or b < 0.5 for a, b in values), len(values))
+    n = sum(a > 0.5 or b < 0.5 for a, b in values)
+    alone = f"The interval {'excludes' if n else 'contains'} one half."
+    assert text == alone if len(values) == 1 else out_of(text) == (n, len(values))
     return text
 
 

@@ -28,6 +28,7 @@ from .conjoint_basis import (
     estimates,
     estimates_tables,
     group_columns,
+    in_points,
     interval_note,
     lines_of,
     method,
@@ -58,7 +59,7 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     beside = beside_effects(report, record, frame)
     if beside is not None:
         table, alpha = beside
-        finding = differing_in_words(count_differences(table, "effects", alpha, of_prompts=False))
+        finding = differing_in_words(count_differences(table, "AMCEs", alpha, of_prompts=False))
         with_differences = replace(figure.result, settings={"alpha": alpha}, extra={"differences": table})
         figure = replace(
             figure, result=with_differences, caption=f"{figure.caption} {key_of_differences(alpha)}"
@@ -246,7 +247,8 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
     options: dict[str, Any] = {"bounds": lines_of(record, frame)}
     options |= {"baseline": float(null)} if null else {}
     same = "the same choices" if outcome_of(report) == "the choice" else "means of the same probabilities"
-    caption = f"{plain(record.title)}. The vertical line is at {line:g}{', indifference' * (line == HALF)}."
+    at = f"{100 * line:g}%" if in_points(record) else f"{line:g}"
+    caption = f"{plain(record.title)}. The vertical line is at {at}{', indifference' * (line == HALF)}."
     return Exhibit(
         f"{{figure shows}} {same} without a reference level, and {{table}} the numbers.",
         [Drawn(Result(frame, "mm"), f"{caption} {points_text(record, frame)}", options=options)],
