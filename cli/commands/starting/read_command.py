@@ -30,7 +30,7 @@ MOST_COLUMNS = 12  # columns that are described on the terminal
 QUALTRICS = "qualtrics"
 JUDGMENTS = ("judge_id", "item_id", "value")  # columns of a table of judgments
 # Columns of the systems of a pair, or of its verdicts in both orders.
-CHOICES = ("pair_id", "position", "chosen")  # columns of a table of choices of a study
+CHOICES = ("judge_id", "pair_id", "position", "chosen")  # columns of a table of choices of a study
 PAIRS = (("model_a", "model_b"), ("model_1", "model_2"), ("generator_1", "generator_2"), ("ab", "ba"))
 
 
@@ -115,6 +115,8 @@ def next_command(
     reading: TableReading, file: Path, program: Format | None = None
 ) -> tuple[str, list[AccountEntry], str | None]:
     """The command that probably goes on with a table, what it would guess, and what it would ask."""
+    if program is None and {*CHOICES} <= {*reading.frame}:
+        return f"conjury fit STUDY --data {shlex.quote(str(file))}", [], None
     rows = _command_for_rows(reading, file) if program is None else None
     if rows is not None:
         return (*rows, None)
@@ -177,8 +179,6 @@ def _command_for_columns(
     frame = reading.frame
     if program is not None and program.name != QUALTRICS and program.needs:
         return f"conjury import {name} --format {program.name} {program.needs} --out judgments.parquet", ()
-    if all(column in frame for column in CHOICES) and "judge_id" in frame:
-        return f"conjury fit STUDY --data {name}", ()
     if all(column in frame for column in JUDGMENTS):
         return f"conjury agreement {name}", JUDGMENTS[2:]
     conjoint = _conjoint_command(reading, file)
