@@ -190,7 +190,8 @@ def _quantile_of_near(statistics: Statistics, weights: Floats, level: float, inf
         is_next = ~computed & ~(np.abs(expected - result) > margin).all(axis=1)
         if not is_next.any():
             return np.asarray(result)
-    values[~computed] = statistics(weights[~computed])
+    if not computed.all():
+        values[~computed] = statistics(weights[~computed])
     return _quantile(values, level)
 
 

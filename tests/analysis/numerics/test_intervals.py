@@ -241,9 +241,10 @@ def test_limits_of_a_curved_statistic_are_those_of_all_draws_of_which_few_are_co
     slopes = [x[:200, 0] / second - x[:200, 1] * first / second**2, 3 * x[:200, 1] * second**2]
     influence = np.stack(slopes, axis=1)
     expected = limits(ratios, draws, np.ones(2))
-    n_computed.clear()
-    np.testing.assert_allclose(limits(ratios, draws, np.ones(2), influence), expected, rtol=1e-13)
-    assert sum(n_computed) < len(draws.lower)
+    for guess, most in ((influence, len(draws.lower)), (0 * influence, 3 * len(draws.lower))):
+        n_computed.clear()
+        np.testing.assert_allclose(limits(ratios, draws, np.ones(2), guess), expected, rtol=1e-13)
+        assert 0 < min(n_computed) <= sum(n_computed) < most
 
 
 def test_limits_of_correlations_end_at_minus_one_and_one() -> None:
