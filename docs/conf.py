@@ -79,6 +79,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "conjury"
 html_static_path = ["_static"]
 html_css_files = ["figures.css", "site.css"]
+html_search_scorer = "_static/scorer.js"  # titles with the words of the query come first
 html_show_sourcelink = False
 html_copy_source = True  # llms.txt is made from the copies
 html_last_updated_fmt = None
@@ -89,7 +90,7 @@ html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
-    "footer_end": [],
+    "footer_end": ["cite.html"],
     **({"github_url": address} if (address := os.environ["CONJURY_DOCS_REPOSITORY"]) else {}),
     "back_to_top_button": False,
     "navigation_with_keys": False,
