@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         rating_lines,
         tier_accuracy,
     )
-    from .models import ModelFit, dimension_model, label_model, rater_model
+    from .models import ModelFit, compare_rater_models, dimension_model, label_model, rater_model
     from .rating_sequences import sequential
     from .ratings import Ratings
     from .reading import read_dimensions, read_ratings
@@ -37,6 +37,7 @@ __all__ = [
     "alt_test_power",
     "biases",
     "bounds",
+    "compare_rater_models",
     "correlations",
     "coverage",
     "dimension_correlations",
@@ -72,7 +73,7 @@ import_when_used(
             "rating_lines",
             "tier_accuracy",
         ),
-        ".models": ("ModelFit", "dimension_model", "label_model", "rater_model"),
+        ".models": ("ModelFit", "compare_rater_models", "dimension_model", "label_model", "rater_model"),
         ".ratings": ("Ratings",),
         ".reading": ("read_dimensions", "read_ratings"),
         ".replacement": ("AltTest", "alt_test", "alt_test_power", "epsilon_curve"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ....frames.notes import Note
 from ....frames.rounding import percentage
@@ -308,8 +309,7 @@ def item_table(
 ) -> pd.DataFrame:
     """Quality of each item, as people judge it, in standard deviations within strata."""
     some = draws.some(DRAWS)
-    far = np.abs(some.quality).max() + at.nodes[-1]
-    nodes = np.arange(-np.ceil(far / at.step), np.ceil(far / at.step) + 1) * at.step
+    nodes = nodes_of(some, at)
     mass = np.zeros((len(rating_cells.item_weight), len(nodes)))
     for d in range(len(some.slope)):
         mass += _node_masses(some, rating_cells, d, nodes, at) / len(some.slope)
@@ -326,10 +326,40 @@ def item_table(
     return table.reset_index(drop=True)
 
 
+def nodes_of(draws: ParameterDraws, at: QuadratureGrid) -> Floats:
+    """Nodes of qualities that reach all strata in all draws."""
+    far = np.abs(draws.quality).max() + at.nodes[-1]
+    return np.asarray(np.arange(-np.ceil(far / at.step), np.ceil(far / at.step) + 1) * at.step)
+
+
 def _node_masses(
     draws: ParameterDraws, rating_cells: RatingCells, d: int, nodes: Floats, at: QuadratureGrid
 ) -> Floats:
-    """Masses of the nodes given an item's ratings, shape (I, nodes)."""
+    """Masses of the nodes given an item's ratings by people, shape (I, nodes)."""
+    log_chances = log_cell_chances(draws, rating_cells, d, nodes, at)[rating_cells.item_cell]
+    log_chances[of_models(rating_cells)] = 0  # quality is what people see
+    logs = np.add.reduceat(log_chances, rating_cells.item_start[:-1], axis=0)
+    logs += log_prior(draws, d, nodes)[rating_cells.item_stratum]
+    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def of_models(rating_cells: RatingCells) -> NDArray[np.bool_]:
+    """Which cells of items are of models; those of people come first."""
+    place = np.arange(len(rating_cells.item_cell))
+    return place >= np.repeat(rating_cells.item_models, np.diff(rating_cells.item_start))
+
+
+def log_prior(draws: ParameterDraws, d: int, nodes: Floats) -> Floats:
+    """Log density of the qualities of each stratum but for a constant, shape (S, nodes)."""
+    mean, sd = moments(draws.shape[d])
+    return log_weights(draws.shape[d], mean + sd * (nodes - draws.quality[d][:, None]))
+
+
+def log_cell_chances(
+    draws: ParameterDraws, rating_cells: RatingCells, d: int, nodes: Floats, at: QuadratureGrid
+) -> Floats:
+    """Log probability of the ratings of each cell given the quality, shape (C, nodes)."""
     judge, stratum, group = rating_cells.pair_judge, rating_cells.pair_stratum, rating_cells.pair_group
     eta = draws.slope[d][judge, None] * nodes + (
         draws.bias[d][group, stratum] - draws.severity[d][judge]
@@ -343,14 +373,4 @@ def _node_masses(
         chances = category_chances(eta + u * wide[:, None], draws.cut[d][group][:, None, :], draws.link)
         each = chances[of_rating, :, rating_cells.rating]
         chance += w * np.multiply.reduceat(each, rating_cells.rating_start[:-1], axis=0)
-    log_chances = np.log(np.maximum(chance, 1e-300))[rating_cells.item_cell]
-    place = np.arange(len(rating_cells.item_cell))
-    by_models = place >= np.repeat(rating_cells.item_models, np.diff(rating_cells.item_start))
-    log_chances[by_models] = 0  # quality is what people see
-    logs = np.add.reduceat(log_chances, rating_cells.item_start[:-1], axis=0)
-    mean, sd = moments(draws.shape[d])
-    logs += log_weights(draws.shape[d], mean + sd * (nodes - draws.quality[d][:, None]))[
-        rating_cells.item_stratum
-    ]
-    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+    return np.asarray(np.log(np.maximum(chance, 1e-300)))

@@ -14,24 +14,28 @@ import pytest
 from made_up.ratings import Panel, by_judge, panel_grid, panel_ratings
 from scipy.stats import chisquare
 
-from conjury.analysis.raters import rater_model, read_ratings
+from conjury.analysis.raters import compare_rater_models, rater_model, read_ratings
 from conjury.analysis.raters.models import RaterFit
 from conjury.analysis.raters.models.model_checks import ESS, RHAT, sampler_state
 from conjury.analysis.raters.models.model_fit import Prior, Priors, override_priors
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density, for_nutpie
+from conjury.analysis.raters.models.ordinal.leave_one_out import item_log_likelihoods
 from conjury.analysis.raters.models.ordinal.ordinal_data import OrdinalData, cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.ordinal_draws import (
     BUMPS,
     LINK_SD,
+    category_chances,
     draw_qualities,
     draws_of,
     grid,
     grid_step,
     moments,
+    posterior_draws,
     replicate,
     standardised_nodes,
 )
 from conjury.analysis.raters.models.ordinal.rater_model import FEW, build
+from conjury.analysis.raters.models.ordinal.rater_tables import nodes_of
 from conjury.analysis.raters.models.posterior_sampling import load, sample
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "raters"
@@ -84,6 +88,32 @@ def density_of(
 ) -> tuple[OrdinalData, Density]:
     data = ordinal_data(read_ratings(table), ["response_type"])
     return data, Density(data, cells(data), priors, link, grid(grid_step(data)))
+
+
+@pytest.mark.bayes
+def test_left_out_items_are_predicted_better_with_their_covariates(fitted: tuple[RaterFit, Any]) -> None:
+    fit, data = fitted[0], fitted[0].arrays
+    without = rater_model(made_up()[0], draws=200, tune=200, seed=2)
+    made = compare_rater_models({"without": without, "with": fit})
+    assert made.frame["model"].tolist() == ["with", "without"]
+    assert made.frame["upper"].iloc[1] < 0
+    assert made.frame["effective_parameters"].between(10, 60).all()  # of about 40
+    assert made.frame["n_unreliable"].max() < 8
+    draw = posterior_draws(fit.data["posterior"], data, "logit").some(1)  # by hand: item 0 in one draw
+    at, of_item = grid(grid_step(data)), np.flatnonzero(data.item == 0)
+    nodes, mass = standardised_nodes(draw.shape[0], np.linspace(-8, 8, 801))
+    quality = nodes + draw.quality[0][data.stratum[0]]
+    chance = {}
+    for row in of_item:
+        judge, group = data.judge[row], data.group[data.judge[row]]
+        shift = draw.bias[0][group, data.stratum[0]] - draw.severity[0][judge]
+        eta = (draw.slope[0][judge] * quality + shift)[:, None]
+        chance[row] = category_chances(eta, draw.cut[0][group], "logit")[..., data.category[row]].ravel()
+    of_people = np.prod([chance[row] for row in of_item if data.group[data.judge[row]] == 0], axis=0) * mass
+    models = [chance[row] @ of_people / of_people.sum() for row in of_item if data.group[data.judge[row]]]
+    expected = np.log(of_people.sum()) + np.log(models).sum()
+    every = item_log_likelihoods(draw, cells(data), 0, nodes_of(draw, at), at)
+    assert every[cells(data).item[0]] == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.bayes
