@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import cases
-from scipy.special import ndtr, ndtri
 
 from conjury.analysis.benchmark import passes, robustness, score
 from conjury.analysis.benchmark.annotators import annotators
@@ -16,11 +15,7 @@ from conjury.inference.simulation import LabelSimulation, read_label_truth, simu
 from conjury.inference.simulation.labels import simulate_people
 from conjury.inference.simulation.labels.simulated_labels import (
     categories,
-    confusion,
-    fleiss,
-    panel_agreement,
     persistent,
-    shift_probability,
     uniforms,
 )
 from conjury.inference.simulation.labels.simulated_labels import passes as pass_shares
@@ -249,27 +244,3 @@ def test_probabilities_and_passes_are_those_of_draws_however_consistent(consiste
     passed = (drawn < 0.4) & (uniforms(lost, fresh, np.full(N, consistency)) >= 0.2)
     expected = passed.any(axis=0).mean(), passed.all(axis=0).mean()
     assert pass_shares(0.4, 0.2, consistency, 3) == pytest.approx(expected, abs=0.012)
-
-
-def test_wrong_answers_go_where_the_pull_is():
-    made, codes = confusion(np.array([0.5, 0.5]), np.array([[9.0, 3, 1], [9, 3, 0]]), np.array([0, 1]))
-    np.testing.assert_allclose(made, [[0.5, 0.375, 0.125], [0.5, 0.5, 0.0]])
-    assert codes.tolist() == [[0, 1, 2], [1, 0, 2]]
-
-
-def test_an_effect_moves_accuracy_on_the_probit_scale_and_keeps_the_rest_in_proportion():
-    plain = np.array([[[0.5, 0.4, 0.1]], [[1.0, 0.0, 0.0]]])
-    moved = shift_probability(plain, np.array([-0.25, -0.25]))
-    assert moved[0, 0, 0] == pytest.approx(ndtr(ndtri(0.5) - 0.25))
-    assert moved[0, 0, 1] / moved[0, 0, 2] == pytest.approx(4)
-    np.testing.assert_allclose(moved.sum(axis=2), 1)
-    assert moved[1, 0].tolist() == [1, 0, 0]
-
-
-def test_a_distinction_within_a_class_leaves_out_who_gave_another_answer():
-    # Nine in ten stay out; of 2 people, pairs and single votes follow from the binomial distribution.
-    sums = panel_agreement(np.array([0.9, 0.08, 0.02]), 0.0, [[1], [2]], 2)
-    np.testing.assert_allclose(sums[1:3], [0.01, 0.19], atol=1e-9)
-    observed, kappa = fleiss(sums)
-    assert observed == pytest.approx(0.8**2 + 0.2**2)
-    assert kappa == pytest.approx(0, abs=1e-9)
