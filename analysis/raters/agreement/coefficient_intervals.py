@@ -111,6 +111,7 @@ class PanelInterval:
         self._drawn: dict[bytes, Weights] = {}
         self._patterns: dict[tuple[bool, bool, bytes], _Patterns] = {}
         self._kappas: dict[bytes, Floats] = {}
+        self._influences: dict[bytes, Floats] = {}
 
     @cached_property
     def paired(self) -> RatingPanel:
@@ -140,7 +141,11 @@ class PanelInterval:
         if self.sides is not None and panel.is_complete and panel.n_raters == 2:  # the same estimate
             return self.sides.of(weights, COHEN if kind == CONGER else kind)
         estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
-        influence = influence_of(panel, weights, kind)
+        influence = (
+            self._kappa_influence(weights)
+            if kind == COHEN and weights is not None
+            else influence_of(panel, weights, kind)
+        )
         result = bounded(estimate, influence, panel.cluster)
         if not _has_limits(result):
             return result
@@ -174,19 +179,22 @@ class PanelInterval:
             self._patterns[key] = _Patterns(distinct, self._drawn[content], first)
         return self._patterns[key]
 
+    def _kappa_influence(self, weights: Floats) -> Floats:
+        """Influence of each item on the mean kappa, (I,)."""
+        if weights.tobytes() not in self._influences:
+            self._influences[weights.tobytes()] = mean_kappa_influence(self.paired, weights)
+        return self._influences[weights.tobytes()]
+
     def _limits_of_kappa(self, weights: Floats, order: Codes, patterns: _Patterns) -> Floats:
         """Limits of the mean kappa, (2,); those with other weights in the same order come along."""
         if weights.tobytes() not in self._kappas:
             matrices = {
-                matrix.tobytes(): matrix[np.ix_(order, order)]
+                matrix.tobytes(): matrix
                 for matrix in (weights, *self.matrices)
                 if np.array_equal(order_of(self.panel.categories, matrix, self.panel.q), order)
             }
-            ordered = list(matrices.values())
-            influences = [
-                mean_kappa_influence(self.paired, np.frombuffer(key).reshape(weights.shape))
-                for key in matrices
-            ]
+            ordered = [matrix[np.ix_(order, order)] for matrix in matrices.values()]
+            influences = [self._kappa_influence(matrix) for matrix in matrices.values()]
             low, high = quantiles(
                 lambda part: mean_kappas(patterns.panel, ordered, part).T,
                 patterns.draws,

@@ -226,13 +226,6 @@ def test_own_weights_are_used_and_checked() -> None:
             run(table, weights=wrong, scale=scale)
 
 
-def test_pairs_whose_kappa_is_not_defined_have_no_weight_in_the_mean() -> None:
-    gone, same = [None] * 10, [1] * 10
-    cy, dee = [1, 1, 0, 0, 1, 0, 1, 0, 1, 1], [1, 0, 0, 0, 1, 0, 1, 1, 1, 1]
-    pairs = by_judge({"ann": same + gone, "bob": same + gone, "cy": gone + cy, "dee": gone + dee})
-    assert value(run(pairs, ["cohen"]), "cohen", among="human") == pytest.approx((0.8 - 0.52) / 0.48)
-
-
 @pytest.mark.long
 def test_equal_or_single_ratings_have_no_coefficient_beyond_chance_and_a_note() -> None:
     table = judged()
