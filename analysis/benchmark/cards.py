@@ -44,7 +44,7 @@ def length_effects(
     alpha: float = 0.05,
     cluster: str = "item_id",
 ) -> Result:
-    """Score judges on items of different lengths; no answer counts as wrong."""
+    """Score judges on items of different lengths; missing answers count as wrong."""
     # What languages differ in is no effect of length: items are compared within each level of `within`.
     require_columns(items, ["item_id", "text"], "items")
     items = distinct_items(items)

@@ -236,7 +236,7 @@ TRUTHS = {
     "latent_correlation_within": "Latent correlation with the consensus within strata",
     "latent_correlation_rating_within": "Latent correlation of one rating with the consensus within strata",
     "missing": "Share without an answer",
-    "accuracy": "Accuracy, no answer is wrong",
+    "accuracy": "Accuracy, missing answers are wrong",
     "accuracy_answered": "Accuracy of the answers given",
     "difference": "Accuracy, perturbed minus unperturbed",
     "pass_at_k": "At least one of k answers right",

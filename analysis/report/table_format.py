@@ -53,11 +53,25 @@ def number(value: float | None, digits: int = DIGITS) -> str:
 
 def interval(lower: float | None, upper: float | None, digits: int = DIGITS) -> str:
     """Show an interval in square brackets; an empty string where a bound is missing."""
-    # No limit is rounded to zero, or to one half, unless it is that number.
     if lower is None or upper is None or not (number(lower) and number(upper)):
         return ""
-    places = digits_beside((lower, upper), digits, NULLS)
-    return f"[{number(lower, places)},{NO_BREAK}{number(upper, places)}]"
+    places = _digits_of_limits((lower, upper), digits)
+    return f"[{_limit(lower, places)},{NO_BREAK}{_limit(upper, places)}]"
+
+
+def _digits_of_limits(limits: tuple[float, float], digits: int) -> int:
+    """Digits with which no limit is rounded to one half, and only the closest to zero are rounded to it."""
+    return max(
+        min(digits_beside(limits, digits, [0.0]), digits + 1), digits_beside(limits, digits, NULLS[1:])
+    )
+
+
+def _limit(value: float, digits: int) -> str:
+    """A limit; one that would be rounded to zero is told by its side: ``<0.001``, ``>-0.001``."""
+    if value == 0 or round(value, digits) != 0:
+        return number(value, digits)
+    smallest = f"{10**-digits:.{digits}f}"
+    return f"<{smallest}" if value > 0 else f">\N{MINUS SIGN}{smallest}"
 
 
 def p_value(p: float | None) -> str:
@@ -288,7 +302,7 @@ def estimate_cell(
     ends = row.get(f"{bounds}lower"), row.get(f"{bounds}upper")
     limits = interval(*ends, digits)
     if limits:
-        digits = digits_beside([float(end) for end in ends if end is not None], digits, NULLS)
+        digits = _digits_of_limits((float(ends[0]), float(ends[1])), digits)
     return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))
 
 

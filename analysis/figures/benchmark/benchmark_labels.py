@@ -19,9 +19,9 @@ PASSES = {
     "best_of_k": "Best of the first k, as published",
 }
 MISSING = {
-    "wrong": "no answer counts as wrong",
-    "missing": "no answer is excluded",
-    "study": "no answer counts as in the study",
+    "wrong": "missing answers count as wrong",
+    "missing": "missing answers are excluded",
+    "study": "missing answers count as in the study",
 }
 STATUSES = {
     "ok": "Answered",

@@ -111,7 +111,7 @@ def select_scores(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.D
 
 
 def policy_of(frame: pd.DataFrame, policy: str | None) -> str:
-    """What no answer counts as in a figure: what is asked for, else as wrong."""
+    """What missing answers count as in a figure: what is asked for, else as wrong."""
     policy_names = select_identifiers(
         frame["missing"], [policy] if policy else None, "rule for missing answers"
     )
