@@ -15,7 +15,7 @@ from ..figures.benchmark.benchmark_labels import MISSING, label_rows, metric_in_
 from ..figures.benchmark.score_figures import policy_of
 from ..figures.labels import CORRELATIONS, LevelLabels, level_of, words
 from ..frames.kinds import claims_of
-from ..frames.sentences import together
+from ..frames.sentences import capitalised, out_of, together
 from ..frames.vocabulary import BASELINE, OVERALL
 from ..frames.word_table import WordTable
 from ..pipeline.manifest import RecordedResult, runs_of
@@ -44,6 +44,7 @@ KEYS = (  # kinds whose first figure a main report shows, and those whose first 
 FEW_CLUSTERS = 50
 MOST_OTHERS = 2  # titles that "all but" names
 REFERRING = re.compile(r"(It|Its|They|Nor|This|These|Those|Both)\b")  # starts of sentences on the one before
+LONGEST_READING = 300  # letters of what an exhibit says, where it is listed
 MOST_FAILED = 6  # checks that are named
 VERDICTS = ("error", "warning")
 
@@ -71,6 +72,37 @@ def headlines(report: ReportData) -> list[str]:
         if record.kind not in sentences:
             sentences[record.kind] = headline_of(record, report)
     return list(filter(None, sentences.values()))[:MOST_HEADLINES]
+
+
+def further_findings(report: ReportData, locate: Callable[[RecordedResult], tuple[str, str]]) -> str:
+    """What else was found, as a Markdown list: each kind of result, and where it is shown."""
+    # `locate` gives a reference to the exhibit of a result, empty where it has none, and what it says.
+    keys = {record.name for record in key_results(report.of_run) or ()}
+    opening = set(headlines(report))
+    lines = []
+    for kind in dict.fromkeys(record.kind for record in report.of_run):
+        record = report.of_kind(kind)[0]
+        where, reading = ("", "") if record.name in keys else locate(record)
+        text = (
+            headline_of(record, report)
+            or _tested(report, record)
+            or (reading if len(reading) <= LONGEST_READING else "")
+        )
+        if where and record.title and text not in opening:
+            lines.append(f"- **{plain(record.title).rstrip('.')}** ({where}). {text}".rstrip())
+    return "\n".join(lines)
+
+
+def _tested(report: ReportData, record: RecordedResult) -> str:
+    """How many tests of a result have a small adjusted p value; empty of results without any."""
+    frame = report.read(record).frame
+    name = next((name for name in ("p_adjusted", "p_holm") if name in frame), None)
+    p = pd.Series(dtype=float) if name is None else frame[name].dropna()
+    if p.empty:
+        return ""
+    alpha = float(record.settings.get("alpha") or 0.05)
+    part = out_of(int((p < alpha).sum()), len(p), "test", "tests")
+    return f"{capitalised(part)} {'has' if len(p) == 1 else 'have'} an adjusted p below {alpha:g}."
 
 
 def headline_of(record: RecordedResult, data: ReportData) -> str:
@@ -134,7 +166,8 @@ def row_sentences(report: ReportData, record: RecordedResult) -> str:
     build = {"people": _of_effects, "amce": _of_effects, "scores": _of_scores, "correlations": _of_ratings}
     if record.kind not in build:
         return ""
-    texts = [row_in_words(row) for row in build[record.kind](report, record)]
+    mark = f" ({report.mark[:1].lower()}{report.mark[1:]})" if report.mark else ""
+    texts = [row_in_words(row).removesuffix(".") + f"{mark}." for row in build[record.kind](report, record)]
     items = "".join(f"<li>{escape(text, quote=False)}</li>" for text in texts)
     block = f"<details><summary>A sentence for each row, to copy</summary><ul>{items}</ul></details>"
     return f'::: {{.content-visible when-format="html"}}\n{raw_block(block)}\n:::' if texts else ""
@@ -251,7 +284,9 @@ def _failed_checks(report: ReportData) -> list[str]:
         return ["No check of the data has an error or a warning."]
     if {"diagnosed", "checked"} & set(runs):
         return []
-    return [f"The data were not checked by {code('conjury check')}."]
+    return [
+        f"Answers were not checked for copies, constant answers or drift; {code('conjury check')} does that."
+    ]
 
 
 def method_paragraph(report: ReportData, method_of: Callable[[RecordedResult], str]) -> str:

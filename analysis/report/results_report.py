@@ -27,7 +27,7 @@ from .exhibits import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid
 from .exhibits.conjoint.conjoint_basis import outcome_of
 from .exhibits.conjoint.people_exhibit import drawing
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
-from .finding import headlines, key_results, limits, merged, method_paragraph, row_sentences
+from .finding import further_findings, headlines, key_results, limits, merged, method_paragraph, row_sentences
 from .method_sentences import code, in_words, note_list, plain
 from .page_drawings import DrawingFile, PageDrawing, picture, put_on_page
 from .report_data import ReportData
@@ -97,9 +97,20 @@ class Report(ReportData):
             if not records and spec.absent is not None:
                 self._print(partial(spec.absent, self))
             for record in records:
+                self._exhibited_names.add(record.name)
                 name = record.name if spec.of is None else kind
                 with starred():
                     self._print(partial(self._shown, spec, record, name))
+
+    def show_others(self) -> None:
+        """Print the results of kinds with an exhibit that nothing above has shown."""
+        records = [record for record in self.of_run if record.name not in self._exhibited_names]
+        self.show(*dict.fromkeys(record.kind for record in records if record.kind in EXHIBITS))
+
+    @cached_property
+    def _exhibited_names(self) -> set[str]:
+        """Names of results that were shown."""
+        return set()
 
     def opening(self) -> str:
         """What was found, in a few sentences, and which data it rests on."""
@@ -112,8 +123,8 @@ class Report(ReportData):
         version = f" with conjury {plain(self.run['conjury'])}" if self.run.get("conjury") else ""
         summary = f"Study: **{title}**. Results{counted}{when}{version}."
         probable = PROBABLE if outcome_of(self) != "the choice" else ""
-        facts = " ".join(filter(None, [summary, self._simulated(), probable]))
-        blocks = [("finding", " ".join(headlines(self))), ("facts", facts)]
+        facts = " ".join(filter(None, [summary, probable]))
+        blocks = [("facts", self._simulated()), ("finding", "\n\n".join(headlines(self))), ("facts", facts)]
         return "\n\n".join(f"::: {{.{name}}}\n{text}\n:::" for name, text in blocks if text)
 
     def key(self) -> None:
@@ -134,6 +145,25 @@ class Report(ReportData):
         self._in_key |= {f"fig-{_joined(of_figure.name, figure.key)}" for figure in figures}
         self._in_key |= {f"tbl-{_joined(of_table.name, table.key)}" for table in tables}
         return "\n\n".join(filter(None, [*blocks, row_sentences(self, of_table)]))
+
+    def further_findings(self) -> str:
+        """What else was found, and where it is shown, as a list in Markdown."""
+        return further_findings(self, self._reference)
+
+    def _reference(self, record: RecordedResult) -> tuple[str, str]:
+        """A reference to the first table or figure of a result, and what its exhibit says."""
+        if record.kind not in EXHIBITS:
+            return "", ""
+        try:
+            exhibit = self._built(record)
+        except ConjuryError:
+            return "", ""
+        for part in (exhibit, *exhibit.further):
+            for laid in part.tables:
+                return table_references(_joined(record.name, laid.key), len(laid.tables))[0], exhibit.reading
+            for figure in part.figures:
+                return f"@fig-{slug(_joined(record.name, figure.key))}", exhibit.reading
+        return "", ""
 
     def limits(self) -> str:
         """What limits the finding, as a list in Markdown."""
@@ -248,9 +278,10 @@ class Report(ReportData):
         return plain(str(error).replace(str(self.path), "the results folder"))
 
     def _shown(self, spec: ExhibitBuilder, record: RecordedResult, name: str) -> str:
-        empty = Result(pd.DataFrame(), record.kind)
-        result = empty if spec.of == EVERY_STUDY else self.read(record)
         title = ended(plain(record.title or record.name))
+        if spec.of is None and record.kind in EXHIBITS:
+            return self._blocks(self._built(record), name, title)
+        result = Result(pd.DataFrame(), record.kind) if spec.of == EVERY_STUDY else self.read(record)
         return self._blocks(spec.build(result, record, self), name, title)
 
     @cached_property
@@ -258,9 +289,17 @@ class Report(ReportData):
         """Figures and tables, by label, that are shown as the key ones; of tables the first part."""
         return set()
 
+    @cached_property
+    def _exhibits(self) -> dict[str, Exhibit]:
+        return {}
+
     def _built(self, record: RecordedResult) -> Exhibit:
-        with starred():
-            return EXHIBITS[record.kind].build(self.read(record), record, self)
+        """The exhibit of a result, built once."""
+        if record.name not in self._exhibits:
+            with starred():
+                exhibit = EXHIBITS[record.kind].build(self.read(record), record, self)
+                self._exhibits[record.name] = exhibit
+        return self._exhibits[record.name]
 
     def _blocks(self, exhibit: Exhibit, name: str, title: str, parts: slice = ALL_PARTS) -> str:
         """An exhibit as Markdown: heading, lead, reading, figures, tables, and further exhibits."""

@@ -299,10 +299,10 @@ def estimate_cell(
 ) -> str:
     """An estimate with its mark, and its interval from ``{bounds}lower`` and ``{bounds}upper``."""
     plus = "+" if sign and row[name] > 0.004999 else ""
-    ends = row.get(f"{bounds}lower"), row.get(f"{bounds}upper")
+    ends = (row.get(f"{bounds}lower", math.nan), row.get(f"{bounds}upper", math.nan))
     limits = interval(*ends, digits)
     if limits:
-        digits = _digits_of_limits((float(ends[0]), float(ends[1])), digits)
+        digits = _digits_of_limits(ends, digits)
     return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))
 
 

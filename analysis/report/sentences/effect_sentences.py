@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -91,12 +92,16 @@ class FocusEffects:
     """Effects of the attributes that a study asks about, of one judge."""
 
     judge: str
-    clear: tuple[tuple[str, float, float, float], ...]  # level, estimate and limits; the largest first
+    # level, estimate and limits: the largest of each attribute, then the others, the largest first
+    clear: tuple[tuple[str, float, float, float], ...]
     unclear: tuple[str, ...]  # attributes without any such effect
+    unclear_limits: tuple[float, float]  # the lowest and the highest limit of these
+    features: tuple[str, ...]  # attributes that are looked at
     outcome: str
     bounds: str  # name of the intervals
     prompt: str = ""  # that the effects are under; of a judge with several
-    by_prompt: tuple[tuple[str, int, int], ...] = ()  # prompts, clear effects, and all; of several prompts
+    # attributes, prompts, clear effects, and all; of several prompts
+    by_prompt: tuple[tuple[str, str, int, int], ...] = ()
     is_alone: bool = False  # whether there is no other judge
     n: int = 0  # choices, 0 where they are not known
     in_points: bool = False  # whether effects are changes of a probability
@@ -118,16 +123,18 @@ def find_focus_effects(
 ) -> FocusEffects | None:
     """Effects whose intervals exclude zero, and attributes without one; None where none is estimated."""
     # `features` and `levels` name the attribute and the level of each row; `other_prompts` has the same
-    # effects under the judge's other prompts.
+    # effects under the judge's other prompts, with the attribute in `feature_label`.
     named = frame.assign(feature_label=list(features), level_label=list(levels))
     tested = _with_limits(named)
     if tested.empty:
         return None
     ranked = tested[_is_clear(tested)].sort_values("estimate", key=abs, ascending=False, kind="stable")
+    is_further = ranked.groupby("feature_label", sort=False).cumcount() > 0
+    ranked = ranked.iloc[np.argsort(is_further.to_numpy(), kind="stable")]
     numbers = ranked[["level_label", "estimate", "lower", "upper"]].itertuples(index=False, name=None)
-    without = [
-        name for name in dict.fromkeys(tested["feature_label"]) if name not in set(ranked["feature_label"])
-    ]
+    attributes = tuple(dict.fromkeys(tested["feature_label"]))
+    without = [name for name in attributes if name not in set(ranked["feature_label"])]
+    rows_without = tested[tested["feature_label"].isin(without)]
     clear = tuple((str(level), float(at), float(low), float(high)) for level, at, low, high in numbers)
     by_prompt = (
         ()
@@ -135,7 +142,18 @@ def find_focus_effects(
         else tuple(_clear_by_prompt(pd.concat([tested, _with_limits(other_prompts)])))
     )
     return FocusEffects(
-        judge, clear, tuple(without), outcome, bounds, prompt, by_prompt, is_alone, n, in_points
+        judge,
+        clear,
+        tuple(without),
+        (float(rows_without["lower"].min()), float(rows_without["upper"].max())),
+        attributes,
+        outcome,
+        bounds,
+        prompt,
+        by_prompt,
+        is_alone,
+        n,
+        in_points,
     )
 
 
@@ -147,10 +165,14 @@ def _is_clear(frame: pd.DataFrame) -> pd.Series[bool]:
     return (frame["lower"] > 0) | (frame["upper"] < 0)
 
 
-def _clear_by_prompt(frame: pd.DataFrame) -> list[tuple[str, int, int]]:
-    """Prompts with the number of effects whose intervals exclude zero, and of all."""
-    by_prompt = _is_clear(frame).groupby(frame["prompt"].astype(str), sort=False).agg(["sum", "size"])
-    return [(str(name), int(n), int(of)) for name, n, of in by_prompt.itertuples(name=None)]
+def _clear_by_prompt(frame: pd.DataFrame) -> list[tuple[str, str, int, int]]:
+    """Attributes and prompts with the number of effects whose intervals exclude zero, and of all."""
+    keys = [frame["feature_label"].astype(str), frame["prompt"].astype(str)]
+    counts = _is_clear(frame).groupby(keys, sort=False).agg(["sum", "size"])
+    return [
+        (str(feature), str(prompt), int(n), int(of))
+        for (feature, prompt), n, of in counts.itertuples(name=None)
+    ]
 
 
 @sentence
@@ -163,13 +185,13 @@ def focus_in_words(values: FocusEffects) -> str:
         effects.append(f"*{plain(level)}* {verb}by {size} ({bounds}{limits})")
     unclear = f"no clear effect of {together(map(plain, values.unclear))}" if values.unclear else ""
     if unclear:
-        unclear += f" (every {'interval' if effects else values.bounds} contains 0)"
+        limits = limits_of(*values.unclear_limits, values.in_points)
+        unclear += f" (every {'interval' if effects else values.bounds} contains 0; all lie within {limits})"
     more = len(values.clear) - len(effects)
-    effects += (
-        [f"{whole(more)} more {agreeing(more, 'level has a clear effect', 'levels have clear effects')}"]
-        if more
-        else []
-    )
+    with_effects = [name for name in values.features if name not in values.unclear]
+    levels = f"more {agreeing(more, 'level', 'levels')} of {together(map(plain, with_effects))}"
+    verb = agreeing(more, "has a clear effect", "have clear effects")
+    effects += [f"{whole(more)} {levels} {verb}"] if more else []
     text = "; ".join(filter(None, [together(effects, len(effects)), unclear]))
     size = f"in {whole(values.n)} {agreeing(values.n, 'choice', 'choices')} of" if values.n else "for"
     who = f"{size} {plain(values.judge)}" if values.judge else ""
@@ -180,14 +202,19 @@ def focus_in_words(values: FocusEffects) -> str:
 
 
 def _prompt_by_prompt(values: FocusEffects) -> str:
-    """How many of the same effects are clear under each prompt."""
-    counts = [
-        f"{whole(n) if n else 'none'} of {whole(of)} under *{plain(name)}*"
-        for name, n, of in values.by_prompt
-    ]
-    if not counts:
+    """How many levels of each attribute have clear effects under each prompt; prompts that differ by name."""
+    texts, prompts = [], dict.fromkeys(prompt for _, prompt, _, _ in values.by_prompt)
+    for feature in dict.fromkeys(feature for feature, *_ in values.by_prompt):
+        counts = {prompt: (n, of) for name, prompt, n, of in values.by_prompt if name == feature}
+        usual = Counter(counts.values()).most_common(1)[0][0]
+        exceptions = [
+            f"{n} of {of} under *{plain(name)}*" for name, (n, of) in counts.items() if (n, of) != usual
+        ]
+        but = f" ({together(exceptions, MOST_PROMPTS)})" if exceptions else ""
+        texts.append(f"{plain(feature)} {usual[0] or 'none'} of {usual[1]}{but}")
+    if not texts:
         return ""
-    return f" Intervals of effects of these attributes that exclude 0: {together(counts, MOST_PROMPTS)}."
+    return f" Levels with clear effects under each of {len(prompts)} prompts: {'; '.join(texts)}."
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from ...frames.rounding import percentage
 from ...frames.sentences import (
     SERIES,
     agreeing,
-    agreeing_with_part,
     capitalised,
     out_of,
     sentence,
@@ -64,6 +63,8 @@ class BestJudges:
     baseline: Baseline | None
     later: bool = False  # whether a sentence about another place comes before
     n: int = 0  # answers of the best judges, 0 where they are not known
+    second: tuple[str, ...] = ()  # the next best judges, several where they are equal
+    second_share: float = np.nan
 
 
 def find_best_judges(
@@ -76,7 +77,13 @@ def find_best_judges(
     at = int(np.nanargmax(share))
     names = tuple(judges["_who"].iloc[ties(share, at)].astype(str))
     n = int(judges["n_answers"].iloc[at]) if "n_answers" in judges else 0
-    return BestJudges(place, names, cells[at], int(np.isfinite(share).sum()), over, later, n)
+    n_judges = int(np.isfinite(share).sum())
+    below = np.where(np.isin(np.arange(len(share)), ties(share, at)), np.nan, share)
+    if np.isnan(below).all():
+        return BestJudges(place, names, cells[at], n_judges, over, later, n)
+    runner_up = int(np.nanargmax(below))
+    second = tuple(judges["_who"].iloc[ties(below, runner_up)].astype(str))
+    return BestJudges(place, names, cells[at], n_judges, over, later, n, second, float(below[runner_up]))
 
 
 @sentence
@@ -90,7 +97,10 @@ def best_in_words(values: BestJudges) -> str:
     elif len(names) == values.judges:
         text = f"all {len(names)} judges have the same share of correct answers ({cell})"
     else:
-        text = f"the highest share of correct answers is that of {together(names)} ({cell})"
+        runner_up = f"{together(map(plain, values.second))} ({number(values.second_share, 2)})"
+        text = (
+            f"the highest share of correct answers is that of {together(names)} ({cell}), before {runner_up}"
+        )
     where = f"{plain(values.place)}: " if values.place else ""
     return (
         f"{capitalised(where + text)}{_beside_baseline(values.baseline, values.judges == 1, values.later)}."
@@ -107,19 +117,18 @@ def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
             return f"; the interval of its difference from always answering {values.always}{share} contains 0"
         how = "less often than" if below else "more often than"
         return f"; it is correct {how} always answering {values.always}{share}"
-    which = f"that answer alone{share}" if later else f"always answering {values.always}{share}"
+    which = f"{'the most frequent label' if later else f'always answering {values.always}'}{share}"
     if not below and not above:
         return f"; of {values.counted}, none differs from {which} by an interval without 0"
-    counts = ((below, "less"), (above, "more"))
-    parts = [f"{_all_or_part(n, values)} {how} often than {which}" for n, how in counts if n]
-    return f"; {' and '.join(parts)}"
-
-
-def _all_or_part(n: int, values: Baseline) -> str:
-    """How many judges are correct less, or more, often: all of them, or some of how many."""
-    if n == values.compared > 1:
-        return f"all {values.counted} are correct"
-    return f"{whole(n)} of {values.counted} {agreeing_with_part(n, values.compared, 'is', 'are')} correct"
+    for n, how in ((below, "less"), (above, "more")):
+        if n == values.compared > 1:
+            return f"; all {values.counted} are correct {how} often than {which}"
+    unclear = values.compared - below - above
+    n_above, n_below = (whole(n) if n else "none" for n in (above, below))
+    verb = agreeing(max(above, 1), "is", "are")
+    in_doubt = f"; {whole(unclear)} could be either" if unclear else ""
+    more_often = f"{n_above} {verb} correct more often than {which}"
+    return f"; of {values.counted}, {more_often}, {n_below} less often{in_doubt}"
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,7 @@ def compared_in_words(values: BaselineComparison) -> str:
     """Which differences are counted, or decide whether a judge is right more often; empty without any."""
     if values.counts:
         counted = f"differences on the same items whose {values.level} interval does not contain 0"
-        return f"The counts are of {counted}."
+        return f"The counts are of {counted}; intervals of figures are of each judge alone."
     if not values.comparisons:
         return ""
     what = "comparison is" if values.comparisons == 1 else "comparisons are"

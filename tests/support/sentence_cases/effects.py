@@ -144,7 +144,9 @@ def focus(draws: Draws) -> str:
         outcome="the choice",
         bounds="95% interval",
         prompt=draws.one(["", "Plain"]),
-        other_prompts=table.assign(prompt="Other") if (several := draws.flip()) else None,
+        other_prompts=(
+            table.assign(prompt="Other", feature_label=features) if (several := draws.flip()) else None
+        ),
         in_points=draws.flip(),
     )
     tested = [k for k in range(n) if not is_missing(errors[k]) and not is_missing(lower[k])]
@@ -160,12 +162,20 @@ def focus(draws: Draws) -> str:
         assert k not in named or f"by {effect_sentences.change(estimate[k], record.in_points)} (" in text
     assert (f" {len(clear) - 2} more level" in text) == (len(clear) > 2)
     sizes = [abs(effect[1]) for effect in record.clear]
-    assert sizes == sorted(sizes, reverse=True)
-    without = {features[k] for k in tested} - {features[k] for k in clear}
-    assert ("no clear effect of" in text.lower()) == bool(without) == ("contains 0)" in text)
+    assert not sizes or sizes[0] == max(sizes)
+    features_of_clear = {features[k] for k in clear}
+    assert {
+        features[levels.index(effect[0])] for effect in record.clear[: len(features_of_clear)]
+    } == features_of_clear
+    without = {features[k] for k in tested} - features_of_clear
+    assert ("no clear effect of" in text.lower()) == bool(without) == ("contains 0;" in text)
     assert all(name in text.lower().partition("no clear effect of")[2] for name in list(without)[:3])
-    counts = [f"{len(clear) or 'none'} of {len(tested)} under *{prompt}*" for prompt in ("Plain", "Other")]
-    assert [one in text for one in counts] == [several] * 2
+    if without:
+        ends = [f(x[k] for k in tested if features[k] in without) for f, x in ((min, lower), (max, upper))]
+        assert f"within {effect_sentences.limits_of(*ends, record.in_points)})" in text
+    for name in {features[k] for k in tested}:
+        n, of = (sum(features[k] == name for k in rows) for rows in (clear, tested))
+        assert (f"{name} {n or 'none'} of {of}" in text) == several
     return text
 
 

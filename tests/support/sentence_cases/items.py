@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -38,17 +40,24 @@ def best(draws: Draws) -> str:
     text = label_sentences.best_in_words(record)
     first = [name for name, x in zip(names, share, strict=True) if x == max(values)]
     assert list(record.names) == first
-    assert ("highest" in text) == (len(first) < len(values) and len(values) > 1)
+    assert ("highest" in text) == ("), before " in text) == (len(first) < len(values) and len(values) > 1)
+    then = sorted(set(values))[-2:][0]
+    assert "before" not in text or f"({number(then, 2)})" in text.partition("before")[2].partition(";")[0]
     assert ("ll " in text.split(";")[0] and "same share" in text) == (len(first) == len(values) > 1)
     if reference is not None and compared > 0 and (compared > 1 or len(values) > 1):
-        beside = text.split(";")[1]
+        beside = text.partition(";")[2]
         if not below and not above:
             assert beside.startswith(f" of {compared} ")
             assert "without 0" in beside
-        for n, how in ((below, "less"), (above, "more")):
-            assert (f"correct {how} often" in beside) == (n > 0)
-            all_or_part = f"all {compared} " if n == compared > 1 else f"{n} of {compared} "
-            assert not n or all_or_part in beside
+        every = next((how for n, how in ((below, "less"), (above, "more")) if n == compared > 1), "")
+        assert not every or f" all {compared} " in beside
+        assert not every or f"correct {every} often than" in beside
+        if (below or above) and not every:
+            counts = re.findall(
+                r"(none|\d+) (?:is correct more|are correct more|less|could be) (?:often|either)", text
+            )
+            unclear = compared - below - above
+            assert counts == [str(n or "none") for n in (above, below)] + [str(unclear)] * bool(unclear)
         judged = over[over["lower"].notna()]["judge"]
         assert ("series of answers" in text) == judged.duplicated().any()
     if reference is not None and compared == len(values) == 1:

@@ -74,7 +74,13 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, e
             bounds=bounds_name(record.settings, frame=rows).replace(" normal", "").replace(" t ", " "),
             judge="people" if judge == people else judge,
             prompt=prompt if len(other_prompts) else "",
-            other_prompts=other_prompts if len(other_prompts) else None,
+            other_prompts=(
+                other_prompts.assign(
+                    feature_label=[labels.feature(name) for name in other_prompts["feature"]]
+                )
+                if len(other_prompts)
+                else None
+            ),
             is_alone=len(judges) == 1,
             n=int(sizes.get((judge, prompt), {}).get("n_choices") or 0),
             in_points=in_points(record),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -39,12 +40,16 @@ if TYPE_CHECKING:
 
     from ....pipeline.manifest import RecordedResult
 
+ONE_POINT = "Estimates are shares: 0.010 is one percentage point."
 QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
 
 def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
-    """How many models differ from people, and the largest difference."""
-    return " ".join(difference_sentences(report, record))
+    """How many models differ from people, the largest difference, and differences of further quantities."""
+    # AMCEs depend on the reference level, marginal means do not: where they disagree, that is a finding.
+    comparisons = report.of_kind("people")[1:]
+    further = [difference_sentences(report, comparison)[0] for comparison in comparisons]
+    return " ".join([*difference_sentences(report, record), *further])
 
 
 def drawing(record: RecordedResult, report: ReportData) -> Drawn:
@@ -73,8 +78,9 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     main = next(iter(report.of_kind("amce")), None)
     is_joined = main is not None and beside_effects(report, main, estimates(report, main)) is not None
     lead = "The figure of the effects shows" if is_joined else "{figure shows}"
+    unit = ONE_POINT if in_points(record) else ""
     tables = [
-        _table(part, LevelLabels(report.labels), bounds, _note_of_sample(report, record, part))
+        _table(part, LevelLabels(report.labels), bounds, [unit, _note_of_sample(report, record, part)])
         for part in batches(frame)
     ]
     notes = filter(None, [pairs_note(record), f"{lead} the differences, {{table}} the numbers.", prompts])
@@ -136,7 +142,7 @@ def _note_of_sample(report: ReportData, record: RecordedResult, frame: pd.DataFr
     return " ".join(filter(None, [sample_note({}, [("People", people), *models])]))
 
 
-def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, sample: str) -> GT:
+def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, remarks: Sequence[str]) -> GT:
     series = series_labels(frame).to_numpy(str)
     names = list(dict.fromkeys(series))
     rows: dict[tuple[str, str], dict[str, str]] = {
@@ -164,7 +170,7 @@ def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, sample: str) -
         notes = ["Columns of models: model minus people.", star_rule(), *notes]
         if len(names) <= MOST_SERIES_WITH_INTERVALS:
             notes.insert(2, f"In brackets: {bounds}s.")
-    note = " ".join(filter(None, [*notes, escape(sample, quote=False)]))
+    note = " ".join(filter(None, [*notes, *(escape(text, quote=False) for text in remarks)]))
     return styled_table(pd.DataFrame(table_rows), groups="Attribute", note=note)
 
 

@@ -28,7 +28,7 @@ from ....figures.benchmark.score_figures import (
 )
 from ....figures.labels import COEFFICIENTS, ColumnNames, words
 from ....frames.rounding import percentage
-from ....frames.sentences import capitalised
+from ....frames.sentences import capitalised, together
 from ....frames.vocabulary import BASELINE
 from ....results import Result
 from ...method_sentences import plain
@@ -58,6 +58,7 @@ METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss"
 BESIDE_RECALLS = ("accuracy", "macro_f1")
 MOST_PLACES = 4  # tasks and strata that are described one by one
 PLACE = "place"
+PASS = "pass_at_k"
 MAIN = "all judges"  # the first of two parts of a table
 SURPLUS = "Surplus labels"
 SURPLUS_NOTE = "Surplus labels are of lines beyond those that were shown; they are not among the judgments."
@@ -73,7 +74,33 @@ def copies_text(result: Result, _: ColumnNames) -> str:
     return copies_in_words(Copies(int(cells.sum()), len(cells)))
 
 
-@tables_of("passes", reading=copies_text)
+def _gain_of_answers(result: Result, names: ColumnNames) -> str:
+    """Who is most often right with one of several answers, beside one answer and guessing."""
+    rows = _one_policy(result.frame)
+    rows = rows[rows["metric"].astype(str) == PASS].dropna(subset="estimate")
+    if rows.empty or rows["k"].max() == rows["k"].min():
+        return ""
+    frame, places = label_rows(rows, result.settings, names)
+    frame = frame[frame["_where"] == places[0]]
+    most = int(frame["k"].max())
+    of_baselines = set(frame.loc[frame.get("judge_kind", frame["_who"]) == BASELINE, "_who"])
+    with_most, with_one = (frame[frame["k"] == k].set_index("_who")["estimate"] for k in (most, 1))
+    judges = with_most[[name not in of_baselines for name in with_most.index]]
+    if judges.empty:
+        return ""
+    name = str(judges.idxmax())
+    where = f"{plain(places[0])}: " if places[0] else ""
+    baselines = [
+        f"{plain(baseline)} {number(value, 2)}"
+        for baseline, value in with_most.drop(index=judges.index).items()
+    ]
+    guessing = f"; {together(baselines, len(baselines))}" if baselines else ""
+    share, alone = number(judges[name], 2), number(with_one.get(name), 2)
+    text = f"at least one of {most} answers by {plain(name)} is right with probability {share}"
+    return f"{capitalised(where + text)} ({alone} with a single answer){guessing}."
+
+
+@tables_of("passes", reading=copies_text, headline=_gain_of_answers)
 def passes(result: Result, names: ColumnNames) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
     rows = _one_policy(result.frame)

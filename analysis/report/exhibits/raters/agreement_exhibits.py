@@ -13,7 +13,7 @@ from ....figures.labels import COEFFICIENTS, WEIGHTS, ColumnNames, level_of, tru
 from ....figures.raters.agreement_figures import compared_in_words
 from ....figures.raters.replacement_power_figure import scenario_name
 from ....frames.rounding import rounded, rounded_up
-from ....frames.vocabulary import PASSING
+from ....frames.vocabulary import HUMAN, PASSING
 from ....raters.replacement import epsilon_curve
 from ....raters.replacement.decide import epsilons
 from ....results import Result
@@ -197,7 +197,21 @@ def alt_power(result: Result, names: ColumnNames) -> list[GT]:
     return [styled_table(table, n_left=1, note=note)]
 
 
-@tables_of("agreement")
+def _among_people(result: Result, names: ColumnNames) -> str:
+    """Krippendorff's alpha among people, of the first dimension."""
+    frame = result.frame
+    among = frame[(frame["coefficient"].astype(str) == "krippendorff") & frame["against"].isna()]
+    among = among[among["among"].astype(str) == HUMAN].dropna(subset="estimate")
+    if among.empty:
+        return ""
+    # the last weights of a dimension are those that count the distance of ratings
+    row = among[among["dimension"] == among["dimension"].iloc[0]].iloc[-1].to_dict()
+    weights = f" ({plain(row['weights'])} weights)" if row.get("weights") else ""
+    about = plain(dimension_of(names, row["dimension"]))
+    return f"Among people, Krippendorff's alpha{weights} is {estimate_cell(row)} for {about}."
+
+
+@tables_of("agreement", headline=_among_people)
 def agreement_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """The coefficients that are reported most, those compared as columns; all others are in the folder."""
     frame = result.frame.copy()

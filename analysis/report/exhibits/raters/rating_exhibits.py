@@ -208,7 +208,19 @@ def tier_accuracy(result: Result, names: ColumnNames) -> list[GT]:
     return [styled_table(table, groups="quantity", n_left=2)]
 
 
-@tables_of("biases")
+def _generosity(result: Result, names: ColumnNames) -> str:
+    """How much higher than people each model rates the first dimension."""
+    frame = _over_all(result.frame, result)
+    frame = frame[frame["quantity"].astype(str) == "difference"].dropna(subset="estimate")
+    if frame.empty:
+        return ""
+    first = str(frame["dimension"].iloc[0])
+    rows = frame[frame["dimension"].astype(str) == first].to_dict("records")
+    texts = [f"{plain(names.of('judge', row['judge']))} {estimate_cell(row, sign=True)}" for row in rows]
+    return f"Ratings of {plain(dimension_of(names, first))}, minus those of people: {'; '.join(texts)}."
+
+
+@tables_of("biases", headline=_generosity)
 def biases(result: Result, names: ColumnNames) -> dict[str, GT]:
     """How models differ from people, one row a quantity and judge, dimensions as columns."""
     frame = _over_all(result.frame, result)
