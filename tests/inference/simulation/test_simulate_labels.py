@@ -222,8 +222,6 @@ def test_sizes_and_judges_out_of_range_are_refused(multiturn, options, problem):
         simulate_labels(multiturn, seed=1, **options)
 
 
-# --- random parts ---------------------------------------------------------------------------------
-
 N = 40_000
 
 

@@ -76,7 +76,7 @@ def test_a_table_has_the_shape_digits_and_marks_of_its_layout(small: Path) -> No
 
 
 @pytest.mark.long
-def test_columns_of_the_paper_are_grouped_and_the_best_of_each_is_bold() -> None:
+def test_columns_are_grouped_the_best_of_each_is_bold_and_stars_are_those_published() -> None:
     made = replicate("harm_or_humor", only=["Table 4"])
     rows = cells(made)
     assert [row[0] for row in rows if len(row) == 1] == [
@@ -90,10 +90,6 @@ def test_columns_of_the_paper_are_grouped_and_the_best_of_each_is_bold() -> None
     table = made.exhibits[0].tables[0]
     assert r"\textbf{90.3}" in to_latex([table])
     assert "**90.3**" in to_markdown([table])
-
-
-@pytest.mark.long
-def test_stars_and_digits_are_those_that_were_published() -> None:
     rows = cells(replicate("oogiri", only=["Table 8"]))
     assert rows[0][1] == "0.474*"
     assert rows[-1][-2:] == ["\N{MINUS SIGN}0.10", "\N{MINUS SIGN}0.027"]  # two digits, as printed
