@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
 from ..numerics.metrics.label_metrics import metric_values, rests_on
 from ..numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
 from ..raters.descriptive.group_gaps import GapsBetweenGroups, GroupStatistic, check_levels
@@ -106,7 +107,7 @@ def score_gaps(
     if between != GOLD:
         require_columns(scored.frame, [between], "scored judgments")
         scored = _over_prompts(scored, between)
-    gaps = GapsBetweenGroups([], [])
+    gaps, quantities = GapsBetweenGroups([], []), list[tuple[str, str, Situation]]()
     for cell in scored.cells(by):
         answers, rows = _answers(cell, scored, policy, plan)
         keys = {name: value for name, value in cell.keys.items() if name != "judge_kind"}
@@ -123,6 +124,8 @@ def score_gaps(
         column, levels = as_text(rows[between]), _levels(rows[between])
         check_levels(between, len(levels))
         names = _default_metrics(cell) if metrics is None else metrics
+        gold = np.bincount(answers.class_of[answers.level], minlength=len(answers.classes)).astype(float)
+        quantities += quantities_of_metrics(names, "gap of ", answers.classes, gold, answers.cluster)
         by_level = {}
         for level in levels:
             mask = (column == level).fillna(False).to_numpy(dtype=bool)
@@ -131,7 +134,8 @@ def score_gaps(
             groups = [replace(groups[place], level=level) for level, groups in by_level.items()]
             gaps.add({**keys, "metric": name}, [group for group in groups if np.isfinite(group.values[0])])
     settings = {"between": between, "by": by, "missing": policy, **vars(plan)}
-    return gaps.result(["task", "metric"], adjust, settings, scored.notes)
+    notes = coverage_notes("gaps of scores", quantities, alpha) if draws else ()
+    return gaps.result(["task", "metric"], adjust, settings, [*scored.notes, *notes])
 
 
 def _answers(

@@ -56,7 +56,7 @@ def interval(lower: float | None, upper: float | None, digits: int = DIGITS) -> 
     if lower is None or upper is None or not (number(lower) and number(upper)):
         return ""
     places = _digits_of_limits((lower, upper), digits)
-    return f"[{_limit(lower, places)},{NO_BREAK}{_limit(upper, places)}]"
+    return f"[{_beside_zero(lower, places)},{NO_BREAK}{_beside_zero(upper, places)}]"
 
 
 def _digits_of_limits(limits: tuple[float, float], digits: int) -> int:
@@ -66,8 +66,8 @@ def _digits_of_limits(limits: tuple[float, float], digits: int) -> int:
     )
 
 
-def _limit(value: float, digits: int) -> str:
-    """A limit; one that would be rounded to zero is told by its side: ``<0.001``, ``>-0.001``."""
+def _beside_zero(value: float, digits: int) -> str:
+    """A number; one that would be rounded to zero is told by its side: ``<0.001``, ``>-0.001``."""
     if value == 0 or round(value, digits) != 0:
         return number(value, digits)
     smallest = f"{10**-digits:.{digits}f}"
@@ -301,9 +301,10 @@ def estimate_cell(
     plus = "+" if sign and row[name] > 0.004999 else ""
     ends = (row.get(f"{bounds}lower", math.nan), row.get(f"{bounds}upper", math.nan))
     limits = interval(*ends, digits)
-    if limits:
-        digits = _digits_of_limits(ends, digits)
-    return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))
+    estimate = number(row[name], digits)
+    if limits and estimate:
+        estimate = _beside_zero(row[name], _digits_of_limits(ends, digits))
+    return NO_BREAK.join(filter(None, (plus + estimate + mark, limits)))
 
 
 def with_probability(row: Row, name: str = "probability") -> str:

@@ -11,6 +11,9 @@ import pandas as pd
 
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.notes import Note
+from ...frames.passport import Situation, coverage_notes, situation_of_ratings
+from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
@@ -95,13 +98,18 @@ def rating_gaps(
     names = levels_of(scores.strata[between])
     check_levels(between, len(names))
     levels = [(level, scores.at(between, level)) for level in names]
-    gaps = GapsBetweenGroups([], [])
+    gaps, quantities = GapsBetweenGroups([], []), list[tuple[str, str, Situation]]()
     for d, dimension in enumerate(scores.dimensions):
         for g, group in enumerate(scores.groups):
             for place, inside in scores.overall_and_cells(by):
-                groups = []
+                groups, has_mean = [], inside & np.isfinite(scores.mean[d, g])
+                if has_mean.any():
+                    situation = situation_of_ratings(scores.mean[d, g, has_mean], scores.cluster[has_mean])
+                    of_judge = Note.of("gap of {judge}", judge=group)
+                    named = HUMAN if group == HUMAN else "a"
+                    quantities.append((f"gap of means of {named}", of_judge, situation))
                 for level, here in levels:
-                    mask = inside & here & np.isfinite(scores.mean[d, g])
+                    mask = has_mean & here
                     if mask.any():
                         cluster_of = scores.cluster[mask]
                         sums = power_sums(scores.mean[d, g, mask], cluster_of, scores.n_clusters)
@@ -111,7 +119,8 @@ def rating_gaps(
     settings = {
         "between": between, "by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
     }  # fmt: skip
-    return gaps.result(["dimension"], adjust, settings, [FIXED_PEOPLE, *scores.notes])
+    notes = coverage_notes("gaps of ratings", quantities, alpha) if draws else ()
+    return gaps.result(["dimension"], adjust, settings, [FIXED_PEOPLE, *scores.notes, *notes])
 
 
 @analysis("raters", order=25, when=lambda rated: rated.has_scales)

@@ -93,13 +93,13 @@ def judgments(frame: pd.DataFrame, raters: Sequence[str]) -> pd.DataFrame:
     return long.assign(judge_kind=kind, dimension="harm", status=status)
 
 
-def scored(sample: ItemSample, raters: Sequence[str]) -> Scored:
-    """Labels of models beside gold."""
+def scored(sample: ItemSample, raters: Sequence[str], columns: Sequence[str] = ()) -> Scored:
+    """Labels of models beside gold, and columns of items."""
     from ...benchmark import score
 
     frame = sample.frame
     gold = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["gold"]})
-    items = frame[["item_id", "group"]]
+    items = frame[["item_id", "group", *columns]]
     return score(judgments(frame, raters), gold, classes=list(CLASSES), items=items)
 
 

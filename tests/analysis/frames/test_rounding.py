@@ -15,7 +15,7 @@ SHARES = st.integers(0, 100_000).map(lambda k: k / 100_000)
 
 
 def shown(text: str) -> float:
-    return float(text.replace(MINUS, "-").strip("%<"))
+    return float(text.replace(MINUS, "-").strip("%<>"))
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
