@@ -23,6 +23,7 @@ from .filters import Collection
 from .task_contents import Contents, TaskContent
 
 LONGEST = 100_000  # characters of a text that are shown
+LONG_TEXT, EXCERPT = 40, 70  # characters of a text that stands for what was judged, and of its beginning
 MOST_PEOPLE = 40  # people who are listed one by one
 SHA256 = re.compile(r"[0-9a-f]{64}")
 PICTURED = re.compile(r"(?:Image|Video)(?: ([AB]))?(?:,|$)")  # the words before a picture in a request
@@ -90,6 +91,7 @@ class AnswerRow:
     kind: str
     prompt: str
     task: str
+    shown: str  # the beginning of what was judged
     sample: int
     value: str
     status: str
@@ -155,6 +157,7 @@ class Transcripts:
             str(row["judge_kind"]),
             self._prompts.get(prompt, prompt),
             whole_text(str(row["task"])),
+            _beginning(self.contents.of(int(row["run"]), str(row["subject"]))),
             int(row["sample"]),
             value,
             status,
@@ -406,6 +409,17 @@ def _shorten_text(text: str) -> str:
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are not shown]"
+
+
+def _beginning(content: TaskContent) -> str:
+    """The beginning of each text that was judged, or of the values of a profile without one."""
+    parts = []
+    for display in content.shown:
+        texts = [" ".join(whole_text(text).split()) for _, text in display.fields]
+        longest = max(texts, key=len, default=display.alt)
+        text = longest if len(longest) >= LONG_TEXT else ", ".join(texts) or display.alt
+        parts.append(text if len(text) <= EXCERPT else f"{text[: EXCERPT - 3]}...")
+    return " | ".join(filter(None, parts))
 
 
 def _one_line(text: Any) -> str:
