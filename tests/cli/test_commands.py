@@ -80,7 +80,7 @@ def test_a_report_counts_differences_at_the_level_of_its_fit(
     table = pd.read_parquet(tmp_path / "results" / "tables" / "amce_people.parquet")
     counts = [int((table["p_adjusted"] < alpha).sum()) for alpha in (0.4, 0.05)]
     assert counts[0] > counts[1]
-    assert f"GPT-4o differs from people in {counts[0]} of 18 effects" in page
+    assert f"GPT-4o differs from people in {counts[0]} of 18 AMCEs" in page
     assert "adjusted p &lt; 0.4" in page or "adjusted p < 0.4" in page
     assert "adjustment is below 0.4." in page
     assert f"{counts[1]} of 18" not in page
