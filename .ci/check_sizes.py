@@ -36,7 +36,7 @@ CEILINGS = {
     "inference/design": 26,
     "inference/humans": 43,
     "inference/ledger": 26,
-    "inference/panel": 98,
+    "inference/panel": 99,
     "inference/parsing": 49,
     "inference/perturb": 15,
     "inference/preparation": 11,

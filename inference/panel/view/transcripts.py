@@ -91,7 +91,7 @@ class AnswerRow:
     kind: str
     prompt: str
     task: str
-    shown: str  # the beginning of what was judged
+    excerpt: str  # the beginning of what was judged
     sample: int
     value: str
     status: str

@@ -56,13 +56,6 @@ def test_estimates_are_those_of_the_same_pandas_dataframe(library):
     assert list(to_pandas(given)["colour"].cat.categories) == ["red", "blue", "green"]
 
 
-def test_what_is_no_dataframe_stays_as_it_is():
-    column = pl.Series([1, 2])
-    assert to_pandas(column) is column
-    assert to_pandas("file.parquet") == "file.parquet"
-    assert to_pandas(CHOICES) is CHOICES
-
-
 def asks_for_dataframe(hint: Any) -> bool:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return any(asks_for_dataframe(part) for part in typing.get_args(hint))
