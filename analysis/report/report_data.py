@@ -160,6 +160,13 @@ class ReportData:
         """What figures state of simulated data: that they are, and whose are not; empty where none are."""
         return simulation_mark(self.real_judges if self.simulated else None, self.names)
 
+    @property
+    def run_folder(self) -> str:
+        """Folder of the first table that was analysed, as the command names it; RUN where it names none."""
+        words = shlex.split(str(self.manifest.get("command") or ""))
+        files = [word for word in words if Path(word).name in ("judgments.parquet", "choices.parquet")]
+        return shlex.quote(str(Path(files[0]).parent)) if files else "RUN"
+
     def label(self, kind: str, name: object) -> str:
         """Label of a judge or a prompt (``kind`` is ``"judges"`` or ``"prompts"``)."""
         return self.labels.get((kind, str(name)), str(name))

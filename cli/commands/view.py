@@ -47,8 +47,8 @@ class Viewing:
         list[str] | None,
         typer.Option(
             help="Only some answers: judges, people, flips, prompts or samples (answers that differ between "
-            "these), a status, judge=..., prompt=..., task=..., text=..., check=CODE, or an attribute or "
-            "field, such as topic=sport. Can be repeated."
+            "these), a status, judge=..., prompt=..., task=..., text=..., value=..., check=CODE, or an "
+            "attribute or field, such as topic=sport. Can be repeated."
         ),
     ] = None
     checks: Annotated[

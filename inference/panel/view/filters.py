@@ -22,7 +22,7 @@ from .answer_marks import MARKS, marks_of
 from .run_sources import RunSources
 from .viewed_answers import Answers, Mask, Numbers
 
-NAMES = ("judge", "prompt", "status", "mark", "level", "check", "task", "text")
+NAMES = ("judge", "prompt", "status", "mark", "level", "check", "task", "text", "value")
 KINDS = {"people": "human", "models": "model"}  # judges as a group
 ORDERS = ("asked", "judge", "task", "value", "length", "seconds")
 APART = "\x1f"  # between texts that are joined
@@ -145,6 +145,11 @@ class Collection:
             return self.checks.get(value, np.zeros(len(frame), dtype=bool))
         if name == "task":
             return np.asarray((frame["task"] == value).to_numpy(dtype=bool, na_value=False))
+        if name == "value":
+            is_given = (as_text(self.answers.judged["value"]) == value).to_numpy(dtype=bool, na_value=False)
+            mask = np.zeros(len(frame), dtype=bool)
+            mask[self.answers.judged["answer"].to_numpy()[is_given]] = True
+            return mask
         if name == "level":
             attribute, _, level = value.partition("=")
             return self._level(attribute, level)

@@ -63,6 +63,10 @@ def test_a_search_finds_texts_of_answers_tasks_and_contents_whatever_their_case(
     assert set(selected(town_collection, "text=NEITHER OF")["text"]) == {TEXTS[5]}
     task = town_collection.answers.frame["subject"].iat[0]
     assert set(selected(town_collection, f"text={task.upper()}")["subject"]) >= {task}
+    judged = town_collection.answers.judged
+    value = judged["value"].dropna().iat[0]
+    given = judged.loc[judged["value"] == value, "answer"]
+    assert set(selected(town_collection, f"value={value}").index) == set(given)
     shown = selected(town_collection, "text=small <b>")
     by_level = selected(town_collection, "size=small")
     assert set(shown["subject"]) == set(by_level["subject"]) != set()

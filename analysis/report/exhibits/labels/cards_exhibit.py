@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Sequence
 from html import escape
@@ -14,7 +15,7 @@ from ....figures.benchmark.benchmark_labels import STATUSES, label_in_words
 from ....figures.labels import ColumnNames
 from ....results import Result
 from ...blocks import raw_block
-from ...method_sentences import plain
+from ...method_sentences import code, plain
 from ...report_data import ReportData
 from ..exhibit_registry import Exhibit, exhibit
 
@@ -42,7 +43,10 @@ SMALL = "font-size:85%;"
 @exhibit("cards")
 def cards(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Items and answers verbatim."""
-    return Exhibit(cards_markdown(result, report.names))
+    item = shlex.quote(f"task={result.frame['item_id'].iloc[0]}")
+    command = code(f"conjury view {report.run_folder} --filter {item}")
+    where = f"All answers to an item, as they were given: {command}, with its name for `task`."
+    return Exhibit(f"{cards_markdown(result, report.names)}\n\n{where}")
 
 
 def cards_markdown(result: Result, names: ColumnNames) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from ....figures.benchmark.score_figures import select_label_rows
 from ....figures.labels import ColumnNames, words
 from ....frames.vocabulary import FEWEST_GOLD
 from ....results import Result
-from ...method_sentences import plain
+from ...method_sentences import code, plain
 from ...report_data import ReportData
 from ...sentences.label_sentences import (
     count_length_differences,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
     from ....pipeline.manifest import RecordedResult
 
-
+VIEWED = {"judge": "judge", "value": "predicted"}  # filters of answers, and the columns that state them
 MISTAKES = 3
 EACH_JUDGE = "each judge"  # a table that only the first result of its kind shows
 MOST_PAIRS = 6
@@ -101,7 +102,19 @@ def changed_scores(result: Result, _: ColumnNames) -> str:
     )
 
 
-@tables_of("confusion")
+def _where_mistakes_are(result: Result, record: RecordedResult, report: ReportData) -> list[Exhibit]:
+    """The command that shows the answers behind a cell."""
+    frame, _ = confusion_of_task(result, None)
+    wrong = frame[~is_right(frame, result.settings) & (frame["predicted"].astype(str) != NO_ANSWER)]
+    if wrong.empty or not wrong["n"].max():
+        return []
+    most = wrong.loc[wrong["n"].idxmax()]
+    filters = (f"--filter {shlex.quote(f'{name}={most[key]}')}" for name, key in VIEWED.items())
+    command = code(f"conjury view {report.run_folder} {' '.join(filters)}")
+    return [Exhibit(f"The answers behind a cell, with what was shown: {command} (a judge and its label).")]
+
+
+@tables_of("confusion", more=_where_mistakes_are)
 def confusion(result: Result, names: ColumnNames) -> list[GT]:
     """How often each judge gives no answer, and its most frequent wrong labels."""
     frame, task = confusion_of_task(result, None)
