@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note, note_under
@@ -40,6 +41,7 @@ class SuccessCounts:
     sides: tuple[str, ...]
 
 
+@any_frame
 def mixed_logit(
     scored: Scored,
     *,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from conjury.inference.tables.frames import any_frame
+
 from ..figures.labels import task_in_words
 from ..frames.notes import Note
 from ..frames.vocabulary import FEWEST_GOLD
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 
 
+@any_frame
 def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
     """Count the answers to the units of each gold label.
 
@@ -101,6 +104,7 @@ def _count_answers(scored: Scored, by: Sequence[str]) -> Iterator[tuple[TaskCell
         yield cell, n
 
 
+@any_frame
 def by_label(
     scored: Scored,
     *,

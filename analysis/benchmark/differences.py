@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.frames import any_frame
 
 from ..frames.notes import Note, excluding
 from ..frames.passport import coverage_notes, quantities_of_metrics
@@ -53,6 +54,7 @@ _COUNTED = {
 }
 
 
+@any_frame
 def differences(
     scored: Scored,
     *,

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note, name_keys
@@ -102,6 +103,7 @@ RULES: dict[str, Callable[[SampledLabels, int], Floats]] = {
 }
 
 
+@any_frame
 def passes(
     scored: Scored,
     *,

@@ -12,6 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import FEW_PAIRS, UNPERTURBED, as_text
+from conjury.inference.tables.frames import any_frame
 
 from ..frames.notes import Note
 from ..numerics.significance import discordance
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 Changes = dict[tuple[tuple[str, str], ...], list[tuple[MetricDifference, frozenset[str]]]]
 
 
+@any_frame
 def robustness(
     scored: Scored,
     *,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.frames import any_frame
 
 from ..correction.bounds import (
     Direction,
@@ -52,6 +53,7 @@ class _BoundedScore:
     sides: tuple[LabelledAnswers, LabelledAnswers, LabelledAnswers]  # given, least, largest
 
 
+@any_frame
 def bounds(
     scored: Scored,
     *,

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
@@ -32,6 +33,7 @@ GOLD = "gold label"
 RECALL = "recall"
 
 
+@any_frame
 def score_gaps(
     scored: Scored,
     *,

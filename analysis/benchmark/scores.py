@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
 from ..correction.correction_methods import MethodOptions, PredictThenDebias, correction_of
@@ -46,6 +47,7 @@ ACCURACY, MISSING_RATE = "accuracy", "missing_rate"
 BY_COUNTS = "counts of labels by cluster"
 
 
+@any_frame
 def scores(
     scored: Scored,
     *,

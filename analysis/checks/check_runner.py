@@ -20,7 +20,7 @@ from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study.load import load_study
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.study.study_yaml import read_marked_yaml
-from conjury.inference.tables.frames import answer_wrong_calls, any_frame
+from conjury.inference.tables.frames import answer_wrong_calls, any_frame, real_judges_of
 
 from ..frames.notes import Note, join_notes
 from ..numerics.intervals import check_alpha
@@ -206,7 +206,7 @@ def run_checks(
     codes = pick_codes(checks)
     reasons = {**suppression_reasons(collected.study), **(ignore or {})}
     content = CheckInputs(collected, alpha, seed, filters)
-    answers = []
+    answers, real_judges = [], real_judges_of(list(vars(collected).values()))
     for question, run in ordered():
         if question.code not in codes:
             continue
@@ -216,7 +216,8 @@ def run_checks(
             warnings.simplefilter("ignore", UserWarning)
             answer = _answer(question, run, content)
         reads = tuple("choices" if n == "judged" else n for n in signature(run).parameters if n in ABSENT)
-        answers.append(replace(answer, suppressed=reasons.get(question.code, ""), reads=reads))
+        because = reasons.get(question.code, "")
+        answers.append(replace(answer, suppressed=because, reads=reads, real_judges=real_judges))
     return control_error_rate(answers, alpha)
 
 

@@ -76,6 +76,8 @@ class Check:
         Whether ``estimate`` is a share, which is drawn in percent.
     reads : tuple of str
         The tables that the check reads, the one that its evidence is about first.
+    real_judges : tuple of str, optional
+        As in `conjury.analysis.results.Result`.
 
     Examples
     --------
@@ -105,6 +107,7 @@ class Check:
     axis: str = ""
     percent: bool = False
     reads: tuple[str, ...] = ()
+    real_judges: tuple[str, ...] | None = None
 
     @property
     def kind(self) -> str:
@@ -132,8 +135,9 @@ class Check:
 def to_draw(check: Check) -> Result:
     """The table of a check as a result that has a figure."""
     settings = {name: getattr(check, name) for name in ("name", "title", "axis", "percent")}
-    result: Result = with_kind_of_figure(Result(check.table, "check", settings=settings))
-    return result
+    result = Result(check.table, "check", settings=settings, real_judges=check.real_judges)
+    kind: Result = with_kind_of_figure(result)
+    return kind
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from .figure_layout import (
     room_above,
     wrap,
 )
+from .gain_labels import NEUTRAL_PLACE
 from .interval_dots import Dots, Texts, table_of
 from .theme import Theme, new_figure, page_width
 
@@ -112,7 +113,7 @@ class Forest(Dots):
             row[0].set_yticks(range(len(band.rows)), [wrap(name, self.LONGEST_ROW) for name in band.rows])
             row[0].set_ylim(len(band.rows) - 0.5, -0.5)
         figure.supxlabel(below, fontsize=8.5)
-        handles = handles_of(self.places if legend else [], look)
+        handles = handles_of(self.places if legend else [], look, is_shaded=self.is_shaded)
         handles += [
             Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[k % len(DASHES)])
             for k in range(len(self.line_names))
@@ -159,7 +160,7 @@ class Forest(Dots):
             series_rows = panel_rows[panel_rows["series"] == name]
             at = (number - (len(self.series) - 1) / 2) * spread / max(len(self.series), 1)
             y = series_rows["row"].map(self.rows.index).to_numpy(float) + at
-            draw_dots(axes, series_rows, y, look, place, size=size, line=1.1)
+            draw_dots(axes, series_rows, y, look, place, size=size, line=1.1, shade=self.shade(place, look))
         axes.tick_params(axis="x", labelsize=7.5)
         tidy(axes)
 
@@ -186,6 +187,8 @@ def forest(
     require_estimates(table)
     panels = list(panels if panels is not None else dict.fromkeys(table["panel"]))
     order = list(order if order is not None else dict.fromkeys(table["series"]))
+    if places is None and order == [""]:  # rows of several, such as judges, have the colour of none of them
+        places = [NEUTRAL_PLACE]
     lines = {} if baseline is None else baseline
     lines = lines if isinstance(lines, Mapping) else dict.fromkeys(panels, float(lines))
     digits = {"digits": 1} if unit != 1 else {}

@@ -44,6 +44,7 @@ class DotGrid:
     rows: list[str]
     columns: list[str]
     title: str = ""
+    digits: int | None = None  # of its numbers; by default two or three
 
     @property
     def texts(self) -> list[str]:
@@ -91,7 +92,15 @@ def draw_grid(
             axes.scatter(x, y - 0.14, s=size * 0.16, zorder=4, color=color, linewidths=0)
         quiet = look.muted if dot.state == HOLLOW else look.foreground
         if room >= NUMBER:
-            axes.text(x, y + 0.33, signed(estimate), ha="center", va="center", fontsize=6.8, color=quiet)
+            axes.text(
+                x,
+                y + 0.33,
+                signed(estimate, grid.digits),
+                ha="center",
+                va="center",
+                fontsize=6.8,
+                color=quiet,
+            )
     below = grid.below
     axes.set_xticks(range(len(grid.columns)), below.texts, rotation=below.rotation, ha=below.align)
     axes.set_yticks(range(len(grid.rows)), grid.texts)
@@ -128,9 +137,10 @@ def add_key(figure: Figure, look: Theme, states: Sequence[tuple[str, str]], titl
     legend.get_title().set_color(look.foreground)
 
 
-def signed(value: float) -> str:
-    """An estimate with its sign, in two or three digits."""
-    return f"{value:+.{3 if abs(value) < 1 else 2}f}".replace("-", "\N{MINUS SIGN}")
+def signed(value: float, digits: int | None = None) -> str:
+    """An estimate with its sign, by default in two or three digits."""
+    places = digits if digits is not None else 3 if abs(value) < 1 else 2
+    return f"{value:+.{places}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def states_of(p: np.ndarray, adjusted: np.ndarray | None, alpha: float) -> list[str]:

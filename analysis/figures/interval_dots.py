@@ -60,6 +60,8 @@ class Dots:
     share_x: bool = True
     # digits of numbers in the alternative text
     digits: int = 2
+    # whether series of one colour, as the prompts of a judge, are shades of it
+    is_shaded: bool = False
 
     def describe(self) -> str:
         """List the estimates, or of many the extremes, and count the intervals that exclude no difference."""
@@ -97,6 +99,10 @@ class Dots:
         lines = at[is_tested].unique()
         where = f"{lines[0]:g}" if len(lines) == 1 else "the reference line of their panel"
         return [count_excluding_in_words(n_excluding, int(is_tested.sum()), where)]
+
+    def shade(self, place: int, look: Theme) -> float:
+        """Opacity of a series."""
+        return shades_of(self.places, look)[self.places.index(place)] if self.is_shaded else 1.0
 
     def _is_signed(self) -> bool:
         """Whether all numbers are changes: the line of no difference is at 0 in every panel."""
@@ -146,8 +152,6 @@ class LevelPanels(Dots):
     digits: int = 3
     # what the rows of a panel are compared with, where all series have the same reference
     references: Mapping[str, str] = field(default_factory=dict)
-    # whether series of one colour, as the prompts of a judge, are shades of it
-    is_shaded: bool = False
 
     FURNITURE = 0.52  # inches of the heading and the axis of a panel
     HEADING = 0.34  # inches of the heading alone, of panels that share the axis of the last one
@@ -301,10 +305,9 @@ class LevelPanels(Dots):
     def _draw_series(self, axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
         """Draw the rows of one series in a panel."""
         is_dense = len(self.series) > 7
-        shades = shades_of(self.places, look) if self.is_shaded else [1.0] * len(self.places)
         draw_dots(
             axes, rows, y, look, place, size=2.8 if is_dense else 4.6, line=0.8 if is_dense else 1.3,
-            shade=shades[self.places.index(place)],
+            shade=self.shade(place, look),
         )  # fmt: skip
 
     def _draw_aside(self, axes: Axes, panel: str, y_of_row: Mapping[str, float], look: Theme) -> None:

@@ -68,8 +68,9 @@ def is_simulated(table: pd.DataFrame) -> np.ndarray:
 
 def real_judges_of(source: Any) -> tuple[str, ...] | None:
     """Judges of a table, or of what was computed from it, whose rows are not simulated; None if none is."""
-    if isinstance(source, list):
-        return next((names for part in source if (names := real_judges_of(part)) is not None), None)
+    if isinstance(source, list | tuple | Mapping):
+        parts = source.values() if isinstance(source, Mapping) else source
+        return next((names for part in parts if (names := real_judges_of(part)) is not None), None)
     if not isinstance(source, pd.DataFrame):
         return cast("tuple[str, ...] | None", getattr(source, "real_judges", None))
     mask = is_simulated(source)

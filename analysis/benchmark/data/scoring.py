@@ -101,6 +101,8 @@ class Scored:
         a status that is not named is "missing". "JUDGE: STATUS" is the rule of one judge.
     notes : tuple of str
         What was excluded or found.
+    real_judges : tuple of str, optional
+        As in `conjury.analysis.results.Result`.
 
     Examples
     --------
@@ -119,6 +121,7 @@ class Scored:
     covers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     policy: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    real_judges: tuple[str, ...] | None = None
 
     @property
     def tasks(self) -> tuple[str, ...]:

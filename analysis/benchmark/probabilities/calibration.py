@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ...correction.monotone_calibration import isotonic
 from ...frames.notes import note_under
@@ -43,6 +44,7 @@ GIVEN = "given label"
 REFLECTION = "Intervals of reliability and calibration error are reflected at the estimate."
 
 
+@any_frame
 def calibration(
     scored: Scored,
     *,

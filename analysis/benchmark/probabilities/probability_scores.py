@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import note_under
 from ...frames.passport import coverage_notes, situation_of
@@ -44,6 +45,7 @@ class NoProbabilities(InputError):
     """Labels without the probabilities of all classes."""
 
 
+@any_frame
 def probabilities(
     scored: Scored,
     *,

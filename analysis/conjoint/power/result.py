@@ -47,6 +47,8 @@ class Power(Result):
         What a reader must know about the rows; which levels have none, and why.
     settings, extra
         As in `conjury.analysis.results.Result`.
+    real_judges
+        As in `conjury.analysis.results.Result`.
     setting : PowerSetting
         All that was assumed, also in ``settings``.
     contrasts, levels, design_notes

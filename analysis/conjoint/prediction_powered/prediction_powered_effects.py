@@ -89,7 +89,7 @@ class PredictionPowered(Estimates):
         Covariance of the rows of ``frame`` that have a standard error.
     provenance : Provenance
         Verb, formula, engine, clusters and counts.
-    notes, extra, fitted
+    notes, extra, real_judges, fitted
         As in `conjury.analysis.conjoint.Estimates`.
     human : Estimates
         The same rows from people's answers alone, with the same clusters and convention of errors.

@@ -43,6 +43,8 @@ class Reliability(Result):
         ``verdict`` in words: one for all rows of a judge, prompt and group, from all of its repeats.
     kind, notes, settings, extra
         As in `conjury.analysis.results.Result`; ``extra`` contains ``position`` and ``pairs``.
+    real_judges
+        As in `conjury.analysis.results.Result`.
 
     Attributes
     ----------

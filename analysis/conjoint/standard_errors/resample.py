@@ -65,7 +65,7 @@ class Bootstrap(Estimates):
         Verb, formula, engine, clusters and counts.
     replicates : ndarray, shape (draws, m)
         Estimates of each draw; NaN where a draw lost a level.
-    notes, extra, fitted
+    notes, extra, real_judges, fitted
         As in `conjury.analysis.conjoint.Estimates`.
 
     Examples

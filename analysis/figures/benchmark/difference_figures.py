@@ -14,9 +14,10 @@ from ...frames.sentences import agreeing_with_part, capitalised, out_of
 from ..figure_layout import Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
+from ..gain_labels import NEUTRAL_PLACE
 from ..heat_maps import Shades, add_bar, shade
 from ..labels import level_of
-from ..theme import new_figure, page_width
+from ..theme import LIGHT, new_figure, page_width
 from .benchmark_labels import JUDGES, label_pairs, metric_in_words, names_of_judges, pairs_in_words
 from .score_figures import rows_of_metric
 
@@ -62,7 +63,8 @@ def differences(result: Drawable, style: FigureStyle, *, metric: str | None = No
         series=states,
         panels=panels,
         order=series,
-        places=[state_names.index(name) for name in series],
+        places=[NEUTRAL_PLACE + len(LIGHT.palette) * state_names.index(name) for name in series],
+        is_shaded=True,
         xlabel=f"{what}: the first minus the second, same items ({level_of(result.settings)} intervals)",
         what=f"Paired differences in {what.lower()}",
         baseline=0.0,

@@ -77,7 +77,7 @@ def _draw_equivalence(frame: pd.DataFrame, style: FigureStyle, group: str | None
             for head, panel_rows in panels.items()
         },
         lambda _, texts: len(texts) * max(0.23, 0.06 + max(map(lines_high, texts.values()))),
-        furniture=0.55,
+        furniture=0.34 if share_x else 0.55,
         width=page_width(),
     )
     verdicts = display_order(effect_rows["verdict"])
@@ -101,6 +101,9 @@ def _draw_equivalence(frame: pd.DataFrame, style: FigureStyle, group: str | None
             margin = 0.05 * float(np.nanmax(edges) - np.nanmin(edges))
             axes.set_xlim(float(np.nanmin(edges)) - margin, float(np.nanmax(edges)) + margin)
             axes.locator_params(axis="x", nbins=5)
+            if share_x and place < len(column) - 1:  # the last panel of a column has the axis
+                axes.tick_params(axis="x", length=0, labelbottom=False)
+                axes.spines["bottom"].set_visible(False)
             if POINTS in label:
                 set_signed(axes.xaxis)
     fig.supxlabel(below, fontsize=8.5)

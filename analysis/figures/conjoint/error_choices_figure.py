@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..dot_marks import unit_of
 from ..figure_layout import (
     Drawable,
     PanelLayout,
@@ -27,6 +28,7 @@ from ..figure_layout import (
 from ..figure_registry import FigureStyle, figure
 from ..labels import LevelLabels, display_order, refuse_repeats
 from ..theme import Theme, new_figure, page_width
+from .effect_figures import add_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,6 +81,8 @@ def error_choices(result: Drawable, style: FigureStyle) -> Figure:
     if frame.empty:
         raise InputError("There is nothing to draw: the table of errors has no rows.")
     require_estimates(frame)
+    unit = add_unit("", frame)
+    frame = frame.assign(**{name: unit_of(unit) * frame[name] for name in EDGES})
     refuse_repeats(
         frame[["feature", "level", "choice"]].astype("string"), "draw one judge and prompt at a time"
     )
@@ -89,7 +93,10 @@ def error_choices(result: Drawable, style: FigureStyle) -> Figure:
     features = display_order(frame["feature"])
     layout = arrange(
         [words.feature(name) for name in features],
-        {words.feature(name): _tick_labels(frame[_has_feature(frame, name)], words) for name in features},
+        {
+            words.feature(name): _tick_labels(frame[_has_feature(frame, name)], words, 1 if unit else 3)
+            for name in features
+        },
         lambda _, texts: len(texts) * _row(choices, texts.values()),
         furniture=PANEL_FURNITURE,
         width=page_width(),
@@ -136,11 +143,11 @@ def _row(choices: Sequence[str], texts: Iterable[str]) -> float:
     return max(ROW_MARGIN + STEP * len(choices), 0.05 + max(map(lines_high, texts)))
 
 
-def _tick_labels(rows: pd.DataFrame, words: LevelLabels) -> dict[str, str]:
+def _tick_labels(rows: pd.DataFrame, words: LevelLabels, digits: int) -> dict[str, str]:
     """Each level with its estimate in a line of its own."""
     feature, center = rows["feature"].iloc[0], _centers(rows)
     return {
-        level: f"{words.level(feature, level)}\n{_number(center[level])}"
+        level: f"{words.level(feature, level)}\n{_number(center[level], digits)}"
         for level in display_order(rows["level"])
     }
 
@@ -199,7 +206,8 @@ def _draw_effects(
             panel = words.feature(features[index])
             _draw_panel(axes, frame[_has_feature(frame, features[index])], layout.texts[panel], styles, look)
             set_panel_title(axes, layout.titles[panel], layout.outdent[position])
-        axes.set_xlabel("Distance from the estimate (upright line: no effect)")
+        unit = add_unit("", frame)
+        axes.set_xlabel(f"Distance from the estimate{unit} (upright line: no effect)")
 
 
 def _draw_panel(
@@ -238,8 +246,8 @@ def _draw_panel(
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _number(value: float) -> str:
-    return f"{value:z.3f}".replace("-", "\N{MINUS SIGN}")
+def _number(value: float, digits: int) -> str:
+    return f"{value:z.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _reach(rows: pd.DataFrame, center: pd.Series[float]) -> float:

@@ -201,7 +201,7 @@ def power_curves(
             ax.set_title(panel_title, loc="left", color=look.foreground)
     if names_width:
         label_ends(axes[-1], _lines_by_name(axes[-1]), PANEL)
-    axes[0].set_ylabel(_ylabel(result, quantity, panels))
+    axes[0].set_ylabel(wrap(_ylabel(result, quantity, panels), PANEL))
     fig.supxlabel("Pairs judged (logarithmic)", fontsize=8.5, color=look.foreground)
     handles, names = axes[0].get_legend_handles_labels()
     add_legend(fig, handles if legend else [], names, columns, title, look)

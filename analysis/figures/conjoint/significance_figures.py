@@ -10,14 +10,14 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dot_marks import NUMBERS
+from ..dot_marks import NUMBERS, POINTS, unit_of
 from ..figure_layout import PANEL_TITLE, Drawable, inches, more_lines, require_estimates, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..heat_maps import FILLED, HALF, HOLLOW, DotGrid, add_key, draw_grid, signed, states_of
 from ..interval_dots import LevelPanels
 from ..labels import LevelLabels, display_order
 from ..theme import Theme, new_figure, page_width
-from .effect_figures import is_reference, plot_levels
+from .effect_figures import axis_label, is_reference, plot_levels
 from .equivalence_figure import require_columns, series_of_rows
 from .estimate_figures import VERBS
 
@@ -29,32 +29,43 @@ STATES = (FILLED, HALF, HOLLOW)
 _ROW_LABELS = 1.5  # inches that labels of rows take where they are short
 
 
+def _in_unit_of_effects(frame: pd.DataFrame) -> tuple[pd.DataFrame, int | None]:
+    """Effects on choices in percentage points, and the digits of numbers; others as they are."""
+    require_columns(frame, "estimate")
+    unit = unit_of(axis_label(frame))
+    return frame.assign(estimate=unit * frame["estimate"]), 1 if unit != 1 else None
+
+
 def _contrast_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the number of contrasts, the largest and the smallest."""
-    words, rows = style.words, result.frame.dropna(subset="estimate")
+    frame, digits = _in_unit_of_effects(result.frame)
+    words, rows = style.words, frame.dropna(subset="estimate")
     feature = str(rows["feature"].iloc[0])
     ends = []
     for position in (int(rows["estimate"].argmin()), int(rows["estimate"].argmax())):
         row = rows.iloc[position]
         base = words.level(feature, row["reference"])
         pair = f"{words.level(feature, row['level'])} minus {base[:1].lower() + base[1:]}"
-        ends.append(f"{signed(float(row['estimate']))} ({pair})")
+        ends.append(f"{signed(float(row['estimate']), digits)} ({pair})")
+    unit = f", in {POINTS}" if digits else ""
     return (
-        f"Matrix of {len(rows)} contrasts of {words.feature(feature).lower()}, from {ends[0]} to {ends[1]}."
+        f"Matrix of {len(rows)} contrasts of {words.feature(feature).lower()}{unit}, from {ends[0]} to "
+        f"{ends[1]}."
     )
 
 
 @figure("contrast", alt=_contrast_alt)
 def contrast(result: Drawable, style: FigureStyle) -> Figure:
     """Contrasts of levels: each row minus each column, one matrix for each group."""
-    frame, look, words = result.frame, style.look, style.words
+    frame, digits = _in_unit_of_effects(result.frame)
+    look, words = style.look, style.words
     require_columns(frame, "reference", "feature", "level", "estimate", "p")
     if frame["estimate"].isna().all():
         raise InputError("There is nothing to draw: the table has no estimates.")
     if frame["feature"].nunique() != 1:
         raise InputError("A matrix of contrasts shows one feature; keep the rows of one.")
     alpha = float(result.settings.get("alpha", 0.05))
-    grids = _matrices(frame, words, alpha)
+    grids = [replace(grid, digits=digits) for grid in _matrices(frame, words, alpha)]
     first, feature = grids[0], words.feature(frame["feature"].iloc[0])
     grid_width = 0.5 * len(first.columns) + max(_ROW_LABELS, first.left + 0.2)
     across = min(len(grids), 2 if grid_width <= page_width() / 2 or first.left <= _ROW_LABELS else 1)
@@ -62,7 +73,8 @@ def contrast(result: Drawable, style: FigureStyle) -> Figure:
     width = min(page_width(), max(across * grid_width + 0.4, 4.6))
     grids, outdent = _wrap_titles(grids, width / across, 0.5 * len(first.columns))
     beyond = max(more_lines(grid.title, PANEL_TITLE) for grid in grids) + first.below.depth
-    below = wrap(f"{feature}: row minus column (dots: size of the difference)", width - 0.2)
+    unit = f", {POINTS}" if digits else ""
+    below = wrap(f"{feature}: row minus column{unit} (dots: size of the difference)", width - 0.2)
     title, above, _ = room_above(style.title, width, [])
     height = down * (first.cell * len(first.rows) + 0.95 + beyond) + 0.45 + more_lines(below)
     fig = new_figure(width, height + above)
@@ -145,12 +157,13 @@ def significance(result: Drawable, style: FigureStyle, *, group: str | None = No
     series = series_of_rows(effect_rows, group, style)
     require_estimates(effect_rows)
     state = states_of(effect_rows["p"].to_numpy(float), effect_rows["p_adjusted"].to_numpy(float), alpha)
+    in_unit, digits = _in_unit_of_effects(effect_rows)
     table = pd.DataFrame(
         {
             "feature": effect_rows["feature"].astype(str),
             "row": words.levels(effect_rows),
             "column": series.to_numpy(str),
-            "estimate": effect_rows["estimate"].astype(float),
+            "estimate": in_unit["estimate"].astype(float),
             "state": state,
         }
     )
@@ -161,7 +174,8 @@ def significance(result: Drawable, style: FigureStyle, *, group: str | None = No
     for feature in display_order(effect_rows["feature"]):
         order = display_order(effect_rows.loc[effect_rows["feature"].astype(str) == feature, "level"])
         rows = [words.level(feature, level) for level in order]
-        grids.append(DotGrid(table[table["feature"] == feature], rows, columns, words.feature(feature)))
+        panel = table[table["feature"] == feature]
+        grids.append(DotGrid(panel, rows, columns, words.feature(feature), digits))
     left_margin = max(grid.left for grid in grids)
     wide = 2.6 + 0.8 * len(columns) + max(0.0, left_margin - _ROW_LABELS)
     width = page_width() if len(columns) > 4 else min(max(wide, 4.8), page_width())

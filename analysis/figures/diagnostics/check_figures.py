@@ -12,6 +12,7 @@ from ...frames.kinds import kind_of
 from ..dot_marks import POINTS
 from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
+from ..gain_labels import NEUTRAL_PLACE
 from ..interval_dots import LevelPanels, Texts, levels, table_of
 from ..labels import ColumnNames, level_at
 
@@ -121,7 +122,7 @@ def _plot(
         table_of(table, panel, row, series),
         xlabel=xlabel,
         what=what,
-        places=None if isinstance(series, str) else style.names.places(table, pd.Series(series)),
+        places=[NEUTRAL_PLACE] if isinstance(series, str) else style.names.places(table, pd.Series(series)),
         baseline=baseline,
         share_x=share_x,
         hold=hold,

@@ -18,8 +18,8 @@ STEP_SHARE, TEXT_START = 0.27, 0.33  # of the width
 def describe(result: Drawable, style: FigureStyle) -> str:
     """All steps in order."""
     rows = result.frame[["step", "text"]].itertuples(index=False)
-    return "Steps of the study. " + ". ".join(
-        f"{step}: {'; '.join(text.splitlines())}" for step, text in rows
+    return " ".join(
+        ["Steps of the study.", *(f"{step}: {'; '.join(text.splitlines())}." for step, text in rows)]
     )
 
 

@@ -61,6 +61,7 @@ class SpecificationCurve:
         self._draw_curve(upper, look)
         self._draw_levels(lower, rows, look)
         conclusion_names = [name for name in CONCLUSIONS if (self.table["conclusion"] == name).any()]
+        conclusion_names = conclusion_names if len(conclusion_names) > 1 else []
         handles = handles_of([PLACES[name] for name in conclusion_names], look)
         add_legend(fig, handles, [CONCLUSIONS[name] for name in conclusion_names], columns, title, look)
         fig.supxlabel(
@@ -128,6 +129,7 @@ class SpecificationCurve:
 def specification_curve(
     result: Drawable,
     style: FigureStyle,
+    *,
     judge: str | None = None,
     feature: str | None = None,
     level: str | None = None,

@@ -13,7 +13,16 @@ from conjury.inference.errors import InputError, listed
 
 from ...frames.vocabulary import HUMAN
 from ..dot_marks import stripe, tidy
-from ..figure_layout import Drawable, add_legend, inches, legend_columns, lines_high, room_above, wrap
+from ..figure_layout import (
+    Drawable,
+    add_legend,
+    inches,
+    legend_columns,
+    lines_high,
+    require_estimates,
+    room_above,
+    wrap,
+)
 from ..figure_registry import FigureStyle, figure
 from ..heat_maps import Shades, add_bar, outline, shade, two_digits, write
 from ..labels import CORRELATIONS, ColumnNames, display_order, select_identifiers
@@ -139,6 +148,7 @@ def dimension_correlations(
     """Correlations between dimensions over all items; outlined is the strongest correlate of the main one."""
     look, names = style.look, style.names
     frame = of_all_items(result.frame)
+    require_estimates(frame)
     groups = display_order(frame["group"])
     low = below or (HUMAN if HUMAN in groups else groups[0])
     select_identifiers(frame["group"], [low], "rater")

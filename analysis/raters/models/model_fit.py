@@ -159,6 +159,8 @@ class ModelFit(Result):
         Whether the draws can be used, one sentence each.
     priors : mapping of str to Prior
         What was assumed.
+    real_judges
+        As in `conjury.analysis.results.Result`.
 
     Examples
     --------

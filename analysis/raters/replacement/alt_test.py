@@ -271,6 +271,8 @@ class AltTest(Result):
         As in `conjury.analysis.results.Result`.
     extra : mapping of str to DataFrame
         ``annotators``: one row per dimension, scoring, model and annotator.
+    real_judges
+        As in `conjury.analysis.results.Result`.
 
     Examples
     --------

@@ -88,6 +88,8 @@ class Validation(Result):
         What was run; ``verdict`` contains what was found, in sentences.
     extra : mapping of str to DataFrame
         Further tables, as `judge` and `compare_runs` return them.
+    real_judges
+        As in `conjury.analysis.results.Result`.
 
     Examples
     --------

@@ -87,7 +87,7 @@ def test_answers_that_cover_a_gold_label_are_right() -> None:
 def test_labels_that_are_never_given_are_at_the_edge_and_those_hardly_ever_gold_are_not_drawn() -> None:
     counts = {"n_gold": 10, "n_predicted": [0, 40], "ratio": [0.0, 4.0]}
     frame = one_judge(label=["a", "b"], **counts, ratio_lower=[0.0, 3.0], ratio_upper=[0.0, 5.0])
-    lines = [line for line in draw(frame, "by_label").axes[0].get_lines() if line.get_marker() == "o"]
+    lines = [line for line in draw(frame, "by_label").axes[0].get_lines() if line.get_marker() == "D"]
     assert sorted(float(x) for line in lines for x in line.get_xdata()) == [-4.0, 2.0]
     counts = {"n_gold": [40, 2], "n_predicted": [40, 12], "ratio": [1.0, 5.8]}
     frame = one_judge(label=["common", "irony"], **counts, ratio_lower=[0.8, 1.0], ratio_upper=[1.2, 9.0])
@@ -188,7 +188,7 @@ def test_panels_of_few_judges_have_rows_of_their_own() -> None:
     panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert len(panels) == 8
     for axes in panels:
-        lines = [line for line in axes.get_lines() if line.get_marker() == "o"]
+        lines = [line for line in axes.get_lines() if line.get_marker() == "D"]
         drawn = sum(len(np.atleast_1d(line.get_ydata())) for line in lines)
         low, high = sorted(axes.get_ylim())
         assert high - low == drawn == (3 if "English" in axes.get_title(loc="left") else 4)

@@ -350,15 +350,15 @@ def test_intervals_under_choices_of_errors_are_distances_and_ratios_are_in_the_g
             rows = own[own["choice"].map(plain) == choice]
             assert [plain(one) for one in rows["level"]] == levels
             around = [centre[key] for key in zip(rows["feature"], rows["level"], strict=True)]
-            np.testing.assert_allclose(line.get_xdata(), rows["estimate"] - around, atol=1e-12)
+            np.testing.assert_allclose(line.get_xdata(), 100 * (rows["estimate"] - around), atol=1e-9)
             (limits,) = (
                 one
                 for one in axes.collections
                 if isinstance(one, LineCollection) and to_hex(one.get_color()[0]) == to_hex(line.get_color())
             )
             ends = [[start[0], end[0]] for start, end in limits.get_segments()]
-            expected = rows[["lower", "upper"]].sub(around, axis=0).to_numpy()
-            np.testing.assert_allclose(ends, expected, atol=1e-12)
+            expected = 100 * rows[["lower", "upper"]].sub(around, axis=0).to_numpy()
+            np.testing.assert_allclose(ends, expected, atol=1e-9)
             np.testing.assert_allclose([start[1] for start, _ in limits.get_segments()], line.get_ydata())
     rows, columns = ticks(grid)
     spread = table.groupby([table["choice"].map(plain), table["feature"].astype(str).map(plain)])["ratio"]

@@ -189,11 +189,6 @@ def test_matrices_of_the_labels_of_one_group_have_limits() -> None:
     assert any("\N{EN DASH}" in text for text in texts(draw(result("label_model"), groups=["human"])))
 
 
-def test_part_worths_without_single_raters_have_no_cloud() -> None:
-    (alone,) = draw(replace(result("choice_model"), extra={})).axes
-    assert len(alone.collections) == 1  # the intervals, and no cloud
-
-
 def test_shares_outside_of_what_a_model_predicts_are_counted() -> None:
     made = result("rater_model")
     shares = made.extra["frequencies"].assign(observed=0.99)

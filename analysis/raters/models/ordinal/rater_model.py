@@ -63,6 +63,8 @@ class RaterFit(ModelFit):
         As in `conjury.analysis.raters.ModelFit`.
     arrays : OrdinalData or None
         The ratings as the model takes them.
+    real_judges
+        As in `conjury.analysis.results.Result`.
 
     Examples
     --------

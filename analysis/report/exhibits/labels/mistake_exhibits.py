@@ -108,7 +108,7 @@ def _where_mistakes_are(result: Result, record: RecordedResult, report: ReportDa
     wrong = frame[~is_right(frame, result.settings) & (frame["predicted"].astype(str) != NO_ANSWER)]
     if wrong.empty or not wrong["n"].max():
         return []
-    most = wrong.loc[wrong["n"].idxmax()]
+    most = wrong.iloc[int(wrong["n"].to_numpy().argmax())]
     filters = (f"--filter {shlex.quote(f'{name}={most[key]}')}" for name, key in VIEWED.items())
     command = code(f"conjury view {report.run_folder} {' '.join(filters)}")
     return [Exhibit(f"The answers behind a cell, with what was shown: {command} (a judge and its label).")]
