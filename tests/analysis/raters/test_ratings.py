@@ -244,6 +244,7 @@ def test_items_of_two_clusters_and_of_none_are_refused(clusters: list[str | None
 def test_agreement_is_given_the_scale_of_each_dimension_of_a_study() -> None:
     study = load_any_study("oogiri")
     assert isinstance(study, ItemStudy)
-    plan = fit.plan_ratings(study, by_judge({"ann": [1]}), None, FitOptions())
+    judgments = by_judge({"ann": [1]}).assign(dimension=study.scales[-1].id)
+    plan = fit.plan_ratings(study, judgments, None, FitOptions())
     call: Any = {one.name: one for one in plan.steps}["agreement"].call
-    assert call.keywords["scale"] == {scale.id: range(5) for scale in study.scales}
+    assert [ratings.categories for ratings in call.args[0]] == [(0, 1, 2, 3, 4)]
