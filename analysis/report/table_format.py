@@ -303,7 +303,9 @@ def estimate_cell(
     limits = interval(*ends, digits)
     estimate = number(row[name], digits)
     if limits and estimate:
-        estimate = _beside_zero(row[name], _digits_of_limits(ends, digits))
+        places = _digits_of_limits(ends, digits)
+        excludes_zero = ends[0] > 0 or ends[1] < 0
+        estimate = _beside_zero(row[name], places) if excludes_zero else number(row[name], places)
     return NO_BREAK.join(filter(None, (plus + estimate + mark, limits)))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...frames.vocabulary import MAJORITY_BY_STRATUM
 from ...numerics.metrics.label_metrics import METRICS
 from ...numerics.metrics.probability_metrics import PROBABILITY_METRICS
 from ..labels import ColumnNames, display_order, select_identifiers
@@ -146,10 +147,24 @@ def label_rows(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Add to each row its task and stratum (``_where``) and its judge (``_who``) in words; and all places."""
     where = ["task", *strata_of(settings, frame)]
-    table = frame.assign(
-        _where=panels_in_words(frame, where, names), _who=judges_in_words(frame, names, where)
-    )
+    general = BASELINES[MAJORITY_BY_STRATUM]
+    exact = baseline_in_words(MAJORITY_BY_STRATUM, settings, names)
+    judges = judges_in_words(frame, names, where).map(lambda text: text.replace(general, exact))
+    table = frame.assign(_where=panels_in_words(frame, where, names), _who=judges)
     return table, texts_in_display_order(table["_where"], table, where)
+
+
+def baseline_in_words(judge: str, settings: Mapping[str, Any], names: ColumnNames) -> str:
+    """A baseline in words: that of strata names what they are."""
+    if judge == MAJORITY_BY_STRATUM and settings.get("strata"):
+        return f"Always {most_frequent(settings, names)}"
+    return BASELINES.get(judge, judge)
+
+
+def most_frequent(settings: Mapping[str, Any], names: ColumnNames) -> str:
+    """The label of the baseline that judges are compared with, and of what it is the most frequent one."""
+    strata = [names.column(name).lower() for name in settings.get("strata") or []]
+    return f"the most frequent label{' of each ' + ' and '.join(strata) if strata else ''}"
 
 
 def label_pairs(

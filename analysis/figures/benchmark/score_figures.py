@@ -16,8 +16,8 @@ from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
 from ..labels import COEFFICIENTS, ColumnNames, display_order, level_of, select_identifiers
 from .benchmark_labels import (
-    BASELINES,
     MISSING,
+    baseline_in_words,
     judges_in_words,
     label_in_words,
     label_pairs,
@@ -69,9 +69,8 @@ def scores(
         baseline_rows = baseline_rows[baseline_rows["judge"] != MAJORITY]
     lines: dict[str, dict[str, float]] = {}
     for name, row in zip(panel[baseline_rows.index], baseline_rows.to_dict("records"), strict=True):
-        lines.setdefault(name, {})[BASELINES.get(str(row["judge"]), str(row["judge"]))] = float(
-            row["estimate"]
-        )
+        baseline = baseline_in_words(str(row["judge"]), result.settings, style.names)
+        lines.setdefault(name, {})[baseline] = float(row["estimate"])
     panels = [_panel_title(metric_in_words(kind), place) for kind in kinds for place in places]
     nonempty_panels = set(panel[judge_rows.index])
     rows = -(-max(len(places), 1) // MOST_ACROSS)

@@ -16,6 +16,7 @@ from ....figures.benchmark.benchmark_labels import (
     STATUSES,
     label_rows,
     metric_in_words,
+    most_frequent,
     policy_in_words,
     rule_in_words,
     strata_of,
@@ -198,9 +199,7 @@ def _over_baseline(result: Result, place: str, names: ColumnNames, share: float)
         return None
     over = over[over["missing"].astype(str) == policy_of(over, None)]
     over = label_rows(over, result.settings, names)[0]
-    strata = [names.column(name).lower() for name in result.settings.get("strata") or []]
-    always = f"the most frequent label{' of each ' + ' and '.join(strata) if strata else ''}"
-    return baseline(over[over["_where"] == place], always, share)
+    return baseline(over[over["_where"] == place], most_frequent(result.settings, names), share)
 
 
 def parsed_answers(result: Result, names: ColumnNames) -> str:
