@@ -34,8 +34,10 @@ SEED = 20_250  # fixed, so that equal tables have equal limits
 DRAWN = 2_000_000  # draws times distinct clusters, beyond which fewer draws are made
 LEAST, MOST = 500, 4_000  # draws
 FIRST = 100  # draws, those with the nearest guesses, that are computed first
-MARGIN = 5.0  # standard deviations from its guess beyond which no draw is taken to be
-STEP = 1e-6  # of all weight, to measure how a prior moves a statistic
+SAMPLE = 16  # of so many draws one is computed wherever it is
+CLOSE = 0.25  # standard deviation of errors of guesses over that of draws, beyond which all are computed
+MARGIN = 6.0  # standard deviations from its guess beyond which no draw is taken to be
+ROUNDING = 1e-15  # share of all weight of a prior below which it changes no statistic
 
 Statistics = Callable[[Floats], Floats]
 
@@ -170,11 +172,12 @@ def quantiles(
 
 def _quantile_of_near(statistics: Statistics, weights: Floats, level: float, influence: Floats) -> Floats:
     """As `_quantile` of all draws, from those near it; a line by guesses tells on which side others are."""
-    guess, is_heavy = _guesses(statistics, weights, influence)
+    guess, is_heavy = _guesses(weights, influence)
     values, computed = np.full_like(guess, np.nan), np.zeros(len(guess), dtype=bool)
     away = np.abs(guess - np.quantile(guess, level, axis=0))
     nearest = np.sort(away, axis=0)[min(max(FIRST, len(away) // 20), len(away) - 1)]
-    is_next = is_heavy | ~(away > nearest).all(axis=1)
+    is_sample = np.arange(len(guess)) % SAMPLE == 0
+    is_next = is_heavy | is_sample | ~(away > nearest).all(axis=1)
     while True:
         values[is_next] = statistics(weights[is_next])
         computed |= is_next
@@ -185,8 +188,12 @@ def _quantile_of_near(statistics: Statistics, weights: Floats, level: float, inf
         deviation = guess[fitted] - centre
         slope = (deviation * values[fitted]).sum(axis=0) / (deviation**2).sum(axis=0)
         expected = middle + (guess - centre) * slope
+        sample = is_sample & ~is_heavy
+        errors, spread = (values - expected)[sample], values[sample].std(axis=0)
+        if not (errors.std(axis=0) < CLOSE * spread).all():
+            break
         result = np.quantile(np.where(computed[:, None], values, expected), level, axis=0)
-        margin = MARGIN * (values - expected)[fitted].std(axis=0)
+        margin = MARGIN * np.maximum((values - expected)[fitted].std(axis=0), errors.std(axis=0))
         is_next = ~computed & ~(np.abs(expected - result) > margin).all(axis=1)
         if not is_next.any():
             return np.asarray(result)
@@ -195,18 +202,12 @@ def _quantile_of_near(statistics: Statistics, weights: Floats, level: float, inf
     return _quantile(values, level)
 
 
-def _guesses(statistics: Statistics, weights: Floats, influence: Floats) -> tuple[Floats, Flags]:
-    """Linear approximations of m statistics in B draws, (B, m); whether a prior moves one much, (B,)."""
-    n_patterns = len(influence)
-    total = weights.sum(axis=1, keepdims=True)
-    guess = weights[:, :n_patterns] @ np.nan_to_num(influence) / total
-    prior = np.arange(n_patterns, weights.shape[1])
-    steps = np.zeros((1 + len(prior), weights.shape[1]))
-    steps[:, :n_patterns] = weights[:, :n_patterns].mean(axis=0)
-    steps[np.arange(1, len(steps)), prior] = STEP * steps[0].sum()
-    moved = statistics(steps)
-    by_prior = weights[:, n_patterns:] @ ((moved[1:] - moved[0]) / STEP) / total
-    return guess + by_prior, ~(np.abs(by_prior) < guess.std(axis=0)).all(axis=1)
+def _guesses(weights: Floats, influence: Floats) -> tuple[Floats, Flags]:
+    """Linear approximations of m statistics in B draws, (B, m); whether a prior has weight in one, (B,)."""
+    total = weights.sum(axis=1)
+    of_prior = weights[:, len(influence) :].sum(axis=1)
+    guess = weights[:, : len(influence)] @ np.nan_to_num(influence) / total[:, None]
+    return guess, of_prior > ROUNDING * total
 
 
 def within_estimate(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:

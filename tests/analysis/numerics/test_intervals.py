@@ -228,7 +228,7 @@ def test_quantiles_of_draws_are_those_of_numpy_however_few_are_known() -> None:
 def test_limits_of_a_curved_statistic_are_those_of_all_draws_of_which_few_are_computed() -> None:
     x = np.random.default_rng(2).lognormal(size=(202, 2))
     prior = np.zeros(202)
-    prior[200:] = 0.05  # two patterns that no item has, which move a few draws by far
+    prior[200:] = 1e-4  # two patterns that no item has, which move a few draws by far
     draws = weights_of(items_of(np.arange(200), 202, np.arange(200)), prior, prior[::-1].copy(), 0.05)
     n_computed = []
 
