@@ -162,7 +162,7 @@ def test_effects_and_means_are_drawn_around_their_null_value_and_name_their_inte
     )
     booted = bootstrap(amce, choices, FORMULA, draws=20, seed=1).plot()
     assert booted.get_supxlabel().endswith("(lines: 95% percentile bootstrap intervals)")
-    for h0, line in ((0.5, {0.5}), (0.0, {0.5}), (0.3, {0.3})):
+    for h0, line in ((0.5, {50.0}), (0.0, {50.0}), (0.3, {30.0})):
         assert lines_at(mm(choices, FORMULA, "pair_id", h0=h0).plot()) == line
     ratings = choices.assign(chosen=choices["chosen"] * 4 + 1)
     assert lines_at(mm(ratings, FORMULA).plot()) == set()
