@@ -21,7 +21,7 @@ CEILINGS = {
     "analysis/checks": 91,
     "analysis/conjoint": 174,
     "analysis/correction": 33,
-    "analysis/figures": 126,
+    "analysis/figures": 127,
     "analysis/frames": 23,
     "analysis/instrument": 41,
     "analysis/numerics": 43,
