@@ -8,6 +8,7 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from os import PathLike
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -28,6 +29,7 @@ TYPES: Mapping[str, tuple[tuple[type, ...], str, str]] = {  # by annotation: in 
     "pd.DataFrame": ((pd.DataFrame,), "a DataFrame", "DataFrames"),
     "None": ((type(None),), "", ""),
 }
+WRITTEN = (".parquet", ".csv", ".csv.gz")  # endings of files that simulators write
 LONGEST = 60  # characters of a value in a sentence
 
 
@@ -71,6 +73,8 @@ def real_judges_of(source: Any) -> tuple[str, ...] | None:
     if isinstance(source, list | tuple | Mapping):
         parts = source.values() if isinstance(source, Mapping) else source
         return next((names for part in parts if (names := real_judges_of(part)) is not None), None)
+    if isinstance(source, str | PathLike):
+        source = _origins_in_file(Path(source))
     if not isinstance(source, pd.DataFrame):
         return cast("tuple[str, ...] | None", getattr(source, "real_judges", None))
     mask = is_simulated(source)
@@ -78,6 +82,20 @@ def real_judges_of(source: Any) -> tuple[str, ...] | None:
         return None
     column = source.loc[~mask, "judge_id"] if "judge_id" in source else pd.Series(dtype="string")
     return tuple(str(name) for name in column.dropna().unique())
+
+
+def _origins_in_file(path: Path) -> pd.DataFrame | None:
+    """Origins and judges of the rows of a file that a simulator may have written; None of other files."""
+    if not path.name.endswith(WRITTEN) or not path.is_file():
+        return None
+    if path.suffix == ".parquet":
+        from pyarrow import parquet  # here, since most calls have frames
+
+        names = [name for name in (ORIGIN, "judge_id") if name in parquet.read_schema(path).names]
+        return parquet.read_table(path, columns=names).to_pandas() if ORIGIN in names else None
+    head = pd.read_csv(path, nrows=0, encoding_errors="replace").columns
+    names = [name for name in (ORIGIN, "judge_id") if name in head]
+    return pd.read_csv(path, usecols=names, dtype="string") if ORIGIN in names else None
 
 
 def answer_wrong_calls(function: Callable[P, R]) -> Callable[P, R]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,9 @@ def choices() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(("real", "mark"), [((), "Simulated data"), (("gpt",), "Simulated, but for gpt")])
-def test_figures_of_simulated_rows_say_so_unless_they_are_not_to(choices, real: tuple[str, ...], mark: str):
+def test_figures_of_simulated_rows_say_so_unless_they_are_not_to(
+    choices, real: tuple[str, ...], mark: str, tmp_path: Path
+):
     is_real = np.arange(len(choices)) < 300 * len(real)
     table = choices.assign(judge_id=np.where(is_real, "gpt", "human"))
     table["origin"] = pd.array(np.where(is_real, None, "simulated"), dtype="string")
@@ -62,6 +65,10 @@ def test_figures_of_simulated_rows_say_so_unless_they_are_not_to(choices, real: 
     assert mark in [text.get_text() for text in fit.plot().texts]
     assert not [text for text in fit.plot(mark=False).texts if "imulated" in text.get_text()]
     assert amce(choices, FORMULA, id="pair_id").real_judges is None
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    table.to_parquet(tmp_path / "rows.parquet")
+    for name in ("rows.csv", "rows.parquet"):
+        assert amce(tmp_path / name, "chosen ~ tone", id="pair_id").real_judges == real
 
 
 def texts_below(figure: Figure) -> list[str]:
