@@ -59,9 +59,7 @@ def _to_r(value: Any) -> Any:
         if kinds and (kinds <= {str} or kinds <= {int, float} or kinds <= {bool}):
             return _column_to_r("argument", pd.Series(list(value)))
         return ri.ListSexpVector([_to_r(item) for item in value])
-    raise InputError(
-        f"A value of type {type(value).__name__} cannot go to R; give numbers, text or a DataFrame."
-    )
+    raise InputError(f"{value!r:.60} cannot go to R; give numbers, text or a DataFrame.")
 
 
 def _frame_to_r(frame: pd.DataFrame) -> Any:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from measure import in_a_process, machine, peak_memory, publish, seconds, table, versions
 
-from conjury.inference.requests.video import QUALITY, cut_frames, moments, read_clip, sound_track
+from conjury.inference.preparation.video import QUALITY, cut_frames, moments, read_clip, sound_track
 
 SIZE = (1280, 720)
 RATE = 30  # frames per second of the clip

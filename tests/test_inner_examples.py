@@ -85,7 +85,7 @@ CASES: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (agreeing_with_part, (0, 3, "is", "are"), "are"),
     (agreeing_with_part, (2, 3, "is", "are"), "are"),
     (count_excluding_in_words, (1, 3, "0.5"), "1 of 3 intervals excludes 0.5."),
-    (count_excluding_in_words, (0, 1, "0"), "None of 1 interval excludes 0."),
+    (count_excluding_in_words, (0, 1, "0"), "The interval contains 0."),
     (
         sentence_on_deviations,
         ([AS, AS, DEVIATES],),

@@ -342,7 +342,7 @@ def require_columns(frame: pd.DataFrame, columns: list[str], source: str, option
     conjury.inference.errors.InputError: labels.csv: column 'item_id' is missing (did you mean 'item'?); ...
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"{source}: this is a {type(frame).__name__}; give a DataFrame.")
+        raise InputError(f"{source}: {frame!r:.60} is no table; give a DataFrame.")
     duplicates = frame.columns[frame.columns.duplicated()]
     if len(duplicates):
         raise InputError(f"{source}: column '{duplicates[0]}' occurs twice; rename or drop one of them.")

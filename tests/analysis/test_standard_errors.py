@@ -631,6 +631,8 @@ REFERENCES = {  # tests of standard errors that stand elsewhere, against other p
     "raters.prediction_powered": "correction/test_items.py::test_means_with_weight_one_are_those_of_ppi_py",
     "raters.combine_judges": "raters/test_several_judges.py::"
     "test_levels_are_those_of_calibrated_judgments_of_several_models",
+    "raters.compare_rater_models": "raters/models/test_ordinal_model.py::"
+    "test_left_out_items_are_predicted_better_with_their_covariates",
     "raters.compare_systems": "raters/test_systems.py::"
     "test_levels_and_differences_are_those_of_means_corrected_by_a_model",
     "raters.rating_gaps": "raters/descriptive/test_descriptive_tables.py::"

@@ -36,7 +36,7 @@ def level_shares(design: Design) -> dict[str, dict[str, float]]:
         or not hasattr(design, "stimuli")
     ):
         raise InputError(
-            f"The design is {type(design).__name__}; give a study, a mapping from attributes to levels, or a "
+            f"The design is given as {design!r:.60}; give a study, a mapping from attributes to levels, or a "
             "number of levels."
         )
     from conjury.inference.design.profiles import level_probabilities

@@ -329,5 +329,5 @@ def check_study(design: object) -> None:
     if not hasattr(design, "attributes"):
         raise InputError(
             f"Simulations draw from a study, in which all levels combine freely, but the design is "
-            f"{type(design).__name__}; plan a table of cells with power(), which needs no simulation."
+            f"{design!r:.60}; plan a table of cells with power(), which needs no simulation."
         )

@@ -376,7 +376,7 @@ def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Re
     [0.0, 1.0]
     """
     if not isinstance(result, Result) or result.kind != "alt_test":
-        description = repr(result.kind) if isinstance(result, Result) else f"a {type(result).__name__}"
+        description = repr(result.kind) if isinstance(result, Result) else f"{result!r:.60}"
         raise InputError(
             f"An epsilon curve needs a result of alt_test; this one is {description}: run alt_test."
         )

@@ -297,7 +297,7 @@ def test_what_cannot_be_drawn_is_refused(match, columns, options) -> None:
         ("or 'judge_id'", lambda: drawn(mm, DATA[["chosen", "a"]], "chosen ~ a", unit="respondent")),
         ("empty in row 1", lambda: drawn(data=DATA.assign(k=[None] + [1] * 299), unit="k")),
         ("cannot be bootstrapped", lambda: drawn(np.mean)),
-        ("data is a list", lambda: drawn(data=[1])),
+        ("A table is given as", lambda: drawn(data=[1])),
     ],
 )
 def test_data_that_cannot_be_drawn_are_refused(says: str, call: Callable[[], object]) -> None:

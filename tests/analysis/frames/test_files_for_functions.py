@@ -72,7 +72,7 @@ def test_what_is_assumed_of_a_file_is_said_and_what_is_none_is_refused(
     for name in ("absent.csv", "absent.parquet"):
         with pytest.raises(InputError, match="there is no such file"):
             conjury.amce(tmp_path / name, FORMULA)
-    with pytest.raises(InputError, match="data is a int; give a DataFrame"):
+    with pytest.raises(InputError, match="A table is given as 3; give a DataFrame"):
         conjury.amce(3, FORMULA)
 
 

@@ -292,7 +292,7 @@ def test_the_curve_rises_and_holds_the_tests_themselves() -> None:
     assert at["passes"].tolist() == made.frame["passes"].tolist()
     with pytest.raises(InputError, match="between -1 and 1"):
         epsilon_curve(made, [2.0])
-    with pytest.raises(InputError, match="needs a result of alt_test; this one is a DataFrame"):
+    with pytest.raises(InputError, match="needs a result of alt_test; this one is"):
         epsilon_curve(table)  # type: ignore[arg-type]
     for rows in (table, table[table["judge_id"] != "eve"]):  # five people, and four, of whom two are half
         for row in alt_test(rows, scoring=["accuracy", "neg_rmse"], draws=0).frame.itertuples():

@@ -97,6 +97,8 @@ def test_left_out_items_are_predicted_better_with_their_covariates(fitted: tuple
     made = compare_rater_models({"without": without, "with": fit})
     assert made.frame["model"].tolist() == ["with", "without"]
     assert made.frame["upper"].iloc[1] < 0
+    gap = made.extra["items"].pivot(index="item_id", columns="model", values="elpd").diff(axis=1).iloc[:, 1]
+    assert made.frame["difference_std_error"].iloc[1] == pytest.approx(gap.sem() * len(gap))
     assert made.frame["effective_parameters"].between(10, 60).all()  # of about 40
     draw = posterior_draws(fit.data["posterior"], data, "logit").some(1)  # by hand: item 0 in one draw
     at, of_item = grid(grid_step(data)), np.flatnonzero(data.item == 0)
