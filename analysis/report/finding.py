@@ -14,7 +14,9 @@ from conjury.inference.errors import ConjuryError
 from ..figures.benchmark.benchmark_labels import MISSING, label_rows, metric_in_words
 from ..figures.benchmark.score_figures import policy_of
 from ..figures.labels import CORRELATIONS, LevelLabels, level_of, words
+from ..figures.note_labels import note_text
 from ..frames.kinds import claims_of
+from ..frames.passport import is_coverage_note
 from ..frames.sentences import capitalised, out_of, together
 from ..frames.vocabulary import BASELINE, OVERALL
 from ..frames.word_table import WordTable
@@ -79,7 +81,7 @@ def further_findings(report: ReportData, locate: Callable[[RecordedResult], tupl
     # `locate` gives a reference to the exhibit of a result, empty where it has none, and what it says.
     keys = {record.name for record in key_results(report.of_run) or ()}
     opening = set(headlines(report))
-    lines = []
+    lines, unsaid = list[str](), list[str]()
     for kind in dict.fromkeys(record.kind for record in report.of_run):
         record = report.of_kind(kind)[0]
         where, reading = ("", "") if record.name in keys else locate(record)
@@ -88,9 +90,12 @@ def further_findings(report: ReportData, locate: Callable[[RecordedResult], tupl
             or _tested(report, record)
             or (reading if len(reading) <= LONGEST_READING else "")
         )
-        if where and record.title and text not in opening:
-            lines.append(f"- **{plain(record.title).rstrip('.')}** ({where}). {text}".rstrip())
-    return "\n".join(lines)
+        title = plain(record.title).rstrip(".")
+        if where and title and not text:
+            unsaid.append(f"{title} ({where})")
+        elif where and title and text not in opening:
+            lines.append(f"- **{title}** ({where}). {text}")
+    return "\n".join([*lines, *([f"- Also shown: {'; '.join(unsaid)}."] if unsaid else [])])
 
 
 def _tested(report: ReportData, record: RecordedResult) -> str:
@@ -238,6 +243,7 @@ def limits(report: ReportData) -> str:
     claims = [claims_of(record.kind, record.settings) for record in key_results(report.of_run) or ()]
     texts = [
         *_missing(report),
+        *_coverage(report),
         *_few_clusters(report),
         *_failed_checks(report),
         *dict.fromkeys(f"{claim.says} {claim.does_not_say}" for claim in claims if claim is not None),
@@ -256,6 +262,13 @@ def _missing(report: ReportData) -> list[str]:
     if report.of_kind("answers"):
         return [unanswered_in_words(count_unanswered(report.table("answers")))]
     return [parsed_answers(report.read(record), report.names) for record in report.of_kind("readings")[:1]]
+
+
+def _coverage(report: ReportData) -> list[str]:
+    """Which intervals of the key results are too short, by simulated tables like theirs."""
+    records = {record.name: record for record in key_results(report.of_run) or ()}
+    notes = [note for record in records.values() for note in record.notes if is_coverage_note(note)]
+    return list(dict.fromkeys(note_text(note, report.labels) for note in notes))[:1]
 
 
 def _few_clusters(report: ReportData) -> list[str]:

@@ -160,7 +160,8 @@ class Report(ReportData):
             return "", ""
         for part in (exhibit, *exhibit.further):
             for laid in part.tables:
-                return table_references(_joined(record.name, laid.key), len(laid.tables))[0], exhibit.reading
+                names = table_references(_joined(record.name, laid.key), len(laid.tables))
+                return together(names, len(names)), exhibit.reading
             for figure in part.figures:
                 return f"@fig-{slug(_joined(record.name, figure.key))}", exhibit.reading
         return "", ""

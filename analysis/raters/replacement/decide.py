@@ -376,7 +376,8 @@ def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Re
     [0.0, 1.0]
     """
     if not isinstance(result, Result) or result.kind != "alt_test":
-        description = repr(result.kind) if isinstance(result, Result) else f"{result!r:.60}"
+        is_table = isinstance(result, pd.DataFrame)
+        description = repr(getattr(result, "kind", "a DataFrame" if is_table else result))[:60]
         raise InputError(
             f"An epsilon curve needs a result of alt_test; this one is {description}: run alt_test."
         )

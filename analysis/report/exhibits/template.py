@@ -46,13 +46,17 @@ class TemplateCode:
     more: Callable[[Result, RecordedResult, ReportData], Sequence[Exhibit]] | None = None
 
 
-def tables_of(*kinds: str, headline: Sentence | None = None, **code: Any) -> Callable[[Any], Any]:
+def tables_of(
+    *kinds: str, headline: Sentence | None = None, of_main: bool = True, **code: Any
+) -> Callable[[Any], Any]:
     """Register a function from a result and names to the tables of kinds, whose texts are in `data/kinds`."""
-    # `code` has the other fields of `TemplateCode`; `headline` gives the sentence of the report's opening.
+    # `code` has the other fields of `TemplateCode`; `headline` gives the sentence of the report's opening, on
+    # the main dimension alone where `of_main`.
 
     def register(tables: Any) -> Any:
         def opening(result: Result, _: RecordedResult, report: ReportData) -> str:
-            return headline(on_main(result, report), report.names) if headline else ""
+            source = on_main(result, report) if of_main else result
+            return headline(source, report.names) if headline else ""
 
         exhibit(*kinds, headline=opening if headline else None)(
             partial(from_texts, TemplateCode(tables, **code))

@@ -63,6 +63,7 @@ class BestJudges:
     baseline: Baseline | None
     later: bool = False  # whether a sentence about another place comes before
     n: int = 0  # answers of the best judges, 0 where they are not known
+    items: int = 0  # that they are to, 0 where they are not known
     second: tuple[str, ...] = ()  # the next best judges, several where they are equal
     second_share: float = np.nan
 
@@ -76,21 +77,27 @@ def find_best_judges(
         return None
     at = int(np.nanargmax(share))
     names = tuple(judges["_who"].iloc[ties(share, at)].astype(str))
-    n = int(judges["n_answers"].iloc[at]) if "n_answers" in judges else 0
+    n, items = (int(judges[name].iloc[at]) if name in judges else 0 for name in ("n_answers", "n_items"))
     n_judges = int(np.isfinite(share).sum())
     below = np.where(np.isin(np.arange(len(share)), ties(share, at)), np.nan, share)
     if np.isnan(below).all():
-        return BestJudges(place, names, cells[at], n_judges, over, later, n)
+        return BestJudges(place, names, cells[at], n_judges, over, later, n, items)
     runner_up = int(np.nanargmax(below))
     second = tuple(judges["_who"].iloc[ties(below, runner_up)].astype(str))
-    return BestJudges(place, names, cells[at], n_judges, over, later, n, second, float(below[runner_up]))
+    return BestJudges(
+        place, names, cells[at], n_judges, over, later, n, items, second, float(below[runner_up])
+    )
 
 
 @sentence
 def best_in_words(values: BestJudges) -> str:
     """The best judge of a place, and how many judges are below and above the constant answer."""
     names = [plain(name) for name in values.names]
-    cell = f"{values.cell}, {whole(values.n)} {agreeing(values.n, 'answer', 'answers')}" * bool(values.n)
+    to_items = f" to {whole(values.items)} {agreeing(values.items, 'item', 'items')}" * (
+        0 < values.items < values.n
+    )
+    answers = f"{whole(values.n)} {agreeing(values.n, 'answer', 'answers')}{to_items}"
+    cell = f"{values.cell}, {answers}" * bool(values.n)
     cell = cell or values.cell
     if values.judges == 1:
         text = f"the share of correct answers of {names[0]} is {cell}"
@@ -117,7 +124,7 @@ def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
             return f"; the interval of its difference from always answering {values.always}{share} contains 0"
         how = "less often than" if below else "more often than"
         return f"; it is correct {how} always answering {values.always}{share}"
-    which = f"{'the most frequent label' if later else f'always answering {values.always}'}{share}"
+    which = f"{values.always if later else f'always answering {values.always}'}{share}"
     if not below and not above:
         return f"; of {values.counted}, none differs from {which} by an interval without 0"
     for n, how in ((below, "less"), (above, "more")):
@@ -156,7 +163,7 @@ def compared_in_words(values: BaselineComparison) -> str:
     """Which differences are counted, or decide whether a judge is right more often; empty without any."""
     if values.counts:
         counted = f"differences on the same items whose {values.level} interval does not contain 0"
-        return f"The counts are of {counted}; intervals of figures are of each judge alone."
+        return f"The counts are of {counted}; a figure's intervals are of single scores, not of differences."
     if not values.comparisons:
         return ""
     what = "comparison is" if values.comparisons == 1 else "comparisons are"

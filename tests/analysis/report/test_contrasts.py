@@ -284,7 +284,9 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     )
     assert headline.startswith(f"{highest}interval [")
     assert headline.endswith(f" items), that of {NAMES['ahead_model']} on {called[dimension]}.")
-    sentence = text.split("Strongest correlate of Overall fun: ")[1].split(".\n")[0]
+    sentence = text.split("Strongest correlate of Overall fun (Spearman's \N{GREEK SMALL LETTER RHO}): ")[
+        1
+    ].split(".\n")[0]
     for group in ("human", "behind_model", "ahead_model"):
         mean = {
             one: wide(one)[PEOPLE if group == "human" else [group]].mean(axis=1)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ....pipeline.manifest import RecordedResult
 
 ONE_POINT = "Estimates are shares: 0.010 is one percentage point."
+WITHOUT_REFERENCE = "AMCEs depend on the reference level, marginal means do not."
 QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
 
@@ -49,7 +50,9 @@ def _headline(result: Result, record: RecordedResult, report: ReportData) -> str
     # AMCEs depend on the reference level, marginal means do not: where they disagree, that is a finding.
     comparisons = report.of_kind("people")[1:]
     further = [difference_sentences(report, comparison)[0] for comparison in comparisons]
-    return " ".join([*difference_sentences(report, record), *further])
+    return " ".join(
+        [*difference_sentences(report, record), *further, *([WITHOUT_REFERENCE] if further else [])]
+    )
 
 
 def drawing(record: RecordedResult, report: ReportData) -> Drawn:

@@ -132,7 +132,7 @@ def _over_epsilon(result: Result, record: RecordedResult, report: ReportData) ->
     return [Exhibit("{table gives} the winning rate with each epsilon.", tables=[table])]
 
 
-@tables_of("alt_test", reading=passed_tests, headline=passed_tests, more=_over_epsilon)
+@tables_of("alt_test", reading=passed_tests, headline=passed_tests, of_main=False, more=_over_epsilon)
 def alt_test_tables(result: Result, names: ColumnNames) -> list[GT]:
     """Winning rates and advantage probabilities of every model."""
     frame = result.frame

@@ -14,6 +14,7 @@ from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...method_sentences import plain
 from ...sentences.rater_sentences import (
+    HighestCorrelation,
     closest_in_words,
     find_highest_correlation,
     find_strongest_correlate,
@@ -80,7 +81,24 @@ def _closest(result: Result, names: ColumnNames) -> str:
         for row in overall.to_dict("records")
     ]
     correlation = find_highest_correlation(overall, named, level_of(result.settings))
-    return "" if correlation is None else closest_in_words(correlation)
+    if correlation is None:
+        return ""
+    return f"{closest_in_words(correlation)}{_within_strata(result, names, correlation)}"
+
+
+def _within_strata(result: Result, names: ColumnNames, highest: HighestCorrelation) -> str:
+    """The range within strata of what is highest over all items; empty without strata."""
+    by = list(result.settings.get("by") or [])
+    frame = result.frame
+    frame = frame[(frame[by].astype(str) != OVERALL).all(axis=1)] if len(by) == 1 else frame.head(0)
+    frame = frame[frame["coefficient"] == result.frame["coefficient"].iloc[0]]
+    mask = frame["judge"].map(partial(names.of, "judge")) == highest.judge
+    mask &= frame["dimension"].map(partial(dimension_of, names)) == highest.dimension
+    values = frame.loc[mask, "estimate"].dropna()
+    if len(values) < 2:
+        return ""
+    low, high = number(values.min(), 2), number(values.max(), 2)
+    return f" Within levels of {plain(names.column(by[0]))} it is from {low} to {high}."
 
 
 @tables_of("correlations", headline=_closest)
@@ -161,7 +179,9 @@ def strongest_correlates(result: Result, names: ColumnNames) -> str:
     ]
     texts = [strongest_in_words(correlate) for correlate in correlates if correlate is not None]
     main = plain(dimension_of(names, result.settings.get("main", "")))
-    return f"Strongest correlate of {main}: {'; '.join(texts)}." if texts else ""
+    coefficient = CORRELATIONS.get(str(result.settings.get("coefficient")), "")
+    called = f" ({coefficient})" if coefficient else ""
+    return f"Strongest correlate of {main}{called}: {'; '.join(texts)}." if texts else ""
 
 
 @tables_of("dimension_correlations", reading=strongest_correlates, headline=strongest_correlates)
