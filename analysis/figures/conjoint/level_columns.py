@@ -246,9 +246,9 @@ class TwoJudges(LevelColumns):
             )  # fmt: skip
             if row["significant"]:
                 is_right = row["estimate"] > 0
-                digits = 0 if self.digits == 1 and abs(row["estimate"]) >= 1 else self.digits
+                text = true_minus(f"{row['estimate']:+.{self.digits}f}")
                 axes.annotate(
-                    true_minus(f"{row['estimate']:+.{digits}f}"), (row["upper" if is_right else "lower"], y),
+                    text, (row["upper" if is_right else "lower"], y),
                     (3 if is_right else -3, 0), textcoords="offset points", va="center", fontsize=7.5,
                     ha="left" if is_right else "right",
                 )  # fmt: skip
