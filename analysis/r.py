@@ -18,6 +18,7 @@ import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import R_SOURCES
+from conjury.inference.tables.frames import value_in_words
 
 NA_INTEGER = -(2**31)  # R's missing integer is the least one
 # R distinguishes NA from other NaNs by 1954 in the lower word.
@@ -59,7 +60,7 @@ def _to_r(value: Any) -> Any:
         if kinds and (kinds <= {str} or kinds <= {int, float} or kinds <= {bool}):
             return _column_to_r("argument", pd.Series(list(value)))
         return ri.ListSexpVector([_to_r(item) for item in value])
-    raise InputError(f"{value!r:.60} cannot go to R; give numbers, text or a DataFrame.")
+    raise InputError(f"{value_in_words(value)} cannot go to R; give numbers, text or a DataFrame.")
 
 
 def _frame_to_r(frame: pd.DataFrame) -> Any:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, require_installed
 from conjury.inference.readers.aliases import EXCLUDED, exclusion_reasons
+from conjury.inference.tables.frames import value_in_words
 from conjury.inference.tables.parquet import levels_of_file, read_parquet
 
 from .cells import REPEAT, choice_keys, forced_size, is_repeat, warn_of_repeats, with_used_rows
@@ -41,7 +42,8 @@ def read_rows(data: Any, features: Collection[str] = ()) -> pd.DataFrame:
         return data
     if not isinstance(data, str | Path):
         raise InputError(
-            f"A table is given as {data!r:.60}; give a DataFrame with one row per profile, or a file's path."
+            f"A table is given as {value_in_words(data)}; give a DataFrame with one row per profile, or a "
+            "file's path."
         )
     if Path(data).suffix.lower() == ".parquet" and Path(data).is_file():
         return read_parquet(Path(data))

@@ -157,7 +157,7 @@ def wrong_call(
             return f"{name} is {value!r}; give a table, as a DataFrame or the path of a file."
         remedy = _remedy(value, annotation)
         if remedy:
-            return f"{name} is {_described(value)}; give {remedy}."
+            return f"{name} is {value_in_words(value)}; give {remedy}."
     return ""
 
 
@@ -248,7 +248,8 @@ def _fits(value: object, part: str) -> bool:
     return all(any(_fits(each, kind) for kind in kinds) for each in value)
 
 
-def _described(value: object) -> str:
+def value_in_words(value: object) -> str:
+    """A value as sentences about wrong calls show it: short, and a table by what it is."""
     if isinstance(value, pd.DataFrame):
         return "a DataFrame"
     text = repr(value)

@@ -32,7 +32,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from .columns import coerce, refuse
-from .frames import any_frame
+from .frames import any_frame, value_in_words
 
 # pandera imports PySpark where that is installed, of which no table here is one
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
@@ -342,7 +342,7 @@ def require_columns(frame: pd.DataFrame, columns: list[str], source: str, option
     conjury.inference.errors.InputError: labels.csv: column 'item_id' is missing (did you mean 'item'?); ...
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"{source}: {frame!r:.60} is no table; give a DataFrame.")
+        raise InputError(f"{source}: {value_in_words(frame)} is no table; give a DataFrame.")
     duplicates = frame.columns[frame.columns.duplicated()]
     if len(duplicates):
         raise InputError(f"{source}: column '{duplicates[0]}' occurs twice; rename or drop one of them.")

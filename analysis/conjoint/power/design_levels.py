@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import value_in_words
 
 from .power_model import PowerContrasts
 
@@ -36,8 +37,8 @@ def level_shares(design: Design) -> dict[str, dict[str, float]]:
         or not hasattr(design, "stimuli")
     ):
         raise InputError(
-            f"The design is given as {design!r:.60}; give a study, a mapping from attributes to levels, or a "
-            "number of levels."
+            f"The design is given as {value_in_words(design)}; give a study, a mapping from attributes to "
+            "levels, or a number of levels."
         )
     from conjury.inference.design.profiles import level_probabilities
 

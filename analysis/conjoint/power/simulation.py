@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.frames import any_frame
+from conjury.inference.tables.frames import any_frame, value_in_words
 
 from ...frames.cells import is_repeat
 from ...numerics import performance
@@ -329,5 +329,5 @@ def check_study(design: object) -> None:
     if not hasattr(design, "attributes"):
         raise InputError(
             f"Simulations draw from a study, in which all levels combine freely, but the design is "
-            f"{design!r:.60}; plan a table of cells with power(), which needs no simulation."
+            f"{value_in_words(design)}; plan a table of cells with power(), which needs no simulation."
         )

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.special import stdtr
 
 from conjury.inference.errors import InputError, not_percent
+from conjury.inference.tables.frames import value_in_words
 
 from ...frames.notes import Note, excluding
 from ...frames.vocabulary import HUMAN, PASSING
@@ -376,8 +377,7 @@ def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Re
     [0.0, 1.0]
     """
     if not isinstance(result, Result) or result.kind != "alt_test":
-        is_table = isinstance(result, pd.DataFrame)
-        description = repr(getattr(result, "kind", "a DataFrame" if is_table else result))[:60]
+        description = value_in_words(getattr(result, "kind", result))
         raise InputError(
             f"An epsilon curve needs a result of alt_test; this one is {description}: run alt_test."
         )
