@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -102,17 +103,19 @@ class LevelLabels:
 
     def __init__(self, labels: Mapping[LabelKey, str] | None = None) -> None:
         self._given = dict(labels or {})
+        of_levels = [(key[0], text) for key, text in self._given.items() if isinstance(key, tuple)]
+        self._uses = Counter(of_levels)
 
     def feature(self, feature: object) -> str:
         """Label of an attribute."""
         return self._given.get(str(feature), words(feature))
 
     def level(self, feature: object, level: object) -> str:
-        """Label of a level of an attribute."""
-        column = LABEL_COLUMNS.get(str(feature), str(feature))
-        return self._given.get((str(feature), str(level))) or self._given.get(
-            (column, str(level)), words(level)
-        )
+        """Label of a level of an attribute, with its name behind where another level has the same label."""
+        for owner in (str(feature), LABEL_COLUMNS.get(str(feature), str(feature))):
+            if text := self._given.get((owner, str(level))):
+                return f"{text} ({level})" if self._uses[owner, text] > 1 else text
+        return words(level)
 
     def levels(self, frame: pd.DataFrame) -> list[str]:
         """Labels of the levels of all rows."""

@@ -129,6 +129,11 @@ def replicate(
         raise InputError(
             "--add-judge fits new answers, and --results has fitted ones; give --data, or omit one."
         )
+    elif ours.simulate:
+        raise InputError(
+            "--add-judge asks a judge, and --simulate draws all answers; give --data for those of other "
+            "judges, or omit one."
+        )
     else:
         answers = _ask(context, study, out, added, asking, fitting.prompt)
         ours = replace(ours, data=[*(ours.data or ()), answers])

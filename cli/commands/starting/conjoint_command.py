@@ -170,12 +170,14 @@ def _draft(survey: ConjointTable, draft: Path) -> None:
 
 def _refuse_endings(output: SurveyOutput) -> None:
     """Refuse files of another kind before anything is computed."""
-    for option, path, endings in (
-        ("--figure", output.figure, FIGURES),
-        ("--html", output.html, (".html", ".htm")),
+    of_papers = " Tables for LaTeX and Word: --draft-study, `conjury fit`, `conjury tables`."
+    for option, path, endings, hint in (
+        ("--figure", output.figure, FIGURES, ""),
+        ("--html", output.html, (".html", ".htm"), ""),
+        ("--table", output.table, (".csv", ".csv.gz", ".parquet"), of_papers),
     ):
-        if path is not None and path.suffix.lower() not in endings:
-            raise InputError(f"{option} {path}: name a file that ends in {' or '.join(endings)}.")
+        if path is not None and not path.name.lower().endswith(endings):
+            raise InputError(f"{option} {path}: name a file that ends in {' or '.join(endings)}.{hint}")
 
 
 def _write(effects: SurveyEffects, output: SurveyOutput, title: str) -> None:
@@ -189,7 +191,8 @@ def _write(effects: SurveyEffects, output: SurveyOutput, title: str) -> None:
     from conjury.inference.tables.writing import write_text
 
     if output.figure is not None:
-        figure = draw(effects.results["amce"], labels=effects.labels)
+        of_groups = next((name for name in effects.results if name.startswith("amce_by")), "amce")
+        figure = draw(effects.results[of_groups], labels=effects.labels)
         (written,) = save(figure, output.figure.with_suffix(""), formats=(output.figure.suffix.lower()[1:],))
         console.print(f"\nFigure: {written}")
         record(files=[written])
