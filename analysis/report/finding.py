@@ -17,7 +17,7 @@ from ..figures.labels import CORRELATIONS, LevelLabels, level_of, words
 from ..figures.note_labels import note_text
 from ..frames.kinds import claims_of
 from ..frames.passport import is_coverage_note
-from ..frames.sentences import capitalised, out_of, together
+from ..frames.sentences import agreeing_with_part, capitalised, out_of, together
 from ..frames.vocabulary import BASELINE, OVERALL
 from ..frames.word_table import WordTable
 from ..pipeline.manifest import RecordedResult, runs_of
@@ -106,8 +106,9 @@ def _tested(report: ReportData, record: RecordedResult) -> str:
     if p.empty:
         return ""
     alpha = float(record.settings.get("alpha") or 0.05)
-    part = out_of(int((p < alpha).sum()), len(p), "test", "tests")
-    return f"{capitalised(part)} {'has' if len(p) == 1 else 'have'} an adjusted p below {alpha:g}."
+    n = int((p < alpha).sum())
+    verb = agreeing_with_part(n, len(p), "has", "have")
+    return f"{capitalised(out_of(n, len(p), 'test', 'tests'))} {verb} an adjusted p below {alpha:g}."
 
 
 def headline_of(record: RecordedResult, data: ReportData) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -29,7 +30,8 @@ TYPES: Mapping[str, tuple[tuple[type, ...], str, str]] = {  # by annotation: in 
     "pd.DataFrame": ((pd.DataFrame,), "a DataFrame", "DataFrames"),
     "None": ((type(None),), "", ""),
 }
-WRITTEN = (".parquet", ".csv", ".csv.gz")  # endings of files that simulators write
+# real judges of each table with simulated rows that was read for the public function that is running
+NOTED: ContextVar[list[tuple[str, ...]] | None] = ContextVar("NOTED", default=None)
 LONGEST = 60  # characters of a value in a sentence
 
 
@@ -40,12 +42,15 @@ def any_frame(function: Callable[P, R]) -> Callable[P, R]:
     def accepting(*args: P.args, **kwargs: P.kwargs) -> R:
         rows: list[Any] = [to_pandas(value) for value in args]
         options: dict[str, Any] = {name: to_pandas(value) for name, value in kwargs.items()}
+        token = NOTED.set([] if NOTED.get() is None else NOTED.get())  # functions inside note for this one
         try:
             return cast("R", _with_origin(function(*rows, **options), [*rows, *options.values()]))
         except Exception as error:
             problem = _problem(error, function, rows, options)
             if not problem:
                 raise
+        finally:
+            NOTED.reset(token)
         raise InputError(problem)
 
     return accepting
@@ -58,6 +63,7 @@ def _with_origin(result: Any, sources: Iterable[Any]) -> Any:
     if not hasattr(result, "real_judges") or result.real_judges is not None:
         return result
     judges = [names for source in sources if (names := real_judges_of(source)) is not None]
+    judges += NOTED.get() or []
     return replace(result, real_judges=tuple(dict.fromkeys(sum(judges, ())))) if judges else result
 
 
@@ -85,17 +91,20 @@ def real_judges_of(source: Any) -> tuple[str, ...] | None:
 
 
 def _origins_in_file(path: Path) -> pd.DataFrame | None:
-    """Origins and judges of the rows of a file that a simulator may have written; None of other files."""
-    if not path.name.endswith(WRITTEN) or not path.is_file():
+    """Origins and judges of the rows of a Parquet file, of which analyses read the columns that they need."""
+    if path.suffix.lower() != ".parquet" or not path.is_file():
         return None
-    if path.suffix == ".parquet":
-        from pyarrow import parquet  # here, since most calls have frames
+    from .parquet import column_names, read_parquet  # here, since most calls have frames
 
-        names = [name for name in (ORIGIN, "judge_id") if name in parquet.read_schema(path).names]
-        return parquet.read_table(path, columns=names).to_pandas() if ORIGIN in names else None
-    head = pd.read_csv(path, nrows=0, encoding_errors="replace").columns
-    names = [name for name in (ORIGIN, "judge_id") if name in head]
-    return pd.read_csv(path, usecols=names, dtype="string") if ORIGIN in names else None
+    names = [name for name in (ORIGIN, "judge_id") if name in column_names(path)]
+    return read_parquet(path, names) if ORIGIN in names else None
+
+
+def note_origins(table: pd.DataFrame) -> None:
+    """Tell the public function that is running whether a table that was read for it has simulated rows."""
+    noted = NOTED.get()
+    if noted is not None and (names := real_judges_of(table)) is not None:
+        noted.append(names)
 
 
 def answer_wrong_calls(function: Callable[P, R]) -> Callable[P, R]:

@@ -57,6 +57,7 @@ SYNONYMS = {  # names that columns often have elsewhere
     "chosen": ("choice", "selected", "picked"),
 }
 PROBABILITY = "probability"  # column of choices: how likely the profile of the row was to be chosen
+CHOICE_OUTCOMES = frozenset({"chosen", PROBABILITY})  # means are percentages, changes percentage points
 LABEL_COLUMNS = ("label_by", "label_blind", "label_sampled", "judge_saw_label")  # how labels came about
 SAMPLING = "sampling_probability"  # how likely the task was to be among those that people judge
 SUM_TOLERANCE = 1e-6  # how far the probabilities of a pair's two profiles may be from 1 together

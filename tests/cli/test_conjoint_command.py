@@ -124,6 +124,9 @@ def test_one_command_prints_and_writes_everything(
     assert "Never shown together" in page
     assert (tmp_path / "amce.svg").exists()
     assert {"amce", "mm"} <= set(pd.read_csv(tmp_path / "all.csv")["result"])
+    assert conjury("conjoint tidy.csv --by party --figure by.svg", cwd=tmp_path).code == 0
+    drawings = [(tmp_path / name).read_text(encoding="utf-8") for name in ("amce.svg", "by.svg")]
+    assert ["Dem" in text and "Rep" in text for text in drawings] == [False, True]
 
 
 WRITINGS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.schema import PROBABILITY
+from conjury.inference.tables.schema import CHOICE_OUTCOMES, PROBABILITY
 
 from ...frames.reported_intervals import interval_kinds
 from ...frames.sentences import agreeing_with_part, capitalised, out_of
@@ -37,7 +37,6 @@ AXIS_LABELS = {
     "acie": "Average component interaction effect",
     "amie": "Average marginal interaction effect",
 }
-CHOICES = {"chosen", PROBABILITY}  # outcomes whose means are percentages, and changes percentage points
 MEANS = {"mm", "pmm"}
 COUNTED = re.compile(r"\D{0,3}\d")  # labels of levels that are numbers: 2 years, $ 5,000
 DIFFERENCES = {name for name in AXIS_LABELS if re.search("difference|minus|contrast", name)}
@@ -163,7 +162,7 @@ def axis_label(frame: pd.DataFrame) -> str:
 def add_unit(label: str, frame: pd.DataFrame, *, is_mean: bool = False) -> str:
     """Add to the name of a mean or a change that it is in percent, where ``outcome`` is a choice."""
     outcomes = set(frame["outcome"].dropna().astype(str)) if "outcome" in frame else set()
-    if not outcomes or not outcomes <= CHOICES:
+    if not outcomes or not outcomes <= CHOICE_OUTCOMES:
         return label
     return f"{label}, {PERCENT if is_mean else POINTS}"
 

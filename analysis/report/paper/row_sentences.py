@@ -11,13 +11,13 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.schema import CHOICE_OUTCOMES
 
-from ...figures.labels import LabelKey, level_of, words
+from ...figures.labels import ColumnNames, LabelKey, level_of, simulation_mark, words
 from ...frames.kinds import kind_of
 from ...results import Result
 from ..sentences.effect_sentences import RowEstimate, row_in_words
 
-CHOICES = ("chosen", "probability")  # outcomes whose changes are percentage points
 PLURAL = re.compile(r"\b([Ee]ffect|[Mm]ean|[Dd]ifference)s\b")
 SAID = ("outcome", "statistic", "name", "estimand")  # columns that repeat the kind of result
 
@@ -48,14 +48,17 @@ def row_sentence(
     lower, upper = (
         float(values[end]) if end in frame and pd.notna(values[end]) else np.nan for end in ("lower", "upper")
     )
-    unit = "profiles" if outcome in CHOICES else "rows"
+    unit = "profiles" if outcome in CHOICE_OUTCOMES else "rows"
     statistic = str(values.get("statistic", ""))
-    in_points = outcome in CHOICES and (statistic.startswith("amce") or statistic.endswith("difference"))
+    in_points = outcome in CHOICE_OUTCOMES and (
+        statistic.startswith("amce") or statistic.endswith("difference")
+    )
     level = level_of(result.settings)
     text = row_in_words(
         RowEstimate(f"{subject}:", estimate, lower, upper, level, p, name != "p", n, unit, in_points)
     )
-    return text if result.real_judges is None else f"{text} The data are simulated."
+    mark = simulation_mark(result.real_judges, ColumnNames(labels))
+    return f"{text} {mark}." if mark else text
 
 
 def _place(frame: pd.DataFrame, row: int | None, columns: Mapping[str, object]) -> int:

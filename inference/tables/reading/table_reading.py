@@ -17,7 +17,7 @@ from pandas.arrays import FloatingArray, IntegerArray
 
 from ...errors import InputError, counted, did_you_mean, listed
 from ..columns import as_text, companion
-from ..frames import to_pandas
+from ..frames import note_origins, to_pandas
 from ..items import parts_of_item, with_joined
 from ..limits import reading
 from ..row_numbers import TableName, of_rows
@@ -155,6 +155,7 @@ def read(
         account = account.adding(beside)
     label = _numbered(frame, label, form)
     frame = frame.reset_index(drop=True)
+    note_origins(frame)
     _refuse_double(frame, label)
     if frame.empty:
         raise InputError(f"{label}: the table has no rows; give one with rows.")

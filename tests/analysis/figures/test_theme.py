@@ -206,6 +206,8 @@ def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
     assert "Racist slur 0.300" in describe(Result(frame, "amce"), study)
     names, words = ColumnNames(resolve_labels(study)), LevelLabels(resolve_labels(study))
     assert [names.of("judge", "human"), words.level("judge_id", "gpt4o")] == ["Human panel", "GPT-4o"]
+    shared = LevelLabels({("tone", "a"): "Rude", ("tone", "b"): "Rude", ("tone", "c"): "Kind"})
+    assert [shared.level("tone", name) for name in "abc"] == ["Rude (a)", "Rude (b)", "Kind"]
     jokes = resolve_labels(load_any_study("multiturn"))
     assert (jokes["task", "line"], jokes["language", "en"]) == ("Purpose of lines", "English")
     assert resolve_labels(load_any_study("oogiri"))["dimension", "funniness"] == "Overall Funniness"

@@ -22,6 +22,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis import benchmark, raters
+from conjury.analysis.frames.passport import Situation, coverage_notes
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits import EXHIBITS
 from conjury.analysis.results import Result
@@ -271,6 +272,22 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     write = EXHIBITS["correlations"].headline
     assert write is not None
     headline = write(report.read(record), record, report).replace("\N{NO-BREAK SPACE}", " ")
+    overall = results["correlations"].frame.assign(kind="overall")
+    strata = [
+        overall.assign(kind=kind, estimate=shift + overall["estimate"])
+        for kind, shift in (("x", -0.5), ("y", -0.2))
+    ]
+    settings = {**results["correlations"].settings, "by": ["kind"]}
+    note = coverage_notes("gaps of ratings", [("gap of means of human", "gap", Situation(10, 0.2, 10))], 0.05)
+    nested = Result(pd.concat([overall, *strata], ignore_index=True), "correlations", tuple(note), settings)
+    report_of(tmp_path / "nested", {"correlations": nested, "means": raters.means(ratings(), draws=0)})
+    within, (record,) = Report(tmp_path / "nested"), Report(tmp_path / "nested").of_kind("correlations")
+    highest = overall.loc[overall["coefficient"] == "pearson", "estimate"].max()
+    ends = "Within levels of Kind it is from " + " to ".join(
+        f"{highest - shift:.2f}".replace("-", "\N{MINUS SIGN}") for shift in (0.5, 0.2)
+    )
+    assert write(within.read(record), record, within).endswith(f"{ends}.")
+    assert "Treat it as too short." in within.limits()
     values = {
         (name, dimension): stats.pearsonr(*paired(wide(dimension), f"{name}_model")).statistic
         for name in ("behind", "level", "ahead", "brief")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from conjury.inference.tables.schema import PROBABILITY
+from conjury.inference.tables.schema import CHOICE_OUTCOMES, PROBABILITY
 
 from ....figures.conjoint.effect_figures import is_reference, series_in_words
 from ....figures.labels import LevelLabels, rows_of_one_prompt, series_labels
@@ -78,7 +78,7 @@ def outcome_of(report: ReportData) -> str:
 def in_points(record: RecordedResult | Result) -> bool:
     """Whether effects of an analysis are changes of a probability, which are told in percentage points."""
     formula = record.settings.get("formula")
-    return bool(formula) and parse(str(formula)).outcome in ("chosen", PROBABILITY)
+    return bool(formula) and parse(str(formula)).outcome in CHOICE_OUTCOMES
 
 
 def method(record: RecordedResult, report: ReportData) -> str:
