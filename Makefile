@@ -84,7 +84,7 @@ test-ceilings: $(READY) ## compare processor time with that of pandas and numpy 
 	$(BIN)/python -m pytest -m ceiling tests/ceilings
 
 test-long: $(READY) ## run whole studies from the command line, and the coverage of intervals
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow" tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "long and not slow and not bayes and not pdf and not database and not cluster and not ceiling" tests
 
 test-database: $(READY) ## compare tables in DuckDB, Delta, Iceberg and Spark with rows in memory (Spark needs Java)
 	@.ci/setup.sh database

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from _pytest.mark.expression import Expression
 from lints import lint
 from wheel import ROOT, build_wheel, tracked_files
 
@@ -47,6 +48,24 @@ def text_of(name: str) -> str:
 
 def make_targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", text_of("Makefile"), flags=re.MULTILINE))
+
+
+def lanes() -> dict[str, Expression]:
+    """Which tests each target chooses by their markers."""
+    default = PYPROJECT["tool"]["pytest"]["ini_options"]["addopts"]
+    chosen = {"test": re.search(r"-m '([^']+)'", default)[1]}
+    recipe = r"^(test-[a-z-]+):.*\n(?:\t.*\n)*?\t.*pytest.* -m (?:\"([^\"]+)\"|(\w+))"
+    for target, quoted, word in re.findall(recipe, text_of("Makefile"), flags=re.MULTILINE):
+        chosen[target] = quoted or word
+    return {target: Expression.compile(text) for target, text in chosen.items()}
+
+
+@pytest.mark.parametrize("further", [(), ("long",)], ids=str)
+@pytest.mark.parametrize("lane", ["pdf", "database", "cluster", "ceiling"])
+def test_only_the_lane_with_further_packages_runs_the_tests_that_need_them(lane: str, further: tuple) -> None:
+    markers = {lane, *further}
+    running = {name for name, chosen in lanes().items() if chosen.evaluate(lambda name, **_: name in markers)}
+    assert running == {"test-ceilings" if lane == "ceiling" else f"test-{lane}"}
 
 
 # ---- the wheel ----
