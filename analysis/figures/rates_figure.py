@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .dot_marks import PERCENT
 from .figure_layout import Drawable
 from .figure_registry import FigureStyle, figure
 from .forest import Forest, forest
@@ -33,6 +34,7 @@ def rates(result: Drawable, style: FigureStyle) -> Forest:
         row=[method_in_words(name) for name in frame["method"]],
         series=names.joined(frame, by),
         panels=list(classes.values()),
-        xlabel=f"Share of units with each class (lines: {level_of(result.settings)} intervals)",
+        xlabel=f"Units with each class, {PERCENT} (lines: {level_of(result.settings)} intervals)",
+        unit=100.0,
         what="Rates of classes, as reported and corrected",
     )

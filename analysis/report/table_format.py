@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..figures.conjoint.effect_figures import is_reference
+from ..figures.conjoint.effect_figures import axis_label, is_reference
+from ..figures.dot_marks import PERCENT, POINTS
 from ..figures.labels import (
     ColumnNames,
     LevelLabels,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 DIGITS = 3
 NO_BREAK = "\N{NO-BREAK SPACE}"
+LIMITS = ("estimate", "lower", "upper")
 BOLD = ("\ue000", "\ue001")  # around bold text of a cell, in any format
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
@@ -51,19 +53,18 @@ def number(value: float | None, digits: int = DIGITS) -> str:
     return rounded.replace("-", "" if float(rounded) == 0 else "\N{MINUS SIGN}")
 
 
-def interval(lower: float | None, upper: float | None, digits: int = DIGITS) -> str:
+def interval(lower: float | None, upper: float | None, digits: int = DIGITS, *, scale: float = 1.0) -> str:
     """Show an interval in square brackets; an empty string where a bound is missing."""
     if lower is None or upper is None or not (number(lower) and number(upper)):
         return ""
-    places = _digits_of_limits((lower, upper), digits)
-    return f"[{_beside_zero(lower, places)},{NO_BREAK}{_beside_zero(upper, places)}]"
+    places = _digits_of_limits((lower, upper), digits, scale)
+    return f"[{_beside_zero(scale * lower, places)},{NO_BREAK}{_beside_zero(scale * upper, places)}]"
 
 
-def _digits_of_limits(limits: tuple[float, float], digits: int) -> int:
+def _digits_of_limits(limits: tuple[float, float], digits: int, scale: float = 1.0) -> int:
     """Digits with which no limit is rounded to one half, and only the closest to zero are rounded to it."""
-    return max(
-        min(digits_beside(limits, digits, [0.0]), digits + 1), digits_beside(limits, digits, NULLS[1:])
-    )
+    scaled, halves = [scale * limit for limit in limits], [scale * null for null in NULLS[1:]]
+    return max(min(digits_beside(scaled, digits, [0.0]), digits + 1), digits_beside(scaled, digits, halves))
 
 
 def _beside_zero(value: float, digits: int) -> str:
@@ -72,6 +73,42 @@ def _beside_zero(value: float, digits: int) -> str:
         return number(value, digits)
     smallest = f"{10**-digits:.{digits}f}"
     return f"<{smallest}" if value > 0 else f">\N{MINUS SIGN}{smallest}"
+
+
+@dataclass(frozen=True)
+class TableUnit:
+    """How estimates are printed: as they are, shares in percent, or their changes in percentage points."""
+
+    digits: int = DIGITS
+    scale: float = 1.0
+    is_signed: bool = False
+    note: str = ""
+
+    def number(self, value: float | None, further: int = 0) -> str:
+        """A number, with ``further`` digits more; a missing one is an empty string."""
+        text = number(None if value is None else self.scale * value, self.digits + further)
+        is_above = self.is_signed and value is not None and value > 0 and float(text) > 0
+        return f"+{text}" if is_above else text
+
+    def limits(self, lower: float | None, upper: float | None) -> str:
+        """An interval in square brackets."""
+        return interval(lower, upper, self.digits, scale=self.scale)
+
+    def cell(self, row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "") -> str:
+        """An estimate with its mark and its interval."""
+        return estimate_cell(
+            row, name, bounds, mark=mark, digits=self.digits, sign=self.is_signed, scale=self.scale
+        )
+
+
+AS_IT_IS, SIGNED = TableUnit(), TableUnit(is_signed=True)
+IN_PERCENT = TableUnit(1, 100.0, note="In percent.")
+IN_POINTS = TableUnit(1, 100.0, is_signed=True, note="In percentage points.")
+
+
+def unit_of_axis(label: str) -> TableUnit:
+    """The unit of a table whose figure has an axis with this label."""
+    return IN_POINTS if POINTS in label else IN_PERCENT if PERCENT in label else AS_IT_IS
 
 
 def p_value(p: float | None) -> str:
@@ -208,7 +245,7 @@ def estimates_table(
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns."""
     # One series: estimate, standard error, intervals and p; up to three: estimates with intervals; more:
     # estimates. No stars for marginal means.
-    bounds = bounds or LimitNames()
+    bounds, unit = bounds or LimitNames(), unit_of_axis(axis_label(frame))
     frame = frame.assign(_series=series_labels(frame).to_numpy(str))
     testing = "mm" not in set(frame.get("statistic", pd.Series(dtype=str)).astype(str))
     reference = is_reference(frame).to_numpy(bool)
@@ -219,10 +256,10 @@ def estimates_table(
             cells[feature, level] = {}
     for record, is_zero in zip(frame.to_dict("records"), reference, strict=True):
         if len(series) == 1:
-            columns = _in_columns(record, bool(is_zero), bounds, testing)
+            columns = _in_columns(record, bool(is_zero), bounds, testing, unit)
         else:
             with_interval = len(series) <= MOST_SERIES_WITH_INTERVALS
-            columns = {record["_series"]: _in_one_cell(record, bool(is_zero), testing, with_interval)}
+            columns = {record["_series"]: _in_one_cell(record, bool(is_zero), testing, with_interval, unit)}
         cells[str(record["feature"]), str(record["level"])] |= columns
     rows = pd.DataFrame(
         [
@@ -235,7 +272,8 @@ def estimates_table(
         ]
     )
     in_cells = 1 < len(series) <= MOST_SERIES_WITH_INTERVALS
-    notes = [f"In brackets: {bounds.lines or f'{bounds.name}s'}."] if in_cells else []
+    notes = [unit.note] if unit.note else []
+    notes += [f"In brackets: {bounds.lines or f'{bounds.name}s'}."] if in_cells else []
     if testing and star_rule() and any("*" in text for texts in cells.values() for text in texts.values()):
         notes.append(star_rule())
     notes += [escape(bounds.note, quote=False)] if bounds.note else []
@@ -243,24 +281,27 @@ def estimates_table(
     return styled_table(rows, groups="Attribute", note=" ".join(notes), spans=spans)
 
 
-def _in_one_cell(record: Row, is_zero: bool, testing: bool, with_interval: bool) -> str:
+def _in_one_cell(record: Row, is_zero: bool, testing: bool, with_interval: bool, unit: TableUnit) -> str:
     if is_zero:
         return "reference"
     mark = stars(record.get("p")) if testing else ""
     if with_interval:
-        return estimate_cell(record, mark=mark, digits=DIGITS)
-    return number(record["estimate"]) + mark
+        return unit.cell(record, mark=mark)
+    return unit.number(record["estimate"]) + mark
 
 
-def _in_columns(record: Row, is_zero: bool, bounds: LimitNames, testing: bool) -> dict[str, str]:
+def _in_columns(
+    record: Row, is_zero: bool, bounds: LimitNames, testing: bool, unit: TableUnit
+) -> dict[str, str]:
     """Texts of one estimate, by column; without stars where there are two p values."""
     marked = testing and not bounds.beside
-    columns = {"Estimate": _in_one_cell(record, is_zero, marked, with_interval=False)}
+    columns = {"Estimate": _in_one_cell(record, is_zero, marked, False, unit)}
     first = BY_ERRORS if f"{BY_ERRORS}lower" in record else ""
     sources = [("", first, bounds.name)] + ([(SECOND, "boot_", bounds.beside)] if bounds.beside else [])
     for heading, prefix, name in sources:
-        columns[f"{heading}Std. error"] = number(record.get(f"{prefix}std_error"), 4)
-        columns[f"{heading}{name}"] = interval(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
+        error = record.get(f"{prefix}std_error")
+        columns[f"{heading}Std. error"] = replace(unit, is_signed=False).number(error, 1)
+        columns[f"{heading}{name}"] = unit.limits(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
         if testing:
             draws = bounds.draws if prefix == "boot_" else 0
             columns[f"{heading}p"] = drawn_p_value(record.get(f"{prefix}p"), draws)
@@ -295,17 +336,18 @@ def spread(
 
 
 def estimate_cell(
-    row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "", digits: int = 2, sign: bool = False
-) -> str:
+    row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "", digits: int = 2,
+    sign: bool = False, scale: float = 1.0,
+) -> str:  # fmt: skip
     """An estimate with its mark, and its interval from ``{bounds}lower`` and ``{bounds}upper``."""
-    plus = "+" if sign and row[name] > 0.004999 else ""
     ends = (row.get(f"{bounds}lower", math.nan), row.get(f"{bounds}upper", math.nan))
-    limits = interval(*ends, digits)
-    estimate = number(row[name], digits)
+    limits, value = interval(*ends, digits, scale=scale), scale * row[name]
+    estimate = number(value, digits)
     if limits and estimate:
-        places = _digits_of_limits(ends, digits)
+        places = _digits_of_limits(ends, digits, scale)
         excludes_zero = ends[0] > 0 or ends[1] < 0
-        estimate = _beside_zero(row[name], places) if excludes_zero else number(row[name], places)
+        estimate = _beside_zero(value, places) if excludes_zero else number(value, places)
+    plus = "+" if sign and value > 0 and estimate.strip("0.") else ""
     return NO_BREAK.join(filter(None, (plus + estimate + mark, limits)))
 
 
@@ -344,8 +386,10 @@ def with_gaps(note: str, table: pd.DataFrame, why: str) -> str:
     )
 
 
-def any_table(frame: pd.DataFrame, names: ColumnNames) -> list[GT]:
-    """Any table of keys and numbers, as it is, with names in words."""
+def any_table(frame: pd.DataFrame, names: ColumnNames, unit: TableUnit = AS_IT_IS) -> list[GT]:
+    """Any table of keys and numbers, as it is, with names in words, and estimates in a unit."""
+    of_estimates: dict[str, Callable[[float], str]] = dict.fromkeys(LIMITS, unit.number)
+    of_estimates |= {"std_error": partial(unit.number, further=1)}
     table = pd.DataFrame(index=frame.index)
     keys = 0
     for column in frame.columns:
@@ -355,12 +399,13 @@ def any_table(frame: pd.DataFrame, names: ColumnNames) -> list[GT]:
         elif pd.api.types.is_integer_dtype(values.dtype):
             table[words(column)] = values.map(whole)
         elif pd.api.types.is_numeric_dtype(values.dtype):
-            table[words(column)] = values.map(p_value if f"_{column}_".count("_p_") else number)
+            cell = p_value if f"_{column}_".count("_p_") else of_estimates.get(str(column), number)
+            table[words(column)] = values.map(cell)
         else:
             table[words(column)] = values.map(partial(_named, names, str(column)))
             keys += 1
     filled = [column for column in table if not (table[column].astype(str) == "").all()]
-    return [styled_table(table[filled].astype(str), n_left=max(keys, 1))]
+    return [styled_table(table[filled].astype(str), n_left=max(keys, 1), note=unit.note)]
 
 
 def _named(names: ColumnNames, column: str, value: object) -> str:

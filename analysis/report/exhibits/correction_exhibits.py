@@ -32,10 +32,10 @@ from ..sentences.correction_sentences import (
     useless_in_words,
 )
 from ..table_format import (
+    IN_PERCENT,
     MOST_SERIES_WITH_INTERVALS,
     LimitNames,
     batches,
-    estimate_cell,
     estimates_table,
     number,
     spread,
@@ -369,8 +369,9 @@ def rates(result: Result, names: ColumnNames) -> list[GT]:
     rows = {names.column(column): frame[column].map(partial(names.of, column)) for column in by}
     rows["Method"] = frame["method"].map(method_in_words)
     classes = frame["class"].map(partial(names.of, "label"))
-    table = spread(frame, rows, classes, partial(estimate_cell, digits=3))
+    table = spread(frame, rows, classes, IN_PERCENT.cell)
     counts = frame[[*by, "n_labelled", "n_unlabelled"]].drop_duplicates()
     n_labelled, n_unlabelled = (int(counts[name].sum()) for name in ("n_labelled", "n_unlabelled"))
     note = f"{whole(n_labelled)} units were labelled by people, {whole(n_unlabelled)} by the judge alone."
+    note = f"{IN_PERCENT.note} {note}"
     return [styled_table(table, groups=next(iter(rows)) if by else None, note=note)]

@@ -25,7 +25,17 @@ from ..sentences.instrument_sentences import (
     positions,
     positions_in_words,
 )
-from ..table_format import interval, number, p_value, styled_table, whole
+from ..table_format import (
+    IN_PERCENT,
+    IN_POINTS,
+    SIGNED,
+    TableUnit,
+    interval,
+    number,
+    p_value,
+    styled_table,
+    whole,
+)
 from .template import tables_of
 
 if TYPE_CHECKING:
@@ -42,19 +52,20 @@ def _percent(value: float) -> str:
     return percentage(value)
 
 
-def _tested(frame: pd.DataFrame) -> dict[str, list[str]]:
+def _tested(frame: pd.DataFrame, unit: TableUnit) -> dict[str, list[str]]:
     """Columns of estimates with intervals, p values and counts."""
     return {
-        "Estimate": [number(value) for value in frame["estimate"]],
-        "Interval": _cells(frame),
+        "Estimate": [unit.number(value) for value in frame["estimate"]],
+        "Interval": _cells(frame, unit=unit),
         "p": [p_value(value) for value in frame["p"]],
         "n": [whole(value) for value in frame["n"]],
     }
 
 
-def _cells(frame: pd.DataFrame, lower: str = "lower", upper: str = "upper", digits: int = 3) -> list[str]:
-    pairs = zip(frame[lower], frame[upper], strict=True)
-    return [interval(low, high, digits) for low, high in pairs]
+def _cells(
+    frame: pd.DataFrame, lower: str = "lower", upper: str = "upper", unit: TableUnit = IN_PERCENT
+) -> list[str]:
+    return [unit.limits(low, high) for low, high in zip(frame[lower], frame[upper], strict=True)]
 
 
 def _position_reading(result: Result, names: ColumnNames) -> str:
@@ -90,13 +101,13 @@ def order_effects(result: Result, names: ColumnNames) -> list[GT]:
         {
             "judge": names.all("judge", frame["judge"]),
             "Decisions": rows,
-            "Share": [number(value) for value in frame["estimate"]],
+            "Share": [IN_PERCENT.number(value) for value in frame["estimate"]],
             "Interval": _cells(frame),
             "n": [whole(value) for value in frame["n"]],
             "Clusters": [whole(value) for value in frame["n_clusters"]],
         }
     )
-    return [styled_table(table, groups="judge")]
+    return [styled_table(table, groups="judge", note=IN_PERCENT.note)]
 
 
 def _dependability(result: Result, names: ColumnNames) -> str:
@@ -124,7 +135,7 @@ def variance_components(result: Result, names: ColumnNames) -> list[GT]:
             "judge": names.all("judge", frame["judge"]),
             "Component": [component_in_words(style, name) for name in frame["component"]],
             "Variance": [number(value, 4) for value in frame["estimate"]],
-            "Interval": _cells(frame, digits=4),
+            "Interval": _cells(frame, unit=TableUnit(4)),
             "Share": [_percent(value) for value in frame["share"]],
         }
     )
@@ -147,7 +158,7 @@ def decision_study(result: Result, names: ColumnNames) -> list[GT]:
             ],
             "Requests": [whole(value) for value in frame["requests"]],
             "\N{GREEK CAPITAL LETTER PHI}": [number(value, 2) for value in frame["phi"]],
-            "Interval": _cells(frame, digits=2),
+            "Interval": _cells(frame, unit=TableUnit(2)),
             "Equivalent repeats": [number(value, 1) for value in frame["worth_repeats"]],
         }
     )
@@ -178,12 +189,12 @@ def flips(result: Result, names: ColumnNames) -> list[GT]:
                 for facet, first, second in zip(frame["facet"], frame["first"], frame["second"], strict=True)
             ],
             "Quantity": [FLIPPED[name] for name in frame["quantity"]],
-            "Share": [number(value) for value in frame["estimate"]],
+            "Share": [IN_PERCENT.number(value) for value in frame["estimate"]],
             "Interval": _cells(frame),
             "n": [whole(value) for value in frame["n"]],
         }
     )
-    return [styled_table(rows, groups="judge", n_left=3)]
+    return [styled_table(rows, groups="judge", n_left=3, note=IN_PERCENT.note)]
 
 
 def _changes(result: Result, names: ColumnNames) -> str:
@@ -215,45 +226,46 @@ def specifications(result: Result, names: ColumnNames) -> list[GT]:
             "Effect": [
                 style.words.both(*row) for row in summary[["feature", "level"]].itertuples(index=False)
             ],
-            "Mean": [number(value) for value in summary["mean"]],
-            "Interval": _cells(summary),
-            "Range": _cells(summary, "least", "largest"),
+            "Mean": [IN_POINTS.number(value) for value in summary["mean"]],
+            "Interval": _cells(summary, unit=IN_POINTS),
+            "Range": _cells(summary, "least", "largest", IN_POINTS),
             "Sign changes": [_percent(value) for value in summary["sign_turns"]],
             "Conclusion changes": [_percent(value) for value in summary["conclusion_turns"]],
             "p, all zero": [p_value(value) for value in summary["p_zero"]],
             "p, all equal": [p_value(value) for value in summary["p_equal"]],
         }
     )
-    return [styled_table(rows, groups="judge")]
+    return [styled_table(rows, groups="judge", note=IN_POINTS.note)]
 
 
 @tables_of("drift")
 def drift(result: Result, names: ColumnNames) -> list[GT]:
     """Change between occasions, of the judge and of the items."""
-    frame = result.frame
+    frame, kind = result.frame, result.settings.get("kind")
+    unit = IN_POINTS if kind in ("choice", "label") else SIGNED
     rows = pd.DataFrame(
         {
             "judge": names.all("judge", frame["judge"]),
             "Occasion": names.all("occasion", frame["occasion"]),
             "Label": names.all("label", frame["label"]),
             "Change": [CHANGES[name] for name in frame["quantity"]],
-            **_tested(frame),
+            **_tested(frame, unit),
         }
     )
     if not np.any(frame["label"] != ""):
         rows = rows.drop(columns="Label")
-    return [styled_table(rows, groups="judge", n_left=3)]
+    return [styled_table(rows, groups="judge", n_left=3, note=unit.note)]
 
 
 @tables_of("beyond_quality")
 def beyond_quality(result: Result, names: ColumnNames) -> list[GT]:
     """An attribute that is no quality, and what it does to judges beyond people."""
-    frame = result.frame
+    frame, unit = result.frame, IN_POINTS if result.settings.get("kind") == "choice" else SIGNED
     rows = pd.DataFrame(
         {
             "judge": names.all("judge", frame["judge"]),
             "Comparison": [COMPARISONS[name] for name in frame["comparison"]],
-            **_tested(frame),
+            **_tested(frame, unit),
         }
     )
-    return [styled_table(rows, groups="judge")]
+    return [styled_table(rows, groups="judge", note=unit.note)]

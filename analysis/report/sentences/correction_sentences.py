@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ...frames.rounding import rounded
+from ...frames.rounding import percentage, rounded
 from ...frames.sentences import EQUAL, out_of, sentence, ties, together
 from ..method_sentences import plain
-from ..table_format import interval, number, whole
+from ..table_format import IN_PERCENT, whole
 
 FEW_ROWS = 3  # rows that are named where models do not help
 NO_GAIN = 1.0
@@ -143,6 +143,7 @@ def moved_in_words(values: MovedRates) -> str:
             f"The correction moves the rates of {together(named)} most, and equally",
             f"of {named[0]} ",
         )
-    estimate = f"{number(values.corrected)} {interval(values.lower, values.upper)}".rstrip()
-    reported = number(values.reported)
+    limits = IN_PERCENT.limits(values.lower, values.upper)
+    estimate = f"{percentage(values.corrected, 1)} {limits}".rstrip()
+    reported = percentage(values.reported, 1)
     return f"{start}: {of}the judge reports {reported}, and the Rogan-Gladen estimate is {estimate}."

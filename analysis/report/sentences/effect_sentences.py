@@ -13,7 +13,7 @@ from ...figures.labels import level_at
 from ...frames.rounding import NULLS, digits_beside, p_value, percentage
 from ...frames.sentences import agreeing, capitalised, out_of, sentence, together
 from ..method_sentences import plain
-from ..table_format import interval, number, whole
+from ..table_format import AS_IT_IS, IN_POINTS, number, whole
 
 HALF = 0.5
 UNEVEN = 4  # times as many profiles as another judge
@@ -30,15 +30,12 @@ def change(value: float, in_points: bool) -> str:
 
 def signed(value: float, in_points: bool) -> str:
     """The number of `change` without its unit, for a column whose head has it."""
-    if not in_points:
-        return number(value)
-    text = number(100 * value, 1)
-    return f"{'+' if value > 0 and float(text) else ''}{text}"
+    return (IN_POINTS if in_points else AS_IT_IS).number(value)
 
 
 def limits_of(lower: float, upper: float, in_points: bool) -> str:
     """An interval in the unit of `change`."""
-    return interval(100 * lower, 100 * upper, 1) if in_points else interval(lower, upper)
+    return (IN_POINTS if in_points else AS_IT_IS).limits(lower, upper)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def positions(judge: str, frame: pd.DataFrame) -> Positions | None:
 @sentence
 def positions_in_words(values: Positions) -> str:
     """How often a judge chooses the first position."""
-    limits = interval(values.lower, values.upper, 2)
+    limits = interval(values.lower, values.upper, 0, scale=100)
     text = (
         f"{plain(values.judge)} chooses the first position in {percentage(values.share)} of "
         f"{whole(values.n)} {agreeing(int(values.n), 'decision', 'decisions')} {limits}"
@@ -81,7 +81,7 @@ def flipping_in_words(values: Flipping) -> str:
     """Name the facet with which decisions change most."""
     if values.share == 0:
         return "No object is decided otherwise at another level of a facet."
-    share = f"{percentage(values.share)} {interval(values.lower, values.upper, 2)}".rstrip()
+    share = f"{percentage(values.share)} {interval(values.lower, values.upper, 0, scale=100)}".rstrip()
     return (
         f"Decisions change most with *{plain(values.facet)}*: {share} of the objects of "
         f"{plain(values.judge)} are not decided alike at all of its levels."

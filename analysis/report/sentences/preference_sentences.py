@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from ...frames.rounding import percentage
 from ...frames.sentences import EQUAL, count_excluding_in_words, out_of, sentence, ties, together
 from ..method_sentences import plain
-from ..table_format import number, p_value
+from ..table_format import p_value
 
 HALF = 0.5
 
@@ -63,7 +64,7 @@ def clearest_in_words(values: ClearestPreference) -> str:
     """Name the clearest preference."""
     return (
         f"The clearest preference is for *{plain(values.ahead)}* over *{plain(values.behind)}*, in "
-        f"{number(values.share)} of these tasks."
+        f"{percentage(values.share, 1)} of these tasks."
     )
 
 
@@ -114,7 +115,7 @@ def most_important(frame: pd.DataFrame, names: Sequence[str], bounds: Sequence[s
 @sentence
 def most_important_in_words(values: MostImportant) -> str:
     """Name the most important attribute with its share."""
-    share = number(values.share)
+    share = percentage(values.share, 1)
     names = together([f"*{plain(name)}*" for name in values.names])
     if values.of == 1:
         return f"The only attribute is {names}."

@@ -54,25 +54,30 @@ def test_table_cells_equal_the_numbers_in_the_file(results, effects) -> None:
     assert len(rows) == 12
     with starred():
         cells = [
-            f"{number(row.estimate)}{stars(row.p)} {interval(row.lower, row.upper)}"
+            f"{100 * row.estimate:+.1f}{stars(row.p)} {interval(100 * row.lower, 100 * row.upper, 1)}"
             for row in rows.itertuples()
         ]
-    assert all(cell.replace(NO_BREAK, " ") in text for cell in cells)
+    assert all(cell.replace(NO_BREAK, " ").replace("-", "\N{MINUS SIGN}") in text for cell in cells)
+    assert "In percentage points." in text
 
 
 @pytest.mark.long
 def test_the_table_of_one_judge_has_both_kinds_of_inference(copy, effects) -> None:
     frame = effects.query("judge == 'human'")
     text = shown(change(copy, "amce", frame), "amce")
-    cells = [number(frame.iloc[1]["estimate"])]
+    cells = [f"{100 * frame.iloc[1]['estimate']:+.1f}"]
     for kind in ("", "boot_"):
         row = frame.iloc[1][[f"{kind}{name}" for name in ("std_error", "lower", "upper", "p")]]
-        cells += [number(row.iloc[0], 4), interval(row.iloc[1], row.iloc[2]), p_value(row.iloc[3])]
+        cells += [
+            number(100 * row.iloc[0], 2),
+            interval(100 * row.iloc[1], 100 * row.iloc[2], 1),
+            p_value(row.iloc[3]),
+        ]
     assert "Level | Estimate | Normal approximation | Bootstrap" in text
     assert " | ".join(cells).replace(NO_BREAK, " ") in text
     wide = effects.copy()
     wide.loc[5, "boot_upper"] = wide.loc[5, "upper"] + 0.0123
-    assert "at most 0.0123 (human, Identity: Black male)" in shown(change(copy, "amce", wide), "amce")
+    assert "at most 1.23 points (human, Identity: Black male)" in shown(change(copy, "amce", wide), "amce")
 
 
 @pytest.mark.long
@@ -194,9 +199,9 @@ def test_rates_are_shown_as_reported_and_corrected_by_each_method(tmp_path: Path
     judged = ["good"] * 9 + ["bad"] * 9 + ["good"] * 2 + ["good"] * 62 + ["bad"] * 38
     result = rates(pd.DataFrame({"label": known, "judged": judged}))
     text = shown(Report(write_items(tmp_path, {"rates": result}), about="items"), "rates")
-    moved = "moves the rates of *Bad* and *Good* most, and equally: of *Bad* the judge reports 0.380, and the"
+    moved = "moves the rates of *Bad* and *Good* most, and equally: of *Bad* the judge reports 38.0%, and the"
     assert moved in text
-    assert "Rogan-Gladen | 0.400" in text
+    assert "Rogan-Gladen | 40.0" in text
     assert "20 units were labelled by people, 100 by the judge alone." in text
 
 

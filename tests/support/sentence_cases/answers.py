@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from conjury.analysis.frames.rounding import percentage
 from conjury.analysis.report.sentences import correction_sentences, missing_sentences, published_sentences
 from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
@@ -151,7 +152,7 @@ def moved(draws: Draws) -> str:
     if max(values) >= 1e-9:
         assert ("equally" in text) == (len(most) > 1)
         assert f"*{names[most[0]]}*" in text
-        assert f"reports {number(reported[most[0]])}" in text
+        assert f"reports {percentage(reported[most[0]], 1)}" in text
         assert all(k in most for k in range(n) if f"*{names[k]}*" in text)
     return text
 

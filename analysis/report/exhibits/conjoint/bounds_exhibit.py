@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....figures.bounds_figure import bounds_in_words, rows_to_draw
+from ....figures.conjoint.effect_figures import axis_label
 from ....figures.figure_registry import FigureStyle
 from ....figures.labels import ColumnNames, series_labels
 from ....figures.theme import LIGHT
@@ -22,7 +23,7 @@ from ...sentences.missing_sentences import (
     answers_given,
     turning_in_words,
 )
-from ...table_format import interval, number, styled_table, whole
+from ...table_format import NO_BREAK, styled_table, unit_of_axis, whole
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit, level, settings_text
 
 if TYPE_CHECKING:
@@ -149,15 +150,15 @@ def percent(share: float) -> str:
 
 def _table(frame: pd.DataFrame, who: str, record: RecordedResult) -> GT:
     """Answers, estimates, bounds, covering intervals and tipping shares of one judge."""
-    rows = frame.to_dict("records")
+    rows, unit = frame.to_dict("records"), unit_of_axis(axis_label(frame) if "feature" in frame else "")
     columns = {
         "panel": frame["panel"],
         "Row": frame["row"],
         "Answered": [f"{whole(row['n_answered'])} of {whole(row['n_asked'])}" for row in rows],
-        "Answers given": [_estimate(row["estimate"], row["lower"], row["upper"]) for row in rows],
-        "Bounds": [interval(row["bound_lower"], row["bound_upper"]) for row in rows],
+        "Answers given": [unit.cell(row).replace(NO_BREAK, " ", 1) for row in rows],
+        "Bounds": [unit.limits(row["bound_lower"], row["bound_upper"]) for row in rows],
         f"{level(record)} interval around the bounds": [
-            interval(row["ci_lower"], row["ci_upper"]) for row in rows
+            unit.limits(row["ci_lower"], row["ci_upper"]) for row in rows
         ],
         "Tipping share": [_tipping(row["conclusion"], row["tipping_interval"]) for row in rows],
     }
@@ -171,16 +172,12 @@ def _table(frame: pd.DataFrame, who: str, record: RecordedResult) -> GT:
         "Tipping share: smallest share of missing answers that, with worst-case values, changes a conclusion "
         "from the interval of the answers given; 'none' where no answers do."
     )
-    notes = [f"{plain(who)}." if who else "", note if "Tipping share" in table else ""]
+    notes = [f"{plain(who)}." if who else "", unit.note, note if "Tipping share" in table else ""]
     return styled_table(table, groups="panel", note=" ".join(filter(None, notes)))
 
 
 def _row_name(frame: pd.DataFrame) -> str:
     return "Level" if "feature" in frame else "Judge" if "metric" in frame else "Items"
-
-
-def _estimate(estimate: float, lower: float, upper: float) -> str:
-    return " ".join(filter(None, [number(estimate), interval(lower, upper)]))
 
 
 def _tipping(conclusion: str, share: float) -> str:

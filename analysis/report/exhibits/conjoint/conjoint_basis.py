@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.special import ndtri
 
 from conjury.inference.tables.schema import CHOICE_OUTCOMES, PROBABILITY
 
-from ....figures.conjoint.effect_figures import is_reference, series_in_words
+from ....figures.conjoint.effect_figures import axis_label, is_reference, series_in_words
 from ....figures.labels import LevelLabels, rows_of_one_prompt, series_labels
 from ....frames.reported_intervals import BY_ERRORS, by_errors, interval_kinds, reported, resampling
 from ....frames.variables import parse
@@ -24,7 +25,7 @@ from ...sentences.effect_sentences import (
     uneven_in_words,
 )
 from ...sentences.sample_sentences import describe_subgroups, groups_of_table, sample_note
-from ...table_format import LimitNames, batches, estimates_table, number, part_name
+from ...table_format import LimitNames, batches, estimates_table, part_name, unit_of_axis
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -213,4 +214,6 @@ def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Leve
         clause = f"The limits of {by_errors(analysis)} intervals, {by_deviations}, differ from these"
     else:
         clause = f"The limits of the {resampling(analysis)}{drawn_units(analysis)} differ from these"
-    return f"{sentence} {clause} by at most {number(gaps[worst], 4)} ({who}{what})."
+    unit = replace(unit_of_axis(axis_label(frame)), is_signed=False)
+    points = " points" if unit.scale > 1 else ""
+    return f"{sentence} {clause} by at most {unit.number(gaps[worst], 1)}{points} ({who}{what})."

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ....figures.conjoint.effect_figures import SERIES, quantity, series_in_words
+from ....figures.conjoint.effect_figures import SERIES, axis_label, quantity, series_in_words
 from ....figures.labels import ColumnNames, LevelLabels, display_order, series_labels, words
 from ....frames.rounding import percentage
 from ....frames.variables import parse
@@ -19,7 +19,7 @@ from ...method_sentences import code, excluded, in_words, plain
 from ...report_data import FURTHER_EFFECTS, ReportData
 from ...sentences.effect_sentences import count_differences, differing_in_words, key_of_differences
 from ...sentences.missing_sentences import count_unanswered, unanswered_in_words
-from ...table_format import any_table, batches, part_name, spread, styled_table, whole
+from ...table_format import any_table, batches, part_name, spread, styled_table, unit_of_axis, whole
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
 from ..template import tables_of
 from .conjoint_basis import (
@@ -121,7 +121,8 @@ def _against(result: Result, names: ColumnNames) -> dict[str, str]:
 @tables_of("prompt_diffs", values=_against)
 def prompt_differences(result: Result, names: ColumnNames) -> list[GT]:
     """Differences between prompts, with adjusted p values."""
-    return any_table(result.frame.drop(columns=["outcome", "statistic"]), names)
+    frame = result.frame.drop(columns=["outcome", "statistic"])
+    return any_table(frame, names, unit_of_axis(axis_label(result.frame)))
 
 
 @dataclass(frozen=True)

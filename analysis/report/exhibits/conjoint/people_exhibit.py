@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ....figures.conjoint.effect_figures import axis_label
 from ....figures.labels import LevelLabels, display_order, series_labels
 from ....results import Result
 from ...method_sentences import bounds_name, plain
@@ -20,15 +21,16 @@ from ...sentences.effect_sentences import (
 )
 from ...sentences.sample_sentences import groups_of_table, sample_note
 from ...table_format import (
+    IN_PERCENT,
+    IN_POINTS,
     MOST_SERIES_WITH_INTERVALS,
     NO_BREAK,
     batches,
-    interval,
-    number,
     p_value,
     star_rule,
     stars,
     styled_table,
+    unit_of_axis,
     whole,
 )
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
     from ....pipeline.manifest import RecordedResult
 
-ONE_POINT = "Estimates are shares: 0.010 is one percentage point."
 WITHOUT_REFERENCE = "AMCEs depend on the reference level, marginal means do not."
 QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
@@ -81,9 +82,8 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     main = next(iter(report.of_kind("amce")), None)
     is_joined = main is not None and beside_effects(report, main, estimates(report, main)) is not None
     lead = "The figure of the effects shows" if is_joined else "{figure shows}"
-    unit = ONE_POINT if in_points(record) else ""
     tables = [
-        _table(part, LevelLabels(report.labels), bounds, [unit, _note_of_sample(report, record, part)])
+        _table(part, LevelLabels(report.labels), bounds, [_note_of_sample(report, record, part)])
         for part in batches(frame)
     ]
     notes = filter(None, [pairs_note(record), f"{lead} the differences, {{table}} the numbers.", prompts])
@@ -146,7 +146,9 @@ def _note_of_sample(report: ReportData, record: RecordedResult, frame: pd.DataFr
 
 
 def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, remarks: Sequence[str]) -> GT:
-    series = series_labels(frame).to_numpy(str)
+    series, unit = series_labels(frame).to_numpy(str), unit_of_axis(axis_label(frame))
+    of_means = frame["statistic"].astype(str).str.startswith("mm").all()
+    ends = IN_PERCENT if unit == IN_POINTS and of_means else unit
     names = list(dict.fromkeys(series))
     rows: dict[tuple[str, str], dict[str, str]] = {
         (feature, level): {}
@@ -155,14 +157,15 @@ def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, remarks: Seque
     }
     for record, who in zip(frame.to_dict("records"), series, strict=True):
         cells = rows[str(record["feature"]), str(record["level"])]
-        cells["People"] = number(record["people"])
-        limits, mark = interval(record["lower"], record["upper"]), stars(record["p_adjusted"])
+        cells["People"] = ends.number(record["people"])
+        limits, mark = unit.limits(record["lower"], record["upper"]), stars(record["p_adjusted"])
         if len(names) == 1:
-            cells[str(record["judge"])] = number(record["model"])
-            cells |= {"Difference": number(record["estimate"]), bounds: limits}
+            cells[str(record["judge"])] = ends.number(record["model"])
+            cells |= {"Difference": unit.number(record["estimate"]), bounds: limits}
             cells["Adjusted p"] = p_value(record["p_adjusted"])
         else:
-            texts = [number(record["estimate"]) + mark, limits * (len(names) <= MOST_SERIES_WITH_INTERVALS)]
+            limits *= len(names) <= MOST_SERIES_WITH_INTERVALS
+            texts = [unit.number(record["estimate"]) + mark, limits]
             cells[who] = NO_BREAK.join(filter(None, texts))
     table_rows = [
         {"Attribute": labels.feature(feature), "Level": labels.level(feature, level), **cells}
@@ -173,7 +176,7 @@ def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, remarks: Seque
         notes = ["Columns of models: model minus people.", star_rule(), *notes]
         if len(names) <= MOST_SERIES_WITH_INTERVALS:
             notes.insert(2, f"In brackets: {bounds}s.")
-    note = " ".join(filter(None, [*notes, *(escape(text, quote=False) for text in remarks)]))
+    note = " ".join(filter(None, [unit.note, *notes, *(escape(text, quote=False) for text in remarks)]))
     return styled_table(pd.DataFrame(table_rows), groups="Attribute", note=note)
 
 

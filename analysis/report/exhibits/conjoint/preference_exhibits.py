@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,17 +25,27 @@ from ...sentences.preference_sentences import (
     most_important,
     most_important_in_words,
 )
-from ...table_format import interval, number, p_value, styled_table, whole
+from ...table_format import (
+    AS_IT_IS,
+    IN_PERCENT,
+    IN_POINTS,
+    TableUnit,
+    number,
+    p_value,
+    styled_table,
+    whole,
+)
 from ..template import tables_of
+from .conjoint_basis import in_points
 
 if TYPE_CHECKING:
     from great_tables import GT
 
 
-def _limits(row: Mapping[Any, Any], prefix: str = "") -> str:
+def _limits(row: Mapping[Any, Any], prefix: str = "", unit: TableUnit = AS_IT_IS) -> str:
     """An interval as text; an infinite limit stays one."""
     low, high = (float(row[f"{prefix}{end}"]) for end in ("lower", "upper"))
-    return "no limits" if np.isinf(low) and np.isinf(high) else interval(low, high)
+    return "no limits" if np.isinf(low) and np.isinf(high) else unit.limits(low, high)
 
 
 def _notes(result: Result, names: ColumnNames) -> dict[str, str]:
@@ -51,19 +62,19 @@ def _above_half(result: Result, names: ColumnNames) -> str:
 def choice_level(result: Result, names: ColumnNames) -> list[GT]:
     """Comparisons of profiles across the two of a task, with the share of ties."""
     counts = result.extra["tasks"].set_index("level") if "tasks" in result.extra else pd.DataFrame()
-    rows = []
+    rows, unit = [], IN_POINTS if "reference" in result.frame else IN_PERCENT
     for row in result.frame.to_dict("records"):
         cells = {
             "Comparison": comparison_in_words(row["feature"], row["level"], names.levels),
-            "Estimate": number(row["estimate"]),
-            bounds_name(result.settings) or "Interval": _limits(row),
+            "Estimate": unit.number(row["estimate"]),
+            bounds_name(result.settings) or "Interval": _limits(row, unit=unit),
             "p": p_value(row["p"]),
         }
         if row["level"] in counts.index and "reference" not in row:
             task_counts = counts.loc[row["level"]]
-            cells |= {"Tasks": whole(task_counts["n_answered"]), "Ties": number(task_counts["ties"])}
+            cells |= {"Tasks": whole(task_counts["n_answered"]), "Ties": unit.number(task_counts["ties"])}
         rows.append(cells)
-    return [styled_table(pd.DataFrame(rows))]
+    return [styled_table(pd.DataFrame(rows), note=unit.note)]
 
 
 def _clearest(result: Result, names: ColumnNames) -> str:
@@ -85,13 +96,13 @@ def afcp(result: Result, names: ColumnNames) -> list[GT]:
         {
             "Level": labels.level(row["feature"], row["level"]),
             "Over": labels.level(row["feature"], row["reference"]),
-            "AFCP": number(row["estimate"]),
-            bounds_name(result.settings) or "Interval": _limits(row),
+            "AFCP": IN_PERCENT.number(row["estimate"]),
+            bounds_name(result.settings) or "Interval": _limits(row, unit=IN_PERCENT),
             "p": p_value(row["p"]),
         }
         for row in result.frame.to_dict("records")
     ]
-    return [styled_table(pd.DataFrame(rows))]
+    return [styled_table(pd.DataFrame(rows), note=IN_PERCENT.note)]
 
 
 def _cycles(result: Result, names: ColumnNames) -> str:
@@ -108,9 +119,9 @@ def preference_cycles(result: Result, names: ColumnNames) -> list[GT]:
     rows = [
         {
             "Levels": ", ".join(labels.level(feature, row[f"level_{k}"]) for k in "abc"),
-            "Direct": number(row["direct"]),
-            "Indirect": number(row["indirect"]),
-            f"{level_of(result.settings)} interval of the difference": _limits(row),
+            "Direct": IN_PERCENT.number(row["direct"]),
+            "Indirect": IN_PERCENT.number(row["indirect"]),
+            f"{level_of(result.settings)} interval of the difference": _limits(row, unit=IN_POINTS),
             "Adjusted p": p_value(row["p_holm"]),
             "Cycle": " over ".join(
                 labels.level(feature, level) for level in str(row["cycle"]).split(" over ")
@@ -121,7 +132,8 @@ def preference_cycles(result: Result, names: ColumnNames) -> list[GT]:
         }
         for row in result.frame.to_dict("records")
     ]
-    return [styled_table(pd.DataFrame(rows), note="p values: adjusted by Holm's method.")]
+    note = "Preferences in percent, differences in percentage points. p values: adjusted by Holm's method."
+    return [styled_table(pd.DataFrame(rows), note=note)]
 
 
 def _by_importance(result: Result) -> pd.DataFrame:
@@ -131,7 +143,8 @@ def _by_importance(result: Result) -> pd.DataFrame:
 def _most_important(result: Result, names: ColumnNames) -> str:
     """The most important attribute, with its interval."""
     frame, bounds = _by_importance(result), f"{level_of(result.settings)} interval"
-    limits = [" ".join(filter(None, [bounds, _limits(row)])) for row in frame.to_dict("records")]
+    texts = [_limits(row, unit=IN_PERCENT) for row in frame.to_dict("records")]
+    limits = [" ".join(filter(None, [bounds, text])) for text in texts]
     leaders = most_important(frame, [names.levels.feature(feature) for feature in frame["feature"]], limits)
     return "" if leaders is None else most_important_in_words(leaders)
 
@@ -140,19 +153,21 @@ def _most_important(result: Result, names: ColumnNames) -> str:
 def importance(result: Result, names: ColumnNames) -> list[GT]:
     """The share of each attribute in the sum of ranges."""
     labels, bounds = names.levels, f"{level_of(result.settings)} interval"
+    of_choices, unit = in_points(result), replace(IN_POINTS, is_signed=False)
+    ranges, note = (unit, "Ranges in percentage points.") if of_choices else (AS_IT_IS, "")
     rows = [
         {
             "Attribute": labels.feature(row["feature"]),
-            "Importance": number(row["estimate"]),
-            bounds: _limits(row),
-            "Range": number(row["range"]),
-            f"{bounds} of the range": _limits(row, "range_"),
+            "Importance": IN_PERCENT.number(row["estimate"]),
+            bounds: _limits(row, unit=IN_PERCENT),
+            "Range": ranges.number(row["range"]),
+            f"{bounds} of the range": _limits(row, "range_", ranges),
             "Best level": labels.level(row["feature"], row["best"]),
             "Worst level": labels.level(row["feature"], row["worst"]),
         }
         for row in _by_importance(result).to_dict("records")
     ]
-    return [styled_table(pd.DataFrame(rows))]
+    return [styled_table(pd.DataFrame(rows), note=f"Importance in percent. {note}".rstrip())]
 
 
 RULES = {
@@ -173,11 +188,12 @@ def choice_shares(result: Result, names: ColumnNames) -> list[GT]:
     numbers = ("profile", "estimate", "std_error", "df", "lower", "upper")
     levels = [name for name in result.frame if name not in numbers]
     rows = [
-        {"Profile": words(row["profile"]), "Share": number(row["estimate"]), bounds: _limits(row)}
+        {"Profile": words(row["profile"]), "Share": IN_PERCENT.number(row["estimate"])}
+        | {bounds: _limits(row, unit=IN_PERCENT)}
         | {labels.feature(name): labels.level(name, row[name]) for name in levels}
         for row in result.frame.to_dict("records")
     ]
-    return [styled_table(pd.DataFrame(rows))]
+    return [styled_table(pd.DataFrame(rows), note=IN_PERCENT.note)]
 
 
 def _numeric(result: Result, names: ColumnNames) -> dict[str, str]:
@@ -213,10 +229,11 @@ def share_preferring(result: Result, names: ColumnNames) -> list[GT]:
         {
             "Attribute": names.levels.feature(row["feature"]),
             "Level": names.levels.level(row["feature"], row["level"]),
-            "AMCE": number(row["amce"]),
-            "Bounds": _limits(row, "bound_"),
-            f"{level_of(result.settings)} interval": _limits(row),
+            "AMCE": IN_POINTS.number(row["amce"]),
+            "Bounds": _limits(row, "bound_", IN_PERCENT),
+            f"{level_of(result.settings)} interval": _limits(row, unit=IN_PERCENT),
         }
         for row in result.frame.to_dict("records")
     ]
-    return [styled_table(pd.DataFrame(rows), groups="Attribute")]
+    note = "AMCEs in percentage points, shares of judges in percent."
+    return [styled_table(pd.DataFrame(rows), groups="Attribute", note=note)]

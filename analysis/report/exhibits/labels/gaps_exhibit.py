@@ -38,7 +38,7 @@ def gaps(result: Result, names: ColumnNames) -> list[GT]:
         frame.astype({what: str}),
         rows,
         columns,
-        lambda row: estimate_cell(row, mark="*" if row["p_adjusted"] < alpha else ""),
+        lambda row: estimate_cell(row, mark="*" if row["p_adjusted"] < alpha else "", sign=True),
     )
     if table["Items"].nunique() == 1:
         table = table.drop(columns="Items")

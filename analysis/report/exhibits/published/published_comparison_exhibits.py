@@ -30,7 +30,7 @@ from ...sentences.published_sentences import (
     exact_in_words,
     rerun_in_words,
 )
-from ...table_format import dimension_of, number, spread, styled_table, whole
+from ...table_format import IN_POINTS, dimension_of, number, spread, styled_table, whole
 from ..exhibit_registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
 from .published_numbers_exhibit import published_numbers
 
@@ -90,13 +90,11 @@ def published(result: Result, record: RecordedResult, report: ReportData) -> Exh
 
 
 def effects_table(frame: pd.DataFrame, labels: LevelLabels) -> GT:
-    """Published estimates and ours, with the difference in percentage points."""
-    points = 100 * frame["difference"].to_numpy(float)
-    texts = np.where(
-        frame["source"] == PRINTED,
-        frame["estimate"].map(number),
-        [f"{number(value)} ({number(gap, 2)})" for value, gap in zip(frame["estimate"], points, strict=True)],
-    )
+    """Published estimates and ours, with the difference, in percentage points."""
+    estimates, gaps = frame["estimate"].map(IN_POINTS.number), frame["difference"]
+    gap_texts = [replace(IN_POINTS, digits=2).number(gap) for gap in gaps]
+    with_gaps = [f"{estimate} ({gap})" for estimate, gap in zip(estimates, gap_texts, strict=True)]
+    texts = np.where(frame["source"] == PRINTED, estimates, with_gaps)
     rows = {
         "Judge": frame["judge"],
         "Level": pd.Series(
@@ -105,7 +103,7 @@ def effects_table(frame: pd.DataFrame, labels: LevelLabels) -> GT:
     }
     source = frame["source"].map(lambda name: SOURCE_NAMES.get(name, words(name)))
     wide = spread(frame.assign(text=texts), rows, source, lambda row: str(row["text"]))
-    note = "In parentheses: ours minus published, in percentage points."
+    note = "In percentage points. In parentheses: ours minus published."
     return styled_table(wide, groups="Judge", note=note)
 
 

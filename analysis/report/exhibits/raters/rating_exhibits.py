@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, level_of, words
-from ....frames.rounding import percentage
 from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...method_sentences import plain
@@ -23,6 +22,8 @@ from ...sentences.rater_sentences import (
     strongest_in_words,
 )
 from ...table_format import (
+    IN_PERCENT,
+    IN_POINTS,
     dimension_of,
     estimate_cell,
     in_brackets,
@@ -219,13 +220,14 @@ def tier_accuracy(result: Result, names: ColumnNames) -> list[GT]:
             "quantity": frame["quantity"].astype(str).map(TIERS),
             "Judge": frame["judge"].map(partial(names.of, "judge")),
             "Ties count as": frame["ties"].astype(str),
-            "Share": [estimate_cell(row) for row in frame.to_dict("records")],
-            "Chance": frame["chance"].map(lambda value: number(value, 2)),
-            "Above chance": [estimate_cell(row, "excess", "excess_") for row in frame.to_dict("records")],
-            "Tied pairs": frame["tied"].map(percentage),
+            "Share": [IN_PERCENT.cell(row) for row in frame.to_dict("records")],
+            "Chance": frame["chance"].map(IN_PERCENT.number),
+            "Above chance": [IN_POINTS.cell(row, "excess", "excess_") for row in frame.to_dict("records")],
+            "Tied pairs": frame["tied"].map(IN_PERCENT.number),
         }
     )  # fmt: skip
-    return [styled_table(table, groups="quantity", n_left=2)]
+    note = "In percent; above chance in percentage points."
+    return [styled_table(table, groups="quantity", n_left=2, note=note)]
 
 
 def _generosity(result: Result, names: ColumnNames) -> str:
