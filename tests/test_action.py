@@ -65,7 +65,12 @@ def labels(tmp_path: Path) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("limit", "state", "code"),
-    [("0.5", "pass", 0), ("0.8", "inconclusive", 0), ("0.97", "fail", 1), ("7", "broken", 1)],
+    [
+        pytest.param("0.5", "pass", 0, marks=pytest.mark.slow),
+        ("0.8", "inconclusive", 0),
+        ("0.97", "fail", 1),
+        ("7", "broken", 1),
+    ],
 )
 def test_the_state_is_that_of_the_limit_and_its_interval(
     tmp_path: Path, labels: str, limit: str, state: str, code: int

@@ -26,13 +26,13 @@ LANES = {
     "analysis.audit.published": pytest.mark.slow,  # every number of a published table
     "analysis.checks": pytest.mark.long,
     "analysis.conjoint.engines.bayes": pytest.mark.bayes,
-    "analysis.conjoint.power": pytest.mark.long,  # effects among all posts of a shipped study
+    "analysis.conjoint.power": pytest.mark.slow,  # effects among all posts of a shipped study
     "analysis.raters.models": pytest.mark.bayes,
     "inference.collecting": pytest.mark.slow,  # runs of a shipped study
-    "inference.collecting.answering": pytest.mark.long,
+    "inference.collecting.answering": pytest.mark.slow,
     "inference.panel": pytest.mark.slow,  # panels of a shipped study
     "inference.panel.elsewhere": pytest.mark.slow,  # panels of a shipped study
-    "inference.panel.web": pytest.mark.long,
+    "inference.panel.web": pytest.mark.slow,
     "inference.vignettes.jobs": pytest.mark.long,
 }
 

@@ -74,7 +74,7 @@ def test_a_report_counts_differences_at_the_level_of_its_fit(
 ) -> None:
     """Heading and key of its first figure, caption and finding have one level and one number."""
     shutil.copy(folder / "choices.parquet", tmp_path)
-    done(f"{FIT} --alpha 0.4", cwd=tmp_path)
+    done(f"{FIT} --alpha 0.4 --figures none", cwd=tmp_path)
     done("report moderation", cwd=tmp_path)
     page = (tmp_path / "reports" / "moderation.html").read_text(encoding="utf-8")
     table = pd.read_parquet(tmp_path / "results" / "tables" / "amce_people.parquet")
@@ -139,6 +139,7 @@ def test_the_manifest_names_data_by_checksum_and_its_counts_add_up(folder: Path)
     assert results[0].settings["n_rows"] == 2 * 300 + 2 * 40 * 15
 
 
+@pytest.mark.slow
 def test_a_second_run_with_the_same_seed_gives_the_same_tables_and_figures(
     folder: Path, done: Told, short_study: Path, tmp_path: Path
 ) -> None:

@@ -69,7 +69,11 @@ def test_an_export_gives_the_kappa_of_its_answers(export: RatingExport, tmp_path
 @pytest.mark.parametrize(
     "export",
     [
-        pytest.param(export, id=export.name, marks=pytest.mark.long if n % 5 else ())
+        pytest.param(
+            export,
+            id=export.name,
+            marks=() if n % 5 == 0 else pytest.mark.long if n % 5 == 1 else pytest.mark.slow,
+        )
         for n, export in enumerate(EXPORTS)
     ],
 )

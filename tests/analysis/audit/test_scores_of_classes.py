@@ -320,7 +320,7 @@ def test_few_right_items_need_a_macro_f1_above_zero_of_unknown_labels() -> None:
     assert found.verdict in ("consistent", "untested")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_means_over_runs_of_real_tables_are_never_inconsistent() -> None:
     generator = np.random.default_rng(3)
     for _ in range(15):

@@ -51,7 +51,7 @@ def test_exact_scores_are_those_of_scikit_learn():
                 assert exact == pytest.approx(0.0 if np.isnan(value) else value, abs=1e-12), name
 
 
-@pytest.mark.parametrize("digits", [2, 3])
+@pytest.mark.parametrize("digits", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_scores_of_real_tables_are_never_inconsistent(digits):
     rng = np.random.default_rng(digits)
     for _ in range(60):

@@ -16,7 +16,7 @@ METRICS = {"acc": "accuracy", "f1": "macro_f1", "auc": "auc"}
 TASKS = {1: "joke_type", 2: "line"}
 PRINTED_DIGITS = 5.0000001e-4
 RECOMPUTED_DIGITS = 5.0000001e-7  # of extra_reference.csv
-PROTOCOLS = pytest.mark.parametrize("protocol", ["aligned", pytest.param("lenient", marks=pytest.mark.long)])
+PROTOCOLS = pytest.mark.parametrize("protocol", ["aligned", pytest.param("lenient", marks=pytest.mark.slow)])
 TEN_THOUSAND = 0.006  # how far limits of 2,000 and of 10,000 draws may be apart for these data
 
 

@@ -33,7 +33,9 @@ def answered() -> tuple[list[str | None], list[str]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("covers", [None, {"a": ["a", "c"], "b": ["b"]}])
+@pytest.mark.parametrize(
+    "covers", [pytest.param(None, marks=pytest.mark.slow), {"a": ["a", "c"], "b": ["b"]}]
+)
 def test_bounds_are_the_extremes_of_all_completions(answered, covers) -> None:
     values, gold = answered
     names = CLASSES if covers is None else ["a", "b"]

@@ -73,14 +73,6 @@ def test_people_alone_models_alone_and_gains_come_with_it_in_all_verbs():
     np.testing.assert_allclose(adjusted(choices).human.frame[NUMBERS], people.frame[NUMBERS], atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:No standard error")
-def test_a_constant_model_leaves_people_alone():
-    choices = panel_and_model(1, other=0)
-    flat = choices.assign(chosen=choices["chosen"].where(choices["judge_kind"] == "human", 0.5))
-    found = adjusted(flat)
-    pd.testing.assert_frame_equal(found.frame[NUMBERS], found.human.frame[NUMBERS])
-
-
 def test_a_model_that_was_asked_about_other_tasks_alone_is_a_covariate_too():
     choices = panel_and_model(1, people=40, other=400)
     of_people = choices.loc[choices["judge_kind"] == "human", "pair_id"]
@@ -245,14 +237,3 @@ def test_unequal_sampling_is_weighted():
     plain = adjusted(choices)
     assert not np.allclose(found.frame["estimate"], plain.frame["estimate"])
     assert found.frame["std_error"].dropna().between(0.01, 0.2).all()
-
-
-@pytest.mark.long
-def test_effects_are_those_of_people_where_the_levels_of_an_attribute_always_differ():
-    moved = []
-    for seed in range(14):
-        found = adjusted(apart(panel_and_model(seed, people=10, tasks=15, other=0)))
-        rows = found.frame["std_error"].notna()
-        moved.append((found.frame["estimate"] - found.human.frame["estimate"])[rows].to_numpy())
-    assert (np.abs(np.mean(moved, axis=0)) < 4 * np.std(moved, axis=0) / np.sqrt(14)).all()
-    assert np.abs(np.mean(moved, axis=0)).max() < 0.02

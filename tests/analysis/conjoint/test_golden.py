@@ -77,8 +77,7 @@ def some_by_default(names: Sequence[str], default: Sequence[str], long: Sequence
 # Every verb, and whatever it has of weights, clusters, levels of intervals and restrictions.
 LONG = (
     *("taxes_mm_diffs_partyid", "taxes_amce_id_weights", "taxes_amce_id_quasibinomial"),
-    *("taxes_cj_anova_partyid", "immigration_amce_id_alpha10", "immigration_mm_na_outcome"),
-    *("immigration_amce_constrained_simple",),
+    *("taxes_cj_anova_partyid", "immigration_amce_constrained_simple"),
 )
 
 

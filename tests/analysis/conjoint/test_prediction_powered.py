@@ -68,34 +68,6 @@ def test_the_estimate_is_people_plus_weighted_difference_of_the_model(choices):
     np.testing.assert_allclose(found.gains["n_effective"], gain * 60, rtol=1e-9)
 
 
-def test_a_constant_model_leaves_people_alone(choices):
-    flat = choices.assign(chosen=choices["chosen"].where(choices["judge_kind"] == "human", 0.5))
-    found = corrected(flat)
-    pd.testing.assert_frame_equal(found.frame[NUMBERS], found.human.frame[NUMBERS])
-    assert (found.gains["weight"].dropna() == 0).all()
-
-
-def test_a_contrary_model_helps_as_much_as_its_opposite(choices):
-    is_model = choices["judge_kind"] == "model"
-    contrary = choices.assign(chosen=choices["chosen"].where(~is_model, 1 - choices["chosen"]))
-    one, other = corrected(choices), corrected(contrary)
-    pd.testing.assert_frame_equal(one.frame, other.frame)
-    np.testing.assert_allclose(one.gains["weight"], -other.gains["weight"])
-
-
-def test_the_same_model_twice_is_one_model_and_noise_takes_no_weight(choices):
-    twin = model_of(choices).assign(judge_id="twin")
-    both = pd.concat([choices, twin], ignore_index=True)
-    np.testing.assert_allclose(
-        corrected(both, folds=1).frame[NUMBERS], corrected(choices, folds=1).frame[NUMBERS]
-    )
-    rng = np.random.default_rng(3)
-    noise = twin.assign(judge_id="noise", chosen=rng.integers(0, 2, len(twin)).astype(float))
-    found = corrected(pd.concat([choices, noise], ignore_index=True), folds=1)
-    assert found.gains["weight_noise"].abs().median() < found.gains["weight_gpt"].abs().median() / 2
-    assert set(found.models["judge"]) == {"gpt", "noise"}
-
-
 def test_a_map_of_a_bent_model_is_one_more_model_and_shortens_intervals():
     table = bent_ratings(1)
     is_model = table["judge_kind"] == "model"

@@ -48,6 +48,7 @@ ESTIMATORS: dict[str, Estimator] = {
     "cj": lambda d: cj(d, FORMULA, "id", by=["g", "c"], estimate="mm"),
 }
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+FURTHER = ("amce_weighted", "amce_restricted", "mm", "cj")
 
 
 def posts(seed: int, n: int = 240) -> pd.DataFrame:
@@ -101,7 +102,9 @@ IRRELEVANT: dict[str, Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame
 
 
 @pytest.mark.long
-@every_estimator
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in FURTHER else ()) for name in ESTIMATORS]
+)
 @seeds
 @few
 def test_what_says_nothing_about_effects_does_not_matter(name: str, seed: int) -> None:

@@ -18,7 +18,6 @@ from conjury.analysis.conjoint import (
     amce,
     amce_diffs,
     bootstrap,
-    cj_freqs,
     cj_props,
     mm,
 )
@@ -246,21 +245,6 @@ def test_p_of_a_basic_interval_counts_draws_beyond_the_reflected_null(null: floa
         intervals.BootstrapSample(np.array([10.0]), replicates, np.array([True])), 0.05, null
     )
     assert found.p[0] == pytest.approx(p, rel=1e-9)
-
-
-def test_bootstrap_errors_agree_with_clustered_ones_and_those_of_counts_with_the_binomial() -> None:
-    large = choices(2000)
-    for estimator, options in ((amce, {}), (amce_diffs, {"by": "g"})):
-        exact = estimator(large, FORMULA, id="pair_id", **options).frame["std_error"].dropna()
-        found = drawn(estimator, large, draws=1500, **options).frame["std_error"].dropna()
-        np.testing.assert_allclose(found, exact, rtol=0.09)
-    counts, shares = (
-        drawn(verb, formula="~ a", unit="row", draws=2000).frame for verb in (cj_freqs, cj_props)
-    )
-    share = counts["estimate"] / len(DATA)
-    np.testing.assert_allclose(counts["std_error"], np.sqrt(len(DATA) * share * (1 - share)), rtol=0.08)
-    np.testing.assert_allclose(shares["std_error"] * len(DATA), counts["std_error"], rtol=1e-9)
-    assert shares["a"].tolist() == list("xyz")
 
 
 def test_the_table_has_the_columns_of_the_estimator() -> None:

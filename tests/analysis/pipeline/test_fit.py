@@ -194,18 +194,6 @@ def test_an_analysis_that_no_judge_can_carry_is_an_error(
         fit_study(study, {"": change(choices)})
 
 
-@pytest.mark.long
-def test_rows_with_a_missing_feature_are_used_by_nobody_and_counted(
-    study: Study, choices: pd.DataFrame
-) -> None:
-    holed = choices.copy()
-    holed.loc[np.flatnonzero(baseline(holed))[:3], "topic"] = np.nan
-    effects = fit_study(study, {"": holed}).by_name["amce"].settings
-    assert effects["n_dropped"] == 3
-    by_prompt = {group["prompt"]: group["n_used"] for group in effects["groups"]}
-    assert by_prompt == {"": 900, "baseline": 297, "context_aware": 300}
-
-
 @pytest.mark.parametrize(
     ("change", "told"),
     [

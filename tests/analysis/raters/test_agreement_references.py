@@ -16,7 +16,6 @@ from statsmodels.stats import inter_rater
 from conjury.analysis.numerics import restricted_likelihood as likelihood
 from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.numerics.rating_panel import RatingPanel, panel_from
-from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import coefficient_intervals, icc, rater_pairs
 from conjury.analysis.raters.agreement.chance_corrected import (
@@ -109,21 +108,6 @@ def test_alpha_of_equal_ratings_is_missing_where_krippendorff_stops() -> None:
     with pytest.raises(ValueError, match="more than one value"):
         peer_alpha.alpha(same.T, level_of_measurement="nominal")
     assert np.isnan(alpha_of(panel_from(same), "nominal"))
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    ("name", "level"), [("cebab_stars", "ordinal"), ("10k_prompts", "interval"), ("framing", "nominal")]
-)
-def test_alpha_of_real_ragged_ratings_is_that_of_krippendorff(shared: Path, name: str, level: str) -> None:
-    rated = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet").query("dataset == @name")
-    weights = LEVELS[level] or "ordinal"
-    made = agreement(rated.drop(columns="dataset"), "krippendorff", weights=weights, between=[], draws=0)
-    people = rated[rated["judge_kind"] == "human"]
-    coded = people.assign(code=pd.factorize(people["value"])[0] if level == "nominal" else people["value"])
-    wide = coded.pivot(index="judge_id", columns="item_id", values="code").astype(float)
-    expected = peer_alpha.alpha(wide.to_numpy(), level_of_measurement=level)
-    assert made.frame["estimate"].iloc[0] == pytest.approx(expected, abs=1e-10)
 
 
 def test_alpha_and_its_error_are_those_of_gwets_example() -> None:

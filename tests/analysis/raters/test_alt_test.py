@@ -354,18 +354,6 @@ def test_intervals_hold_the_estimates_and_people_drawn_widen_them() -> None:
     assert np.isnan(alt_test(unequal, draws=0).frame[ERROR].iloc[0])
 
 
-def test_clusters_of_items_are_drawn_whole() -> None:
-    once = table_of(60)
-    texts = once.assign(text=once["item_id"])
-    copies = pd.concat([texts.assign(item_id=texts["text"] + f"/{k}") for k in range(4)])
-    error, naive, whole = (
-        alt_test(table, draws=600, cluster=cluster).frame[ERROR].iloc[0]
-        for table, cluster in ((once, None), (copies, None), (copies, "text"))
-    )
-    assert whole == pytest.approx(error, rel=0.1)
-    assert naive == pytest.approx(error / 2, rel=0.1)
-
-
 def drawn(units: AnnotatorUnits, epsilon: float, draws: int, seed: int) -> Any:
     options = {"q_fdr": 0.05, "multiplicity": "by", "resample": "items"}
     return draw(units, ALL_FIVE, epsilon=epsilon, draws=draws, seed=seed, **options)  # type: ignore[arg-type]

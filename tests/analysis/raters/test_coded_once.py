@@ -32,6 +32,11 @@ ANALYSES: dict[str, Callable[..., raters.Result]] = {
 }
 
 
+DEAR = dict.fromkeys(
+    ["tier_accuracy", "agreement", "rating_lines", "dimension_correlations"], pytest.mark.slow
+)
+
+
 @pytest.fixture(scope="module")
 def few() -> Tables:
     return simulated(6)
@@ -43,7 +48,7 @@ def values(result: raters.Result) -> pd.DataFrame:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=DEAR.get(name, ())) for name in ANALYSES])
 def test_coded_ratings_any_order_of_rows_and_the_same_seed_give_the_same_numbers(
     name: str, few: Tables
 ) -> None:

@@ -215,19 +215,6 @@ def test_a_margin_in_percent_is_asked_about_for_shares_alone() -> None:
     assert compare(table, margin=5).settings["margin"] == 5
 
 
-def test_audits_by_few_labels_have_the_error_of_the_map_in_their_intervals() -> None:
-    table = answers(200, 200)
-    lends = table["system"] == "old"
-    table[["score", "ann"]] -= np.where(lends, 0.0, 1.0)[:, None]
-    widths = []
-    for count in (15, 150):
-        few = table.assign(ann=table["ann"].where(~lends | (table["prompt"] < f"p{count:03}")))
-        row = compare(few.assign(ann=few["ann"].where(lends | (table["prompt"] > "p119")))).extra["audit"]
-        new = row.set_index("system").loc["new"]
-        widths.append(float(new["upper"] - new["lower"]))
-    assert widths[0] > 1.4 * widths[1]
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(("bias", "verdicts"), [(0, ["INCONCLUSIVE", "PASS"]), (2, ["FAIL", "INCONCLUSIVE"])])
 def test_an_audit_passes_within_its_margin_and_fails_beyond_it(bias: int, verdicts: list[str]) -> None:

@@ -115,31 +115,6 @@ def test_requests_are_answered_in_shards_and_files_kept_until_then(
     assert submit(batches, ledger, 10) == 0
 
 
-def test_what_is_sent_is_in_the_ledger_before(backend, ledger, monkeypatch):
-    batches = backend()
-    known: list[tuple[str, str, str, int]] = []
-
-    def note(name: str) -> None:
-        exchange = getattr(batches.service, name)
-
-        def noted(*arguments: Any) -> Any:
-            batch = ledger.batches()[-1]
-            known.append((name, batch.state, batch.batch_id, len(ledger.batch_keys(batch.shard))))
-            return exchange(*arguments)
-
-        monkeypatch.setattr(batches.service, name, noted)
-
-    for name in ("upload", "create", "retrieve"):
-        note(name)
-    submit(batches, ledger, 3)
-    batches.poll(ledger)
-    assert known == [
-        ("upload", "planned", "", 3),
-        ("create", "uploaded", "", 3),
-        ("retrieve", "submitted", "batch_1", 3),
-    ]
-
-
 ODD = {
     **{"1": "500", "2": "429", "3": "400", "4": "empty", "5": "missing"},
     **{"6": "twice", "7": "timeout", "8": "filtered"},

@@ -28,7 +28,7 @@ from conjury.inference.backends.batches.service import (
     UncertainBatch,
     Waits,
 )
-from conjury.inference.backends.batches.shards import ShardLimits, open_lines
+from conjury.inference.backends.batches.shards import ShardLimits
 from conjury.inference.backends.endpoints import Endpoint
 from conjury.inference.backends.google.google_batches import GoogleBatches
 from conjury.inference.backends.openai.client import http
@@ -171,61 +171,9 @@ def test_a_creation_that_is_refused_after_one_without_an_answer_keeps_the_mark(t
     assert (len(posts), batch.file_id, batch.detail) == (2, "after none", "")
 
 
-def test_an_answer_that_differs_and_a_broken_line_are_kept(tmp_path, ledger):
-    provider = Messages()
-    provider.ended = True
-    provider.lines = lambda requests: [
-        *(answer(requests[0]["custom_id"], text) for text in ("A", "B", "A")),
-        answer(requests[1]["custom_id"])[:-3],
-    ]
-    backend = make_backend(AnthropicBatches, tmp_path, provider, 2)
-    submit(backend, ledger, 2)
-    collect(backend, ledger)
-    first = next(make_requests(2)).key
-    texts = [json.loads(body)["choices"][0]["message"]["content"] for body in ledger.answer_bodies(first)]
-    assert texts == ["A", "B"]
-    assert count(ledger) == {"answered": 1, "invalid_response": 1}
-    assert attempts(tmp_path, "body IS NOT NULL AND billed") == 1
-    (kept,) = (tmp_path / "batches" / "kept").iterdir()
-    assert len(list(open_lines(kept))) == 4
-    assert ledger.batches()[0].detail.endswith(f"all lines are kept in {kept.parent}")
-    submit(make_backend(AnthropicBatches, tmp_path, provider, 2), ledger, 0)
-    assert kept.exists()
-
-
 def attempts(folder: Path, where: str = "1") -> int:
     with sqlite3.connect(folder / "ledger.sqlite") as db:
         return int(db.execute(f"SELECT count(*) FROM attempts WHERE {where}").fetchone()[0])
-
-
-def test_results_read_again_after_kills_add_no_failures_and_no_tokens(tmp_path, monkeypatch):
-    provider = Messages()
-    provider.ended = True
-    provider.lines = lambda requests: [
-        answer(requests[0]["custom_id"], "A"),
-        answer(requests[0]["custom_id"], "B"),
-        answer(requests[1]["custom_id"])[:-3],
-        json.dumps({"custom_id": requests[2]["custom_id"], "result": {"type": "succeeded", "message": {}}}),
-    ]  # and none for the fourth
-    update = Ledger.update_batch
-
-    def die(ledger: Ledger, shard: str, **fields: str) -> None:
-        if fields.get("state") == "collected":
-            raise Killed
-        update(ledger, shard, **fields)
-
-    for process in range(3):
-        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-            backend = make_backend(AnthropicBatches, tmp_path, provider, 4)
-            if process == 0:
-                submit(backend, ledger, 4)
-            monkeypatch.setattr(Ledger, "update_batch", die if process < 2 else update)
-            with pytest.raises(Killed) if process < 2 else nullcontext():
-                collect(backend, ledger)
-            ledger.flush()
-            (used,) = ledger.usage("judge")
-            assert (used.prompt_tokens, attempts(tmp_path), attempts(tmp_path, "billed")) == (10, 3, 3)
-    assert len(provider.batches) == 1
 
 
 class Gemini:

@@ -87,7 +87,10 @@ def test_a_server_that_bills_more_than_a_request_can_have_is_found_out_by_its_fi
         assert least < billed(server) <= 20_000.0 + each
 
 
-@pytest.mark.parametrize(("growth", "in_flight"), [(2, 32), (2, 512), (1.3, 64)])
+@pytest.mark.parametrize(
+    ("growth", "in_flight"),
+    [(2, 512), *(pytest.param(*some, marks=pytest.mark.slow) for some in ((2, 32), (1.3, 64)))],
+)
 def test_a_limit_is_kept_to_within_one_request_where_each_answer_is_dearer_than_the_one_before(
     long_answers, run, tmp_path, server, growth, in_flight
 ):

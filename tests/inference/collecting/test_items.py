@@ -20,7 +20,6 @@ from fakes.studies import (
     items,
     requests_of,
     table,
-    towns,
     write_study,
 )
 
@@ -208,34 +207,6 @@ def test_a_bad_value_is_refused_at_its_line_with_what_belongs_there(tmp_path, as
     assert "\n" not in message
 
 
-def test_what_a_study_leaves_open_follows_its_form_and_kind(tmp_path, study, run):
-    def ask(name: str, response: dict[str, Any], **ask: Any) -> str:
-        content = items(response, **ask)
-        if not ask:
-            del content["judges"][0]["ask"]["answer"]
-        return load_any_study(write_study(tmp_path / name, content)).judges[0].ask.answer
-
-    answers = [ask("s", response) for response in (RATINGS, LABEL, LINES, {"form": "text"})]
-    assert answers == ["json", "json", "json", "free"]
-    assert ask("t", LABEL, answer="choice") == "choice"
-    judges = load_any_study(study).judges
-    assert [judge.ask.answer for judge in judges if judge.ask is not None] == ["token", "token"]
-    content = towns()
-    del content["collect"]["noun"], content["clusters"], content["bootstrap"]
-    known = load_study(write_study(tmp_path / "s", content))
-    assert known.collect.noun == "Profile"
-    assert (known.clusters.of("human"), known.clusters.of("model")) == (("judge_id",), ("pair_id",))
-    assert (known.bootstrap.unit, known.bootstrap.draws) == ("pair_id", 1000)
-    content = items(RATINGS)
-    del content["collect"]["noun"]
-    folder = write_study(tmp_path / "s", content)
-    assert load_any_study(folder).collect.noun == "Item"
-    pd.read_csv(folder / "items.csv").drop(columns="modality").to_csv(folder / "items.csv", index=False)
-    subjects = list(RunFolder(run).content(load_any_study(folder)).subjects())
-    assert [shown.media for subject in subjects for shown in subject.shown] == [None] * 4  # items are texts
-    assert collect(folder, run, dry_run=True) == 0
-
-
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -287,32 +258,6 @@ def test_answers_of_every_form_become_judgments(tmp_path, run, server, response)
     else:
         assert texts.str.startswith("Answer ").all()
         assert values["text"].tolist() == texts.tolist()
-
-
-@pytest.mark.long
-def test_only_the_first_items_are_asked_and_the_rest_later_with_settings_by_number(tmp_path, run, server):
-    settings = {"logit_bias": {1234: -100}, "temperature": 0}
-    study = write_study(tmp_path / "posts", items(LABEL, answer="free", settings=settings))
-    for first, n in ((1, 1), (3, 3), (None, 4)):
-        assert collect(study, run, base_url=server.url, pairs=first) == 0
-        assert table(run, "responses")["item_id"].nunique() == n
-    assert sum(server.counts()["answered"].values()) == 4
-    assert load_any_study(study).judges[0].ask.settings["logit_bias"] == {"1234": -100}
-    change_study(study, at(items="gone.csv"))
-    with pytest.raises(InputError, match=r"gone\.csv"):
-        collect(study, run, dry_run=True)
-
-
-def test_single_profiles_of_a_conjoint_can_be_rated(tmp_path, run, server):
-    content = towns() | {"response": RATINGS}
-    content["collect"]["form"] = "single"
-    content["judges"] = [judge for judge in content["judges"] if judge["id"] == "judge"]
-    content["judges"][0]["ask"]["answer"] = "json"
-    study = write_study(tmp_path / "towns", content)
-    assert collect(study, run, prompts=["plain"], base_url=server.url) == 0
-    judgments = validate(table(run, "judgments"), "judgments")
-    profiles = pd.read_parquet(run / "design" / "profiles.parquet")
-    assert set(judgments["item_id"]) == {f"profile_{number}" for number in profiles["profile_id"]}
 
 
 @pytest.mark.long

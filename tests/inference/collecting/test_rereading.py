@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fakes.studies import LABELS, RATINGS, items, table, towns, write_study
+from fakes.studies import LABELS, items, table, towns, write_study
 
 from conjury.analysis.benchmark.data.scoring import by_rule
 from conjury.analysis.pipeline.loading import read_judgments_of
@@ -187,43 +187,6 @@ def test_the_command_asks_a_server_and_prints_the_agreement(pairs, server, capsy
     assert f"of {n_unread} verdicts that no rule reads, {n_unread} read." in text
     assert f"agrees with the rules on {n_b} of {n_read} verdicts that both read." in text
     assert f"Agreement: {n_b / n_read:.1%} (95% interval" in text
-
-
-@pytest.mark.parametrize(
-    ("response", "answer", "replies", "values"),
-    [
-        ({"form": "label", "labels": LABELS}, "Hm, that one is hard.", {"label": "fine"}, {"label": "fine"}),
-        pytest.param(
-            RATINGS,
-            "Somewhere in the middle on both, I suppose.",
-            {"threat": "2", "hate": "4"},
-            {"threat": 2.0, "hate": 4.0},
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            {"form": "line_labels", "labels": LABELS},
-            "The lines differ.",
-            {"line 1": "fine", "line 2": "hateful"},
-            {"line_1": "fine", "line_2": "hateful"},
-            marks=pytest.mark.long,
-        ),
-    ],
-)
-def test_labels_ratings_and_labels_of_lines_are_read_one_verdict_at_a_time(
-    response, answer, replies, values, tmp_path
-):
-    study = write_study(tmp_path / "posts", items(response))
-    collect(study, "judge", out=tmp_path / "run", backend=Scripted(lambda *_: answer))
-
-    def reply(request: Request, _: int) -> str:
-        system = request.body["messages"][0]["content"].splitlines()[0]
-        return verdict(next(value for name, value in replies.items() if name in system))
-
-    done = reread(study, "judge", "m-2", out=tmp_path / "run", backend=Scripted(reply))
-    assert done.account["read"] == done.account["unread"] == 4 * len(values)
-    second = table(tmp_path / "run" / "reread" / "judge" / "m-2", "judgments")
-    for dimension, value in values.items():
-        assert second.loc[second["dimension"] == dimension, "value"].eq(value).all()
 
 
 @pytest.mark.long

@@ -214,35 +214,6 @@ def test_facts_and_images_are_kept_and_images_checked(path):
         assert ledger.media(name) == ("image/png", pixels)
 
 
-def test_batches_are_on_disk_with_their_requests_in_order(ledger, path):
-    requests = make_requests(6)
-    keys = [request.key for request in ledger.pending(requests)]
-    ledger.plan_batch("m-1", "m", keys[3::-1], "ab" * 32)
-    with Ledger.open(path, write=False) as beside:
-        (batch,) = beside.batches("m", live=True)
-        assert (batch.shard, batch.state, batch.n, batch.sha256) == ("m-1", "planned", 4, "ab" * 32)
-        assert beside.batch_keys("m-1") == keys[3::-1]
-    assert list(ledger.pending(requests)) == requests[4:]
-    ledger.update_batch("m-1", state="submitted", file_id="file-1", batch_id="batch-1")
-    ledger.record(Outcome(keys[0], answer(), batch="m-1"))
-    ledger.record(Outcome(keys[1], kind="expired", error="expired", batch="m-1"))
-    ledger.flush()
-    assert {(c.state, c.batch): c.n for c in ledger.counts()} == {
-        ("answered", ""): 1,
-        ("expired", ""): 1,
-        ("pending", ""): 2,
-        ("pending", "waiting in a batch"): 2,
-    }
-    assert ledger.problems() == []
-    ledger.update_batch("m-1", state="collected")
-    assert list(ledger.pending(requests)) == requests[1:]
-    assert ledger.batches(live=True) == ledger.batches("other") == []
-    (batch,) = ledger.batches()
-    assert (batch.state, batch.file_id, batch.batch_id) == ("collected", "file-1", "batch-1")
-    assert everything(ledger)[0].batch == "m-1"
-    assert ledger.problems() == []
-
-
 def test_plans_and_updates_of_batches_are_checked(ledger):
     keys = [request.key for request in ledger.pending(make_requests(3))]
     ledger.plan_batch("one", "m", keys[:2], "")

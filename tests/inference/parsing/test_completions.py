@@ -22,7 +22,7 @@ TAKEN_TOGETHER = ("satire/parody/irony", "observational/anecdotal")
 SHARED_CASES = [
     ("es", "published"),
     *(
-        pytest.param(language, rule, marks=pytest.mark.long)
+        pytest.param(language, rule, marks=pytest.mark.slow)
         for language, rule in (("en", "published"), ("en", "published_first"), ("es", "published_first"))
     ),
 ]

@@ -145,30 +145,6 @@ def test_single_ratings_correlate_with_quality_as_the_truth_says(oogiri, drawn):
                 assert found == pytest.approx(expected[judge, dimension, ""], abs=0.03)
 
 
-@pytest.mark.long
-def test_what_models_share_moves_nothing_but_how_they_go_together(oogiri):
-    """Ratings of people stay as they are; no true value of a single judge changes."""
-    sizes = {"topics": 60, "people": 32}
-    none, much = (
-        simulate_ratings(oogiri, 1, raters=table(oogiri, {(judge, ""): value for judge in MODELS}), **sizes)
-        for value in (0.0, 0.6)
-    )
-    people = none.judgments["judge_kind"] == "human"
-    pd.testing.assert_frame_equal(none.judgments[people], much.judgments[people])
-    told = [made.truth[made.truth["quantity"] != "error_correlation"] for made in (none, much)]
-    pd.testing.assert_frame_equal(*told)
-
-    def together(made: pd.DataFrame) -> float:
-        """Mean correlation of two models' ratings within dimensions, less what people's means explain."""
-        rows = made[made["dimension"] == "funniness"].assign(value=lambda d: d["value"].astype(float))
-        wide = rows[rows["judge_kind"] == "model"].pivot(index="item_id", columns="judge_id", values="value")
-        mean = rows[rows["judge_kind"] == "human"].groupby("item_id")["value"].mean().loc[wide.index]
-        rest = wide.apply(lambda v: v - np.polyval(np.polyfit(mean, v, 1), mean))
-        return float(rest.corr().to_numpy()[np.triu_indices(3, 1)].mean())
-
-    assert together(much.judgments) > together(none.judgments) + 0.15
-
-
 def test_models_that_ship_share_errors_and_asking_one_leaves_the_others(oogiri, shipped):
     assert [model.model_shared.tolist() for model in shipped.models] == [[0.4] * 6] * 3
     assert not shipped.panel.model_shared.any()

@@ -20,7 +20,6 @@ from conjury.inference.simulation.conjoint.judges import COLUMNS, RaterModel
 from conjury.inference.simulation.conjoint.stimulus_effects import stimulus_effects
 from conjury.inference.simulation.conjoint.true_effects import true_values
 from conjury.inference.study import Study, load_study
-from conjury.inference.tables import validate
 
 EFFECTS = {("text", ""): 1.0, ("text:slur", ""): 0.8, ("user", ""): 0.5}
 WORTHY = ("slur", "topic")
@@ -175,25 +174,6 @@ def test_a_slope_for_one_level_leaves_the_others_fixed(study):
 
 
 # --- repeats --------------------------------------------------------------------------------------
-
-
-def test_repeats_keep_the_contract_swap_the_sides_and_leave_the_first_answers(study):
-    once = simulate(study, 3, pairs=300, raters=judge(noise=0.2)).choices
-    assert "sample" not in once
-    made = simulate(study, 3, pairs=300, swapped_share=0.25, samples=3, raters=judge(noise=0.2))
-    choices = made.choices
-    assert len(choices) == (300 + 75) * 3 * 2
-    assert validate(choices, "choices").equals(choices)
-    assert choices["sample"].unique().tolist() == [1, 2, 3]
-    first = choices[~choices["repeat"] & (choices["sample"] == 1)].drop(columns="sample")
-    pd.testing.assert_frame_equal(first.reset_index(drop=True), once)
-    assert set(choices["pair_id"]) == set(made.tasks["task_id"])
-    sides = made.tasks.assign(pair=made.tasks["task_id"].str.removesuffix("_swapped"))
-    shown = sides.set_index(["pair", "repeat", "position"])["profile_id"].unstack()
-    again = shown.xs(True, level="repeat")
-    before = shown.xs(False, level="repeat").loc[again.index]
-    assert (again["A"] == before["B"]).all()
-    assert (again["B"] == before["A"]).all()
 
 
 @pytest.mark.parametrize(("noise", "bias"), [(0.0, 0.0), (0.0, 0.8), (0.1, 0.8), (0.15, 1.5)])

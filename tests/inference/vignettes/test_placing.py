@@ -22,7 +22,6 @@ from conjury.inference.vignettes.placing import PictureBox, SetText, Size, fair_
 from conjury.inference.vignettes.typesetting import TextBlock, TextLine
 
 REWORDED = ("likes", "posted", "reviews")  # shown otherwise than they stand in the record
-REPLY = ("reply_name", "reply_handle", "reply_face", "reply_text")
 SCRIPTS = (
     "word long antidisestablishmentarianism a. 42",
     "كلمة طويلة جدا لا",
@@ -114,16 +113,6 @@ def test_no_random_text_is_cut_off(typesetter, seed, length):
     check(POST_LAYOUT, record, typesetter.set)
 
 
-def test_a_post_without_its_reply_is_the_upper_part_of_the_post(typesetter):
-    _, whole, (_, height) = boxes_of(POST_LAYOUT, POST, typesetter.set)
-    _, alone, (_, lower) = boxes_of(POST_LAYOUT, {**POST, **dict.fromkeys(REPLY)}, typesetter.set)
-    assert not {field for box in alone for field in box.fields} & set(REPLY)
-    assert whole[: len(alone)] == alone
-    assert lower < height
-    without = {name: value for name, value in POST.items() if name not in REPLY}  # columns, not values
-    assert boxes_of(POST_LAYOUT, without, typesetter.set)[1] == alone
-
-
 @pytest.mark.parametrize(("change", "sentence"), cases(__file__, "values"))
 def test_a_value_that_cannot_be_shown_is_named_by_record_and_field(change, sentence, typesetter):
     with pytest.raises(InputError, match=rf"profile 7: {sentence}"):
@@ -136,13 +125,6 @@ def test_letters_that_reach_over_the_edge_are_refused(tmp_path, typesetter):
     told = r"a record: .*'a' extends beyond the edge .* padding of \d+ pixels more"
     with pytest.raises(InputError, match=told):
         place(written(tmp_path, text), {"a": "علي"}, typesetter.set)
-
-
-def test_cues_are_all_boxes_with_the_author_and_no_other():
-    _, boxes, _ = boxes_of(POST_LAYOUT, POST, set_in_blocks)
-    told = {box.name: box.cue for box in boxes if {"name", "handle", "face"} & set(box.fields)}
-    assert told == {"name": "name", "handle": "name", "replying_to_handle": "name", "face": "face"}
-    assert {box.name for box in boxes if box.cue} == set(told)
 
 
 def test_right_to_left_text_begins_on_the_right(typesetter):

@@ -22,7 +22,6 @@ from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.design.stimuli import load_posts, profile_values
 from conjury.inference.design.stimuli.posts import PostAuthors, PostKit
 from conjury.inference.errors import InputError
-from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study
 from conjury.inference.study.asking import Cues
 from conjury.inference.tables.files import LAYOUTS
@@ -232,22 +231,3 @@ def test_layouts_that_ship_move_nothing_and_one_in_which_names_take_several_line
     told = r"profile \d+: with cues face, layout .*huge\.yaml changes more than the cue"
     with pytest.raises(InputError, match=told):
         check("face")
-
-
-@pytest.mark.slow
-@pytest.mark.shared
-def test_the_pairs_of_the_published_audit_can_be_drawn(shared, fonts):
-    folder = shared / "data" / "moderation"
-    choices = load_choices(STUDY, folder / "gemini_long.parquet")
-    keys = [part.id for part in (*STUDY.attributes, *STUDY.stimuli)]
-    shown = choices[keys].astype("string").drop_duplicates()
-    text = profiles().astype(dict.fromkeys(keys, "string"))
-    found = shown.merge(text[[*keys, "profile_id"]], on=keys, how="left")
-    assert len(found) > 50_000
-    assert found["profile_id"].notna().all()
-    drawn = profiles()[profiles()["profile_id"].isin(found["profile_id"])].sample(100, random_state=1)
-    renderer = open_job(Job(STUDY, "both", "post", "light", "png", 1))
-    for _, record in renderer.in_drawing_order(renderer.records(drawn)):
-        boxes, (width, height) = renderer.painter.place(record)
-        assert all(box.x + box.width <= width and box.y + box.height <= height for box in boxes)
-        assert {box.text for box in boxes} >= {record["text"], record["name"], f"@{record['handle']}"}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -126,14 +126,6 @@ def test_levels_are_those_of_the_bidirectional_algorithm(fonts):
         assert shown == second.get_display(text).translate(str.maketrans("()", "  "))
 
 
-@given(st.lists(st.integers(0, 4)))
-def test_visual_order_of_one_direction_is_kept_or_reversed(found):
-    numbers = list(range(len(found)))
-    assert sorted(visual_order(numbers, found)) == numbers
-    assert visual_order(numbers, [0] * len(found)) == numbers
-    assert visual_order(numbers, [1] * len(found)) == numbers[::-1]
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=30))
 @example("\ud83d ש")
@@ -170,15 +162,6 @@ def test_lines_fit_and_give_the_text_back(typesetter, text, width, align, weight
     assert texts(typesetter.set(text, STYLE, whole.width)) == texts(whole)
 
 
-@settings(max_examples=15, deadline=None)
-@given(TEXTS, st.integers(200, 500))
-def test_a_line_ends_only_where_the_next_word_would_not_fit(typesetter, text, width):
-    text = " ".join(regex.findall(r"[a-zA-Z.]+", text))
-    for line, following in pairwise(texts(typesetter.set(text, STYLE, width))):
-        longer = f"{line} {following.split()[0]}"
-        assert longer not in text or typesetter.set(longer, STYLE, None).width > width
-
-
 def test_empty_lines_are_as_high_as_others(typesetter):
     for text, lines in {"": [""], "   ": [""], "one\n\ntwo \n": ["one", "", "two", ""]}.items():
         block = typesetter.set(text, STYLE, 400)
@@ -202,17 +185,6 @@ def test_a_long_word_is_cut_where_the_line_is_full_and_no_narrower_than_a_letter
         block = typesetter.set(text, TextStyle(14), 500)
         assert dropped(text, block.lines).strip() == ""
         assert max(line.width for line in block.lines[:-1]) > 400
-
-
-def test_drawing_is_opaque_and_in_the_colours_given(typesetter):
-    image = typesetter.draw(typesetter.set("Sing", STYLE, None), (200, 0, 0), (0, 0, 100))
-    colours = {colour for _, colour in image.getcolors(maxcolors=10_000) or []}
-    assert {(200, 0, 0), (0, 0, 100)} <= colours
-    assert len(colours) > 10  # smooth edges
-    assert all(red <= 200 and green == 0 and blue <= 100 for red, green, blue in colours)
-    emoji = np.asarray(drawn(typesetter, "🎉🌈").convert("HSV"))
-    strong = emoji[..., 0][(emoji[..., 1] > 150) & (emoji[..., 2] > 100)]
-    assert len(set(strong // 32)) >= 4  # hues, whatever the colour of the letters
 
 
 @pytest.mark.parametrize(
@@ -280,16 +252,6 @@ def test_brackets_and_overrides_follow_the_direction(typesetter):
     assert np.array_equal(ink(drawn(typesetter, "\u202eabc")), ink(drawn(typesetter, "cba")))
 
 
-def test_right_to_left_paragraphs_start_at_the_right(typesetter):
-    block = typesetter.set("سلام\nhello\nשלום", STYLE, 300)
-    assert block.rtl
-    assert [line.x + line.width == 300 for line in block.lines] == [True, False, True]
-    ends = typesetter.set("سلام\nhello", TextStyle(30, align="end"), 300)
-    assert [line.x == 0 for line in ends.lines] == [True, False]
-    (middle,) = typesetter.set("hello", TextStyle(30, align="center"), 300).lines
-    assert abs(2 * middle.x + middle.width - 300) <= 1
-
-
 @JAPANESE
 def test_japanese_is_broken_between_characters_and_drawn_bold(typesetter):
     text = "彼女は「ありがとう」と言った、そして2024年に東京タワーへ行きました！"
@@ -299,14 +261,6 @@ def test_japanese_is_broken_between_characters_and_drawn_bold(typesetter):
         assert not any(line[0] in "、。」！っょャー" or line.endswith("「") for line in lines)
     regular, bold = (ink(drawn(typesetter, text, TextStyle(30, weight))).sum() for weight in (400, 700))
     assert bold > 1.2 * regular
-
-
-def test_bold_is_darker_leading_separates_lines_and_what_came_before_changes_nothing(fonts, typesetter):
-    regular, bold = (ink(drawn(typesetter, "weight", TextStyle(30, weight))).sum() for weight in (400, 700))
-    assert bold > 1.25 * regular
-    assert typesetter.set("a\nb", TextStyle(30, leading=2.0), None).height == 120
-    text = "The bus 🚌 was late, سلام."
-    assert drawn(Typesetter(fonts), text).tobytes() == drawn(typesetter, text).tobytes()
 
 
 def test_without_fribidi_latin_and_simple_emoji_are_drawn(monkeypatch):

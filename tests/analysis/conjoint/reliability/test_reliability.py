@@ -156,13 +156,6 @@ def test_tables_without_repeats_and_options_without_meaning_are_refused(table, o
         reliability(table, **options)
 
 
-def test_published_interval_is_reached() -> None:
-    n = 2_150
-    row = first_row(people([1] * round(0.885 * n) + [0] * (n - round(0.885 * n))))
-    found = row[["agreement", "lower", "upper"]].to_numpy(float)
-    np.testing.assert_allclose(found, [0.885, 0.871, 0.898], atol=1.1e-3)
-
-
 @pytest.mark.parametrize(("n_same", "weight"), [(29, 60 / 89), (30, 0.5), (50, 0.5)])
 def test_both_kinds_of_repeats_weigh_the_same_from_thirty_of_each_on(n_same: int, weight: float) -> None:
     """Ninety respondents; 60 have a swapped repeat, the last ones one with the same sides."""
