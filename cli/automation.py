@@ -37,7 +37,7 @@ JSON, LOG = "--json", "CONJURY_LOG"
 REFUSED, INTERRUPTED = 2, 130  # exit codes
 # Of a defect (EX_SOFTWARE of sysexits.h) and of a reader such as `head` that has ended (128 + SIGPIPE).
 CRASHED, PIPE_CLOSED = 70, 141
-HELP = "Print one JSON document on standard output; sentences go to standard error."
+HELP = "Print one JSON document on standard output, and nothing else there."
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)  # in names of environment variables
 NO_PATH = ("Symlink loop", "embedded null", "lstat: embedded null", "stat: embedded null")  # of pathlib
 SHORTEST = 8  # characters of a secret; shorter ones could be part of any word

@@ -14,8 +14,9 @@ import typer
 
 from conjury.inference.errors import InputError, listed
 
+from .automation import HELP
 from .options import grouped
-from .printing import console, draw_figures, print_blocks, print_notes, show_count
+from .printing import console, draw_figures, print_blocks, print_notes, show_count, warn_if_quiet
 from .wishes import leaves_out_details
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class FindingsOutput:
     out: Annotated[
         Path | None, typer.Option("--out", help="Results folder for tables and figures, for a report.")
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help=HELP)] = False
     fail_on: Annotated[
         str | None,
         typer.Option(
@@ -95,7 +96,11 @@ def check_table(files: Files, reading: PublishedReading, writing: FindingsOutput
     else:
         _print(result, writing.out)
     stops = LIMITS[: LIMITS.index(writing.fail_on) + 1] if writing.fail_on is not None else ()
-    if set(result.extra["numbers"]["verdict"]) & set(stops):
+    failures = result.extra["numbers"]["verdict"].value_counts().reindex(stops).dropna()
+    if len(failures):
+        from conjury.analysis.audit.arithmetic.findings import IN_WORDS
+
+        warn_if_quiet("; ".join(f"{n:.0f} {IN_WORDS[str(verdict)]}" for verdict, n in failures.items()))
         raise typer.Exit(1)
 
 

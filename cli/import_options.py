@@ -91,9 +91,7 @@ class ExportOptions:
         Path | None, about_conjoint("CSV with attribute and level, in order, the reference level first.")
     ] = None
     prefix: Annotated[str | None, about_conjoint("First part of the conjoint columns, such as K.")] = None
-    draft_study: Annotated[
-        Path | None, about_conjoint("Write a draft study file with the attributes and levels of the export.")
-    ] = None
+    draft_study: Annotated[Path | None, about_conjoint("Draft a study file, for `conjury fit`.")] = None
 
     ratings: Annotated[
         list[str] | None,

@@ -79,6 +79,12 @@ def warn(text: str) -> None:
     WrappingConsole(stderr=True).print(text)
 
 
+def warn_if_quiet(text: str) -> None:
+    """Print why a command ends with exit code 1 where it prints nothing else."""
+    if is_quiet():
+        warn(text)
+
+
 def one_line(text: str) -> str:
     """A message as one line that a terminal shows as it is, whatever a file contains."""
     text = " ".join(text.split())

@@ -15,7 +15,15 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.programs.formats import PROGRAMS
 
 from ..options import FigureFormats, grouped, read_pairs, refuse_typed
-from ..printing import console, draw_figures, figure_formats, print_blocks, save_figures, show_steps
+from ..printing import (
+    console,
+    draw_figures,
+    figure_formats,
+    print_blocks,
+    save_figures,
+    show_steps,
+    warn_if_quiet,
+)
 from ..reading_options import FileReadingOptions
 from ..wishes import details
 from .checked_results import CheckSettings, FittedChoices, check_results
@@ -100,7 +108,7 @@ class CheckOutput:
     output: Annotated[str, typer.Option(help="text, json or sarif (2.1.0), on the standard output.")] = "text"
     as_json: Annotated[bool, typer.Option("--json", help="The same as --output json.")] = False
     figures: FigureFormats = None
-    html: Annotated[Path | None, typer.Option(help="Write one HTML page.")] = None
+    html: Annotated[Path | None, typer.Option(help="Write one HTML page with figures.")] = None
     fail_on: Annotated[str, typer.Option(help="Exit with 1 on: warning (and error), error, or none.")] = (
         "error"
     )
@@ -142,6 +150,9 @@ def check(
     _print(findings, writing, fitted.results)
     stops = LIMITS[LIMITS.index(writing.fail_on) :]
     if findings.worst in stops:
+        from conjury.analysis.checks.output.check_findings import verdict_counts
+
+        warn_if_quiet(f"{verdict_counts(findings)}.")
         raise typer.Exit(1)
 
 

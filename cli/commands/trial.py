@@ -56,9 +56,7 @@ class TrialOptions:
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Only this method, by name; can be repeated.")
     ] = None
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per processor.")] = (
-        None
-    )
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None
     backend: Annotated[str, typer.Option(help="local, or ray: on a Ray cluster.")] = "local"
     figures: FigureFormats = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -149,6 +150,7 @@ def _find(name_or_path: str | Path) -> Path:
     if path.is_dir():
         path = path / "study.yaml"
     if path.is_file():
+        _refuse_table(path)
         return path
     near = get_close_matches(str(name_or_path), shipped, n=1)
     meant = f" (did you mean {near[0]}?)" if near else ""
@@ -156,6 +158,19 @@ def _find(name_or_path: str | Path) -> Path:
         f"There is no study '{name_or_path}'{meant}; name one that ships ({', '.join(shipped)}) "
         "or give the path of a study.yaml."
     )
+
+
+def _refuse_table(path: Path) -> None:
+    """Refuse a table where a study is expected, and name the commands for it."""
+    from ..tables.reading.containers import FILE_KINDS
+
+    endings = [ending for kind in FILE_KINDS for ending in kind.endings if kind.name not in ("json", "jsonl")]
+    if path.name.lower().endswith(tuple(endings)):
+        file = shlex.quote(str(path))
+        raise InputError(
+            f"{path} is a table, and a study file is expected; `conjury read {file}` names the command for "
+            f"it, `conjury conjoint {file}` estimates the effects of a conjoint survey without a study."
+        )
 
 
 def error_of_fields(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:

@@ -109,6 +109,13 @@ def test_every_option_has_a_help_and_every_command_has_json_once():
         assert [option.name for option in command.params if not option.help] == [], name
         flags = [flag for option in command.params for flag in option.opts if flag == "--json"]
         assert flags == ["--json"], name
+    options = [option for command in all_commands().values() for option in command.params]
+    names = [option for option in options if option.opts[0].startswith("--") and not option.hidden]
+    texts = {(option.opts[0], option.help) for option in names}
+    flags = {flag for flag, _ in texts}
+    assert len(flags) <= 300
+    # Commands explain an option alike, unless they take something else for it; never raise this number.
+    assert len(texts) - len(flags) <= 164
 
 
 def test_every_command_is_run_here_with_json():

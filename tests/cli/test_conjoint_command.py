@@ -239,7 +239,8 @@ def test_an_export_of_qualtrics_is_read_by_its_importer(tmp_path: Path, conjury:
         (lambda data: data, "--reference job=Docter", "did you mean 'Doctor'"),
         (lambda data: data.assign(w=data["w"].where(data.index != 3, -1)), "--weights w", "row 4"),
         (lambda data: data.assign(w=data.index), "--by w", "several values for respondent"),
-        (lambda data: data, "--by w", "different numbers"),
+        (lambda data: data.assign(w=data.groupby("resp").ngroup()), "--by w", "--cut w=9.5 (the median)"),
+        (lambda data: data, "--by w --cut w=2,1", "rising order"),
         (lambda data: data, "--strict", "which is a guess"),
     ],
 )
@@ -258,13 +259,16 @@ def test_a_drafted_study_gives_the_same_effects_by_fit(tmp_path: Path, conjury: 
     data = survey(40)
     data = data[data.groupby(["resp", "contest"])["price"].transform(lambda part: "$1,000" not in set(part))]
     data.to_csv(tmp_path / "tidy.csv", index=False)
-    command = "conjoint tidy.csv --reference price=$200 --draft-study study.yaml"
+    command = "conjoint tidy.csv --reference price=$200 --by w --cut w=1 --draft-study study.yaml"
     drafted = by_level(estimates(conjury, command, tmp_path))
     text = (tmp_path / "study.yaml").read_text(encoding="utf-8")
     assert "formula: chosen ~ job * school + price" in text
     assert "No profile of the survey shows them together." in text
-    ended = conjury("fit study.yaml --data study_choices.parquet --draws 10 --out results", cwd=tmp_path)
+    command = "fit study.yaml --data study_choices.parquet --by w"
+    ended = conjury(f"{command} --draws 10 --out results", cwd=tmp_path)
     assert ended.code == 0, ended.err
+    groups = pd.read_csv(tmp_path / "results" / "tables" / "amce_by_w.csv")["w"]
+    assert set(groups) == {"below 1", "1 or more"}
     fitted = pd.read_csv(tmp_path / "results" / "tables" / "amce.csv")
     assert sorted(fitted["estimate"].round(9)) == sorted(np.round(list(drafted.values()), 9))
     again = conjury("conjoint tidy.csv --draft-study study.yaml", cwd=tmp_path)

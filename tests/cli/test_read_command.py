@@ -57,7 +57,7 @@ def test_the_account_is_whole_in_json(here: Callable[..., Any], tmp_path: Path) 
     [
         ("judge_id,item_id,value\nann,a,1\n", "conjury agreement some.csv"),
         ("a,b\nx,y\nz,y\n", "conjury judge some.csv --judge COLUMN --human COLUMN"),
-        ("verdict,ann,ben\nx,y,y\nz,y,z\n", "conjury judge some.csv --judge verdict --human COLUMN"),
+        ("verdict,ann,ben\nx,y,y\nz,y,z\n", "conjury judge some.csv --judge verdict --human ben"),
         ("ResponseId,DistributionChannel\nR_1,preview\n", "conjury import some.csv --ratings PATTERN --out "),
         (CONJOINT, "conjury conjoint some.csv"),
         (CONJOINT.replace("chosen", "tint"), "conjury conjoint some.csv"),

@@ -46,7 +46,7 @@ def test_agreement_reads_a_column_per_rater(options: str, tmp_path: Path, conjur
     assert kappas(rows)[""] == pytest.approx(cohen(frame, *PEOPLE))
     notes = " ".join(page["notes"])
     guesses = (
-        "Columns of raters, which share one scale: ann, bob, bot-mini.",
+        "Columns of raters: ann, bob, bot-mini.",
         "Models by their names: bot-mini",
     )
     assert [guess in notes for guess in guesses] == [not options] * 2
@@ -61,7 +61,7 @@ def test_python_and_the_command_give_the_same_numbers(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(
         first.frame.drop(columns="dimension"), second.frame.drop(columns="dimension")
     )
-    assert "Columns of raters, which share one scale: ann, bob, bot-mini." in first.notes
+    assert "Columns of raters: ann, bob, bot-mini." in first.notes
     assert kappas(first.frame)[""] == pytest.approx(cohen(frame, *PEOPLE))
 
 

@@ -78,6 +78,7 @@ def conjoint(
     reference: Mapping[str, str] | None = None,
     weights: str | None = None,
     by: str | Sequence[str] = (),
+    cut: Mapping[str, Sequence[float]] | None = None,
     vcov: str = "survey",
     alpha: float = 0.05,
     **rules: Any,
@@ -104,6 +105,8 @@ def conjoint(
         Column of survey weights.
     by : str or sequence of str
         Columns of subgroups of respondents, which are estimated and compared.
+    cut : mapping of str to sequence of float, optional
+        Limits between the groups of a column of numbers, each of which begins a group.
     vcov : str
         Convention of standard errors, clustered by respondent, as in `conjury.analysis.conjoint.amce`.
     alpha : float
@@ -146,5 +149,5 @@ def conjoint(
         references=reference,
         further_roles=[name for name in (weights, *groups) if name],
     )
-    effects = survey_effects(table, weights=weights, by=groups, vcov=vcov, alpha=alpha)
+    effects = survey_effects(table, weights=weights, by=groups, cut=cut, vcov=vcov, alpha=alpha)
     return SurveyResult(**vars(effects))

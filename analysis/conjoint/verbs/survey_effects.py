@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,15 @@ def survey_effects(
     *,
     weights: str | None = None,
     by: Sequence[str] = (),
+    cut: Mapping[str, Sequence[float]] | None = None,
     vcov: str = "survey",
     alpha: float = 0.05,
 ) -> SurveyEffects:
     """Effects and means of all attributes, clustered by respondent, for all and for subgroups."""
+    for name, limits in (cut or {}).items():
+        if name not in by:
+            raise InputError(f"cut names '{name}', which is no column of subgroups; add --by {name}.")
+        table = replace(table, frame=table.frame.assign(**{name: _groups_of(table, name, limits)}))
     frame, notes = _usable(table, weights, by)
     options: dict[str, Any] = {"id": "judge_id", "vcov": vcov, "alpha": alpha}
     if weights is not None:
@@ -120,10 +126,12 @@ def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tup
         values = frame[name]
         n_groups = int(values.nunique())
         if not 2 <= n_groups <= MOST_GROUPS:
-            kind = "different numbers" if is_numeric_dtype(values) else "groups"
+            kind, remedy = "groups", f"give one with 2 to {MOST_GROUPS} groups"
+            if is_numeric_dtype(values) and n_groups > MOST_GROUPS:
+                kind = "different numbers"
+                remedy = f"add --cut {name}={values.median():g} (the median), or several limits"
             raise InputError(
-                f"{table.source}: column '{name}', which --by names, has {n_groups} {kind}; give one with "
-                f"2 to {MOST_GROUPS} groups."
+                f"{table.source}: column '{name}', which --by names, has {n_groups} {kind}; {remedy}."
             )
         if name not in table.attributes:
             order = (
@@ -134,6 +142,20 @@ def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tup
             texts = values.astype("string").astype(object)
             frame[name] = pd.Categorical(texts, categories=[level for level in order if level in set(texts)])
     return frame, notes
+
+
+def _groups_of(table: ConjointTable, name: str, limits: Sequence[float]) -> pd.Series[Any]:
+    """A column of numbers as groups between limits, each of which begins a group."""
+    values = table.frame[name] if name in table.frame else pd.Series(dtype=object)
+    if not is_numeric_dtype(values):
+        raise InputError(f"{table.source}: column '{name}', which --cut names, contains no numbers to cut.")
+    ends = [f"{limit:g}" for limit in limits]
+    if not ends or sorted(set(limits)) != list(limits):
+        raise InputError(f"--cut {name}={','.join(ends)}: give limits in rising order, such as 30,50.")
+    middle = [f"{low} to below {high}" for low, high in pairwise(ends)]
+    edges = [-np.inf, *limits, np.inf]
+    names = [f"below {ends[0]}", *middle, f"{ends[-1]} or more"]
+    return pd.Series(pd.cut(values.astype(float), edges, right=False, labels=names), index=values.index)
 
 
 def _covariates(table: ConjointTable) -> list[str]:

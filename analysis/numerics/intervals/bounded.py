@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from ..bootstrap import clustered_errors
 from ..operating import operating, satterthwaite, solve_increasing
@@ -244,7 +244,8 @@ def items_for_width(bounded: BoundedEstimate, width: float, alpha: float) -> flo
 
 
 def items_to_exclude(bounded: BoundedEstimate, threshold: float, alpha: float) -> float:
-    """Rows with which the interval would exclude a threshold, if the estimate stays as it is."""
+    """Rows with which the interval excludes a threshold with `POWER`, if the estimate stays as it is."""
+    alpha = 2 * float(ndtr(ndtri(alpha / 2) - ndtri(POWER)))  # an interval wider by the quantile of the power
     if bounded.estimate > threshold:
         return _needed(bounded, lambda low, high: low - threshold, alpha)
     return _needed(bounded, lambda low, high: threshold - high, alpha)

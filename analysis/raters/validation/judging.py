@@ -52,14 +52,14 @@ from .corrected import add_corrected
 from .error_rates import add_errors, add_rates, add_subgroups, confusion
 from .gates import refuse_outside
 from .judge_replacement import add_replacement
-from .label_agreement import add_agreement, add_people, headline_of
+from .label_agreement import add_agreement, add_people, headline_of, with_missing
 from .rating_agreement import add_rating_subgroups, add_ratings
 from .tables.item_columns import item_of
 from .tables.judge_versions import notes_on_versions, version_counts
 from .tables.mismatched_labels import refuse_other_answers
 from .validation_rows import AGREEMENT, TestRows, name_of
 from .verdicts.judge_answer import JudgeAnswer, answer_of
-from .verdicts.judge_sentences import verdict_of
+from .verdicts.judge_sentences import in_words, number, verdict_of
 from .weighted.answer_strata import strata_of
 from .weighted.weighted_estimates import add_weighted
 
@@ -262,7 +262,11 @@ def judge(
     else:
         _add_labels(rows, data, gold, seed if weighted else None, notes)
         extra["confusion"] = confusion(data, gold)
-    notes += _notes(data, gold.ties if data.scale != "interval" else 0)
+    notes = [
+        *_missing_notes(data, weighted),
+        *notes,
+        *_notes(data, gold.ties if data.scale != "interval" else 0),
+    ]
     extra |= add_replacement(rows, data, epsilon, alpha, notes)
     if not weighted and "self_selected_only" not in limits:
         add_corrected(rows, data, strata, seed, notes)
@@ -318,16 +322,24 @@ def refuse_no_overlap(data: CodedRows, judge: str, source: str) -> None:
         raise InputError(f"{source}: no row has answers of both '{judge}' and {people}; label judged items.")
 
 
+def _missing_notes(data: CodedRows, weighted: bool) -> list[str]:
+    """State how many rows the judge left without an answer, and what agreement is if these are errors."""
+    missing, rated = ~np.isfinite(data.judged[0]), _rated(data)
+    if not missing.any():
+        return []
+    template = "{rows} without an answer of the judge: excluded from agreement and errors"
+    values: dict[str, Any] = {"rows": counted(int(missing.sum()), "row")}
+    if data.scale != "interval" and not weighted and (missing & rated).any():
+        template += "; if the {n:,} that people labelled count as disagreement, {name} is {worst}"
+        main = headline_of(data.scale)
+        worst = number(with_missing(data), main)
+        values |= {"n": int((missing & rated).sum()), "name": in_words(main), "worst": worst}
+    return [excluding(f"{template}.", **values)]
+
+
 def _notes(data: CodedRows, ties: int) -> list[str]:
     answered, rated = np.isfinite(data.judged[0]), _rated(data)
     notes: list[str] = []
-    if (~answered).any():
-        notes.append(
-            excluding(
-                "{rows} without an answer of the judge: excluded from agreement and errors.",
-                rows=counted(int((~answered).sum()), "row"),
-            )
-        )
     if (answered & ~rated).any():
         notes.append(f"{counted(int((answered & ~rated).sum()), 'judged row')} without a label by people.")
     notes += few_labels(data, answered)

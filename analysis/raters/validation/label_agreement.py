@@ -140,6 +140,17 @@ def add_agreement(rows: TestRows, coded: CodedRows) -> None:
     rows.number(AGREEMENT, "always_most_frequent", float(second.mean(axis=0).max()), subset.n)
 
 
+def with_missing(coded: CodedRows) -> float:
+    """The headline coefficient where rows without an answer of the judge count as disagreement."""
+    counts = counts_of(coded.people, coded.q)
+    subset = coded.rows(counts.sum(axis=1) > 0)
+    nothing = np.where(subset.judges[:1] < 0, coded.q, subset.judges[:1])  # a class that people never give
+    measure, classes = headline_of(coded.scale), (*coded.classes, "")
+    weights = np.pad(weights_of(measure, coded), (0, 1))
+    first, second = _sides(replace(subset, judges=nothing, classes=classes))
+    return with_people(measure, first, second, weights, classes).estimate
+
+
 def _chance(measure: str, first: Floats, second: Floats, weights: Floats) -> float:
     """Agreement that is expected by chance: of the accuracy, from both sides' base rates."""
     kind = COHEN if measure == ACCURACY else KINDS[measure]

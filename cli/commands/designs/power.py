@@ -111,7 +111,9 @@ class FileOptions:
     """Files of a plan."""
 
     out: Annotated[Path | None, typer.Option("--out", help="Table of all levels (.csv, .parquet).")] = None
-    figure: Annotated[Path | None, typer.Option("--figure", help="Figure (.png, .svg, .pdf).")] = None
+    figure: Annotated[Path | None, typer.Option("--figure", help="Write the figure (.png, .svg, .pdf).")] = (
+        None
+    )
 
 
 @grouped

@@ -284,7 +284,7 @@ class Testing:
     model: Annotated[list[str] | None, typer.Option(help="Only this model; can be repeated.")] = None
     epsilon: Annotated[
         float,
-        typer.Option(help="Margin of the test (epsilon): 0.1 crowd, 0.15 skilled, 0.2 experts."),
+        typer.Option(help="Margin of the replacement test: 0.1 crowd, 0.15 skilled people, 0.2 experts."),
     ] = 0.1
     scoring: Annotated[
         list[str] | None,
@@ -311,7 +311,9 @@ def alt_test(
 ) -> None:
     """Test whether a model may replace a person of the panel.
 
-    The alternative annotator test.
+    The alternative annotator test: a model passes if it agrees with the other people better than at least
+    half of the people do, up to --epsilon. Columns that --raters and --models do not name are guessed, as
+    `conjury judge` guesses them; a panel of three people or more is needed for a result that is certain.
     """
     from conjury.analysis.raters.replacement import alt_test as test
     from conjury.analysis.raters.replacement.decide import with_curve

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from conjury.inference.errors import InputError, counted
+from conjury.inference.errors import InputError
 
 from ...options import grouped, split_names
 from ...reading_options import TableOptions
@@ -84,7 +84,7 @@ def automate(
         write_table(rows.drop(columns=list(needed), errors="ignore").join(needed), request.out)
     persons = ", ".join(f"'{name}'" for name in roles.human)
     columns = f"judge: '{roles.judge}'; certainty: '{request.certainty}'; people: {persons}"
-    title = f"{file.name}: {counted(len(judged_file.frame), 'row')}"
+    title = f"{file.name}: {judged_file.reading.size_in_words}"
     finish(
         ValidationReport(result, title, (judged_file.source,), (columns, *judged_file.notes)), gates, output
     )

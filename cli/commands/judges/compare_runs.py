@@ -26,7 +26,7 @@ class Pairing:
     human: Human = None
     by: By = None
     cluster: Annotated[
-        str | None, typer.Option(help="Column of items that belong together, such as a topic.")
+        str | None, typer.Option(help="Column of items that belong together, such as topic_id.")
     ] = None
     names: Annotated[str | None, typer.Option(help="Names of the two runs, as old,new.")] = None
     positive: Positive = None

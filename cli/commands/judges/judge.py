@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conjury.inference.errors import InputError, counted
+from conjury.inference.errors import InputError
 
+from ...automation import HELP
 from ...options import Alpha, grouped, read_pairs, split_names
-from ...printing import console, print_blocks
+from ...printing import console, print_blocks, warn_if_quiet
 from ...reading_options import RatingTableOptions
 from ...wishes import details
 
@@ -82,7 +83,7 @@ class Output:
         list[str] | None,
         typer.Option("--fail-over", help="Exit with 1 above a limit, as flips.upper=0.05; can be repeated."),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help=HELP)] = False
     html: Annotated[Path | None, typer.Option("--html", help="Write one HTML page with figures.")] = None
 
     @property
@@ -124,7 +125,7 @@ def judge(
     judges, people = split_names([columns.judge] if columns.judge else None), split_names(columns.human)
     judged_file = read_judged(file, reading.rules(), (*judges, *people))
     program = f", {judged_file.program}" if judged_file.program else ""
-    title = f"{file.name}{program}: {counted(len(judged_file.frame), 'row')}"
+    title = f"{file.name}{program}: {judged_file.reading.size_in_words}"
     if len(judges) > 1 and columns.judge not in judged_file.frame:
         from conjury.analysis.raters.systems import combine_judges
 
@@ -216,7 +217,9 @@ def finish(report: ValidationReport, gates: Sequence[Gate], output: Output) -> N
             print_blocks(further_blocks(report))
         if output.html is not None:
             console.print(f"\nPage with figures: {output.html}")
-    if not all(outcome.passes for outcome in report.outcomes):
+    failures = [str(outcome) for outcome in report.outcomes if not outcome.passes]
+    if failures:
+        warn_if_quiet("\n".join(failures))
         raise typer.Exit(1)
 
 

@@ -35,7 +35,8 @@ class LabelColumns:
     """Which columns there are."""
 
     judge: Annotated[
-        str | None, typer.Option("--judge", help="Column of the judge, or COL,COL of several; else guessed.")
+        str | None,
+        typer.Option("--judge", help="Column of the judge, or COL,COL of several; otherwise guessed."),
     ] = None
     human: Annotated[
         str | None, typer.Option("--human", help="Column that gets labels. [default: label]")

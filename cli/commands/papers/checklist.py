@@ -14,7 +14,9 @@ from ...printing import console
 
 def checklist(
     study: StudyName,
-    results: Annotated[Path | None, typer.Option("--results", help="Results of `conjury fit`.")] = None,
+    results: Annotated[
+        Path | None, typer.Option("--results", help="Results folder that `conjury fit` wrote.")
+    ] = None,
     run: Annotated[Path | None, typer.Option("--run", help="Folder of the run of `conjury collect`.")] = None,
     out: Annotated[
         Path, typer.Option("--out", help="File: .md, .docx or .tex (the last two need the extra pdf).")

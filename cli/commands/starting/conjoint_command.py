@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 
 from ...automation import record
-from ...options import Alpha, grouped, read_pairs, split_names
+from ...options import Alpha, grouped, read_pairs, split_names, typed_options
 from ...printing import console, print_table
 from ...reading_options import TableOptions
 from ...wishes import details
 
 if TYPE_CHECKING:
     from conjury.analysis.conjoint.verbs.survey_effects import SurveyEffects
-    from conjury.inference.readers.conjoints import ConjointTable
 
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -47,6 +47,20 @@ class SurveyColumns:
     by: Annotated[
         list[str] | None, typer.Option("--by", help="Column of subgroups of respondents; can be repeated.")
     ] = None
+    cut: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cut", help="Groups of numbers of --by, as COLUMN=30,50 (below 30, 30 to below 50, 50 or more)."
+        ),
+    ] = None
+
+    def limits(self) -> dict[str, list[float]]:
+        """The limits between groups of each column of numbers."""
+        try:
+            pairs = read_pairs("--cut", self.cut)
+            return {name: [float(limit) for limit in text.split(",")] for name, text in pairs.items()}
+        except ValueError:
+            raise InputError(f"--cut {listed(self.cut or (), 2)}: give numbers, as COLUMN=30,50.") from None
 
 
 @dataclass(frozen=True)
@@ -57,16 +71,14 @@ class SurveyOutput:
     vcov: Annotated[
         str, typer.Option("--vcov", help="Standard errors: survey, CR1, CR1S, CR2 (few respondents), CV3.")
     ] = "survey"
-    figure: Annotated[
-        Path | None, typer.Option(help="Write the figure of the effects (.png, .svg, .pdf).")
-    ] = None
+    figure: Annotated[Path | None, typer.Option(help="Write the figure (.png, .svg, .pdf).")] = None
     html: Annotated[Path | None, typer.Option("--html", help="Write one HTML page with figures.")] = None
     table: Annotated[Path | None, typer.Option(help="Write all estimates as a table (.csv, .parquet).")] = (
         None
     )
     draft_study: Annotated[
         Path | None,
-        typer.Option("--draft-study", help="Draft a study file, with a table of choices, for `conjury fit`."),
+        typer.Option("--draft-study", help="Draft a study file, for `conjury fit`."),
     ] = None
 
 
@@ -110,7 +122,14 @@ def conjoint(
         references=read_pairs("--reference", columns.reference),
         further_roles=[name for name in (columns.weights, *by) if name],
     )
-    effects = survey_effects(survey, weights=columns.weights, by=by, vcov=output.vcov, alpha=output.alpha)
+    effects = survey_effects(
+        survey,
+        weights=columns.weights,
+        by=by,
+        cut=columns.limits(),
+        vcov=output.vcov,
+        alpha=output.alpha,
+    )
     for line in survey.account.lines():
         console.print(line)
     console.print()
@@ -146,16 +165,17 @@ def conjoint(
         notes=list(effects.notes),
     )
     if output.draft_study is not None:
-        _draft(survey, output.draft_study)
+        _draft(effects, output)
     _write(effects, output, f"Conjoint survey {Path(survey.source).name}")
 
 
-def _draft(survey: ConjointTable, draft: Path) -> None:
+def _draft(effects: SurveyEffects, output: SurveyOutput) -> None:
     """Write a study file and the choices that `conjury fit` takes with it."""
     from conjury.inference.readers.conjoints.study_draft import draft_of
     from conjury.inference.tables.files import write_table
     from conjury.inference.tables.writing import write_text
 
+    draft, survey = output.draft_study or Path(), effects.table
     choices = draft.with_name(f"{draft.stem}_choices.parquet")
     for path in (draft, choices):
         if path.exists():
@@ -165,7 +185,14 @@ def _draft(survey: ConjointTable, draft: Path) -> None:
     write_text(draft, content.study("survey", Path(survey.source).name))
     write_table(content.choices, choices)
     record(files=[draft, choices])
-    console.print(f"\nDraft of the study in {draft}; continue with `conjury fit {draft} --data {choices}`.")
+    words = ["conjury", "fit", str(draft), "--data", str(choices)]
+    words += ["--weights", effects.weights] if effects.weights else []
+    words += [word for name in effects.by for word in ("--by", name)]
+    typed = typed_options(output)
+    words += [
+        word for name in ("vcov", "alpha") if name in typed for word in (typed[name], f"{vars(output)[name]}")
+    ]
+    console.print(f"\nDraft of the study in {draft}; continue with `{shlex.join(words)}`.")
 
 
 def _refuse_endings(output: SurveyOutput) -> None:

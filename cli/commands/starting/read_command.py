@@ -191,7 +191,7 @@ def _command_for_columns(
     from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_files import has_roles
     from conjury.inference.readers.judged.judged_table import Judged
-    from conjury.inference.readers.raters.rater_columns import raters_of
+    from conjury.inference.readers.raters.rater_columns import columns_like, raters_of
     from conjury.inference.tables.items import item_column
 
     if program is not None:
@@ -203,6 +203,7 @@ def _command_for_columns(
     people: Sequence[str] = (unnamed,)
     with suppress(InputError):  # columns that are called like neither are left to the user
         judge = columns_of(judged, None, (), needs_human=False).judge
+        people = columns_like(frame, judge) or people
         people = columns_of(judged, judge, ()).human
     if unnamed in people and not _can_compare(frame):
         return "add answers of people, or of further raters; no two columns can be compared.", ()

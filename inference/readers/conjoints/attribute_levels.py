@@ -76,15 +76,18 @@ def read_levels_of(
             remedy = "leave it out of --attributes" + (", or group its cells" if len(levels) > 1 else "")
             raise InputError(f"{source}: attribute '{name}' has {problem}; {remedy}.")
         if name in references:
-            levels = _from(levels, references[name], name, source)
-        elif rule:
+            levels, rule = _from(levels, references[name], name, source), "as stated"
+        if rule:
             guessed.setdefault(rule, []).append(f"{name} '{levels[0]}'")
         texts = np.array([*answers.classes, None], dtype=object)[answers.codes[0]]
         columns[name] = pd.Series(pd.Categorical(texts, categories=levels), index=frame.index)
     if guessed:
         texts = (text for group in guessed.values() for text in group)
         sentence = f"Reference levels: {listed(texts, 30)} ({'; '.join(guessed)})."
-        entries.append(AccountEntry("order", sentence, option="--reference or --levels"))
+        is_guess = bool({*guessed} - {"as stated"})
+        entries.append(
+            AccountEntry("order", sentence, option="--reference or --levels" if is_guess else None)
+        )
     return pd.DataFrame(columns), entries
 
 

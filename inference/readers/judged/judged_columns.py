@@ -82,6 +82,14 @@ def columns_of(
     return JudgedColumns(judge, tuple(human), tuple(guessed))
 
 
+def columns_by_name(frame: pd.DataFrame, source: str) -> JudgedColumns | None:
+    """The columns of a judge and of people in a table, where their names say so without doubt; else None."""
+    try:
+        return columns_of(Judged(frame, source), None, ())
+    except InputError:
+        return None
+
+
 def guessed_people(judged: Judged, judge: str, relabelled: bool = False) -> tuple[str, ...]:
     """The columns of people, where there are some without doubt; none else."""
     # A column without a label of the judge is none of them, unless labels are `relabelled`: the targets of an

@@ -20,6 +20,7 @@ from ...tables.reading.compared_answers import distinct_texts, read_answers
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
 from ...tables.row_numbers import of_rows
+from ..judged.judged_columns import columns_by_name
 from ..model_names import like_models
 from .listed_ratings import listed_ratings
 from .rating_rows import RATED, RatingColumns, is_long, judgments_of_rows, rating_columns
@@ -75,6 +76,13 @@ def raters_of(frame: pd.DataFrame, item: str | None) -> tuple[str, ...]:
     return tuple(names) if len(names) > 1 and not are_qualities and _share_scale(frame, names) else ()
 
 
+def columns_like(frame: pd.DataFrame, column: str) -> tuple[str, ...]:
+    """Other columns that are no ids or texts and share the scale of one."""
+    names = [str(name) for name in frame if str(name) not in (column, item_column(frame))]
+    names = [name for name in names if kind_of_column(frame[name]) in RATED]
+    return tuple(name for name in names if _share_scale(frame, (column, name)))
+
+
 def _share_scale(frame: pd.DataFrame, names: Sequence[str]) -> bool:
     """Whether columns have labels in common, or numbers in ranges of similar width."""
     texts = [_answers_of(frame[name]) for name in names]
@@ -114,6 +122,9 @@ def judgments_of_raters(
     require_named(frame, {} if rules.id is None else {rules.id: "--id"}, source)
     item = rules.id or item_column(frame.drop(columns=[name for name in raters if name in frame]))
     names = tuple(dict.fromkeys([*raters, *(models if raters else ())])) or raters_of(frame, item)
+    by_name = columns_by_name(frame, source) if not raters else None
+    if len(names) < 2 and by_name is not None:
+        names = (*by_name.human, by_name.judge)
     if len(names) < 2:
         raise InputError(
             f"{source}: there are no columns 'judge_id' and 'value', and no columns of raters on one scale; "
@@ -123,13 +134,15 @@ def judgments_of_raters(
         )
     entries = []
     if not raters:
-        sentence = f"Columns of raters, which share one scale: {listed(names)}."
+        sentence = f"Columns of raters: {listed(names)}."
         entries.append(AccountEntry("roles", sentence, cells=names[:12], option="--raters"))
     if item is None:
         entries.append(
             AccountEntry("roles", "Items are the rows, since no column names them.", option="--id")
         )
     lookalikes = () if models else tuple(like_models(names))
+    if not models and not lookalikes and by_name is not None and by_name.judge in names:
+        lookalikes = (by_name.judge,)
     if lookalikes:
         sentence = f"Models by their names: {listed(lookalikes)}; the other columns are people."
         entries.append(AccountEntry("roles", sentence, cells=lookalikes, option="--models"))

@@ -49,10 +49,12 @@ def rules_of(arguments: RuleArguments) -> ReadingRules:
         levels if isinstance(levels, Mapping) else {ANY_COLUMN: tuple(map(str, levels))} if levels else {}
     )
     texts = {str(text): str(label) for text, label in (arguments.get("relabel") or {}).items()}
-    missing = tuple(map(str, arguments.get("missing", ())))
-    ratings = arguments.get("rating_column", ())
+    missing, ratings = (
+        (names,) if isinstance(names, str) else tuple(map(str, names))
+        for names in (arguments.get("missing", ()), arguments.get("rating_column", ()))
+    )
     fields = {**arguments, "levels": by_column, "relabel": texts, "missing": missing}
-    fields["rating_column"] = (ratings,) if isinstance(ratings, str) else tuple(ratings)
+    fields["rating_column"] = ratings
     fields.pop("classes", None)
     names = list(ReadingRules.__dataclass_fields__)
     for name in fields:

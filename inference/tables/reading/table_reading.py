@@ -88,6 +88,13 @@ class TableReading:
     form: str
     rules: ReadingRules
 
+    @property
+    def size_in_words(self) -> str:
+        """How many rows there are, and of how many `where` and `exclude` chose them."""
+        n = sum(entry.count for entry in self.account.entries if entry.subject == "excluded" and entry.column)
+        chosen = counted(len(self.frame), "row")
+        return f"{chosen} chosen of {len(self.frame) + n:,}" if n else chosen
+
     def with_entries(self, *entries: AccountEntry) -> TableReading:
         """The reading with further entries of its account."""
         return replace(self, account=self.account.adding(entries))

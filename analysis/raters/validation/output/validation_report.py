@@ -99,8 +99,13 @@ def tables(result: Validation) -> list[WordTable]:
         extra_columns = {
             key: column for key, column in further.items() if key in rows and rows[key].notna().any()
         }
-        tested = {"p": ("p", lambda row: _p(_adjusted(row)))} if rows["p"].notna().any() else {}
-        columns = {**extra_columns, **tested}
+        adjusted = rows["p_adjusted"].notna()
+        tested = {
+            "p": ("p", lambda row: "" if np.isfinite(row["p_adjusted"]) else _p(row["p"])),
+            "p_adjusted": ("p (Holm)", lambda row: _p(row["p_adjusted"])),
+        }
+        has_p = {"p": (rows["p"].notna() & ~adjusted).any(), "p_adjusted": adjusted.any()}
+        columns = {**extra_columns, **{key: column for key, column in tested.items() if has_p[key]}}
         head = ("", "estimate", level, *(title for title, _ in columns.values()), "n")
         body = [
             (
@@ -144,10 +149,6 @@ def _of_judges(measure: str, whose: str) -> str:
 
 def _chance(row: Row) -> str:
     return number(row["chance"], "accuracy") if np.isfinite(row["chance"]) else ""
-
-
-def _adjusted(row: Row) -> float:
-    return float(row["p_adjusted"] if np.isfinite(row["p_adjusted"]) else row["p"])
 
 
 def _p(p: float) -> str:
@@ -197,7 +198,7 @@ def _precision(result: Validation) -> list[WordTable]:
                 _labels(row["n_for_threshold"], f"from {number(row['threshold'], measure)}"),
             )
         )  # fmt: skip
-    head = ("", "n", "width", "detectable", "n for the wanted width", "n to decide")
+    head = ("", "n", "width", "detectable", "n for the wanted width", "n to decide (power 80%)")
     return [WordTable("Number of labels needed", head, tuple(rows))]
 
 
@@ -217,9 +218,7 @@ def record(report: ValidationReport) -> dict[str, Any]:
         "sources": list(report.sources),
         "columns": list(report.columns),
         "settings": {name: value for name, value in result.settings.items() if name != "verdict"},
-        "answer": None
-        if result.answer is None
-        else {"state": result.answer.state, "reason": result.answer.reason},
+        "answer": None if result.answer is None else vars(result.answer),
         "verdict": list(result.verdict),
         "notes": list(result.notes),
         "gates": [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import listed
 
 from ....frames.kinds import limit_reason
+from ....numerics.intervals.bounded import POWER
 from ..validation_rows import row_of
 from .judge_sentences import in_words, interval, number
 
@@ -31,15 +32,32 @@ class JudgeAnswer:
 
     state: str
     reason: str
+    limit: str = ""  # what is good enough, in words; empty where nothing says it
 
     def __str__(self) -> str:
-        return f"Is the judge good enough? {BEGINNINGS[self.state]}: {self.reason}"
+        limit = f" ({self.limit})" if self.limit else ""
+        return f"Is the judge good enough{limit}? {BEGINNINGS[self.state]}: {self.reason}"
 
 
 def answer_of(
     frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
 ) -> JudgeAnswer | None:
     """Answer by the threshold where one is stated, else beside people; None without a main coefficient."""
+    answer, main = _answer(frame, extra, settings), settings.get("main")
+    if answer is None or main is None:
+        return None
+    if settings.get("threshold") is not None:
+        limit = f"{in_words(main)} above {number(settings['threshold'], main)}"
+    else:
+        contrast = row_of(frame, f"{main}_difference")
+        is_beside = contrast is not None and np.isfinite(contrast["lower"])
+        limit = f"{in_words(main)} at most {number(MARGIN, main)} below people" if is_beside else ""
+    return replace(answer, limit=limit)
+
+
+def _answer(
+    frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+) -> JudgeAnswer | None:
     main = settings.get("main")
     coefficient = row_of(frame, main) if main else None
     if main is None or coefficient is None:
@@ -82,7 +100,7 @@ def _by_threshold(
         return JudgeAnswer("no", f"{text}, below {limit} with confidence.")
     needed = precision.loc[precision["measure"] == main, "n_for_threshold"]
     n = float(needed.iloc[0]) if len(needed) else np.nan
-    about = f"; about {n:,.0f} labelled rows would decide" if np.isfinite(n) else ""
+    about = f"; about {n:,.0f} labelled rows would decide (power {POWER:.0%})" if np.isfinite(n) else ""
     return JudgeAnswer("undecided", f"{text}, and may be above {limit} or below{about}.")
 
 

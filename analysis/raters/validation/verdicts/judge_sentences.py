@@ -12,6 +12,7 @@ from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text, true_minus
 from ....numerics.intervals import SAME
+from ....numerics.intervals.bounded import POWER
 from ....numerics.metrics.agreement_measures import measure_of
 from ..gates import range_of
 from ..validation_rows import ERRORS, RATES, SUBGROUPS, row_of
@@ -291,12 +292,12 @@ def _precision(table: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     if np.isfinite(row["detectable"]):
         yield (
             f"With these labels, the minimum detectable difference of {name} from a fixed value (power "
-            f"0.8) is {number(row['detectable'], settings['main'])}."
+            f"{POWER:.0%}) is {number(row['detectable'], settings['main'])}."
         )
     if np.isfinite(row["n_for_threshold"]) and row["n_for_threshold"] > row["n"]:
         yield (
             f"If {name} stays as it is, about {row['n_for_threshold']:,.0f} labelled rows "
-            f"({row['n_for_threshold'] - row['n']:,.0f} more) would be needed to decide on "
+            f"({row['n_for_threshold'] - row['n']:,.0f} more) would decide with a power of {POWER:.0%} on "
             f"which side of {number(row['threshold'], settings['main'])} it is."
         )
     if np.isfinite(row["n_for_width"]) and row["n_for_width"] > row["n"]:

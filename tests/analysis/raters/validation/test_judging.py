@@ -294,6 +294,8 @@ def test_missing_answers_are_excluded_and_counted() -> None:
     assert row(found, "accuracy")["n"] == 2
     assert row(found, "answered")["estimate"] == pytest.approx(0.6)
     assert found.notes[0].startswith("2 rows without an answer")
+    # Of four labelled rows two agree, and a quarter would by chance, as people give no row no answer.
+    assert found.notes[0].endswith("the 2 that people labelled count as disagreement, kappa is 0.33.")
 
 
 def test_spellings_of_one_label_count_as_one() -> None:
@@ -309,7 +311,7 @@ def test_numbers_are_ordered_up_to_five_and_ratings_beyond_and_a_word_among_them
         assert few(texts, texts).settings["scale"] == scale
     with pytest.raises(InputError, match=r"'good' in row 12.*--missing 'good'.*--scale nominal"):
         few(texts, [*texts[:11], "good"])
-    assert few(texts, [*texts[:11], "good"], missing=["good"]).settings["scale"] == "interval"
+    assert few(texts, [*texts[:11], "good"], missing="good").settings["scale"] == "interval"
     assert few(texts, [*texts[:11], "good"], scale="nominal").settings["scale"] == "nominal"
 
 
@@ -497,7 +499,7 @@ def test_the_page_has_a_table_of_each_part_with_its_numbers(monkeypatch: pytest.
     parts = re.findall("<summary>(.*?)</summary>", text)
     assert parts[:2] == ["Agreement with people", "Base rates"]
     assert parts == [table.title for table in tables(result)]
-    assert tables(result)[1].head == ("", "estimate", "95% interval", "p", "n")
+    assert tables(result)[1].head == ("", "estimate", "95% interval", "p (Holm)", "n")
     assert "<td>80.0%</td>" in re.sub(r"<td[^>]*>", "<td>", text)
 
 

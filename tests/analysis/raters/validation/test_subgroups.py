@@ -78,9 +78,9 @@ def test_limits_at_as_many_rows_are_as_wide_as_those_of_the_coefficient(
     assert np.diff(found.at(4.0, 0.05)) < 0.8 * (upper - lower)
 
 
-def planned(estimate: float, trials: float, clusters: float) -> tuple[float, float]:
+def planned(estimate: float, trials: float, clusters: float, tail: float = 0.025) -> tuple[float, float]:
     """Limits of Wilson at Student's level of some clusters."""
-    level = 2 * norm.sf(t.ppf(0.975, clusters - 1))
+    level = 2 * norm.sf(t.isf(tail, clusters - 1))
     return proportion_confint(estimate * trials, trials, level, "wilson")
 
 
@@ -93,12 +93,13 @@ def test_planned_items_are_the_fewest_whose_interval_is_narrow_or_off_a_threshol
     assert (found.n, found.estimate) == (40, pytest.approx(estimate))
     trials = estimate * (1 - estimate) / found.std_error**2
 
-    def at(n: float) -> tuple[float, float]:
-        return planned(estimate, trials * n / 40, 8 * n / 40)
+    def at(n: float, tail: float = 0.025) -> tuple[float, float]:
+        return planned(estimate, trials * n / 40, 8 * n / 40, tail)
 
     wide, off = items_for_width(found, 0.2, 0.05), items_to_exclude(found, 0.5, 0.05)
     assert np.diff(at(wide)) <= 0.2 < np.diff(at(wide - 1))
-    side = (lambda n: 0.5 - at(n)[1]) if estimate < 0.5 else (lambda n: at(n)[0] - 0.5)
+    power = norm.sf(1.959964 + 0.841621)  # with which the interval ends before the threshold in 80%
+    side = (lambda n: 0.5 - at(n, power)[1]) if estimate < 0.5 else (lambda n: at(n, power)[0] - 0.5)
     assert side(off) >= 0 > side(off - 1)
 
 
