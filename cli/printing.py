@@ -240,22 +240,25 @@ def _bar(columns: Sequence[Any], total: int | None) -> Iterator[Callable[..., No
         yield partial(bar.update, bar.add_task("", total=total))
 
 
+def _times() -> tuple[Any, Any]:
+    """The time that passed, and the time left."""
+    from rich.progress import TimeRemainingColumn
+
+    return TimeElapsedColumn(), TimeRemainingColumn()
+
+
 @contextmanager
 def show_steps(total: int) -> Iterator[Callable[[str], None]]:
     """Show a bar of steps; the function that is handed out takes the name of the step that begins."""
     description = TextColumn("{task.description}", markup=False)
-    columns = (description, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with _bar(columns, total) as update:
+    with _bar((description, BarColumn(), MofNCompleteColumn(), *_times()), total) as update:
         yield lambda name: update(description=name, advance=1)
 
 
 @contextmanager
 def show_count(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """Show a bar of a count; the function that is handed out takes the number done, and a new total."""
-    from rich.progress import TimeRemainingColumn
-
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    with _bar((TextColumn(what), BarColumn(), MofNCompleteColumn(), *times), total) as update:
+    with _bar((TextColumn(what), BarColumn(), MofNCompleteColumn(), *_times()), total) as update:
         yield lambda done, of=total: update(completed=done, total=of)
 
 

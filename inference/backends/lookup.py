@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..design.factorial import FactorialCell, asked_cells
 from ..design.run_design import DrawnDesign
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..ledger.exchanges import Outcome, Request
 from ..readers.judgments import lines_of, read_labels, with_texts
 from ..simulation.conjoint.conjoint_simulation import simulate
@@ -223,9 +223,11 @@ def shipped_recording(study: str, judge_id: str) -> Path:
     """The recorded answers of a judge to a study that ship with the package."""
     path = RECORDED / f"{study}_{judge_id}.parquet"
     if not path.is_file():
+        shipped = sorted(file.stem.removeprefix(f"{study}_") for file in RECORDED.glob(f"{study}_*.parquet"))
+        which = f" (those of {listed(shipped)} do)" if shipped else ""
         raise InputError(
-            f"--backend replay: no recorded responses of judge '{judge_id}' to {study} ship with conjury; "
-            "name a table of recorded responses with --recorded."
+            f"--backend replay: no recorded responses of judge '{judge_id}' to {study} ship with "
+            f"conjury{which}; name a table of recorded responses with --recorded."
         )
     return path
 

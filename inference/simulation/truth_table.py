@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import InputError, listed
+from ..errors import InputError, did_you_mean, listed
 from ..study.models import AnyStudy
 from ..study.study_yaml import suggestion
 from ..tables.contained_paths import require_inside
@@ -191,7 +191,10 @@ def selected_judges(all_judges: Collection[str], judges: Sequence[str] | None) -
     """Return the judges of a truth table that are asked for, in its order; by default all of them."""
     for name in judges or ():
         if name not in all_judges:
-            raise InputError(f"Truth table: {suggestion(name, all_judges)}")
+            raise InputError(
+                f"Answers of judge '{name}' cannot be simulated, since the truth table of the study has none of "
+                f"its effects{did_you_mean(name, all_judges)}; name {listed(all_judges)}, or add rows for it."
+            )
     if judges is not None and not judges:
         raise InputError(f"No judge is named; name some of {', '.join(all_judges)}.")
     return [name for name in all_judges if judges is None or name in judges]
