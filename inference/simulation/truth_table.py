@@ -192,8 +192,8 @@ def selected_judges(all_judges: Collection[str], judges: Sequence[str] | None) -
     for name in judges or ():
         if name not in all_judges:
             raise InputError(
-                f"Answers of judge '{name}' cannot be simulated, since the truth table of the study has none of "
-                f"its effects{did_you_mean(name, all_judges)}; name {listed(all_judges)}, or add rows for it."
+                f"Answers of judge '{name}' cannot be simulated, since the truth table of the study has no "
+                f"effects of it{did_you_mean(name, all_judges)}; name {listed(all_judges)}, or add its rows."
             )
     if judges is not None and not judges:
         raise InputError(f"No judge is named; name some of {', '.join(all_judges)}.")
