@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from .blocks import captioned, slug, table_blocks, table_references
 from .document import RESULTS
 from .exhibits import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid
 from .exhibits.conjoint.conjoint_basis import outcome_of
+from .exhibits.conjoint.effect_findings import LONGEST_TITLE, basis_of, title_of
 from .exhibits.conjoint.people_exhibit import drawing
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
 from .finding import further_findings, headlines, key_results, limits, merged, method_paragraph, row_sentences
@@ -222,7 +224,9 @@ class Report(ReportData):
         for record in self.results:
             if record.part == part and record.kind in EXHIBITS:
                 with suppress(InputError):
-                    exhibit = EXHIBITS[record.kind].build(self.read(record), record, self)
+                    exhibit = self._with_finding(
+                        EXHIBITS[record.kind].build(self.read(record), record, self), record
+                    )
                     figures = [
                         part_figure for each in (exhibit, *exhibit.further) for part_figure in each.figures
                     ]
@@ -299,8 +303,24 @@ class Report(ReportData):
         if record.name not in self._exhibits:
             with starred():
                 exhibit = EXHIBITS[record.kind].build(self.read(record), record, self)
-                self._exhibits[record.name] = exhibit
+                self._exhibits[record.name] = self._with_finding(exhibit, record)
         return self._exhibits[record.name]
+
+    def _with_finding(self, exhibit: Exhibit, record: RecordedResult) -> Exhibit:
+        """An exhibit whose first figure has the finding as its heading, or else the question."""
+        headline = EXHIBITS[record.kind].headline
+        is_first = self.of_kind(record.kind)[0].name == record.name  # whose finding opens the report
+        if not is_first or not exhibit.figures or exhibit.figures[0].title or kind_of(record.kind).by_group:
+            return exhibit
+        result, title = self.read(record), ""
+        with suppress(ConjuryError):
+            title = title_of(headline(result, record, self)) if headline else ""
+        if not 0 < len(title) <= LONGEST_TITLE:
+            title = record.title if record.title.endswith("?") else ""
+        if not title:
+            return exhibit
+        first = replace(exhibit.figures[0], title=title, subtitle=basis_of(result))
+        return replace(exhibit, figures=[first, *exhibit.figures[1:]])
 
     def _blocks(self, exhibit: Exhibit, name: str, title: str, parts: slice = ALL_PARTS) -> str:
         """An exhibit as Markdown: heading, lead, reading, figures, tables, and further exhibits."""

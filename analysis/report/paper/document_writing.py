@@ -1,16 +1,19 @@
-"""Tables as LaTeX, Markdown, HTML and Word; and Markdown documents as LaTeX and Word, by pandoc's wheel."""
+"""Tables as LaTeX, Markdown, HTML and Word; and Markdown documents as LaTeX and Word, by pandoc."""
 
 from __future__ import annotations
 
 import html
+import json
 import re
+import shutil
+import subprocess
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conjury.inference.errors import InputError, MissingDependency, require_installed
+from conjury.inference.errors import ConjuryError, InputError, MissingDependency, require_installed
 from conjury.inference.tables.html_page import page as html_page
 from conjury.inference.tables.writing import atomic_write, write_text
 
@@ -226,26 +229,52 @@ def _strong(cell: str) -> str:
     return html.escape(cell).replace(BOLD[0], "<strong>").replace(BOLD[1], "</strong>")
 
 
-def convert(text: str, source: str, to: str, path: str | Path, what: str, bibliography: str = "") -> Path:
-    """Convert text by pandoc's wheel into a file, whole or not at all; works are cited from BibTeX."""
+def _pandoc(what: str) -> str:
+    """The pandoc of the extra pdf, or else that on the PATH."""
     try:
         import pypandoc
-    except ImportError as error:
-        raise MissingDependency(NEEDS_PANDOC.format(what=what)) from error
+
+        return str(pypandoc.get_pandoc_path())
+    except (ImportError, OSError) as error:
+        program = shutil.which("pandoc")
+        if program is None:
+            raise MissingDependency(NEEDS_PANDOC.format(what=what)) from error
+        return program
+
+
+def _run(command: Sequence[str], content: bytes, what: str) -> bytes:
+    """What a program prints; raise ConjuryError with what it says where it fails."""
+    done = subprocess.run(command, input=content, capture_output=True, check=False)
+    if done.returncode:
+        reason = " ".join(done.stderr.decode(errors="replace").split())
+        raise ConjuryError(f"{what} was not written; pandoc says: {reason}")
+    return done.stdout
+
+
+def _without_picture(node: dict[str, Any]) -> dict[str, Any]:
+    """An element of a document; a picture becomes a link to it."""
+    return {**node, "t": "Link"} if node.get("t") == "Image" else node
+
+
+def convert(text: str, source: str, to: str, path: str | Path, what: str, bibliography: str = "") -> Path:
+    """Convert text by pandoc into a file, whole or not at all; works are cited from BibTeX."""
+    program = _pandoc(what)
     from tempfile import TemporaryDirectory
 
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
+    # Text is read in a sandbox, and its pictures become links, so that what it names on this machine is never
+    # opened; the document is written outside, since the templates of some pandocs are files.
+    content = _run([program, f"--from={source}", "--to=json", "--sandbox"], text.encode(), what)
+    content = json.dumps(json.loads(content, object_hook=_without_picture)).encode()
     with TemporaryDirectory(prefix="conjury-paper-") as folder:
         output = Path(folder) / f"made.{to}"
-        options = ["--standalone"]
+        options = ["--standalone", "--from=json", f"--to={to}", f"--output={output}"]
         if bibliography:
             works = Path(folder) / "works.bib"
             works.write_text(bibliography, encoding="utf-8")
             options += ["--citeproc", f"--bibliography={works}"]
-        else:
-            options.append("--sandbox")
-        pypandoc.convert_text(text, to, format=source, outputfile=str(output), extra_args=options)
+        _run([program, *options], content, what)
         with atomic_write(target) as file:
             file.write(output.read_bytes())
     return target

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conjury.inference.errors import InputError, counted
+from conjury.inference.errors import ConjuryError, InputError, counted
 
 from ...automation import record
 from ...printing import console, save_figures, warn
@@ -44,9 +44,13 @@ def tables(
         raise InputError(f"--to {unknown}: there is no such format; use one of: {', '.join(FORMATS)}.")
     if figures is not None and figures not in SIZES:
         raise InputError(f"--figures {figures}: there is no such size; use {' or '.join(SIZES)}.")
-    laid = tables_of_folder(results, stars=stars)
+    laid, failed = tables_of_folder(results, stars=stars), list[ConjuryError]()
     for name in dict.fromkeys(to):
-        written = write_tables(laid, name, out)
+        try:
+            written = write_tables(laid, name, out)
+        except ConjuryError as error:  # the other formats, and figures, are written all the same
+            failed.append(error)
+            continue
         record(tables=len(laid), files=written)
         files = counted(len(written), "file")
         console.print(f"{counted(len(laid), 'table')} as {name} in {files} in {out}.")
@@ -59,3 +63,5 @@ def tables(
         record(notes=notes)
         for note in notes:
             warn(note)
+    if failed:
+        raise failed[0]

@@ -125,9 +125,15 @@ def reference_of(report: ReportData, record: RecordedResult, feature: str) -> st
 
 
 def estimates_tables(
-    report: ReportData, record: RecordedResult, frame: pd.DataFrame, *, verbatim: bool = False
+    report: ReportData,
+    record: RecordedResult,
+    frame: pd.DataFrame,
+    *,
+    verbatim: bool = False,
+    sample: pd.DataFrame | None = None,
 ) -> dict[str, GT]:
     """Tables of estimates, many judges shared between them; ``verbatim`` names are labels already."""
+    # `sample` has the judges where those of the frame are other series.
     labels = LevelLabels() if verbatim else LevelLabels(report.labels)
     bootstrap = bounds_name(record.settings, "bootstrap") or "bootstrap interval"
     tables = {}
@@ -138,7 +144,7 @@ def estimates_tables(
             beside=bootstrap if booted else "",
             lines=bounds_names(record.settings, batch),
             draws=int(record.settings.get("draws") or 0),
-            note=note_of_sample(report, record, batch),
+            note=note_of_sample(report, record, batch if sample is None else sample),
         )
         tables[part_name(batch)] = estimates_table(batch, labels, bounds=bounds, verbatim=verbatim)
     return tables

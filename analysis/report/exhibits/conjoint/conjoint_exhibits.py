@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -165,8 +166,7 @@ def differences(result: Result, record: RecordedResult, report: ReportData) -> E
     caption = f"{plain(record.title)}: differences in {what} of {feature} by {groups}."
     lead = (
         f"{{figure shows}} differences in {what} for each level of *{feature}* between levels of *{groups}*; "
-        f"each row of {{table}} names the level that is compared"
-        f"{_base(compared.frame, compared.by, labels)}."
+        f"each row of {{table}} names the levels that are compared."
     )
     options = {"feature": compared.feature, "by": compared.by, "bounds": lines_of(record, compared.frame)}
     figure_caption = f"{caption} {points_text(record, compared.frame)}"
@@ -179,37 +179,28 @@ def differences(result: Result, record: RecordedResult, report: ReportData) -> E
 
 
 def _differences_of_people(record: RecordedResult, report: ReportData, compared: Interaction) -> Exhibit:
-    """Differences between groups of respondents: a figure and a table for each feature of the formula."""
-    labels, what = LevelLabels(report.labels), quantity(compared.frame)
+    """Differences between groups of respondents: one figure and one table for all features of the formula."""
+    frame, labels, what = compared.frame, LevelLabels(report.labels), quantity(compared.frame)
+    frame = frame[frame["estimate"].notna()]
     groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
-    figures, tables = [], []
-    for feature in dict.fromkeys(
-        compared.frame.loc[compared.frame["estimate"].notna(), "feature"].astype(str)
-    ):
-        part, name = replace(compared, feature=feature), plain(labels.feature(feature))
-        key = "" if feature == compared.feature else slug(feature)
-        caption = f"{plain(record.title)}: differences in {what} of {name} by {groups}."
-        options = {"feature": feature, "by": part.by, "bounds": lines_of(record, part.frame)}
-        points = f"{caption} {points_text(record, part.frame)}"
-        figures.append(Drawn(Result(part.frame, "amce_diffs"), points, key, options=options))
-        tables.append(
-            Laid(estimates_tables(report, record, by_level(part, labels), verbatim=True), caption, key)
-        )
-    lead = (
-        f"{{figure shows}} differences in {what} between groups of respondents, by *{groups}*; each row of "
-        f"{{table}} names the group that is compared{_base(compared.frame, compared.by, labels)}."
+    series = pd.Series(series_in_words(frame, group_columns(record), labels), index=frame.index)
+    pairs = list(dict.fromkeys(series))
+    if "judge" in frame and frame["judge"].nunique() > 1:
+        series = frame["judge"].astype(str) + ", " + series
+    caption = f"{plain(record.title)}: differences in {what} by {groups}"
+    caption += f", {plain(pairs[0])}." if len(pairs) == 1 else "."
+    options = {"group": SERIES, "bounds": lines_of(record, frame)}
+    figure = Drawn(
+        Result(frame.assign(**{SERIES: series}), "amce"),
+        f"{caption} {points_text(record, frame)}",
+        options=options,
     )
+    of = f"between groups of respondents, by *{groups}*"
+    lead = f"{{figure}} and {{table}} have differences in {what} {of}."
     reading = _steps(report, record, compared.feature, groups) if what == "the effect" else ""
-    return Exhibit(lead, figures, tables, reading)
-
-
-def _base(frame: pd.DataFrame, by: str, labels: LevelLabels) -> str:
-    """Name the level that all differences are taken from, where it is one."""
-    if by == SERIES or "by" not in frame:
-        return ""
-    pairs = zip(frame["by"].astype(str), frame[by].astype(str), strict=True)
-    bases = {pair.removeprefix(f"{level} - ") for pair, level in pairs}
-    return f" with *{plain(labels.level(by, bases.pop()))}*" if len(bases) == 1 else ""
+    rows = frame.drop(columns="prompt", errors="ignore").assign(judge=series)
+    tables = estimates_tables(report, record, rows, sample=frame)
+    return Exhibit(lead, [figure], [Laid(tables, caption)], reading)
 
 
 def _steps(report: ReportData, record: RecordedResult, feature: str, groups: str) -> str:
@@ -232,11 +223,9 @@ def by_level(compared: Interaction, labels: LevelLabels) -> pd.DataFrame:
     """Label differences for a table: levels of the feature as groups, levels of the groups as rows."""
     frame = compared.frame
     rows = frame[(frame["feature"].astype("string") == compared.feature) & frame["estimate"].notna()]
-    levels = {
-        column: rows[column].astype("string").map(lambda value, owner=owner: labels.level(owner, value))
-        for column, owner in (("level", compared.feature), (compared.by, compared.by))
-    }
-    return rows.assign(feature=levels["level"], level=levels[compared.by])
+    levels = rows["level"].astype("string").map(partial(labels.level, compared.feature))
+    groups = rows[SERIES] if compared.by == SERIES else series_in_words(rows, [compared.by], labels)
+    return rows.assign(feature=levels, level=groups)
 
 
 @exhibit("mm", method=method)

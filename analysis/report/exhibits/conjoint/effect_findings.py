@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.labels import LevelLabels, display_order
+from ....figures.labels import LevelLabels, display_order, level_of
 from ....frames.vocabulary import HUMAN
 from ....results import Result
 from ...method_sentences import bounds_name, unmarked
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ....pipeline.manifest import RecordedResult
 
 MOST_JUDGES_IN_FOCUS = 2  # of more, the largest effect is named
-LONGEST_TITLE = 100  # letters of a heading of a figure; what is longer stands in the text above it
+FURTHER_CLAUSE = re.compile(r"; (?=(?:it|of|chance|Always)\b)")  # what follows the main clause of a finding
+LONGEST_TITLE = 125  # letters of a heading of a figure; what is longer stands in the text above it
 
 
 def headline(result: Result, record: RecordedResult, report: ReportData) -> str:
@@ -91,9 +92,12 @@ def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, e
 
 
 def title_of(sentence: str) -> str:
-    """The first sentence of a finding as a heading: without intervals, tests and emphasis."""
-    text = re.sub(r"\s*\([^()]*(?:\[[^\]]*\]|p below)[^()]*\)", "", unmarked(sentence))
-    return re.split(r"\.(?=\s|$)", text)[0].strip()
+    """The first sentence of a finding as a heading, or its first clause: without intervals and tests."""
+    text = re.sub(r"(?<=\d)\s*\[[^\[\]]*\]", "", unmarked(sentence))
+    text = re.sub(r"(?<=\(\d\.\d\d), [\d,]+ answers?[^()]*(?=\))", "", text)  # the line below has the items
+    text = re.sub(r"\s*\([^()]*(?:\[[^\]]*\]|p below)[^()]*\)", "", text)
+    text = re.split(r"\.(?=\s|$)", text)[0].strip()
+    return text if len(text) <= LONGEST_TITLE else FURTHER_CLAUSE.split(text)[0]
 
 
 def basis_in_words(report: ReportData, record: RecordedResult, frame: pd.DataFrame) -> list[str]:
@@ -114,6 +118,22 @@ def basis_in_words(report: ReportData, record: RecordedResult, frame: pd.DataFra
     if len(judges) <= 2:
         each = ", ".join(f"{name} {whole(counts[name])}" for name in judges)
     return [*texts, f"Choices: {each}."]
+
+
+def basis_of(result: Result) -> str:
+    """How many items, answers or rows a result rests on, and the level of its intervals."""
+    counts = {"n_items": "Items", "n_answers": "Answers", "n_labelled": "Labelled units", "n": "Rows"}
+    texts = []
+    for column, noun in counts.items():
+        numbers = result.frame[column].dropna() if column in result.frame else pd.Series(dtype=float)
+        numbers = numbers[numbers > 0]
+        if len(numbers):
+            low, high = whole(numbers.min()), whole(numbers.max())
+            texts = [f"{noun}: {low if low == high else f'{low} to {high}'}."]
+            break
+    if "lower" in result.frame and result.frame["lower"].notna().any():
+        texts.append(f"Lines: {level_of(result.settings)} intervals.")
+    return " ".join(texts)
 
 
 def beside_effects(

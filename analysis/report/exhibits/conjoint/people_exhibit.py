@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from ....figures.conjoint.effect_figures import axis_label
 from ....figures.labels import LevelLabels, display_order, series_labels
+from ....frames.vocabulary import HUMAN
 from ....results import Result
 from ...method_sentences import bounds_name, plain
 from ...report_data import ReportData
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
     from ....pipeline.manifest import RecordedResult
 
+ROW = ["judge", "feature", "level"]
 WITHOUT_REFERENCE = "AMCEs depend on the reference level, marginal means do not."
 QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
@@ -82,8 +85,15 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     main = next(iter(report.of_kind("amce")), None)
     is_joined = main is not None and beside_effects(report, main, estimates(report, main)) is not None
     lead = "The figure of the effects shows" if is_joined else "{figure shows}"
+    lines, sides = _sides(report, record)
+    people_label = report.label("judges", HUMAN)
     tables = [
-        _table(part, LevelLabels(report.labels), bounds, [_note_of_sample(report, record, part)])
+        _table(
+            _with_limits(part, sides, people_label),
+            LevelLabels(report.labels),
+            bounds,
+            [lines, _note_of_sample(report, record, part)],
+        )
         for part in batches(frame)
     ]
     notes = filter(None, [pairs_note(record), f"{lead} the differences, {{table}} the numbers.", prompts])
@@ -145,6 +155,28 @@ def _note_of_sample(report: ReportData, record: RecordedResult, frame: pd.DataFr
     return " ".join(filter(None, [sample_note({}, [("People", people), *models])]))
 
 
+def _sides(report: ReportData, record: RecordedResult) -> tuple[str, pd.DataFrame]:
+    """What intervals of people and of models are, and their estimates; empty without such a result."""
+    verb = str(record.settings.get("verb")).removesuffix("_diffs")
+    for source in report.of_kind(verb):
+        if source.settings.get("formula") == record.settings.get("formula"):
+            frame = estimates(report, source)
+            return lines_of(source, frame), frame[[*ROW, "estimate", "lower", "upper"]]
+    return "", pd.DataFrame(columns=[*ROW, "estimate", "lower", "upper"])
+
+
+def _with_limits(frame: pd.DataFrame, sides: pd.DataFrame, people_label: str) -> pd.DataFrame:
+    """Differences with the limits of both sides, which are missing where these are not the same estimates."""
+    by_row = sides.astype(dict.fromkeys(ROW, str)).drop_duplicates(ROW).set_index(ROW)
+    rows = frame[ROW].astype(str)
+    for side, keys in (("people", rows.assign(judge=people_label)), ("model", rows)):
+        matched = by_row.reindex(pd.MultiIndex.from_frame(keys)).to_numpy(float)
+        is_same = np.isclose(matched[:, 0], frame[side].to_numpy(float), atol=1e-9)
+        limits = np.where(is_same[:, None], matched[:, 1:], np.nan)
+        frame = frame.assign(**{f"{side}_lower": limits[:, 0], f"{side}_upper": limits[:, 1]})
+    return frame
+
+
 def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, remarks: Sequence[str]) -> GT:
     series, unit = series_labels(frame).to_numpy(str), unit_of_axis(axis_label(frame))
     of_means = frame["statistic"].astype(str).str.startswith("mm").all()
@@ -157,13 +189,14 @@ def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, remarks: Seque
     }
     for record, who in zip(frame.to_dict("records"), series, strict=True):
         cells = rows[str(record["feature"]), str(record["level"])]
-        cells["People"] = ends.number(record["people"])
         limits, mark = unit.limits(record["lower"], record["upper"]), stars(record["p_adjusted"])
         if len(names) == 1:
-            cells[str(record["judge"])] = ends.number(record["model"])
-            cells |= {"Difference": unit.number(record["estimate"]), bounds: limits}
+            cells["People"] = ends.cell(record, "people", "people_")
+            cells[str(record["judge"])] = ends.cell(record, "model", "model_")
+            cells["Difference"] = unit.cell(record)
             cells["Adjusted p"] = p_value(record["p_adjusted"])
         else:
+            cells["People"] = ends.number(record["people"])
             limits *= len(names) <= MOST_SERIES_WITH_INTERVALS
             texts = [unit.number(record["estimate"]) + mark, limits]
             cells[who] = NO_BREAK.join(filter(None, texts))
@@ -172,7 +205,11 @@ def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, remarks: Seque
         for (feature, level), cells in rows.items()
     ]
     notes = ["p values: adjusted by Holm's method over the differences of each model under each prompt."]
-    if len(names) > 1:
+    lines, *remarks = remarks
+    if len(names) == 1:
+        of_sides = f"; of people and models, {lines}" if lines and frame["people_lower"].notna().any() else ""
+        notes.insert(0, f"In brackets: of differences, {bounds}s{of_sides}.")
+    else:
         notes = ["Columns of models: model minus people.", star_rule(), *notes]
         if len(names) <= MOST_SERIES_WITH_INTERVALS:
             notes.insert(2, f"In brackets: {bounds}s.")
