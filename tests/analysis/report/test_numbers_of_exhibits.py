@@ -28,10 +28,13 @@ OTHERS = {  # which have columns that the figure does not need
 def test_numbers_of_an_exhibit_are_those_that_are_stored(name: str, tmp_path: Path) -> None:
     """Their count, and sums in which their order matters; CONJURY_SNAPSHOTS=write stores them."""
     result = OTHERS[name]() if name in OTHERS else example(name).result
-    text = shown(Report(write_items(tmp_path, {result.kind: result})), result.kind)
+    report = Report(write_items(tmp_path, {result.kind: result}))
+    text = shown(report, result.kind)
     numbers = [float(one.replace(",", "")) for one in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
     digits = len(re.findall(r"\d", text))
     places = sum(k % 11 * one for k, one in enumerate(numbers))
     found = {"numbers": len(numbers), "digits": digits, "sum": sum(numbers), "by place": places}
     found |= {"cells": text.count(" | "), "minus signs": text.count("\N{MINUS SIGN}")}
+    headings = [report._figures[figure].title for figure, _ in (report.figures() if numbers else ())]
+    found |= {"letters of headings": sum(map(len, headings))}
     assert found == pytest.approx(stored(FILE, name, found), rel=1e-5)

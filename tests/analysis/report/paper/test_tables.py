@@ -30,14 +30,10 @@ from conjury.inference.errors import InputError, MissingDependency
 ONE = amce_frame({"human": [""]}).drop(columns=["judge", "prompt", "variant"])
 SHORT = ONE[[name for name in ONE if not name.startswith("boot_")]]
 
-# reads a picture in its sandbox, and writes what it gets
-PANDOC = """import sys
+PANDOC = """#!{python}
+import sys
 said = dict(word.split("=") for word in sys.argv if "=" in word)
-if "--output" not in said:
-    assert "--sandbox" in sys.argv
-    print('{"t": "Image", "c": 1}')
-else:
-    open(said["--output"], "w").write(sys.stdin.read())
+open(said["--output"], "w").write(sys.stdin.read()) if "--output" in said else print('{"t": "Image"}')
 """
 
 
@@ -129,11 +125,10 @@ def test_letters_that_act_in_latex_are_escaped() -> None:
 def test_word_is_written_by_any_pandoc_and_says_how_to_get_one(laid, tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pypandoc", None)
     program = tmp_path / "pandoc"
-    program.write_text(f"#!{sys.executable}\n{PANDOC}", encoding="utf-8")
+    program.write_text(PANDOC.replace("{python}", sys.executable), encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    (document,) = write_tables(laid[:1], "word", tmp_path)
-    assert document.read_text(encoding="utf-8") == '{"t": "Link", "c": 1}'
+    assert write_tables(laid[:1], "word", tmp_path)[0].read_text(encoding="utf-8") == '{"t": "Link"}'
     monkeypatch.setenv("PATH", "")
     with pytest.raises(MissingDependency, match=r"pip install 'conjury\[pdf\]'"):
         write_tables(laid[:1], "word", tmp_path)
