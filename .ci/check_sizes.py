@@ -26,7 +26,7 @@ CEILINGS = {
     "analysis/instrument": 41,
     "analysis/numerics": 43,
     "analysis/pipeline": 45,
-    "analysis/raters": 246,
+    "analysis/raters": 247,
     "analysis/report": 159,
     "analysis/trial": 42,
     "cli": 106,
