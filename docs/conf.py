@@ -78,6 +78,9 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "conjury"
 html_static_path = ["_static"]
+html_additional_pages = {"404": "404.html"}
+# Where GitHub serves the site of OWNER/NAME, for the page without an address of its own.
+html_context = {"root": f"/{os.environ['CONJURY_DOCS_REPOSITORY'].rpartition('/')[2]}/".replace("//", "/")}
 html_css_files = ["figures.css", "site.css"]
 html_search_scorer = "_static/scorer.js"  # titles with the words of the query come first
 html_show_sourcelink = False
