@@ -35,7 +35,7 @@ def stack_choices(study: Study, tables: Mapping[str, pd.DataFrame]) -> pd.DataFr
     aligned = _aligned(tables)
     for (file_a, first), (file_b, second) in combinations(aligned.items(), 2):
         _refuse_repeated(file_a, first, file_b, second)
-        _refuse_other_profiles(study, file_a, first, file_b, second)
+        refuse_other_profiles(study, file_a, first, file_b, second)
     return pd.concat(list(aligned.values()), ignore_index=True)
 
 
@@ -105,7 +105,7 @@ def _refuse_repeated(file_a: str, first: pd.DataFrame, file_b: str, second: pd.D
         )
 
 
-def _refuse_other_profiles(
+def refuse_other_profiles(
     study: Study, file_a: str, first: pd.DataFrame, file_b: str, second: pd.DataFrame
 ) -> None:
     """Refuse a pair that shows one file's judges other profiles than those of the other file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,7 @@ from conjury.inference.collecting.run_options import Asking
 from conjury.inference.errors import InputError, counted, listed
 
 from ...automation import record
-from ...options import StudyName, grouped, refuse_typed, typed_options
+from ...options import StudyName, grouped, read_pairs, refuse_typed, typed_options
 from ...printing import console, print_blocks, warn
 from ...wishes import details
 
@@ -135,6 +135,7 @@ def replicate(
             "judges, or omit one."
         )
     else:
+        _refuse_other_pairs(study, out, ours.data or (), added, fitting)
         answers = _ask(context, study, out, added, asking, fitting.prompt)
         ours = replace(ours, data=[*(ours.data or ()), answers])
     results = _results(context, study, out, ours, fitting, paper.simulate, paper.fit)
@@ -199,6 +200,28 @@ def _results(
     draws = ["--draws", str(fitting.draws)] if fitting.draws is not None else fit_options
     _run(context, [*command, *draws, "--seed", str(fitting.seed)])
     return out / "results"
+
+
+def _refuse_other_pairs(
+    study: str, out: Path, data: Sequence[Path], added: AddedJudge, fitting: OptionsOfFit
+) -> None:
+    """Refuse answers to other pairs of the same names than the judge is asked about, before it is."""
+    from conjury.analysis.pipeline.loading import CHOICES, FileSelection, read_choices_of
+    from conjury.inference.collecting.run_folder import RunFolder
+    from conjury.inference.readers.prepare import refuse_other_profiles
+    from conjury.inference.study import load_any_study
+    from conjury.inference.study.models import ItemStudy
+
+    loaded_study, folder = load_any_study(study), RunFolder(out / "run")
+    if isinstance(loaded_study, ItemStudy) or not data:
+        return
+    design = folder.design or folder.draw(loaded_study, None, None, None, keep=False)
+    pairs = design.tasks.merge(design.profiles, on="profile_id").rename(columns={"task_id": "pair_id"})
+    selection = FileSelection(read_pairs("--rename", fitting.rename))
+    choices = read_choices_of(loaded_study, data, None, selection).tables[CHOICES]
+    names = [name for name in pairs if name in choices]
+    first, second = (table[names].astype("string") for table in (choices, pairs))
+    refuse_other_profiles(loaded_study, str(data[0]), first, f"the run of {added.add_judge}", second)
 
 
 def _ask(
