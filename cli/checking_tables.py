@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.files import PUBLISHED, shipped_names
 
 from .automation import HELP
 from .options import grouped
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 LIMITS = ("inconsistent", "conditional")  # of --fail-on, the gravest first
 
 Files = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         help="Tables (.csv, .tsv, .html, .md, .tex), each with its NAME.yaml in the same folder, or "
         "names of tables that ship."
@@ -67,7 +68,7 @@ class FindingsOutput:
 
 
 @grouped
-def check_table(files: Files, reading: PublishedReading, writing: FindingsOutput) -> None:
+def check_table(reading: PublishedReading, writing: FindingsOutput, files: Files = None) -> None:
     """Check whether published numbers can be true together.
 
     Arithmetic only: no data are needed.
@@ -76,6 +77,9 @@ def check_table(files: Files, reading: PublishedReading, writing: FindingsOutput
     """
     from conjury.analysis.audit.published import check_tables, locate, write_description
 
+    if not files:
+        names = [name for name in shipped_names(PUBLISHED) if (PUBLISHED / f"{name}.csv").is_file()]
+        raise InputError(f"Name at least one table: a file, or one of those that ship, {listed(names, 20)}.")
     if writing.fail_on is not None and writing.fail_on not in LIMITS:
         raise InputError(f"--fail-on {writing.fail_on!r} is unknown; use {listed(LIMITS)}.")
     paths = [locate(name) for name in files]

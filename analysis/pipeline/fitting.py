@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.tables.schema import PAIR_KIND
 
@@ -62,6 +62,21 @@ class PlannedFit:
         """Run all steps; return results, and the tables that follow from them."""
         fitted = fit(self.plan, progress)
         return fitted, self.follow(fitted)
+
+    def limited(self, wishes: Sequence[Sequence[str]]) -> PlannedFit:
+        """The same plan with some analyses alone: of each wish, those of its names that the data allow."""
+        if not wishes:
+            return self
+        every = [step.name for step in self.plan.steps]
+        for names in wishes:
+            if not set(names) & set(every):
+                raise InputError(
+                    f"--only {','.join(names)}: these data have no analysis of this name"
+                    f"{did_you_mean(names[0], every)}; they have {listed(every, len(every))}."
+                )
+        wanted = {name for names in wishes for name in names}
+        steps = tuple(step for step in self.plan.steps if step.name in wanted)
+        return replace(self, plan=replace(self.plan, steps=steps))
 
 
 def work_of(

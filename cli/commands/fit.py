@@ -76,6 +76,13 @@ class FitFiles:
         list[Path] | None,
         typer.Option("--reading", help="The same answers parsed by another rule; can be repeated."),
     ] = None
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this analysis, by the name of its table; of several with commas, those that the data "
+            "allow. Can be repeated."
+        ),
+    ] = None
     figures: FigureFormats = None
 
 
@@ -204,7 +211,9 @@ def fit(
     options = FitOptions(**settings)
     loaded = _load(loaded_study, data, files, reading).about(outcome)
     loaded.require("--id", options.id)
-    work = work_of(loaded, options, files.gold, files.reading or ())
+    work = work_of(loaded, options, files.gold, files.reading or ()).limited(
+        [split_names([text]) for text in files.only or ()]
+    )
     _print_plan(work)
     folder = ResultsFolder(files.out)
     before = folder.origin

@@ -48,6 +48,7 @@ def test_the_summary_gives_numbers_by_verdict_and_what_is_not_consistent(place: 
     assert "  off.csv, row 2: A: 7.00 (mean_sd)" in lines
     assert any("Nearest possible: 5.00." in line and "definitions tried" in line for line in lines)
     assert any("small.csv, mean_sd: the second sample" in line for line in lines)
+    assert any("row 3 (B): The mean" in line for line in lines)
 
 
 @pytest.mark.parametrize(

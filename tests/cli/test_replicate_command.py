@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,15 +27,30 @@ def test_a_published_table_is_written_in_every_format(tmp_path: Path, done: Run)
 def test_answers_are_fitted_and_laid_out_as_in_the_paper(tmp_path: Path, done: Run) -> None:
     options = "simulate moderation --judge human --judge gpt4o --pairs 300 --respondents 40 --out few.parquet"
     done(*options.split(), cwd=tmp_path)
+    reading = "judge,prompt,feature,level,identity,estimate\ngpt4o,baseline,slur,reclaimed,black_male,-0.1\n"
+    (tmp_path / "moderation_figure3.csv").write_text(reading, encoding="utf-8")
     options = "replicate moderation --data few.parquet --draws 20 --out paper --to markdown --only figure_2a"
-    printed = done(*options.split(), "--only", "figure_3", cwd=tmp_path)
-    assert "$ conjury fit moderation --data few.parquet" in printed
+    printed = done(*options.split(), "--only", "figure_3", "--published", ".", cwd=tmp_path)
+    assert "--only amce_speech --only amce_by_identity --draws 20" in printed
+    assert "1 different: The answers are simulated" in printed
+    fitted = {path.stem for path in (tmp_path / "paper/results/tables").glob("amce*.csv")}
+    assert fitted == {"amce_speech", "amce_by_identity"}
     table = (tmp_path / "paper/tables/figure_2a.md").read_text(encoding="utf-8")
-    assert "| Level | Policy only | Context matters | Same rule for all | People |" in table
+    assert (
+        "| Level | GPT-4o, Policy only | GPT-4o, Context matters | GPT-4o, Same rule for all | People |"
+        in table
+    )
     assert "percentile bootstrap for models and normal for people" in table
     assert "GPT-4o, Policy only: 600 profiles in 300 clusters (pair)" in table
     drawn = {path.name for path in (tmp_path / "paper/figures").glob("*.pdf")}
-    assert drawn == {"figure_2a.pdf", "figure_3.pdf"}
+    assert drawn == {"figure_2a.pdf", "figure_3.pdf", "figure_3_published.pdf"}
+    drawings = [
+        (tmp_path / f"paper/figures/{name}.svg").read_text("utf-8")
+        for name in ("figure_3", "figure_3_published")
+    ]
+    assert ["Simulated data" in drawing for drawing in drawings] == [True, False]
+    rows = re.findall("Black man|Black woman|White man|White woman", drawings[0])
+    assert rows == ["Black man", "Black woman", "White man", "White woman"] * 5
 
 
 @pytest.mark.long

@@ -15,6 +15,7 @@ from conjury.inference.tables.writing import write_text
 
 from ...results import Result
 from ..arithmetic.findings import REGISTERED, Finding, Verdict
+from .cell_text import parts_of
 from .description import Description, GroupDescription, read_description
 from .groups import FilePlace, NumberSelection, NumberSource, groups_of
 from .guessing import guess
@@ -114,6 +115,7 @@ def check_table(
         for (title, what), number in skipped.items()
     ]
     frame = _frame(path, tables, checked)
+    notes += _numbers_of_no_group(path, tables, details, checked)
     settings = {
         "files": [path.name],
         "titles": {path.name: details.title or path.name},
@@ -317,6 +319,32 @@ def _frame(path: Path, tables: Sequence[Table], checked: Sequence[CheckedGroup])
             )
     frame = pd.DataFrame(rows, columns=[*COLUMNS, "part"])
     return frame.assign(chance=frame["chance"].astype(float), finding=frame["finding"].astype(int))
+
+
+def _numbers_of_no_group(
+    path: Path, tables: Sequence[Table], details: Description, checked: Sequence[CheckedGroup]
+) -> list[str]:
+    """How many numbers of the described columns are in no group, by the columns that select numbers."""
+    parts = [number for described in details.groups for number in described.numbers.values()]
+    columns = {name for number in parts for name in number.column}
+    selecting = list(dict.fromkeys(name for number in parts for name in number.where))
+    covered = {(s.table, s.row, s.column) for entry in checked for s in entry.taken.sources.values()}
+    counts: dict[str, int] = {}
+    total = 0
+    for at, table in enumerate(tables):
+        for row, cells in enumerate(table.rows):
+            named = dict(zip(table.columns, cells, strict=True))
+            for column in columns & set(table.columns):
+                total += (is_number := bool(parts_of(named[column])))
+                if is_number and (at, row, column) not in covered:
+                    kind = ", ".join(f"{name} {named[name]}" for name in selecting if named.get(name))
+                    counts[kind] = counts.get(kind, 0) + 1
+    if not counts:
+        return []
+    kinds = [f"{kind}: {count:,}" for kind, count in counts.items() if kind]
+    which = f" ({listed(kinds, 6)})" if kinds else ""
+    missing = f"{sum(counts.values()):,} of {total:,} numbers"
+    return [f"{path.name}: {missing} are in no group of its description{which}. {details.omitted}".strip()]
 
 
 def _place(tables: Sequence[Table], source: NumberSource) -> Mapping[str, Any]:

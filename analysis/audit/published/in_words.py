@@ -8,13 +8,18 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import counted
+from conjury.inference.errors import counted, listed
 
 from ...results import Result
 from ..arithmetic.findings import IN_WORDS
 
-FEW, PRINTED = 4, 20  # findings of each kind that are printed first, and by --all; a results folder has all
+FEW, ROWS, PRINTED = 4, 12, 20  # findings of a kind that are printed first, their rows, and by --all
 MORE = f"--all prints {PRINTED}, --out FOLDER or --json gives every one"
+
+CONDITIONAL = (
+    "Consistent only under another definition (numbers, check, definition; which; why not as stated):"
+)
+UNTESTED = "Cannot be tested (numbers, check; which; why):"
 
 
 def checked_json(result: Result) -> str:
@@ -38,7 +43,8 @@ def checked_lines(result: Result, most: int) -> Iterator[str]:
     each = frame.drop_duplicates("finding")
     each = each.assign(numbers=each["finding"].map(texts))
     yield from _inconsistent_lines(each[each["verdict"] == "inconsistent"], most)
-    yield from _conditional_lines(frame[frame["verdict"] == "conditional"], most)
+    yield from _grouped_lines(frame[frame["verdict"] == "conditional"], CONDITIONAL, most)
+    yield from _grouped_lines(frame[frame["verdict"] == "untested"], UNTESTED, most)
 
 
 def _inconsistent_lines(findings: pd.DataFrame, most: int) -> Iterator[str]:
@@ -55,13 +61,24 @@ def _inconsistent_lines(findings: pd.DataFrame, most: int) -> Iterator[str]:
         yield f"  and {len(findings) - most:,} more findings; {MORE}."
 
 
-def _conditional_lines(frame: pd.DataFrame, most: int) -> Iterator[str]:
+def _grouped_lines(frame: pd.DataFrame, heading: str, most: int) -> Iterator[str]:
+    """How many numbers of each check have a verdict, under which definition, in which rows, and why."""
     if frame.empty:
         return
-    yield "Consistent only under another definition (numbers, check, definitions):"
-    groups = frame.groupby(["file", "check", "under"], sort=False).size().sort_values(ascending=False)
-    for names, count in list(groups.items())[:most]:
-        file, check, under = map(str, names)  # type: ignore[call-overload, arg-type, unused-ignore]
-        yield f"  {count:>6,}  {file}, {check}: {under}"
+    yield heading
+    frame = frame.assign(definition=frame["under"].str.partition("; ")[0])
+    groups = sorted(
+        frame.groupby(["file", "check", "definition"], sort=False), key=lambda entry: -len(entry[1])
+    )
+    for (file, check, definition), rows in groups[:most]:
+        yield f"  {len(rows):>6,}  {file}, {check}{definition and f': {definition}'}"
+        further = rows["under"].str.split("; ").explode().value_counts().drop(definition, errors="ignore")
+        if definition and len(further):
+            texts = [f"{name} ({count:,})" for name, count in further.head(FEW).items()]
+            yield f"          also under {listed(texts)}{' and others' if len(further) > FEW else ''}"
+        first, lines = rows.iloc[0], list(dict.fromkeys(rows["row"]))
+        where = f"{'row' if len(lines) == 1 else 'rows'} {listed(lines[:ROWS])}"
+        rest = f" and {len(lines) - ROWS:,} more" if len(lines) > ROWS else ""
+        yield f"          {where}{rest}; row {first['row']} ({first['place']}): {first['reason']}"
     if len(groups) > most:
         yield f"  and {len(groups) - most:,} more combinations; {MORE}."

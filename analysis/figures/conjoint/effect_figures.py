@@ -255,6 +255,7 @@ def interaction(
     group: str | None,
     interval: Interval,
     bounds: str,
+    order: Order = "effect",
 ) -> LevelPanels:
     """Differences in the effects of ``feature`` between the levels of ``by``."""
     for name in ("feature", by):
@@ -285,6 +286,7 @@ def interaction(
         what=f"Differences in {quantity(rows)} of {feature_label} by {by_label}",
         words=LevelLabels(labels),
         columns=columns,
+        order=order,
     )
 
 

@@ -77,7 +77,7 @@ def effects(
     bounds = interval_words(settings, frame) if bounds is None else bounds
     interval = interval or "normal"
     if feature is not None and by is not None:
-        return interaction(frame, style, feature, by, panels, group, interval, bounds)
+        return interaction(frame, style, feature, by, panels, group, interval, bounds, order)
     if "reference" in frame:
         return plot_by_reference(frame, style, bounds, share_x)
     groups = [name for name in settings.get("by") or () if name in frame]
@@ -85,7 +85,7 @@ def effects(
     if groups and group is None and feature is None and who.nunique() > 1:
         if "by" in frame and len(groups) == 1:  # of several judges or prompts: the first attribute by group
             feature = str(frame.loc[frame["estimate"].notna(), "feature"].iloc[0])
-            return interaction(frame, style, feature, groups[0], panels, None, interval, bounds)
+            return interaction(frame, style, feature, groups[0], panels, None, interval, bounds, order)
         joined = zip(who, series_in_words(frame, groups, words), strict=True)
         frame, group = frame.assign(**{SERIES: [", ".join(filter(None, names)) for names in joined]}), SERIES
     elif groups and group is None:

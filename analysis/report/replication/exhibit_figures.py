@@ -15,7 +15,7 @@ from ...figures import draw
 from ...figures.figure_registry import FigureStyle
 from ...figures.forest import forest
 from ...figures.labels import LabelKey, words
-from ...figures.theme import styled, theme_named
+from ...figures.theme import add_mark, styled, theme_named
 from ...results import Result
 from ..report_data import ReportData
 from .exhibit_layouts import Drawing, ExhibitLayout
@@ -62,11 +62,14 @@ def exhibit_figures(
     frames = {source: _frame(drawing, layout, grid, source) for source in (OURS, PUBLISHED)}
     names = {OURS: layout.name, PUBLISHED: f"{layout.name}_published", BESIDE: f"{layout.name}_added"}
     frames[BESIDE] = _beside("row" if drawing.kind is None else "judge", *frames.values())
+    ours = "" if report is None else report.mark
+    marks = {OURS: ours, BESIDE: ours and f"{ours}, but for published numbers"}
     for source, frame in frames.items():
+        mark = marks.get(source, "")
         if len(frame) and drawing.kind is None:
-            yield ExhibitFigure(names[source], source, partial(_draw_grid, layout, frame))
+            yield ExhibitFigure(names[source], source, partial(_draw_grid, layout, frame, mark))
         elif len(frame):
-            yield ExhibitFigure(names[source], source, partial(_draw_numbers, drawing, frame, labels))
+            yield ExhibitFigure(names[source], source, partial(_draw_numbers, drawing, frame, labels, mark))
 
 
 def _frame(drawing: Drawing, layout: ExhibitLayout, grid: NumberGrid, source: str) -> pd.DataFrame:
@@ -100,7 +103,7 @@ def grid_frame(grid: NumberGrid, source: str) -> pd.DataFrame:
     return frame[frame["estimate"].notna()].reset_index(drop=True)
 
 
-def _draw_grid(layout: ExhibitLayout, frame: pd.DataFrame) -> Figure:
+def _draw_grid(layout: ExhibitLayout, frame: pd.DataFrame, mark: str) -> Figure:
     """Dots of the numbers: a panel for each heading, a row for each row of the table, series by column."""
     style = FigureStyle(theme_named("light"), {}, None)
     plot = forest(
@@ -114,6 +117,8 @@ def _draw_grid(layout: ExhibitLayout, frame: pd.DataFrame) -> Figure:
     with styled(style.look):
         figure = plot.draw(style)
         figure.set_label(plot.describe())
+        if mark:
+            add_mark(figure, mark, style.look)
         return figure
 
 
@@ -136,11 +141,11 @@ def _draw_result(drawing: Drawing, report: ReportData, labels: Mapping[LabelKey,
     return draw(part, labels=labels, part=drawing.part, mark=report.mark, **drawing.options)
 
 
-def _draw_numbers(drawing: Drawing, frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> Figure:
+def _draw_numbers(drawing: Drawing, frame: pd.DataFrame, labels: Mapping[LabelKey, str], mark: str) -> Figure:
     frame = frame.rename(columns=drawing.rename).assign(**drawing.set)
     frame = frame.assign(**{name: np.nan for name in LIMITS if name not in frame})
     options: dict[str, Any] = dict(drawing.options)
     if options.get("group") == "judge":
         names = {name: labels.get(("judges", name), words(name)) for name in frame["judge"].unique()}
         frame = frame.assign(judge=frame["judge"].map(names))
-    return draw(Result(frame, str(drawing.kind)), labels=labels, **options)
+    return draw(Result(frame, str(drawing.kind)), labels=labels, mark=mark, **options)

@@ -17,6 +17,7 @@ from conjury.inference.tables.files import REPLICATIONS, shipped_names
 
 EVERY = "every"  # all values that the numbers have, in their order
 QUANTITY = "estimate"
+RATED_ITEMS = "lines__points"  # the mean rating of each item by people, and that of each model
 
 
 def _as_text(value: object) -> object:
@@ -211,6 +212,13 @@ class ExhibitLayout(Part):
     def name(self) -> str:
         """Name of its files: `table_3`."""
         return file_name(self.number)
+
+    def results(self, numbers: Mapping[str, PaperNumbers]) -> list[str]:
+        """Names of the results that have its numbers, or that it draws; none where it needs none."""
+        ours = numbers[self.numbers].ours if self.numbers is not None else []
+        names = [columns.result for columns in ours] + [self.figure.result if self.figure else None]
+        names += [RATED_ITEMS] if self.shows == "examples" else []
+        return list(dict.fromkeys(name.partition("__")[0] for name in names if name))
 
 
 class PaperLayout(Part):

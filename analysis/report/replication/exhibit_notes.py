@@ -19,6 +19,7 @@ from ...frames.vocabulary import HUMAN
 from ..exhibits.conjoint.conjoint_basis import lines_of, note_of_sample
 from ..report_data import ReportData
 from ..table_format import intervals, number, styled_table, whole
+from .exhibit_layouts import RATED_ITEMS
 from .joined_numbers import our_frame
 
 if TYPE_CHECKING:
@@ -96,9 +97,6 @@ def attributes_table(study: Study) -> GT:
     return styled_table(
         pd.DataFrame(rows), n_left=2, note="The first level of each attribute is its reference."
     )
-
-
-RATED_ITEMS = "lines__points"  # the mean rating of each item by people, and that of each model
 
 
 def examples_table(study: ItemStudy, report: ReportData | None = None) -> GT:

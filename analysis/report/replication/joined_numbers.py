@@ -91,7 +91,7 @@ def join_numbers(
 ) -> JoinedNumbers:
     """Read the published numbers and ours of one kind, and join them."""
     keys = (*source.keys, *((SERIES,) if source.series else ()))
-    printed, steps = _printed(source, keys, published)
+    printed, steps = _printed(source, keys, published, labels)
     ours: dict[Place, float] = {}
     corrected: dict[Place, float] = {}
     results: dict[Place, str] = {}
@@ -129,7 +129,7 @@ def our_frame(report: ReportData, name: str) -> pd.DataFrame:
 
 
 def _printed(
-    source: PaperNumbers, keys: Sequence[str], folder: Path | None
+    source: PaperNumbers, keys: Sequence[str], folder: Path | None, labels: Mapping[LabelKey, str]
 ) -> tuple[dict[Place, float], dict[Place, float]]:
     """Published numbers, and one unit of the last digit of each."""
     columns = source.published
@@ -139,7 +139,7 @@ def _printed(
     if path is None:
         return {}, {}
     table = read(path, typed=False).frame.fillna("")
-    texts = _texts(table, columns, source, keys, {}, str(path), is_unique=True)
+    texts = _texts(table, columns, source, keys, labels, str(path), is_unique=True)
     numbers, steps = {}, {}
     for place, (text, scale) in texts.items():
         try:
@@ -272,7 +272,7 @@ def _is_percent(table: pd.DataFrame, percent: bool | Mapping[str, Sequence[str]]
 def _in_series(
     table: pd.DataFrame, series: Mapping[str, Mapping[str, Sequence[str]]], labels: Mapping[LabelKey, str]
 ) -> pd.DataFrame:
-    """Name the series of each row and exclude rows of none; several judges of a series are named."""
+    """Name the series of each row, with its judge unless the series has only one; exclude rows of none."""
     rows = pd.Series(pd.NA, index=table.index, dtype="string")
     for name, where in series.items():
         index = select_rows(table[rows.isna()], where).index
@@ -280,14 +280,20 @@ def _in_series(
     table = table.assign(**{SERIES: rows})[rows.notna()]
     if "judge" not in table:
         return table
-    several = table.groupby(SERIES)["judge"].nunique()
-    crowded = table[SERIES].map(several > 1).astype(bool)
+    of_several = table.groupby(SERIES)["judge"].nunique() > 1
     named = [
-        f"{labels.get(('judges', str(judge)), judge)}, {text}" if is_crowded else text
-        for judge, text, is_crowded in zip(table["judge"], table[SERIES], crowded, strict=True)
+        f"{labels.get(('judges', str(judge)), judge)}, {text}"
+        if of_several[text] or _is_open(series[text])
+        else text
+        for judge, text in zip(table["judge"], table[SERIES], strict=True)
     ]
     order = [
         name for text in series for name in dict.fromkeys(named) if name == text or name.endswith(f", {text}")
     ]
     place = pd.Series(named, index=table.index).map(order.index)
     return table.assign(**{SERIES: named}, _place=place).sort_values("_place", kind="stable")
+
+
+def _is_open(where: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a series takes any judge, but for some that are excluded."""
+    return all(name.startswith("!") for name in where.get("judge", ()))

@@ -52,6 +52,14 @@ class ReplicatedExhibit:
     markup: str = ""
     added: pd.DataFrame | None = None  # judges that are not in the paper minus those that are
 
+    @property
+    def printed_tables(self) -> list[PaperTable]:
+        """The tables that say most: published numbers and ours in one, where there are both."""
+        both = f"{self.layout.name}_compared"
+        has_both = any(table.name == both for table in self.tables)
+        alone = (self.layout.name, f"{self.layout.name}_published")
+        return [table for table in self.tables if not (has_both and table.name in alone)]
+
 
 @dataclass(frozen=True)
 class Replication:
@@ -320,7 +328,7 @@ def _nothing(sources: Mapping[str, bool], layout: ExhibitLayout) -> str:
         "No numbers of it were published in a table; results of the study (--results, --data, --simulate) "
         "fill it."
     )
-    return f"<p>{html.escape(text)}</p>"
+    return f"<p>{html.escape(f'{text} {layout.note}'.strip())}</p>"
 
 
 def _without_numbers(

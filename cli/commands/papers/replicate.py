@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from conjury.analysis.report.replication import Replication
+    from conjury.analysis.report.replication.exhibit_layouts import PaperLayout
 
 FORMATS = ("html", "latex", "word", "markdown")
 FIRST_LINES, FIRST_EXHIBITS = 16, 9  # of tables and of counts that are printed first
@@ -138,7 +139,7 @@ def replicate(
         _refuse_other_pairs(study, out, ours.data or (), added, fitting)
         answers = _ask(context, study, out, added, asking, fitting.prompt)
         ours = replace(ours, data=[*(ours.data or ()), answers])
-    results = _results(context, study, out, ours, fitting, paper.simulate, paper.fit)
+    results = _results(context, study, out, ours, fitting, paper, files.only or [])
     replication = lay_out(
         study, results=results, published=files.published, layout=files.layout, only=files.only or ()
     )
@@ -146,6 +147,7 @@ def replicate(
     if files.only:
         _print_tables(replication)
     _print_parity(replication.parity, replication.has_results)
+    _print_reasons(replication.numbers)
     record(
         out=str(out),
         exhibits=len(replication.exhibits),
@@ -171,8 +173,8 @@ def _results(
     out: Path,
     ours: NumbersOfOurs,
     fitting: OptionsOfFit,
-    simulation: list[str],
-    fit_options: list[str],
+    paper: PaperLayout,
+    only: list[str],
 ) -> Path | None:
     """The results folder with our numbers, which is made where answers are given or simulated."""
     typed = typed_options(ours)
@@ -190,14 +192,18 @@ def _results(
             raise InputError(f"{refused[0]} applies to --data, and these answers are simulated; omit it.")
         data = [out / "answers" / "simulated.parquet"]
         data[0].parent.mkdir(parents=True, exist_ok=True)
-        _run(context, ["simulate", study, *simulation, "--seed", str(fitting.seed), "--out", str(data[0])])
+        _run(
+            context, ["simulate", study, *paper.simulate, "--seed", str(fitting.seed), "--out", str(data[0])]
+        )
     command = ["fit", study, *_repeated("--data", data), "--out", str(out / "results"), "--figures", "none"]
     for name in ("rename", "variant", "reading"):
         command += _repeated(f"--{name}", getattr(fitting, name) or ())
     for name in ("judge", "prompt", "items", "gold"):
         value = getattr(fitting, name)
         command += [] if value is None else [f"--{name}", str(value)]
-    draws = ["--draws", str(fitting.draws)] if fitting.draws is not None else fit_options
+    draws = ["--draws", str(fitting.draws)] if fitting.draws is not None else paper.fit
+    needed = [",".join(exhibit.results(paper.numbers)) for exhibit in (paper.select(only) if only else ())]
+    command += _repeated("--only", dict.fromkeys(filter(None, needed)))
     _run(context, [*command, *draws, "--seed", str(fitting.seed)])
     return out / "results"
 
@@ -258,15 +264,15 @@ def _run(context: typer.Context, command: list[str]) -> None:
 
 
 def _print_tables(replication: Replication) -> None:
-    """Print the tables that were asked for, at first as many lines as a screen has."""
+    """Print what was asked for: a table whole, of several as many lines as a screen has."""
     from conjury.analysis.report.paper.document_writing import to_markdown
 
-    tables = [table for exhibit in replication.exhibits for table in exhibit.tables]
+    tables = [table for exhibit in replication.exhibits for table in exhibit.printed_tables]
     if not tables:
         return
     text = re.sub(r"\\([\[\]*])", r"\1", to_markdown(tables))  # escapes are for files
     lines = text.strip().split("\n")
-    cut = FIRST_LINES if len(lines) > FIRST_LINES + 3 else len(lines)
+    cut = FIRST_LINES if len(tables) > 1 and len(lines) > FIRST_LINES + 3 else len(lines)
     console.print("\n".join(lines[:cut]), soft_wrap=True)
     with details():
         if lines[cut:]:
@@ -277,17 +283,20 @@ def _print_tables(replication: Replication) -> None:
 def _print_empty(replication: Replication) -> None:
     """Name the tables and figures without a number, and where their numbers come from."""
     empty = [
-        exhibit.layout.number
+        exhibit.layout
         for exhibit in replication.exhibits
         if not (exhibit.tables or exhibit.figures or exhibit.layout.shows or exhibit.layout.command)
     ]
     if not empty:
         return
-    names = f"{listed(empty)}: {'this is' if len(empty) == 1 else 'these are'}"
+    names = f"{listed([layout.number for layout in empty])}: {'this is' if len(empty) == 1 else 'these are'}"
     if replication.has_results:
         console.print(f"{names} empty, since the results have no such numbers.")
     else:
         console.print(f"{names} computed from answers; give them by --data, --simulate or --add-judge.")
+    for layout in empty:
+        if layout.note:
+            console.print(f"  {layout.number}: {layout.note}")
 
 
 def _print_parity(parity: pd.DataFrame, has_results: bool) -> None:
@@ -302,10 +311,16 @@ def _print_parity(parity: pd.DataFrame, has_results: bool) -> None:
         print_blocks(lines[cut:])
 
 
+def _print_reasons(numbers: pd.DataFrame) -> None:
+    """Print why numbers differ from published ones, and how many have each reason."""
+    different = numbers[numbers["verdict"] == "different"]
+    for reason, count in different["reason"].value_counts().items():
+        console.print(f"  {count:,} different: {reason or 'no reason is known.'}")
+
+
 def _parity_line(row: Mapping[Any, Any], has_results: bool) -> str:
     if not has_results:
         return f"  {row['exhibit']}: {counted(int(row['published']), 'published number')}"
     names = ("equal", "within rounding", "different", "not compared")
     counts = [f"{row[name]:,.0f} {name}" for name in names if row[name]]
-    explained = f" ({row['explained']:,.0f} with a reason)" if row["explained"] else ""
-    return f"  {row['exhibit']}: {listed(counts)}{explained}"
+    return f"  {row['exhibit']}: {listed(counts)}"
