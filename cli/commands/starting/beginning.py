@@ -66,9 +66,17 @@ def init(
 
 def _init_like(study: str, folder: Path) -> None:
     """Copy a study that ships, with the settings in which it differs from its paper."""
+    from conjury.inference.collecting.validating import validate as validated
+    from conjury.inference.study import load_any_study
+
     files = copy_study(study, folder)
     console.print(f"{', '.join(files)} in {folder}: the study {study}, to edit.")
-    commands = [["validate", "study.yaml"], ["simulate", "study.yaml", "--out", "answers.parquet"]]
+    commands = [["validate", "study.yaml"]]
+    if validated(study).simulated:
+        commands.append(["simulate", "study.yaml", "--out", "answers.parquet"])
+    else:
+        judge = load_any_study(study).judges[0].id
+        commands.append(["collect", "study.yaml", "--judge", judge, "--backend", "simulated"])
     record(folder=folder, files=[folder / file for file in files])
     record(next=[_command_line(command) for command in commands])
     console.print("Next:")
