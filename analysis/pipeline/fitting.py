@@ -74,8 +74,8 @@ class PlannedFit:
                     f"--only {','.join(names)}: these data have no analysis of this name"
                     f"{did_you_mean(names[0], every)}; they have {listed(every, len(every))}."
                 )
-        wanted = {name for names in wishes for name in names}
-        steps = tuple(step for step in self.plan.steps if step.name in wanted)
+        all_names = {name for names in wishes for name in names}
+        steps = tuple(step for step in self.plan.steps if step.name in all_names)
         return replace(self, plan=replace(self.plan, steps=steps))
 
 

@@ -327,24 +327,24 @@ def _numbers_of_no_group(
     """How many numbers of the described columns are in no group, by the columns that select numbers."""
     parts = [number for described in details.groups for number in described.numbers.values()]
     columns = {name for number in parts for name in number.column}
-    selecting = list(dict.fromkeys(name for number in parts for name in number.where))
-    covered = {(s.table, s.row, s.column) for entry in checked for s in entry.taken.sources.values()}
+    selectors = list(dict.fromkeys(name for number in parts for name in number.where))
+    group_cells = {(s.table, s.row, s.column) for entry in checked for s in entry.taken.sources.values()}
     counts: dict[str, int] = {}
     total = 0
     for at, table in enumerate(tables):
         for row, cells in enumerate(table.rows):
-            named = dict(zip(table.columns, cells, strict=True))
+            texts = dict(zip(table.columns, cells, strict=True))
             for column in columns & set(table.columns):
-                total += (is_number := bool(parts_of(named[column])))
-                if is_number and (at, row, column) not in covered:
-                    kind = ", ".join(f"{name} {named[name]}" for name in selecting if named.get(name))
+                total += (is_number := bool(parts_of(texts[column])))
+                if is_number and (at, row, column) not in group_cells:
+                    kind = ", ".join(f"{name} {texts[name]}" for name in selectors if texts.get(name))
                     counts[kind] = counts.get(kind, 0) + 1
     if not counts:
         return []
     kinds = [f"{kind}: {count:,}" for kind, count in counts.items() if kind]
     which = f" ({listed(kinds, 6)})" if kinds else ""
-    missing = f"{sum(counts.values()):,} of {total:,} numbers"
-    return [f"{path.name}: {missing} are in no group of its description{which}. {details.omitted}".strip()]
+    number_text = f"{sum(counts.values()):,} of {total:,} numbers"
+    return [f"{path.name}: {number_text} are in no group of its description{which}. {details.gaps}".strip()]
 
 
 def _place(tables: Sequence[Table], source: NumberSource) -> Mapping[str, Any]:

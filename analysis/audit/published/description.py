@@ -93,7 +93,7 @@ class Description(Part):
         What the tables are, for reports.
     source : str
         Where they were published.
-    omitted : str
+    gaps : str
         Why numbers of the file are in no group, one sentence.
     groups : list of GroupDescription
         Groups of numbers that belong together, each with the check that is made of it; one or more.
@@ -107,7 +107,7 @@ class Description(Part):
 
     title: str = ""
     source: str = ""
-    omitted: str = ""
+    gaps: str = ""
     groups: Annotated[list[GroupDescription], Field(min_length=1)]
 
 

@@ -72,13 +72,13 @@ def _grouped_lines(frame: pd.DataFrame, heading: str, most: int) -> Iterator[str
     )
     for (file, check, definition), rows in groups[:most]:
         yield f"  {len(rows):>6,}  {file}, {check}{definition and f': {definition}'}"
-        further = rows["under"].str.split("; ").explode().value_counts().drop(definition, errors="ignore")
-        if definition and len(further):
-            texts = [f"{name} ({count:,})" for name, count in further.head(FEW).items()]
-            yield f"          also under {listed(texts)}{' and others' if len(further) > FEW else ''}"
+        definitions = rows["under"].str.split("; ").explode().value_counts().drop(definition, errors="ignore")
+        if definition and len(definitions):
+            texts = [f"{name} ({count:,})" for name, count in definitions.head(FEW).items()]
+            yield f"          also under {listed(texts)}{' and others' if len(definitions) > FEW else ''}"
         first, lines = rows.iloc[0], list(dict.fromkeys(rows["row"]))
         where = f"{'row' if len(lines) == 1 else 'rows'} {listed(lines[:ROWS])}"
-        rest = f" and {len(lines) - ROWS:,} more" if len(lines) > ROWS else ""
-        yield f"          {where}{rest}; row {first['row']} ({first['place']}): {first['reason']}"
+        more = f" and {len(lines) - ROWS:,} more" if len(lines) > ROWS else ""
+        yield f"          {where}{more}; row {first['row']} ({first['place']}): {first['reason']}"
     if len(groups) > most:
         yield f"  and {len(groups) - most:,} more combinations; {MORE}."

@@ -55,10 +55,10 @@ class ReplicatedExhibit:
     @property
     def printed_tables(self) -> list[PaperTable]:
         """The tables that say most: published numbers and ours in one, where there are both."""
-        both = f"{self.layout.name}_compared"
-        has_both = any(table.name == both for table in self.tables)
-        alone = (self.layout.name, f"{self.layout.name}_published")
-        return [table for table in self.tables if not (has_both and table.name in alone)]
+        name_of_both = f"{self.layout.name}_compared"
+        has_both = any(table.name == name_of_both for table in self.tables)
+        single_names = (self.layout.name, f"{self.layout.name}_published")
+        return [table for table in self.tables if not (has_both and table.name in single_names)]
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ def test_numbers_have_the_verdicts_of_their_groups(tmp_path: Path) -> None:
     assert frame["n_definitions"].min() >= 1
     assert result.notes == (
         "Means and standard deviations of ratings: 1 group of table.csv not checked, since mean is missing.",
+        "table.csv: 1 of 5 numbers are in no group of its description.",
     )
     assert (result.settings["titles"], result.settings["files"]) == ({"table.csv": "Ratings"}, ["table.csv"])
 
