@@ -33,6 +33,8 @@ OTHER_PROGRAMS = {
 COMMANDS = [step for step in STEPS if step.language != "python"]
 PYTHON = [step for step in STEPS if step.language == "python"]
 OF_README = [step for step in RUN if ROOT / step.document in README]
+# The second needs the first.
+DEAR = ("conjury simulate multiturn", "conjury fit multiturn", "conjury check-table")
 
 
 @pytest.mark.parametrize("document", sorted({step.document for step in COMMANDS}))
@@ -119,6 +121,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("step", OF_README, ids=ids(OF_README))
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(step, id=name, marks=pytest.mark.slow if step.text.startswith(DEAR) else ())
+        for step, name in zip(OF_README, ids(OF_README), strict=True)
+    ],
+)
 def test_the_tour_runs_in_an_empty_folder(step: Step, run: Ran) -> None:
     check(step, run)

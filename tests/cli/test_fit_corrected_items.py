@@ -113,6 +113,7 @@ def test_shares_and_scores_of_labels_are_corrected(tmp_path: Path, done: Told) -
     assert "scores_corrected: 21 rows. With the answers of Gemini, 12 labelled items " in printed
 
 
+@pytest.mark.slow
 def test_gold_labels_of_few_items_count_as_those_of_people(tmp_path: Path, done: Told) -> None:
     table = ratings_by_few_people(labels=True, dimensions=("tone",), models=("gpt_4_1", "gemini"))
     gold = table[table["judge_id"] == "person_0"].rename(columns={"dimension": "label_set", "value": "label"})
@@ -128,6 +129,7 @@ def test_gold_labels_of_few_items_count_as_those_of_people(tmp_path: Path, done:
     assert np.isfinite(own.loc["corrected", "weight_gpt_4_1"])
 
 
+@pytest.mark.slow
 def test_a_silent_model_is_excluded_unless_it_is_named(tmp_path: Path, done: Told, refused: Told) -> None:
     table = ratings_by_few_people(labelled=18, dimensions=("warmth",), models=("gpt_4_1", "gemini"))
     silent = table["judge_id"] == "gemini"

@@ -74,11 +74,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     shutil.unpack_archive(build_wheel(tmp_path_factory), installed, "zip")
     program = installed / "bin" / "conjury"
     program.parent.mkdir()
-    script = (  # figures are drawn by the demo alone: each result is drawn elsewhere
-        "import sys\n\nfrom conjury.cli import printing\nfrom conjury.cli.main import main\n\n"
-        "printing.FORMATS = printing.FORMATS if 'demo' in sys.argv else ()\n"
-        "if __name__ == '__main__':\n    main()\n"
-    )
+    script = "from conjury.cli.main import main\n\nif __name__ == '__main__':\n    main()\n"
     program.write_text(f"#!{sys.executable}\n{script}", encoding="utf-8")
     program.chmod(0o755)
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}

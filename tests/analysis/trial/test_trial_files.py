@@ -1,4 +1,4 @@
-"""Trial files: grids, parts of users, and what is refused with line and remedy."""
+"""Trial files: grids, parts of users, what is refused with its line, and the one that the site prints."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from cases import refusals
 from made_up.trials import CONTENT, written
 
-from conjury.analysis.trial import list_trials, load_trial
+from conjury.analysis.trial import list_trials, load_trial, run_trial
 from conjury.inference.errors import InputError
+from conjury.inference.tables.files import ROOT
 
 
 def test_grids_multiply_parameters_and_options(tmp_path: Path) -> None:
@@ -52,3 +53,20 @@ def test_too_large_a_grid_is_refused(tmp_path: Path) -> None:
     grid = {**CONTENT["processes"][0], "expand": {"rows": list(range(4, 6000))}}  # type: ignore[index]
     with pytest.raises(InputError, match=r"11,992 combinations; the limit is 10,000"):
         load_trial(written(tmp_path, processes=[grid]))
+
+
+def block(language: str) -> str:
+    page = (ROOT / "docs" / "comparisons" / "validation.md").read_text(encoding="utf-8")
+    found = re.search(rf"^```{language}\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_file_and_the_module_of_the_page_make_a_trial(tmp_path: Path) -> None:
+    (tmp_path / "raters.yaml").write_text(block("yaml"), encoding="utf-8")
+    (tmp_path / "means.py").write_text(block("py"), encoding="utf-8")
+    result = run_trial(load_trial(tmp_path / "raters.yaml"), draws=8)
+    tone = result.frame.query("quantity == 'tone=rude' and measure == 'failures'")
+    assert set(tone["method"]) == {"CR1", "Means of raters"}
+    assert (tone["estimate"] == 0).all()
+    assert result.notes == ()

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fakes.studies import RATINGS, collect, table, towns, write_study
+from fakes.studies import RATINGS, towns, write_study
 
-from conjury.inference.collecting import Asking, Running, preview
+from conjury.inference.collecting import Asking
 from conjury.inference.collecting.asked_judge import find_judge, find_prompts
 from conjury.inference.collecting.jobs import BUILT, Job, expected_costs, plan
 from conjury.inference.collecting.prices import TOKENS_PER_PART, Budget, read_prices
@@ -84,24 +84,3 @@ def test_prompts_that_write_out_what_is_shown_are_for_text_alone(tmp_path):
     (folder / "user.j2").write_text("{{ question }} {{ A }} or {{ B }}?", encoding="utf-8")
     costs = costs_of(load_study(folder))
     assert (of(costs)["prompts"], of(costs, shown="images")["prompts"]) == (2, 1)
-
-
-@pytest.mark.long
-def test_a_dry_run_counts_what_is_left_and_prices_it_by_the_answers_so_far(study, server, tmp_path):
-    run = tmp_path / "run"
-
-    def planned(pairs: int) -> Any:
-        asking, running = Asking(base_url=server.url), Running(pairs=pairs)
-        return preview(str(study), "judge", prompts=["plain"], asking=asking, running=running, out=run).plan
-
-    assert collect(study, run, prompts=["plain"], base_url=server.url, pairs=2) == 0
-    cost = table(run, "responses")["cost"]
-    made = planned(6)
-    assert (made.answered, made.failed, made.remaining, made.measured) == (2, 0, made.total - 2, True)
-    assert made.cost == pytest.approx(cost.mean() * (made.total - 2))
-    assert made.spent == pytest.approx(cost.sum())
-    server.configure(faults={"rejected": 1.0})
-    collect(study, run, prompts=["plain"], base_url=server.url, pairs=4)
-    made = planned(6)
-    assert (made.answered, made.failed, made.remaining) == (2, 2, made.total - 4)
-    assert made.cost == pytest.approx(cost.mean() * (made.total - 4))

@@ -71,24 +71,6 @@ def test_the_repeat_of_a_sampled_task_is_the_models_swapped_pair(study, design):
     assert (both["profile_id"] == both["profile_id_model"]).all()
 
 
-def test_people_whose_tasks_are_given_answer_as_those_whose_tasks_are_drawn(study, profiles, design):
-    """Respondents and impressions are found in the table, whatever its order of tasks and repeats."""
-    tasks = draw_people(study, profiles, 1500, seed=2)
-    given = with_panel(study, design, profiles, TaskPanel(tasks, {"sample": "drawn"}))
-    options = {"raters": RATERS, "truth": False, "judges": ["human"]}
-    made = simulate(study, 4, design=given, **options).choices
-    drawn = simulate(study, 4, respondents=1500, **options).choices
-    assert made["pair_id"].tolist() == drawn["pair_id"].tolist()
-    means = []
-    for choices in (made, drawn):
-        chosen = choices["chosen"].to_numpy(int).reshape(1500, TASKS + 1, 2)
-        agreement = (chosen[:, 0, 0] == chosen[:, TASKS, 1]).mean()
-        assert abs(agreement - 0.8) < 4 * np.sqrt(0.16 / 1500)
-        means.append(choices[choices["size"] == "large"]["chosen"].astype(float).mean())
-    assert abs(means[0] - means[1]) < 0.03
-    assert min(means) > 0.6
-
-
 def test_tasks_of_people_are_added_once_to_profiles_and_posts(study, profiles, design):
     tasks = draw_people(study, profiles, 20, seed=2)
     made = with_panel(study, design, profiles, TaskPanel(tasks, {"sample": "drawn"}))

@@ -175,23 +175,6 @@ def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes, multiturn)
     assert ours["estimate"].groupby(level="condition").mean().idxmin() == "drift"
 
 
-def test_labels_that_a_judge_is_pulled_to_are_given_too_often(multiturn):
-    made = simulate_labels(multiturn, seed=2, items=60, judges=["falcon3_10b"], samples=1)
-    given = made.judgments[made.judgments["dimension"].str.startswith("line")]["value"]
-    gold = made.labels[made.labels["label_set"].str.startswith("line")]["label"]
-    assert (given.dropna() == "setup").mean() > 0.6 > 0.2 > (gold == "setup").mean()
-    lines = made.labels[made.labels["label_set"].str.startswith("line")].groupby("item_id").size()
-    texts = made.items.set_index("item_id")["text"].loc[lines.index]
-    assert (texts.str.count("\n") + 1).tolist() == lines.tolist()
-    keys = [name for name in made.truth if name not in ("quantity", "value")]
-    split = made.truth.query("language != ''")  # of both, dialects have English alone
-    by_quantity = {name: rows.set_index(keys)["value"] for name, rows in split.groupby("quantity")}
-    accuracy, difference = (by_quantity[name].unstack("condition") for name in ("accuracy", "difference"))
-    for condition in difference:
-        expected = (accuracy[condition] - accuracy["none"]).loc[difference.index]
-        np.testing.assert_allclose(difference[condition], expected, atol=1e-12)
-
-
 def test_one_judge_or_sample_more_leaves_the_others_as_they_were(multiturn):
     few, other = (simulate_labels(multiturn, s, items=20, judges=MODELS[:1], samples=2) for s in (5, 6))
     more = simulate_labels(multiturn, seed=5, items=20, judges=MODELS, samples=3).judgments

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 
-import numpy as np
 import pandas as pd
 import pytest
 from cases import cases
@@ -69,21 +68,6 @@ def edited(table: list[str], how: str, old: str, new: str) -> list[str]:
         return [table[0].replace(old, new), *table[1:]]
     at = next(n for n, line in enumerate(table) if line.startswith(old))
     return [*table[:at], *([new] if new else []), *table[at + 1 :]]
-
-
-def test_the_table_of_ratings_that_ships_is_read_from_a_file_or_a_frame(oogiri):
-    truth = read_rating_truth(oogiri.folder / "truth.csv", oogiri)
-    assert truth.judges == ["human", "gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4"]
-    assert dict(truth.topics) == {"text": 200, "image": 199}
-    assert truth.people == 104
-    assert (truth.panel.mean.shape, truth.panel.threshold.shape) == ((6, 8), (6, 4))
-    assert (np.diff(truth.models[0].threshold, axis=1) > 0).all()
-    again = read_rating_truth(pd.read_csv(oogiri.folder / "truth.csv"), oogiri)
-    assert np.array_equal(again.panel.mean, truth.panel.mean)
-    frame = pd.read_csv(oogiri.folder / "truth.csv", dtype=str)
-    frame.loc[7, "value"] = "x"
-    with pytest.raises(InputError, match="truth table, row 8: column 'value' of halo_sd contains 'x'"):
-        read_rating_truth(frame, oogiri)
 
 
 @pytest.mark.parametrize(("how", "old", "new", "problem"), cases(__file__, "ratings"))

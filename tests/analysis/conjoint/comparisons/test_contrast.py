@@ -20,7 +20,6 @@ from conjury.analysis.conjoint import (
     contrast,
     interaction,
     mm,
-    mm_diffs,
     wald,
     wild,
 )
@@ -131,23 +130,6 @@ def test_any_two_groups_are_compared_as_differences_do_and_share_their_clusters(
     every = contrast(fit, "slur", "racism", group="all").frame
     assert len(every) == 3
     assert every["std_error"].iloc[0] < 0.95 * np.hypot(errors.iloc[0], errors.iloc[1])
-
-
-def test_differences_of_fits_are_contrasted_and_tested_between_levels_and_groups() -> None:
-    fit, between = amce_diffs(SHARED, MODELS, "judge", id="pair_id"), by_judge()
-    inside = contrast(fit, "slur", "homophobia", "racism").frame
-    assert inside["by"].tolist() == ["m1 - m0", "m2 - m0"]
-    for pair in (("m2", "m1"), ("m1", "m0")):
-        one, other = (contrast(each, "slur", "racism", group=pair).frame for each in (fit, between))
-        same(one, other)
-    means = contrast(mm_diffs(SHARED, MODELS, "judge", id="pair_id"), "slur", group=("m2", "m1")).frame
-    assert means["statistic"].tolist() == ["mm_difference"] * 3
-    each, joined, whole = wald(fit).frame, wald(fit, each="feature").frame, wald(fit, each=()).frame
-    assert each["tested"].tolist() == [2, 1, 2, 1]
-    assert joined[["feature", "tested"]].to_numpy().tolist() == [["slur", 4], ["topic", 2]]
-    assert whole["tested"].tolist() == [6]
-    tested = wald(contrast(between, "slur", group=("m1", "m0"))).frame
-    assert tested["chi2"].iloc[0] == pytest.approx(each["chi2"].iloc[0], rel=1e-8)
 
 
 def test_a_bootstrap_is_contrasted_by_its_covariance() -> None:

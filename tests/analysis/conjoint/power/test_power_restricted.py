@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.conjoint import amce, amce_diffs, power, power_by_simulation
-from conjury.inference.design.profiles import attribute_cells
+from conjury.analysis.conjoint import amce_diffs, power, power_by_simulation
 from conjury.inference.errors import InputError
-from conjury.inference.study import load_study
 
 SCHOOL, TONE = ["none", "degree", "phd"], {"low": 0.5, "mid": 0.2, "high": 0.3}
 JOBS = {
@@ -89,36 +87,6 @@ def test_the_variance_is_the_sandwich_of_all_pairs(feature: str, level: str, eff
     assert row_of(found, feature, level)["std_error"] ** 2 == pytest.approx(exact, rel=1e-10)
 
 
-def test_a_large_study_has_the_planned_errors() -> None:
-    pull = 0.15 * (CELLS["job"] == "doctor").to_numpy(float)
-    data = drawn(pull, 60_000, np.random.default_rng(1))
-    with pytest.warns(UserWarning, match="No estimate for job=priest"):
-        estimated = amce(data, FORMULA, id="pair").frame
-    found = power(CELLS, restrictions=PAIR, amce=0.15, pairs=60_000).frame
-    planned = {"job doctor": 0.015, "school degree": 0.04, "school phd": 0.04, "tone high": 0.04}
-    for name, rel in planned.items():
-        ours, theirs = (row_of(frame, *name.split())["std_error"] for frame in (estimated, found))
-        assert ours == pytest.approx(theirs, rel=rel), name
-    doctor = row_of(estimated, "job", "doctor")
-    assert abs(doctor["estimate"] - 0.15) < 4 * doctor["std_error"]
-
-
-def test_free_designs_and_free_interactions_are_special_cases() -> None:
-    study = load_study("moderation")
-    by_cells = power(attribute_cells(study), amce=0.03, pairs=5000)
-    pd.testing.assert_frame_equal(power(study, amce=0.03, pairs=5000).frame, by_cells.frame, rtol=1e-10)
-    assert by_cells.notes == ("speech follows from slur; each is planned without the other.",)
-    assert power(attribute_cells(study), amce=0.03, pairs=5000, features=["topic"]).notes == ()
-    shares = {"a": {"x": 0.2, "y": 0.8}, "b": {"u": 0.5, "v": 0.1, "w": 0.4}, "c": {"s": 0.5, "t": 0.5}}
-    rows = [
-        (*levels, np.prod([own[level] for own, level in zip(shares.values(), levels, strict=True)]))
-        for levels in product(*shares.values())
-    ]
-    table = pd.DataFrame(rows, columns=[*shares, "probability"])
-    one, two = (power(design, interaction=0.1, by="b", pairs=1000).frame for design in (shares, table))
-    pd.testing.assert_frame_equal(one, two, rtol=1e-10)
-
-
 def test_interactions_across_unequal_cells_have_the_errors_of_the_estimator() -> None:
     tied = CELLS.assign(probability=CELLS["probability"] * np.where(CELLS["tone"] == "low", 1, 1.5))
     odd = (tied["job"] == "clerk") & (tied["tone"] == "high")
@@ -132,22 +100,6 @@ def test_interactions_across_unequal_cells_have_the_errors_of_the_estimator() ->
         ours = row_of(estimated, "job", level)["std_error"]
         planned = row_of(found[found["by_level"] == "high"], "job", level)["std_error"]
         assert ours == pytest.approx(planned, rel=0.03)
-
-
-def test_what_cells_cost_compared_with_a_free_design() -> None:
-    study = load_study("moderation")
-    topic = {"amce": 0.05, "pairs": 5000, "features": ["topic"]}
-    same = errors(study, restrictions=[("topic", "reply")], **topic)
-    np.testing.assert_allclose(errors(study, **topic), same, rtol=1e-10)
-    skewed = {"a": [0.5, 0.5], "b": [0.9, 0.1]}
-    rows = [(f"a{i}", f"b{j}", p * q) for (i, p), (j, q) in product(*map(enumerate, skewed.values()))]
-    cells = pd.DataFrame(rows, columns=["a", "b", "probability"])
-    of_a = {"amce": 1e-6, "pairs": 5000, "features": ["a"]}
-    ratio = errors(cells, restrictions=[("a", "b")], **of_a) / errors(skewed, **of_a)
-    assert ratio.item() == pytest.approx(np.sqrt((1 / 0.9 + 1 / 0.1) / 4))
-    together = cells.assign(probability=[0.4, 0.1, 0.1, 0.4])
-    ratio = errors(together, amce=1e-6, pairs=1000) / errors({"a": 2, "b": 2}, amce=1e-6, pairs=1000)
-    np.testing.assert_allclose(ratio, 1 / np.sqrt(1 - 0.6**2))
 
 
 def test_levels_without_an_answer_are_named() -> None:

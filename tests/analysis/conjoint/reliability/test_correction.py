@@ -296,22 +296,6 @@ def test_tau_of_another_study_adds_its_variance_without_covariance(small_panel) 
     np.testing.assert_allclose(made.frame["std_error"], expected, rtol=1e-10)
 
 
-@pytest.mark.long
-def test_tables_and_files_and_their_own_reliability_are_corrected_alike(small_panel, tmp_path) -> None:
-    small_panel.to_parquet(tmp_path / "choices.parquet")
-    made = corrected(mm, small_panel)
-    by_result = corrected(mm, small_panel, reliability(small_panel, seed=1))
-    for other in (by_result, corrected(mm, tmp_path / "choices.parquet")):
-        pd.testing.assert_frame_equal(other.frame, made.frame)
-    np.testing.assert_allclose(np.sqrt(np.diag(made.vcov)), made.frame["std_error"], rtol=1e-12)
-    assert np.linalg.eigvalsh(made.vcov).min() > -1e-12
-    assert made.fitted is None
-    with pytest.warns(UserWarning, match="fewer than 100 repeats"):
-        few = corrected(mm, small_panel, "by_level")
-    assert few.tau["group"].tolist() == ["all"]
-    np.testing.assert_allclose(few.frame["std_error"], made.frame["std_error"], rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("verb", "diffs"), [(mm, mm_diffs), pytest.param(amce, amce_diffs, marks=pytest.mark.long)]
 )
@@ -391,21 +375,6 @@ def test_missing_repeats_stay_out_of_tau_and_of_estimates() -> None:
     assert made.tau["n_compared"].tolist() == [len(compared) - 2]
     plain = amce(table[~table["repeat"]], FORMULA, id="judge_id").frame
     pd.testing.assert_frame_equal(made.uncorrected.frame, plain)
-
-
-@pytest.mark.long
-def test_clusters_may_be_missing_cross_pairs_or_come_in_any_order() -> None:
-    table = panel(7, respondents=150, tasks=4, repeats=3)
-    table["text"] = np.random.default_rng(1).integers(0, 40, len(table)).astype(str)
-    crossed = {"vcov": "CR1", "correct": "reliability"}
-    by_row = amce(table, FORMULA, correct="reliability")
-    by_text = amce(table, FORMULA, id=["text", "judge_id"], **crossed)
-    np.testing.assert_allclose(by_row.frame["estimate"], by_text.frame["estimate"], rtol=1e-12)
-    assert (by_text.frame["std_error"].dropna() > 0).all()
-    both = ["judge_id", "pair_id"]
-    one, two = (amce(table, FORMULA, id=ids, **crossed) for ids in (both, both[::-1]))
-    np.testing.assert_allclose(one.frame["std_error"], two.frame["std_error"], rtol=1e-12)
-    np.testing.assert_allclose(one.tau["std_error"], two.tau["std_error"], rtol=1e-12)
 
 
 THIRTY = panel(8, respondents=30)
