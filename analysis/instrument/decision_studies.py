@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed, not_percent
+from conjury.inference.tables.frames import any_frame
 
 from ..frames.notes import note_under
 from ..numerics.intervals import varying_limits
@@ -35,6 +36,7 @@ class _Study:
     drawn: Floats
 
 
+@any_frame
 def decision_study(
     result: Result,
     plans: Sequence[Plan] | None = None,

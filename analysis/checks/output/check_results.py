@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from conjury.inference.tables.frames import any_frame
+
 from ...figures import draw
 from ...figures.note_labels import TEXTS
 from ...frames.notes import note_of
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 WORDS = ("code", "name", "title", "question", "verdict", "finding", "consequence", "remedy")
 
 
+@any_frame
 def summary(
     checks: Sequence[Check], settings: Mapping[str, Any] | None = None, kind: str = "battery"
 ) -> Result:

@@ -65,7 +65,9 @@ class SwapCorrectedEstimates(Estimates):
 
     def plot(self, **options: Any) -> Figure:
         """Draw corrected beside observed estimates; options as in ``figures.draw``."""
-        return Result(self.beside, "corrected", settings=self.settings).plot(**options)
+        return Result(self.beside, "corrected", settings=self.settings, real_judges=self.real_judges).plot(
+            **options
+        )
 
 
 def estimate_corrected(

@@ -223,7 +223,7 @@ def _effects(
     order = pd.Categorical(together["feature"], categories=list(table.attributes))
     together = together.assign(feature=order).sort_values("feature", kind="stable").reset_index(drop=True)
     first = parts[0][0]
-    return Result(together, first.kind, (), first.settings)
+    return Result(together, first.kind, (), first.settings, real_judges=first.real_judges)
 
 
 def width_of(alpha: float) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import stdtr
 
 from conjury.inference.errors import InputError, not_percent
-from conjury.inference.tables.frames import value_in_words
+from conjury.inference.tables.frames import any_frame, value_in_words
 
 from ...frames.notes import Note, excluding
 from ...frames.vocabulary import HUMAN, PASSING
@@ -346,6 +346,7 @@ def bounds(draws: DecisionDraws | None, n_models: int, alpha: float) -> Percenti
     return PercentileLimits(*result)
 
 
+@any_frame
 def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Result:
     """Test again with other values of epsilon, from the table of annotators alone.
 

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import any_frame
 
 from ....numerics.intervals import check_alpha, inference
 from ....numerics.types import Floats
@@ -23,6 +24,7 @@ DRAWS = 1000  # at most, evenly spaced
 UNRELIABLE = 0.7  # Pareto k above which an item's importance weights cannot be trusted
 
 
+@any_frame
 def compare_rater_models(fits: Mapping[str, RaterFit], *, alpha: float = 0.05) -> Result:
     """Compare rater models of the same ratings by how well they predict items that are left out.
 
