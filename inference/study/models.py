@@ -41,6 +41,12 @@ NOUNS = {"conjoint": "Profile", "items": "Item"}
 LINE = "line"  # task of the dimensions line_1, line_2, ...
 
 
+def with_ids(labels: dict[str, str]) -> dict[str, str]:
+    """Labels by id, with the id behind where another has the same label."""
+    texts = list(labels.values())
+    return {name: f"{text} ({name})" if texts.count(text) > 1 else text for name, text in labels.items()}
+
+
 class AnyStudy(Part):
     """What a study of any kind states: who judges what under which prompts, and in which form they answer.
 
@@ -110,12 +116,12 @@ class AnyStudy(Part):
     @property
     def judge_labels(self) -> dict[str, str]:
         """Judges in words."""
-        return {judge.id: judge.label for judge in self.judges}
+        return with_ids({judge.id: judge.label for judge in self.judges})
 
     @property
     def prompt_labels(self) -> dict[str, str]:
         """Prompts in words."""
-        return {prompt.id: prompt.label for prompt in self.prompts}
+        return with_ids({prompt.id: prompt.label for prompt in self.prompts})
 
     @property
     def instrument_prompts(self) -> list[Prompt]:

@@ -55,6 +55,9 @@ def test_levels_labels_and_costs_are_those_of_the_file_in_its_order(moderation):
     assert moderation.level_labels["slur"]["reclaimed"] == "Reclaimed slur"
     assert list(moderation.prompt_labels)[:2] == ["baseline", "context_aware"]
     assert set(pd.read_csv(PUBLISHED / "moderation.csv")["judge"]) <= set(moderation.judge_labels)
+    twins = moderation.judges[0].model_copy(update={"id": "twin"}), *moderation.judges
+    labels = moderation.model_copy(update={"judges": twins}).judge_labels
+    assert (labels["gpt4o"], labels["twin"]) == ("GPT-4o (gpt4o)", "GPT-4o (twin)")
     costs = moderation.costs
     assert (costs.currency, costs.per_respondent) == ("USD", 4.0)
     assert costs.per_pair("gpt4o") == pytest.approx(75.5 / 30_000)
