@@ -57,7 +57,7 @@ def test_levels_labels_and_costs_are_those_of_the_file_in_its_order(moderation):
     assert set(pd.read_csv(PUBLISHED / "moderation.csv")["judge"]) <= set(moderation.judge_labels)
     twins = moderation.judges[0].model_copy(update={"id": "twin"}), *moderation.judges
     labels = moderation.model_copy(update={"judges": twins}).judge_labels
-    assert (labels["gpt4o"], labels["twin"]) == ("GPT-4o (gpt4o)", "GPT-4o (twin)")
+    assert [labels[name] for name in ("human", "twin")] == ["Human panel (human)", "Human panel (twin)"]
     costs = moderation.costs
     assert (costs.currency, costs.per_respondent) == ("USD", 4.0)
     assert costs.per_pair("gpt4o") == pytest.approx(75.5 / 30_000)
