@@ -57,7 +57,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "plot_",
     "image_scrapers": ("gallery.scrape",),
     "subsection_order": "gallery.in_order",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "gallery.BasicFirst",
     "reset_modules": (),
     "backreferences_dir": "reference/backreferences",
     "doc_module": ("conjury",),

@@ -6,6 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from sphinx_gallery.sorting import ExampleTitleSortKey
+
 from conjury.analysis.figures.theme import save, save_variants
 
 GROUPS = (
@@ -18,6 +20,15 @@ GROUPS = (
     "instrument",
     "data_quality",
     "published",
+)
+
+FIRST = tuple(
+    f"plot_{name}.py"
+    for name in (
+        *("effects", "marginal_means", "power", "detectable_effects", "judges", "judge", "agreement"),
+        *("means", "rating_lines", "scores", "confusion", "corrected_conjoint", "corrected_scores"),
+        *("flips", "variance_components", "all_checks", "published_effects", "published_numbers"),
+    )
 )
 
 
@@ -36,6 +47,14 @@ def scrape(_: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
         for theme, path in drawn.items()
     ]
     return "\n" + "\n".join(pictures) + "\n"
+
+
+class BasicFirst(ExampleTitleSortKey):
+    """The basic figures of each group in front, then the others by their questions."""
+
+    def __call__(self, filename: str) -> tuple[int, str]:
+        """What the scripts of a group are sorted by."""
+        return FIRST.index(filename) if filename in FIRST else len(FIRST), super().__call__(filename)
 
 
 def in_order(folder: str) -> int:
