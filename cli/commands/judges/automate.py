@@ -84,7 +84,7 @@ def automate(
         write_table(rows.drop(columns=list(needed), errors="ignore").join(needed), request.out)
     persons = ", ".join(f"'{name}'" for name in roles.human)
     columns = f"judge: '{roles.judge}'; certainty: '{request.certainty}'; people: {persons}"
-    title = f"{file.name}: {judged_file.reading.size_in_words}"
+    title = f"{Path(judged_file.source).name}: {judged_file.reading.size_in_words}"
     finish(
         ValidationReport(result, title, (judged_file.source,), (columns, *judged_file.notes)), gates, output
     )

@@ -125,7 +125,7 @@ def judge(
     judges, people = split_names([columns.judge] if columns.judge else None), split_names(columns.human)
     judged_file = read_judged(file, reading.rules(), (*judges, *people))
     program = f", {judged_file.program}" if judged_file.program else ""
-    title = f"{file.name}{program}: {judged_file.reading.size_in_words}"
+    title = f"{Path(judged_file.source).name}{program}: {judged_file.reading.size_in_words}"
     if len(judges) > 1 and columns.judge not in judged_file.frame:
         from conjury.analysis.raters.systems import combine_judges
 

@@ -23,7 +23,7 @@ class RuleArguments(TypedDict, total=False):
     decimal: str | None
     sheet: str | None
     header_row: int | None
-    missing: Sequence[str]
+    missing: Sequence[str] | float
     levels: Mapping[str, Sequence[str]] | Sequence[str]
     classes: Sequence[str]
     relabel: Mapping[str, str] | None
@@ -50,7 +50,7 @@ def rules_of(arguments: RuleArguments) -> ReadingRules:
     )
     texts = {str(text): str(label) for text, label in (arguments.get("relabel") or {}).items()}
     missing, ratings = (
-        (names,) if isinstance(names, str) else tuple(map(str, names))
+        (str(names),) if isinstance(names, str | float | int) else tuple(map(str, names))
         for names in (arguments.get("missing", ()), arguments.get("rating_column", ()))
     )
     fields = {**arguments, "levels": by_column, "relabel": texts, "missing": missing}
