@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fakes.studies import TRUTH, collect, items, table, towns, write_study
+from fakes.studies import TRUTH, collect, table, towns, write_study
 from scipy.special import expit
 
 from conjury.inference.design.run_design import draw_design
@@ -109,18 +109,6 @@ def test_strict_and_lenient_parsers_read_sentences_differently(tmp_path):
     assert statuses.pop(("plain", "strict")) == ["unparsed"]
     assert set(map(str, statuses.values())) == {"['ok']"}
     assert len(statuses) == 3
-
-
-def test_simulated_labels_answer_every_order_and_occasion(tmp_path):
-    content = items({"form": "label", "labels": [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]})
-    content["instrument"] = {"facets": {"option_order": ["given", "swapped"]}, "anchors": 2}
-    study = write_study(tmp_path / "posts", content)
-    (study / "plain.j2").write_text("{% for label in labels %}{{ label.id }}{% endfor %}", encoding="utf-8")
-    for occasion in (1, 2):
-        assert collect(study, tmp_path / "run", backend="simulated", occasion=occasion) == 0
-    judgments = table(tmp_path / "run", "judgments")
-    assert len(judgments) == 4 * 2 + 2 * 2
-    assert (judgments["status"] == "ok").all()
 
 
 def test_simulated_tasks_and_people_are_those_of_the_design_alone(drawn, tmp_path):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from conjury.inference.errors import InputError
-from conjury.inference.vignettes import Painter, TextStyle, Typesetter, load_layout
+from conjury.inference.vignettes import Painter, Typesetter, load_layout
 from conjury.inference.vignettes.layouts import shipped_icons
 from conjury.inference.vignettes.painting import PaintedPicture, corner, draw_icon, rounded
 from conjury.inference.vignettes.placing import PictureBox
@@ -73,27 +73,6 @@ def test_the_same_record_gives_the_same_bytes_and_placing_draws_nothing(name, th
     boxes, size = Painter(layout, theme, typesetter, refuse).place(RECORDS[name])
     assert drawn[0].boxes == drawn[1].boxes == boxes
     assert drawn[0].image.size == size
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_letters_that_reach_out_of_their_line_are_whole(theme, typesetter):
-    name = "علي حسن Ế"
-    painter = Painter(load_layout("post"), theme, typesetter, picture)
-    before, after = painter.draw({**POST, "name": "."}), painter.draw({**POST, "name": name})
-    style = TextStyle(36, weight=700, leading=1.28)
-    block = typesetter.set(name, style, None)
-    assert block.above
-    assert block.below
-    ground, colour = after.image.getpixel((0, 0)), load_layout("post").themes[theme]["text"]
-    expected = Image.new("RGB", (block.width, block.height + block.above + block.below), ground)
-    typesetter.paint(expected, block, colour, 0, block.above)
-    box = next(box for box in after.boxes if box.name == "name")
-    corner = (box.x, box.y - block.above)
-    found = after.image.crop((*corner, corner[0] + expected.width, box.y + box.height))
-    assert (pixels(found) == pixels(expected)[: found.height]).all()
-    differs = changed(before, after)
-    differs[box.y - block.above : box.y + box.height + block.below] = False
-    assert not differs.any()
 
 
 @pytest.mark.parametrize(

@@ -210,15 +210,6 @@ def test_outlines_on_which_freetype_fails_are_refused(typesetter, monkeypatch):
         typesetter.set("unseenword", STYLE, None)
 
 
-def test_words_are_set_as_in_the_whole_line_on_one_baseline(typesetter):
-    text = "AVATAR To the quick brown fox"
-    face = typesetter.fonts.face(0, 30, 400)
-    assert typesetter.set(text, STYLE, None).width == pytest.approx(face.getlength(text), abs=2)
-    assert len({typesetter.set(word, STYLE, None).baseline for word in ("H", "ш", "שה", "日")}) == 1
-    bottoms = [np.flatnonzero(ink(drawn(typesetter, word)).sum(axis=1) > 300).max() for word in "Hшה"]
-    assert max(bottoms) - min(bottoms) <= 1
-
-
 def test_arabic_letters_are_joined_and_devanagari_conjuncts_are_formed(typesetter):
     def strokes(image: Image.Image) -> int:
         inked = np.r_[0, (ink(image).sum(axis=0) > 0).astype(int)]
