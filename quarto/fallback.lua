@@ -8,12 +8,16 @@ local aligned = { gt_left = pandoc.AlignLeft, gt_right = pandoc.AlignRight, gt_c
 
 local function typst(text) return pandoc.RawBlock("typst", text) end
 
-local function dressed(rows)
+local bold = { Plain = function(plain) return pandoc.Plain({ pandoc.Strong(plain.content) }) end }
+
+local function dressed(rows, is_head)
   for _, row in ipairs(rows) do
     for _, cell in ipairs(row.cells) do
-      for _, class in ipairs(cell.attr.classes) do
+      local classes = cell.attr.classes
+      for _, class in ipairs(classes) do
         cell.alignment = aligned[class] or cell.alignment
       end
+      if is_head or classes:includes("gt_group_heading") then cell.contents = pandoc.Blocks(cell.contents):walk(bold) end
       cell.attr = pandoc.Attr()
     end
   end
@@ -26,9 +30,19 @@ local function tables(html)
     found:extend(pandoc.read(markup, "html"):walk({
       Table = function(element)
         element.attr = pandoc.Attr("", { "typst:no-figure" }, { ["typst:text:size"] = "0.85em" })
-        dressed(element.head.rows)
+        dressed(element.head.rows, true)
         for _, body in ipairs(element.bodies) do dressed(body.body) end
-        return element
+        -- notes stand below the table: in a cell across all columns they would widen the last one; typst needs the empty foot
+        local notes = pandoc.List()
+        for _, row in ipairs(element.foot.rows) do
+          for _, cell in ipairs(row.cells) do
+            notes:extend(cell.contents)
+            cell.contents = {}
+          end
+        end
+        if #notes == 0 then return element end
+        return pandoc.List({ element, typst("#align(left)[#set text(size: 0.8em); #set par(justify: false)\n") }) .. notes
+          .. pandoc.List({ typst("]") })
       end,
     }).blocks)
   end

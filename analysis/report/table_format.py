@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DIGITS = 3
 NO_BREAK = "\N{NO-BREAK SPACE}"
-LIMITS = ("estimate", "lower", "upper")
+LIMITS = ("lower", "upper")
 BOLD = ("\ue000", "\ue001")  # around bold text of a cell, in any format
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
@@ -388,8 +388,13 @@ def with_gaps(note: str, table: pd.DataFrame, why: str) -> str:
 
 def any_table(frame: pd.DataFrame, names: ColumnNames, unit: TableUnit = AS_IT_IS) -> list[GT]:
     """Any table of keys and numbers, as it is, with names in words, and estimates in a unit."""
-    of_estimates: dict[str, Callable[[float], str]] = dict.fromkeys(LIMITS, unit.number)
-    of_estimates |= {"std_error": partial(unit.number, further=1)}
+    plain_unit = replace(unit, is_signed=False)
+    of_estimates: dict[str, Callable[[float], str]] = dict.fromkeys(LIMITS, plain_unit.number)
+    of_estimates |= {"estimate": unit.number, "std_error": partial(plain_unit.number, further=1)}
+    labelled = ("feature", "level") if {"feature", "level"} <= set(frame) else ()
+    if labelled:
+        features = [names.levels.feature(name) for name in frame["feature"]]
+        frame = frame.assign(level=names.levels.levels(frame), feature=features)
     table = pd.DataFrame(index=frame.index)
     keys = 0
     for column in frame.columns:
@@ -401,6 +406,9 @@ def any_table(frame: pd.DataFrame, names: ColumnNames, unit: TableUnit = AS_IT_I
         elif pd.api.types.is_numeric_dtype(values.dtype):
             cell = p_value if f"_{column}_".count("_p_") else of_estimates.get(str(column), number)
             table[words(column)] = values.map(cell)
+        elif column in labelled:
+            table[{"feature": "Attribute"}.get(str(column), "Level")] = values.astype(str)
+            keys += 1
         else:
             table[words(column)] = values.map(partial(_named, names, str(column)))
             keys += 1
