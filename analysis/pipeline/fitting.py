@@ -64,16 +64,16 @@ class PlannedFit:
         return fitted, self.follow(fitted)
 
     def limited(self, wishes: Sequence[Sequence[str]]) -> PlannedFit:
-        """The same plan with some analyses alone: of each wish, those of its names that the data allow."""
+        """The same plan with some analyses alone: of several names of a wish, those that the data allow."""
         if not wishes:
             return self
         every = [step.name for step in self.plan.steps]
-        for names in wishes:
-            if not set(names) & set(every):
-                raise InputError(
-                    f"--only {','.join(names)}: these data have no analysis of this name"
-                    f"{did_you_mean(names[0], every)}; they have {listed(every, len(every))}."
-                )
+        lacking = next((names[0] for names in wishes if len(names) == 1 and names[0] not in every), None)
+        if lacking is not None:
+            raise InputError(
+                f"--only {lacking}: these data have no analysis of this name{did_you_mean(lacking, every)}; "
+                f"they have {listed(every, len(every))}."
+            )
         all_names = {name for names in wishes for name in names}
         steps = tuple(step for step in self.plan.steps if step.name in all_names)
         return replace(self, plan=replace(self.plan, steps=steps))

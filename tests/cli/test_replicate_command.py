@@ -31,7 +31,7 @@ def test_answers_are_fitted_and_laid_out_as_in_the_paper(tmp_path: Path, done: R
     (tmp_path / "moderation_figure3.csv").write_text(reading, encoding="utf-8")
     options = "replicate moderation --data few.parquet --draws 20 --out paper --to markdown --only figure_2a"
     printed = done(*options.split(), "--only", "figure_3", "--published", ".", cwd=tmp_path)
-    assert "--only amce_speech --only amce_by_identity --draws 20" in printed
+    assert "--only amce_speech,amce_by_identity,participants --draws 20" in printed
     assert "1 different: The answers are simulated" in printed
     fitted = {path.stem for path in (tmp_path / "paper/results/tables").glob("amce*.csv")}
     assert fitted == {"amce_speech", "amce_by_identity"}

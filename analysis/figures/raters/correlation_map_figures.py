@@ -152,13 +152,9 @@ def dimension_correlations(
     groups = display_order(frame["group"])
     low = below or (HUMAN if HUMAN in groups else groups[0])
     select_identifiers(frame["group"], [low], "rater")
-    panels = (
-        select_identifiers(frame["group"], above, "rater")
-        if above
-        else [name for name in groups if name != low]
-    )
-    if not panels:
-        raise InputError("There is one group of raters; a map shows one below the diagonal and one above.")
+    panels: Sequence[str | None] = [name for name in groups if name != low] or [None]
+    if above:
+        panels = select_identifiers(frame["group"], above, "rater")
     dimensions = list(dict.fromkeys([*display_order(frame["dimension"]), *display_order(frame["other"])]))
     maps = _maps(dimensions, low, panels, names, largest=0.46, beside=0.75)
     width = min(page_width(), max(4.4, maps.side + maps.across * (maps.size + 0.15) + 0.75))

@@ -136,9 +136,20 @@ def _of_layout(frame: pd.DataFrame, layout: ExhibitLayout) -> pd.DataFrame:
 def _draw_result(drawing: Drawing, report: ReportData, labels: Mapping[LabelKey, str]) -> Figure:
     record = next(entry for entry in report.results if entry.name == drawing.result)
     result = report.read(record)
+    drawing = _with_new_judges(drawing, result.frame, labels)
     frame = select_rows(result.frame, drawing.where).reset_index(drop=True)
     part = Result(frame, result.kind, result.notes, result.settings, result.extra)
     return draw(part, labels=labels, part=drawing.part, mark=report.mark, **drawing.options)
+
+
+def _with_new_judges(drawing: Drawing, frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> Drawing:
+    """The drawing with judges that the study does not have, beside those that it names."""
+    column = "group" if "group" in frame else "judge"
+    names = frame[column].dropna().astype(str).unique() if column in frame else ()
+    new = [name for name in names if ("judges", name) not in labels]
+    where = {key: [*values, *new] if key == column else values for key, values in drawing.where.items()}
+    options = {key: [*values, *new] if key == "judges" else values for key, values in drawing.options.items()}
+    return drawing.model_copy(update={"where": where, "options": options})
 
 
 def _draw_numbers(drawing: Drawing, frame: pd.DataFrame, labels: Mapping[LabelKey, str], mark: str) -> Figure:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PUBLISHED, OURS, CORRECTED, DIFFERENCE = "Published", "Ours", "Corrected", "Difference"
 SOURCES = {PUBLISHED: "printed", OURS: "ours", CORRECTED: "corrected"}
-FURTHER = "Not in the paper"
+IN_PAPER, FURTHER = "In the paper", "Not in the paper"
 SIMULATED = "The answers are simulated; they are no evidence about the judges of these names."
 
 
@@ -238,6 +238,8 @@ def _styled(grid: NumberGrid, rows: Sequence[Sequence[str]], note: str, further:
     names = [f"{place}" for place in range(len(grid.columns))]
     frame = pd.DataFrame(rows, columns=["group", head, *further, *names])
     grouped = bool((frame["group"] != "").any())
+    if (frame["group"] == FURTHER).any():
+        frame["group"] = frame["group"].replace("", IN_PAPER)
     frame = frame if grouped else frame.drop(columns="group")
     n_left = 1 + len(further)
     table = styled_table(frame, groups="group" if grouped else None, note=note, n_left=n_left)

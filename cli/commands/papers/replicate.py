@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("html", "latex", "word", "markdown")
 FIRST_LINES, FIRST_EXHIBITS = 16, 9  # of tables and of counts that are printed first
+PARTICIPANTS = "participants"  # a table that is made where there are any
 FREE = ("vllm", "ray", "simulated", "replay")  # backends without a price
 
 
@@ -147,7 +148,7 @@ def replicate(
     if files.only:
         _print_tables(replication)
     _print_parity(replication.parity, replication.has_results)
-    _print_reasons(replication.numbers)
+    _print_reasons(replication)
     record(
         out=str(out),
         exhibits=len(replication.exhibits),
@@ -202,8 +203,9 @@ def _results(
         value = getattr(fitting, name)
         command += [] if value is None else [f"--{name}", str(value)]
     draws = ["--draws", str(fitting.draws)] if fitting.draws is not None else paper.fit
-    needed = [",".join(exhibit.results(paper.numbers)) for exhibit in (paper.select(only) if only else ())]
-    command += _repeated("--only", dict.fromkeys(filter(None, needed)))
+    needed = [name for exhibit in paper.select(only) for name in exhibit.results(paper.numbers)]
+    if only and needed:  # beside others, a name that the data do not allow is no error
+        command += ["--only", ",".join(dict.fromkeys([*needed, PARTICIPANTS]))]
     _run(context, [*command, *draws, "--seed", str(fitting.seed)])
     return out / "results"
 
@@ -270,7 +272,7 @@ def _print_tables(replication: Replication) -> None:
     tables = [table for exhibit in replication.exhibits for table in exhibit.printed_tables]
     if not tables:
         return
-    text = re.sub(r"\\([\[\]*])", r"\1", to_markdown(tables))  # escapes are for files
+    text = re.sub(r"\\([\[\]*_])", r"\1", to_markdown(tables))  # escapes are for files
     lines = text.strip().split("\n")
     cut = FIRST_LINES if len(tables) > 1 and len(lines) > FIRST_LINES + 3 else len(lines)
     console.print("\n".join(lines[:cut]), soft_wrap=True)
@@ -311,11 +313,16 @@ def _print_parity(parity: pd.DataFrame, has_results: bool) -> None:
         print_blocks(lines[cut:])
 
 
-def _print_reasons(numbers: pd.DataFrame) -> None:
-    """Print why numbers differ from published ones, and how many have each reason."""
+def _print_reasons(replication: Replication) -> None:
+    """Print why numbers differ from published ones, how many have each reason, and what has none of ours."""
+    numbers = replication.numbers
     different = numbers[numbers["verdict"] == "different"]
     for reason, count in different["reason"].value_counts().items():
         console.print(f"  {count:,} different: {reason or 'no reason is known.'}")
+    ours = numbers.groupby("exhibit", sort=False)["ours"].count()
+    without = list(ours.index[ours == 0]) if replication.has_results else []
+    if without:
+        console.print(f"  {listed(without)}: the answers that were given have no such numbers.")
 
 
 def _parity_line(row: Mapping[Any, Any], has_results: bool) -> str:
