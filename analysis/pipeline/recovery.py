@@ -52,6 +52,8 @@ def effect_recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> 
     """Compare estimates of simulated choices with true effects: coverage of intervals and absolute errors."""
     # Returns: `analysis, judge, prompt, n_levels, in_normal, in_bootstrap` (shares of true values inside the
     # intervals), `mean_abs_error, max_abs_error`.
+    if not any("boot_lower" in table for table in tables.values()):
+        return pd.DataFrame()
     comparison = effects_with_truth(truth, tables)
     true = comparison["true"]
     in_bootstrap = comparison["boot_lower"].le(true) & comparison["boot_upper"].ge(true)

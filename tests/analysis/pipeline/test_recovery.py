@@ -33,6 +33,7 @@ def test_coverage_and_errors_are_counted_over_levels_of_the_judge_with_an_error(
     both = pd.concat([FITTED, FITTED.assign(variant="second"), FITTED.assign(judge="other")])
     assert recovery(TRUTH, {"amce": both})["n_levels"].tolist() == [2]
     assert recovery(TRUTH.assign(judge="nobody"), {"amce": FITTED}).empty
+    assert recovery(TRUTH, {"frequencies": FITTED[["level"]]}).empty  # nothing that has a true value
     with pytest.raises(InputError, match="no column 'analysis'"):
         recovery(TRUTH.drop(columns="analysis"), {"amce": FITTED})
 
