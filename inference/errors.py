@@ -66,7 +66,7 @@ def money(amount: float) -> str:
 def did_you_mean(word: str, among: Iterable[object]) -> str:
     """Return " (did you mean 'x'?)" for the closest candidate, or an empty string."""
     candidates = {str(name).casefold(): str(name) for name in among}
-    close = difflib.get_close_matches(
-        word.casefold(), list(candidates), n=1, cutoff=0.61
-    )  # Cost, chosen: 0.6
+    text = word.casefold()
+    close = difflib.get_close_matches(text, list(candidates), n=1, cutoff=0.61)  # Cost and chosen have 0.6
+    close = close or [name for name in candidates if len(name) > 2 and text.startswith(name)]
     return f" (did you mean '{candidates[close[0]]}'?)" if close else ""

@@ -264,11 +264,11 @@ def test_a_drafted_study_gives_the_same_effects_by_fit(tmp_path: Path, conjury: 
     text = (tmp_path / "study.yaml").read_text(encoding="utf-8")
     assert "formula: chosen ~ job * school + price" in text
     assert "No profile of the survey shows them together." in text
-    command = "fit study.yaml --data study_choices.parquet --by w"
-    ended = conjury(f"{command} --draws 10 --out results", cwd=tmp_path)
+    ended = conjury(
+        "fit study.yaml --data study_choices.parquet --by w --draws 10 --out results", cwd=tmp_path
+    )
     assert ended.code == 0, ended.err
-    groups = pd.read_csv(tmp_path / "results" / "tables" / "amce_by_w.csv")["w"]
-    assert set(groups) == {"below 1", "1 or more"}
+    assert set(pd.read_csv(tmp_path / "results/tables/amce_by_w.csv")["w"]) == {"below 1", "1 or more"}
     fitted = pd.read_csv(tmp_path / "results" / "tables" / "amce.csv")
     assert sorted(fitted["estimate"].round(9)) == sorted(np.round(list(drafted.values()), 9))
     again = conjury("conjoint tidy.csv --draft-study study.yaml", cwd=tmp_path)

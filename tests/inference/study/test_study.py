@@ -56,8 +56,7 @@ def test_levels_labels_and_costs_are_those_of_the_file_in_its_order(moderation):
     assert list(moderation.prompt_labels)[:2] == ["baseline", "context_aware"]
     assert set(pd.read_csv(PUBLISHED / "moderation.csv")["judge"]) <= set(moderation.judge_labels)
     twins = moderation.judges[0].model_copy(update={"id": "twin"}), *moderation.judges
-    labels = moderation.model_copy(update={"judges": twins}).judge_labels
-    assert [labels[name] for name in ("human", "twin")] == ["Human panel (human)", "Human panel (twin)"]
+    assert "Human panel (twin)" in moderation.model_copy(update={"judges": twins}).judge_labels.values()
     costs = moderation.costs
     assert (costs.currency, costs.per_respondent) == ("USD", 4.0)
     assert costs.per_pair("gpt4o") == pytest.approx(75.5 / 30_000)
