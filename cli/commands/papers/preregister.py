@@ -25,7 +25,9 @@ CORRECTIONS = ("ppi", "covariate")
 class RegisteredSizes:
     """Sizes of a conjoint that are registered in place of the study's."""
 
-    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs per model; else the study's.")] = None
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Pairs that every model judges; else the study's.")
+    ] = None
     respondents: Annotated[
         int | None, typer.Option(min=1, help="People of a conjoint; else the study's.")
     ] = None

@@ -19,7 +19,7 @@ SIZES = ("single", "double")
 def tables(
     results: Annotated[Path, typer.Argument(help="Results folder that `conjury fit` wrote.")],
     to: Annotated[list[str], typer.Option(help="latex, word, markdown or html; can be repeated.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the tables.")] = Path("tables"),
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("tables"),
     stars: Annotated[
         bool, typer.Option("--stars", help="Mark p values by stars, with a note on their meaning.")
     ] = False,
