@@ -294,7 +294,10 @@ def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | N
             raise InputError(
                 f"The choices contain no {column.name} {value!r}{hint}; they contain {names_text}."
             )
-        choices = choices[(column == value).to_numpy()]
+        rows = column == value
+        if column.name == "prompt":  # models are compared with people, who have none
+            rows |= (column == "") & (choices["judge_kind"].astype("string") == "human")
+        choices = choices[rows.to_numpy(dtype=bool)]
     return choices
 
 

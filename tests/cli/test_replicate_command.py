@@ -30,6 +30,9 @@ def test_answers_are_fitted_and_laid_out_as_in_the_paper(tmp_path: Path, done: R
     reading = "judge,prompt,feature,level,identity,estimate\ngpt4o,baseline,slur,reclaimed,black_male,-0.1\n"
     (tmp_path / "moderation_figure3.csv").write_text(reading, encoding="utf-8")
     options = "replicate moderation --data few.parquet --draws 20 --out paper --to markdown --only figure_2a"
+    former = tmp_path / "paper" / "figures" / "figure_2a_added.svg"
+    former.parent.mkdir(parents=True)
+    former.touch()
     printed = done(*options.split(), "--only", "figure_3", "--published", ".", cwd=tmp_path)
     assert "--only amce_speech,amce_by_identity,participants --draws 20" in printed
     assert "1 different: The answers are simulated" in printed
@@ -51,6 +54,23 @@ def test_answers_are_fitted_and_laid_out_as_in_the_paper(tmp_path: Path, done: R
     assert ["Simulated data" in drawing for drawing in drawings] == [True, False]
     rows = re.findall("Black man|Black woman|White man|White woman", drawings[0])
     assert rows == ["Black man", "Black woman", "White man", "White woman"] * 5
+    options = (
+        "fit moderation --data few.parquet --prompt baseline --only amce_people --draws 0 --figures none"
+    )
+    done(*options.split(), "--out", "beside", cwd=tmp_path)  # people, who saw no prompt, stay
+    assert len(pd.read_csv(tmp_path / "beside/tables/amce_people.csv")) == 18
+
+
+@pytest.mark.parametrize(
+    ("exhibit", "reason"),
+    [("Table 1", "nothing there is computed"), ("Table A1", "people are counted there")],
+)
+def test_nothing_is_simulated_for_a_table_that_answers_do_not_change(
+    exhibit: str, reason: str, tmp_path: Path, done: Run
+) -> None:
+    options = "replicate moderation --simulate --to markdown --out paper --only"
+    assert f"{exhibit}: {reason}" in done(*options.split(), exhibit.replace(" ", "_"), cwd=tmp_path)
+    assert not (tmp_path / "paper" / "answers").exists()
 
 
 @pytest.mark.long

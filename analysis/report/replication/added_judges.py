@@ -101,7 +101,9 @@ def summary_table(differences: pd.DataFrame, note: str) -> GT:
                 "Numbers": f"{len(group):,}",
                 "Mean difference": number(gap.abs().mean()),
                 "Correlation": number(group["ours"].corr(group["printed"]), 2) if moves else "",
-                "Differ": f"{int(((lower > 0) | (upper < 0)).sum()):,}",
+                "Differ": f"{int(((lower > 0) | (upper < 0)).sum()):,}"
+                if lower.notna().any()
+                else "\N{EN DASH}",
                 "Largest": f"{largest['number']}: {number(largest['difference'])} "
                 f"{interval(largest['lower'], largest['upper'])}".strip(),
                 "size": gap.abs().mean(),

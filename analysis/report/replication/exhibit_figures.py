@@ -20,7 +20,7 @@ from ...results import Result
 from ..report_data import ReportData
 from .exhibit_layouts import Drawing, ExhibitLayout
 from .joined_numbers import select_rows
-from .replicated_tables import OURS, PUBLISHED, SOURCES, NumberGrid
+from .replicated_tables import OURS, PUBLISHED, SOURCES, NumberGrid, name_of_ours
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +54,10 @@ def exhibit_figures(
         for values in product(*drawing.each.values()):
             options = drawing.options | dict(zip(drawing.each, values, strict=True))
             function = partial(_draw_result, drawing.model_copy(update={"options": options}), report, labels)
-            name, source = "_".join([layout.name, *values]), ", ".join([OURS, *map(words, values)])
+            name, source = (
+                "_".join([layout.name, *values]),
+                ", ".join([name_of_ours(report), *map(words, values)]),
+            )
             yield ExhibitFigure(name, source, function)
         return
     if grid is None:
@@ -65,11 +68,11 @@ def exhibit_figures(
     ours = "" if report is None else report.mark
     marks = {OURS: ours, BESIDE: ours and f"{ours}, but for published numbers"}
     for source, frame in frames.items():
-        mark = marks.get(source, "")
+        mark, title = marks.get(source, ""), grid.ours if source == OURS else source
         if len(frame) and drawing.kind is None:
-            yield ExhibitFigure(names[source], source, partial(_draw_grid, layout, frame, mark))
+            yield ExhibitFigure(names[source], title, partial(_draw_grid, layout, frame, mark))
         elif len(frame):
-            yield ExhibitFigure(names[source], source, partial(_draw_numbers, drawing, frame, labels, mark))
+            yield ExhibitFigure(names[source], title, partial(_draw_numbers, drawing, frame, labels, mark))
 
 
 def _frame(drawing: Drawing, layout: ExhibitLayout, grid: NumberGrid, source: str) -> pd.DataFrame:

@@ -272,7 +272,7 @@ class PaperLayout(Part):
                 raise InputError(
                     f"--only {name!r}: {reason}"
                     if reason
-                    else f"--only {name!r}: the layout has no such table or figure"
+                    else f"--only {name!r}: {self.paper} has no such table or figure"
                     f"{did_you_mean(name, numbers)}; it has {listed(numbers, len(numbers))}."
                 )
         return [by_name[file_name(name)] for name in names] if names else list(self.exhibits)

@@ -40,8 +40,8 @@ COUNTS = {
 }
 
 
-def notes_of_results(report: ReportData, names: Sequence[str]) -> list[str]:
-    """Sample sizes, clusters and intervals of the results behind a table, one sentence each."""
+def notes_of_results(report: ReportData, names: Sequence[str], *, limits: bool) -> list[str]:
+    """Sample sizes, clusters and, of a table with limits, intervals of its results, one sentence each."""
     sentences = []
     for name in names:
         record = next((entry for entry in report.results if entry.name == name), None)
@@ -56,7 +56,7 @@ def notes_of_results(report: ReportData, names: Sequence[str]) -> list[str]:
             continue
         spans = {_span(frame[column]): text for column, text in COUNTS.items() if column in frame}
         counts = [f"{span} {text}" for span, text in spans.items()]  # equal counts have the last name
-        resampled = f"; {intervals(record.settings)}" if record.settings.get("draws") else ""
+        resampled = f"; {intervals(record.settings)}" if limits and record.settings.get("draws") else ""
         if counts:
             sentences.append(f"Each number of {name}: {', '.join(counts)}{resampled}.")
     return list(dict.fromkeys(sentences))

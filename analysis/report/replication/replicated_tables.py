@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import listed
+
 from ...figures.labels import LabelKey, LevelLabels, words
+from ..method_sentences import plain
 from ..table_format import DIGITS, bold, number, styled_table
 from .exhibit_layouts import ExhibitLayout, HeadedColumn, combinations
 from .joined_numbers import ALONE, DIFFERENT, SERIES, CellNumber, JoinedNumbers
@@ -20,10 +23,14 @@ from .joined_numbers import ALONE, DIFFERENT, SERIES, CellNumber, JoinedNumbers
 if TYPE_CHECKING:
     from great_tables import GT
 
+    from ..report_data import ReportData
+
 PUBLISHED, OURS, CORRECTED, DIFFERENCE = "Published", "Ours", "Corrected", "Difference"
 SOURCES = {PUBLISHED: "printed", OURS: "ours", CORRECTED: "corrected"}
 IN_PAPER, FURTHER = "In the paper", "Not in the paper"
-SIMULATED = "The answers are simulated; they are no evidence about the judges of these names."
+SIMULATED = (
+    "The answers{but} are simulated; simulated answers are no evidence about the judges of these names."
+)
 
 
 @dataclass(frozen=True)
@@ -43,12 +50,18 @@ class NumberGrid:
     numbers: JoinedNumbers
     rows: Sequence[RowPlace]
     columns: Sequence[HeadedColumn]
-    simulated: bool = False
+    ours: str = OURS  # what numbers are called that were not published
+    simulated: str = ""  # the sentence that says so
 
     @property
     def quantities(self) -> list[str]:
         """The quantities of a cell, in the order of its text."""
         return [name for _, name, _, _ in string.Formatter().parse(self.layout.cell) if name]
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether cells print the limits of intervals, or a figure draws them."""
+        return "lower" in self.quantities or self.layout.figure is not None
 
     def cell(self, row: RowPlace, column: HeadedColumn, quantity: str) -> CellNumber:
         """The number of a place."""
@@ -98,9 +111,7 @@ class NumberGrid:
             return "There is no number of ours." if np.isnan(cell.ours) else "No number was published."
         if cell.verdict != DIFFERENT:
             return ""
-        if self.simulated:
-            return SIMULATED
-        return next(
+        text = next(
             (
                 reason.text
                 for reason in self.layout.reasons
@@ -109,6 +120,7 @@ class NumberGrid:
             ),
             "",
         )
+        return " ".join(filter(None, (self.simulated, text)))
 
 
 COLUMNS = [
@@ -118,11 +130,26 @@ COLUMNS = [
 
 
 def lay_grid(
-    layout: ExhibitLayout, numbers: JoinedNumbers, labels: Mapping[LabelKey, str], simulated: bool
+    layout: ExhibitLayout, numbers: JoinedNumbers, labels: Mapping[LabelKey, str], report: ReportData | None
 ) -> NumberGrid:
     """Find the rows and columns of an exhibit, with those of judges that are not in the paper."""
     columns = list(_columns(layout, numbers, labels))
-    return NumberGrid(layout, numbers, list(_rows(layout, numbers, labels)), columns, simulated)
+    rows = list(_rows(layout, numbers, labels))
+    return NumberGrid(layout, numbers, rows, columns, name_of_ours(report), simulation_sentence(report))
+
+
+def name_of_ours(report: ReportData | None) -> str:
+    """What numbers of results are called beside published ones."""
+    is_simulated = report is not None and report.simulated and not report.real_judges
+    return "Simulated" if is_simulated else OURS
+
+
+def simulation_sentence(report: ReportData | None) -> str:
+    """That answers are simulated, and whose are not; empty where none are."""
+    if report is None or not report.simulated:
+        return ""
+    real = listed([plain(report.label("judges", name)) for name in report.real_judges])
+    return SIMULATED.format(but=f" except those of {real}" if real else "")
 
 
 def _columns(
@@ -227,7 +254,7 @@ def side_by_side_rows(grid: NumberGrid, note: str) -> GT:
                 for column in grid.columns
             ]
             if any(texts):
-                rows.append([row.group, label, source, *texts])
+                rows.append([row.group, label, grid.ours if source == OURS else source, *texts])
                 label = ""
     return _styled(grid, rows, note, ["Number"])
 

@@ -31,13 +31,22 @@ from .exhibit_figures import ExhibitFigure, exhibit_figures
 from .exhibit_layouts import ExhibitLayout, PaperLayout, read_layout
 from .exhibit_notes import attributes_table, examples_table, notes_of_results, prompts_html, steps_of
 from .joined_numbers import VERDICTS, JoinedNumbers, check_published, join_numbers
-from .replicated_tables import COLUMNS, OURS, PUBLISHED, SIMULATED, as_published, lay_grid, side_by_side_rows
+from .replicated_tables import (
+    COLUMNS,
+    OURS,
+    PUBLISHED,
+    as_published,
+    lay_grid,
+    side_by_side_rows,
+    simulation_sentence,
+)
 
 if TYPE_CHECKING:
     from great_tables import GT
 
 FORMATS = ("html", "latex", "word", "markdown")
 FIGURE_FORMATS = ("pdf", "svg")
+ENDS = ("", "_published", "_compared", "_added")  # of names of files of an exhibit
 STYLE = "figure { margin: 1rem 0; } figure img { max-width: 100%; background: #fff; }"
 
 
@@ -71,8 +80,8 @@ class Replication:
         What the paper has.
     exhibits : sequence of ReplicatedExhibit
         Its tables and figures, laid out.
-    simulated : bool
-        Whether our numbers are of simulated answers.
+    simulated : str
+        That our numbers are of simulated answers, and of whom not; empty where none are.
     has_results : bool
         Whether there are numbers of ours at all.
 
@@ -85,7 +94,7 @@ class Replication:
 
     layout: PaperLayout
     exhibits: Sequence[ReplicatedExhibit]
-    simulated: bool = False
+    simulated: str = ""
     has_results: bool = False
 
     @cached_property
@@ -121,6 +130,7 @@ class Replication:
         """Write page, tables, figures and numbers; return why any of them could not be written."""
         out = Path(folder)
         out.mkdir(parents=True, exist_ok=True)
+        self._remove_former(out)
         notes = [*self._write_tables(out, formats), *self._write_figures(out)]
         self.numbers.to_csv(out / "numbers.csv", index=False)
         self.parity.to_csv(out / "parity.csv", index=False)
@@ -128,6 +138,14 @@ class Replication:
             self.added.to_csv(out / "added_judges.csv", index=False)
         write_text(out / "index.html", self.page(out), durable=False)
         return notes
+
+    def _remove_former(self, out: Path) -> None:
+        """Remove files of these exhibits from a former run, of which this one may not have all."""
+        stems = [f"{exhibit.layout.name}{end}" for exhibit in self.exhibits for end in ENDS]
+        for place in ("tables", "figures"):
+            for path in sorted((out / place).glob("*")):
+                if path.stem in stems:
+                    path.unlink()
 
     def _write_tables(self, out: Path, formats: Sequence[str]) -> list[str]:
         tables = [table for exhibit in self.exhibits for table in exhibit.tables]
@@ -169,7 +187,7 @@ class Replication:
         """What the numbers of the page are."""
         if not self.has_results:
             return "All numbers are those that were published."
-        ours = f"{SIMULATED}" if self.simulated else "Ours are estimates from the answers that were given."
+        ours = self.simulated or "Ours are estimates from the answers that were given."
         return f"Each number is shown as published and as computed here, with the difference. {ours}"
 
 
@@ -266,8 +284,7 @@ def replicate(
         if name in needed
     }
     exhibits = [_exhibit(layout, numbers, loaded_study, report, labels) for layout in chosen]
-    simulated = report is not None and report.simulated
-    return Replication(paper, exhibits, simulated, report is not None)
+    return Replication(paper, exhibits, simulation_sentence(report), report is not None)
 
 
 def _exhibit(
@@ -291,32 +308,31 @@ def _exhibit(
             figures = [ExhibitFigure(layout.name, "Items of the study that ships", draw_items)]
         tables, markup = _without_numbers(layout, study, report)
         return ReplicatedExhibit(layout, tables, figures, pd.DataFrame(columns=COLUMNS), markup)
-    grid = lay_grid(layout, joined, labels, report is not None and report.simulated)
+    grid = lay_grid(layout, joined, labels, report)
     figures = list(exhibit_figures(layout, grid, report, labels))
     compared = grid.compared()
     sources = {PUBLISHED: bool(compared["printed"].notna().any()), OURS: bool(compared["ours"].notna().any())}
     notes = [layout.note]
     if sources[OURS] and report is not None:
-        notes += [*notes_of_results(report, grid.results()), SIMULATED * report.simulated]
+        notes += [*notes_of_results(report, grid.results(), limits=grid.has_limits), grid.simulated]
     note = " ".join(filter(None, notes))
     caption = f"{layout.number}. {layout.caption}"
     tables = []
     for source in (OURS, PUBLISHED):
         if sources[source]:
             name = layout.name if source == OURS or not sources[OURS] else f"{layout.name}_published"
-            whose = f" ({source.lower()})" if all(sources.values()) else ""
+            own_name = grid.ours if source == OURS else source
+            whose = f" ({own_name.lower()})" if all(sources.values()) else ""
             below = note if source == OURS else layout.note
             tables.append(PaperTable(name, f"{caption}{whose}", as_published(grid, source, below)))
     if all(sources.values()):
-        gap = f"{note} Difference: ours minus published.".strip()
-        tables.append(
-            PaperTable(f"{layout.name}_compared", f"{caption} (both)", side_by_side_rows(grid, gap))
-        )
+        gap = f"{note} Difference: {grid.ours.lower()} minus published.".strip()
+        title = f"{caption} (published and {grid.ours.lower()})"
+        tables.append(PaperTable(f"{layout.name}_compared", title, side_by_side_rows(grid, gap)))
     added = added_judges(grid, labels)
     if len(added):
-        below = SIMULATED * (report is not None and report.simulated)
         title = f"{caption} (judges that are not in the paper, beside those that are)"
-        tables.append(PaperTable(f"{layout.name}_added", title, summary_table(added, below)))
+        tables.append(PaperTable(f"{layout.name}_added", title, summary_table(added, grid.simulated)))
     return ReplicatedExhibit(layout, tables, figures, compared, _nothing(sources, layout), added)
 
 

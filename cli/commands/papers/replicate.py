@@ -15,7 +15,7 @@ from conjury.inference.collecting.run_options import Asking
 from conjury.inference.errors import InputError, counted, listed
 
 from ...automation import record
-from ...options import StudyName, grouped, read_pairs, refuse_typed, typed_options
+from ...options import grouped, read_pairs, refuse_typed, typed_options
 from ...printing import console, print_blocks, warn
 from ...wishes import details
 
@@ -103,12 +103,14 @@ class FilesOfExhibits:
 @grouped
 def replicate(
     context: typer.Context,
-    study: StudyName,
     ours: NumbersOfOurs,
     added: AddedJudge,
     asking: Asking,
     fitting: OptionsOfFit,
     files: FilesOfExhibits,
+    study: Annotated[
+        str | None, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")
+    ] = None,
 ) -> None:
     """Write every table and figure of the paper of a study.
 
@@ -117,7 +119,11 @@ def replicate(
     from conjury.analysis.report.replication import replicate as lay_out
     from conjury.analysis.report.replication.exhibit_layouts import read_layout
     from conjury.inference.study import load_any_study
+    from conjury.inference.tables.files import REPLICATIONS, shipped_names
 
+    if study is None:
+        papers = [f"{name} ({read_layout(name).paper})" for name in shipped_names(REPLICATIONS)]
+        raise InputError(f"Name the study of a paper: {'; '.join(papers)}.")
     unknown = next((name for name in files.to or () if name not in FORMATS), None)
     if unknown is not None:
         raise InputError(f"--to {unknown}: there is no such format; use one of: {', '.join(FORMATS)}.")
@@ -186,11 +192,20 @@ def _results(
         raise InputError(f"{next(iter(options.values()))} applies to --data; give both, or omit it.")
     if not (ours.data or ours.simulate):
         return ours.results
+    refused = [option for name, option in options.items() if name not in ("draws", "seed")]
+    if ours.simulate and refused:
+        raise InputError(f"{refused[0]} applies to --data, and these answers are simulated; omit it.")
     data = list(ours.data or ())
+    exhibits = paper.select(only)
+    needed = [name for exhibit in exhibits for name in exhibit.results(paper.numbers)]
+    numbers = listed([exhibit.number for exhibit in exhibits], 9)
+    if only and not needed:
+        console.print(f"{numbers}: nothing there is computed from answers.")
+        return None
+    if ours.simulate and set(needed) == {PARTICIPANTS}:
+        console.print(f"{numbers}: people are counted there, and simulated answers have no participants.")
+        return None
     if ours.simulate:
-        refused = [option for name, option in options.items() if name not in ("draws", "seed")]
-        if refused:
-            raise InputError(f"{refused[0]} applies to --data, and these answers are simulated; omit it.")
         data = [out / "answers" / "simulated.parquet"]
         data[0].parent.mkdir(parents=True, exist_ok=True)
         _run(
@@ -203,8 +218,7 @@ def _results(
         value = getattr(fitting, name)
         command += [] if value is None else [f"--{name}", str(value)]
     draws = ["--draws", str(fitting.draws)] if fitting.draws is not None else paper.fit
-    needed = [name for exhibit in paper.select(only) for name in exhibit.results(paper.numbers)]
-    if only and needed:  # beside others, a name that the data do not allow is no error
+    if only:  # beside others, a name that the data do not allow is no error
         command += ["--only", ",".join(dict.fromkeys([*needed, PARTICIPANTS]))]
     _run(context, [*command, *draws, "--seed", str(fitting.seed)])
     return out / "results"

@@ -163,7 +163,7 @@ def test_a_simulated_judge_answers_by_the_truth_table(small, tmp_path):
     both = judgments.merge(made, on=keys, suffixes=("", "_made"), validate="one_to_one")
     assert len(both) == len(made) == 16 * 6 * 2
     assert (both["value"].astype(int) == both["value_made"].astype(int)).all()
-    with pytest.raises(InputError, match="'smith' is unknown here"):
+    with pytest.raises(InputError, match=r"judge 'smith' cannot be simulated.*name human"):
         collect(small.folder, tmp_path / "other", "smith", backend="simulated", model="x")
 
 
