@@ -35,7 +35,8 @@ def stack_choices(study: Study, tables: Mapping[str, pd.DataFrame]) -> pd.DataFr
     aligned = _aligned(tables)
     for (file_a, first), (file_b, second) in combinations(aligned.items(), 2):
         _refuse_repeated(file_a, first, file_b, second)
-        refuse_other_profiles(study, file_a, first, file_b, second)
+        if sentence := other_profiles(study, file_a, first, file_b, second):
+            raise InputError(sentence)
     return pd.concat(list(aligned.values()), ignore_index=True)
 
 
@@ -105,10 +106,8 @@ def _refuse_repeated(file_a: str, first: pd.DataFrame, file_b: str, second: pd.D
         )
 
 
-def refuse_other_profiles(
-    study: Study, file_a: str, first: pd.DataFrame, file_b: str, second: pd.DataFrame
-) -> None:
-    """Refuse a pair that shows one file's judges other profiles than those of the other file."""
+def other_profiles(study: Study, file_a: str, first: pd.DataFrame, file_b: str, second: pd.DataFrame) -> str:
+    """Name a pair that shows one file's judges other profiles than those of the other file; empty if none."""
     varied = [part.id for part in study.attributes] + [part.id for part in study.stimuli]
     numbered = ["profile_id"] if study.stimuli else []  # without stimuli, attributes alone make a profile
     columns = [name for name in (*numbered, *varied) if name in first and name in second]
@@ -128,12 +127,12 @@ def refuse_other_profiles(
             text_a, text_b = (
                 f"{row[key]} in {file}" for key, file in ((name, file_a), (name + OTHER, file_b))
             )
-            raise InputError(
+            return (
                 f"Position {row['position']} of pair {row['pair_id']!r} has {name} {text_a} and {text_b}"
                 f"{and_more(int(differs.sum()) - 1)}; a name must refer to one pair, so rename the "
-                "pairs of one "
-                "file."
+                "pairs of one file."
             )
+    return ""
 
 
 def stacking_notes(tables: Mapping[str, pd.DataFrame], assumed: Mapping[str, Sequence[str]]) -> Iterator[str]:

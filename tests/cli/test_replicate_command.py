@@ -75,10 +75,15 @@ def test_nothing_is_simulated_for_a_table_that_answers_do_not_change(
 
 @pytest.mark.long
 def test_a_new_judge_is_asked_and_set_beside_those_of_the_paper(tmp_path: Path, done: Run) -> None:
+    other = "simulate moderation --judge gpt4o --pairs 60 --prompt baseline --out other.parquet"
+    done(*other.split(), cwd=tmp_path)  # other pairs of the same names
     options = "replicate moderation --add-judge smollm2_135m --backend replay --pairs 60 --prompt baseline"
-    options += " --draws 9 --to markdown --out paper --only figure_2_of_the_published_version"
+    options += (
+        " --data other.parquet --draws 9 --to markdown --out paper --only figure_2_of_the_published_version"
+    )
     printed = done(*options.split(), cwd=tmp_path)
     assert "$ conjury collect moderation --judge smollm2_135m --pairs 60" in printed
+    assert "their names begin with 'smollm2_135m'" in " ".join(printed.split())
     assert "- Bootstrap: the published code resamples profiles" in printed
     table = pd.read_csv(tmp_path / "paper/added_judges.csv")
     assert set(table["judge"]) == {"SmolLM2 135M"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from conjury.analysis.report.replication import Replication
     from conjury.analysis.report.replication.exhibit_layouts import PaperLayout
+    from conjury.inference.study.models import AnyStudy
 
 FORMATS = ("html", "latex", "word", "markdown")
 FIRST_LINES, FIRST_EXHIBITS = 16, 9  # of tables and of counts that are printed first
@@ -143,8 +144,8 @@ def replicate(
             "judges, or omit one."
         )
     else:
-        _refuse_other_pairs(study, out, ours.data or (), added, fitting)
         answers = _ask(context, study, out, added, asking, fitting.prompt)
+        answers = _with_names_of(added.add_judge, answers, load_any_study(study), ours.data or [], fitting)
         ours = replace(ours, data=[*(ours.data or ()), answers])
     results = _results(context, study, out, ours, fitting, paper, files.only or [])
     replication = lay_out(
@@ -224,26 +225,30 @@ def _results(
     return out / "results"
 
 
-def _refuse_other_pairs(
-    study: str, out: Path, data: Sequence[Path], added: AddedJudge, fitting: OptionsOfFit
-) -> None:
-    """Refuse answers to other pairs of the same names than the judge is asked about, before it is."""
+def _with_names_of(
+    judge: str, answers: Path, study: AnyStudy, ours: list[Path], fitting: OptionsOfFit
+) -> Path:
+    """Put the judge before the names of its pairs where other answers are to other pairs of these names."""
     from conjury.analysis.pipeline.loading import CHOICES, FileSelection, read_choices_of
-    from conjury.inference.collecting.run_folder import RunFolder
-    from conjury.inference.readers.prepare import refuse_other_profiles
-    from conjury.inference.study import load_any_study
-    from conjury.inference.study.models import ItemStudy
+    from conjury.inference.readers.prepare import other_profiles
+    from conjury.inference.study.models import Study
+    from conjury.inference.tables import write_table
 
-    loaded_study, folder = load_any_study(study), RunFolder(out / "run")
-    if isinstance(loaded_study, ItemStudy) or not data:
-        return
-    design = folder.design or folder.draw(loaded_study, None, None, None, keep=False)
-    pairs = design.tasks.merge(design.profiles, on="profile_id").rename(columns={"task_id": "pair_id"})
-    selection = FileSelection(read_pairs("--rename", fitting.rename))
-    choices = read_choices_of(loaded_study, data, None, selection).tables[CHOICES]
-    names = [name for name in pairs if name in choices]
-    first, second = (table[names].astype("string") for table in (choices, pairs))
-    refuse_other_profiles(loaded_study, str(data[0]), first, f"the run of {added.add_judge}", second)
+    if not isinstance(study, Study) or not ours:
+        return answers
+    other = read_choices_of(study, ours, None, FileSelection(read_pairs("--rename", fitting.rename)))
+    added = read_choices_of(study, [answers], None, FileSelection({})).tables[CHOICES]
+    if not other_profiles(study, str(ours[0]), other.tables[CHOICES], str(answers), added):
+        return answers
+    renamed = added.assign(pair_id=f"{judge}: " + added["pair_id"].astype("string"))
+    path = answers.with_name("added_choices.parquet")
+    write_table(renamed, path)
+    files = listed([str(file) for file in ours])
+    console.print(
+        f"Pairs of {judge} are others than those of the same names in {files}: their names begin with "
+        f"'{judge}' in {path}."
+    )
+    return path
 
 
 def _ask(
