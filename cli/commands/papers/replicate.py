@@ -236,9 +236,9 @@ def _with_names_of(
 
     if not isinstance(study, Study) or not ours:
         return answers
-    other = read_choices_of(study, ours, None, FileSelection(read_pairs("--rename", fitting.rename)))
+    choices = read_choices_of(study, ours, None, FileSelection(read_pairs("--rename", fitting.rename)))
     added = read_choices_of(study, [answers], None, FileSelection({})).tables[CHOICES]
-    if not other_profiles(study, str(ours[0]), other.tables[CHOICES], str(answers), added):
+    if not other_profiles(study, str(ours[0]), choices.tables[CHOICES], str(answers), added):
         return answers
     renamed = added.assign(pair_id=f"{judge}: " + added["pair_id"].astype("string"))
     path = answers.with_name("added_choices.parquet")
