@@ -142,7 +142,7 @@ prepare_r() {
 }
 
 sync() {
-    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra report --extra engines --extra files --extra openai --extra bayes --extra media --extra pictures --extra cjk --extra panel --extra database "$@"
+    "$uv" sync --quiet --frozen --inexact --compile-bytecode --python "$uv_python" --extra report --extra engines --extra files --extra openai --extra bayes --extra media --extra pictures --extra cjk --extra panel --extra languages --extra database "$@"
 }
 
 # Adds rpy2, compiled against R, else in the slower mode that needs no compiler.
@@ -221,7 +221,7 @@ database() {
 cluster() {
     choose_uv
     uv_python=.venv/bin/python
-    sync --extra cluster
+    sync --extra cluster --group deploy
 }
 
 browser() {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 
 
@@ -61,6 +62,12 @@ def and_more(count: int) -> str:
 def money(amount: float) -> str:
     """An amount of money with two decimals."""
     return "under 0.01" if 0 < amount < 0.01 else f"{amount:,.2f}"
+
+
+def distinct_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Labels by id, with the id behind where another has the same label."""
+    uses = Counter(labels.values())
+    return {name: f"{text} ({name})" if uses[text] > 1 else text for name, text in labels.items()}
 
 
 def did_you_mean(word: str, among: Iterable[object]) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, distinct_labels, listed
 
 from ..frames.rounding import p_value
 from ..frames.vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
@@ -103,8 +102,12 @@ class LevelLabels:
 
     def __init__(self, labels: Mapping[LabelKey, str] | None = None) -> None:
         self._given = dict(labels or {})
-        of_levels = [(key[0], text) for key, text in self._given.items() if isinstance(key, tuple)]
-        self._uses = Counter(of_levels)
+        by_owner: dict[str, dict[str, str]] = {}
+        for key, text in self._given.items():
+            if isinstance(key, tuple):
+                by_owner.setdefault(key[0], {})[key[1]] = text
+        for owner, names in by_owner.items():
+            self._given |= {(owner, name): text for name, text in distinct_labels(names).items()}
 
     def feature(self, feature: object) -> str:
         """Label of an attribute."""
@@ -112,10 +115,10 @@ class LevelLabels:
 
     def level(self, feature: object, level: object) -> str:
         """Label of a level of an attribute, with its name behind where another level has the same label."""
-        for owner in (str(feature), LABEL_COLUMNS.get(str(feature), str(feature))):
-            if text := self._given.get((owner, str(level))):
-                return f"{text} ({level})" if self._uses[owner, text] > 1 else text
-        return words(level)
+        column = LABEL_COLUMNS.get(str(feature), str(feature))
+        return self._given.get((str(feature), str(level))) or self._given.get(
+            (column, str(level)), words(level)
+        )
 
     def levels(self, frame: pd.DataFrame) -> list[str]:
         """Labels of the levels of all rows."""

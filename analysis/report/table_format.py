@@ -53,18 +53,21 @@ def number(value: float | None, digits: int = DIGITS) -> str:
     return rounded.replace("-", "" if float(rounded) == 0 else "\N{MINUS SIGN}")
 
 
-def interval(lower: float | None, upper: float | None, digits: int = DIGITS, *, scale: float = 1.0) -> str:
+def interval(
+    lower: float | None, upper: float | None, digits: int = DIGITS, *, scale: float = 1.0, halves: bool = True
+) -> str:
     """Show an interval in square brackets; an empty string where a bound is missing."""
     if lower is None or upper is None or not (number(lower) and number(upper)):
         return ""
-    places = _digits_of_limits((lower, upper), digits, scale)
+    places = _digits_of_limits((lower, upper), digits, scale, halves=halves)
     return f"[{_beside_zero(scale * lower, places)},{NO_BREAK}{_beside_zero(scale * upper, places)}]"
 
 
-def _digits_of_limits(limits: tuple[float, float], digits: int, scale: float = 1.0) -> int:
+def _digits_of_limits(limits: tuple[float, float], digits: int, scale: float, *, halves: bool) -> int:
     """Digits with which no limit is rounded to one half, and only the closest to zero are rounded to it."""
-    scaled, halves = [scale * limit for limit in limits], [scale * null for null in NULLS[1:]]
-    return max(min(digits_beside(scaled, digits, [0.0]), digits + 1), digits_beside(scaled, digits, halves))
+    # One half means nothing for a change, such as an effect: there `halves` are like other numbers.
+    scaled, nulls = [scale * limit for limit in limits], [scale * null for null in NULLS[1:] if halves]
+    return max(min(digits_beside(scaled, digits, [0.0]), digits + 1), digits_beside(scaled, digits, nulls))
 
 
 def _beside_zero(value: float, digits: int) -> str:
@@ -73,6 +76,11 @@ def _beside_zero(value: float, digits: int) -> str:
         return number(value, digits)
     smallest = f"{10**-digits:.{digits}f}"
     return f"<{smallest}" if value > 0 else f">\N{MINUS SIGN}{smallest}"
+
+
+def _with_plus(text: str, value: float) -> str:
+    """A number with its sign; one that is rounded to zero, or told by its side, has none."""
+    return f"+{text}" if value > 0 and not text.startswith("<") and float(text) > 0 else text
 
 
 @dataclass(frozen=True)
@@ -87,12 +95,11 @@ class TableUnit:
     def number(self, value: float | None, further: int = 0) -> str:
         """A number, with ``further`` digits more; a missing one is an empty string."""
         text = number(None if value is None else self.scale * value, self.digits + further)
-        is_above = self.is_signed and value is not None and value > 0 and float(text) > 0
-        return f"+{text}" if is_above else text
+        return _with_plus(text, value) if self.is_signed and value is not None else text
 
     def limits(self, lower: float | None, upper: float | None) -> str:
         """An interval in square brackets."""
-        return interval(lower, upper, self.digits, scale=self.scale)
+        return interval(lower, upper, self.digits, scale=self.scale, halves=not self.is_signed)
 
     def cell(self, row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "") -> str:
         """An estimate with its mark and its interval."""
@@ -341,14 +348,14 @@ def estimate_cell(
 ) -> str:  # fmt: skip
     """An estimate with its mark, and its interval from ``{bounds}lower`` and ``{bounds}upper``."""
     ends = (row.get(f"{bounds}lower", math.nan), row.get(f"{bounds}upper", math.nan))
-    limits, value = interval(*ends, digits, scale=scale), scale * row[name]
+    limits, value = interval(*ends, digits, scale=scale, halves=not sign), scale * row[name]
     estimate = number(value, digits)
     if limits and estimate:
-        places = _digits_of_limits(ends, digits, scale)
+        places = _digits_of_limits(ends, digits, scale, halves=not sign)
         excludes_zero = ends[0] > 0 or ends[1] < 0
         estimate = _beside_zero(value, places) if excludes_zero else number(value, places)
-    plus = "+" if sign and value > 0 and estimate.strip("0.") else ""
-    return NO_BREAK.join(filter(None, (plus + estimate + mark, limits)))
+    estimate = _with_plus(estimate, value) if sign else estimate
+    return NO_BREAK.join(filter(None, (estimate + mark, limits)))
 
 
 def with_probability(row: Row, name: str = "probability") -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, PrivateAttr
 
-from ..errors import InputError
+from ..errors import InputError, distinct_labels
 from ..tables.contained_paths import require_inside
 from ..tables.files import STUDIES
 from ..tables.limits import ATTRIBUTES
@@ -39,12 +39,6 @@ from .study_yaml import Identifier, Part, Text, suggestion
 
 NOUNS = {"conjoint": "Profile", "items": "Item"}
 LINE = "line"  # task of the dimensions line_1, line_2, ...
-
-
-def with_ids(labels: dict[str, str]) -> dict[str, str]:
-    """Labels by id, with the id behind where another has the same label."""
-    texts = list(labels.values())
-    return {name: f"{text} ({name})" if texts.count(text) > 1 else text for name, text in labels.items()}
 
 
 class AnyStudy(Part):
@@ -116,12 +110,12 @@ class AnyStudy(Part):
     @property
     def judge_labels(self) -> dict[str, str]:
         """Judges in words."""
-        return with_ids({judge.id: judge.label for judge in self.judges})
+        return distinct_labels({judge.id: judge.label for judge in self.judges})
 
     @property
     def prompt_labels(self) -> dict[str, str]:
         """Prompts in words."""
-        return with_ids({prompt.id: prompt.label for prompt in self.prompts})
+        return distinct_labels({prompt.id: prompt.label for prompt in self.prompts})
 
     @property
     def instrument_prompts(self) -> list[Prompt]:

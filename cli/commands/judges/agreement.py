@@ -313,7 +313,7 @@ def alt_test(
 
     The alternative annotator test: a model passes if it agrees with the other people better than at least
     half of the people do, up to --epsilon. Columns that --raters and --models do not name are guessed, as
-    `conjury judge` guesses them; a panel of three people or more is needed for a result that is certain.
+    `conjury judge` guesses them; the authors of the test advise a panel of three people or more.
     """
     from conjury.analysis.raters.replacement import alt_test as test
     from conjury.analysis.raters.replacement.decide import with_curve

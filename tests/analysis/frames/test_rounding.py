@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conjury.analysis.frames.rounding import MORE_DIGITS, P_LIMITS, p_value, percentage, rounded, rounded_up
-from conjury.analysis.report.table_format import estimate_cell, interval
+from conjury.analysis.report.table_format import IN_PERCENT, IN_POINTS, SIGNED, estimate_cell, interval
 
 MINUS = "\N{MINUS SIGN}"
 SHARES = st.integers(0, 100_000).map(lambda k: k / 100_000)
@@ -54,6 +54,13 @@ def test_limits_of_an_interval_are_shown_on_their_side_of_zero_and_one_half(
         assert ((low > null), (high < null)) == ((lower > null), (upper < null)), (lower, upper, text)
     cell = estimate_cell({"estimate": (lower + upper) / 2, "lower": lower, "upper": upper}, digits=digits)
     assert low <= shown(cell.split("\N{NO-BREAK SPACE}")[0]) <= high
+
+
+def test_one_half_is_a_null_of_means_and_not_of_changes_which_have_a_sign() -> None:
+    assert IN_PERCENT.limits(0.50014, 0.5237).replace("\N{NO-BREAK SPACE}", "") == "[50.01,52.37]"
+    row = {"estimate": 0.51147, "lower": 0.50014, "upper": 0.5237}
+    assert IN_POINTS.cell(row).replace("\N{NO-BREAK SPACE}", "") == "+51.1[50.0,52.4]"
+    assert SIGNED.cell({"estimate": 2e-5, "lower": 1e-5, "upper": 3e-5})[0] == "<"
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
