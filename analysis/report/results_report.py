@@ -224,9 +224,7 @@ class Report(ReportData):
         for record in self.results:
             if record.part == part and record.kind in EXHIBITS:
                 with suppress(InputError):
-                    exhibit = self._with_finding(
-                        EXHIBITS[record.kind].build(self.read(record), record, self), record
-                    )
+                    exhibit = self._build(record)
                     figures = [
                         part_figure for each in (exhibit, *exhibit.further) for part_figure in each.figures
                     ]
@@ -302,17 +300,16 @@ class Report(ReportData):
         """The exhibit of a result, built once."""
         if record.name not in self._exhibits:
             with starred():
-                exhibit = EXHIBITS[record.kind].build(self.read(record), record, self)
-                self._exhibits[record.name] = self._with_finding(exhibit, record)
+                self._exhibits[record.name] = self._build(record)
         return self._exhibits[record.name]
 
-    def _with_finding(self, exhibit: Exhibit, record: RecordedResult) -> Exhibit:
-        """An exhibit whose first figure has the finding as its heading, or else the question."""
-        headline = EXHIBITS[record.kind].headline
+    def _build(self, record: RecordedResult) -> Exhibit:
+        """The exhibit of a result; its first figure has the finding as its heading, or else the question."""
+        result, builder, title = self.read(record), EXHIBITS[record.kind], ""
+        exhibit, headline = builder.build(result, record, self), builder.headline
         is_first = self.of_kind(record.kind)[0].name == record.name  # whose finding opens the report
         if not is_first or not exhibit.figures or exhibit.figures[0].title or kind_of(record.kind).by_group:
             return exhibit
-        result, title = self.read(record), ""
         with suppress(ConjuryError):
             title = title_of(headline(result, record, self)) if headline else ""
         if not 0 < len(title) <= LONGEST_TITLE:
