@@ -27,7 +27,7 @@ CEILINGS = {
     "analysis/numerics": 43,
     "analysis/pipeline": 45,
     "analysis/raters": 247,
-    "analysis/report": 159,
+    "analysis/report": 163,
     "analysis/trial": 42,
     "cli": 107,
     "inference": 3,
@@ -46,9 +46,9 @@ CEILINGS = {
     "inference/study": 35,
     "inference/tables": 61,
     "inference/vignettes": 44,
-    "tests": 949,
+    "tests": 950,
 }
-MODULES = 551
+MODULES = 552
 
 
 def lines_of(root: Path) -> Counter[str]:

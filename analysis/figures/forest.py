@@ -104,7 +104,7 @@ class Forest(Dots):
                 limit_panels = self.panels if self.share_x else [panel]
                 line_positions = [at for name in limit_panels for at in self.lines.get(name, {}).values()]
                 axes.set_xlim(*self._limits(limit_panels, line_positions, least=0.5))
-                axes.locator_params(axis="x", nbins=4)
+                axes.locator_params(axis="x", nbins=4, min_n_ticks=3)
                 if POINTS in self.xlabel and self._is_signed():
                     set_signed(axes.xaxis)
                 if self.ticks is not None:

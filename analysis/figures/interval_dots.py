@@ -225,7 +225,9 @@ class LevelPanels(Dots):
                     add_reference(axes, heading, outdent, self.references[panel], look)
                 axes.set_xlim(*self._limits(self.panels if self.share_x else [panel], self.hold))
                 axes.locator_params(
-                    axis="x", nbins=4 if len(layout.columns) == 2 or layout.width < NARROW else 6
+                    axis="x",
+                    min_n_ticks=3,
+                    nbins=4 if len(layout.columns) == 2 or layout.width < NARROW else 6,
                 )
                 if is_signed:
                     set_signed(axes.xaxis)

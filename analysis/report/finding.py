@@ -87,8 +87,8 @@ def further_findings(report: ReportData, locate: Callable[[RecordedResult], tupl
         where, reading = ("", "") if record.name in keys else locate(record)
         text = (
             headline_of(record, report)
+            or (reading if len(reading) <= LONGEST_READING and "{" not in reading else "")
             or _tested(report, record)
-            or (reading if len(reading) <= LONGEST_READING else "")
         )
         title = plain(record.title).rstrip(".")
         if where and title and not text:

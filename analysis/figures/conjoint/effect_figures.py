@@ -104,8 +104,11 @@ def plot_levels(
     }
     if order == "effect":
         ordered = {named(panel, panel, a) for a in keys[panel].unique() if ("order", a) in style.labels}
+        alike = {name: [name] if panel == "feature" else same_rows(rows, name) for name in rows}
         rows = {
-            name: texts if name in ordered else by_effect(table[table["panel"] == name], texts, names[0])
+            name: texts
+            if name in ordered
+            else by_effect(table[table["panel"].isin(alike[name])], texts, names[0])
             for name, texts in rows.items()
         }
     is_difference = "statistic" in frame and set(frame["statistic"].dropna().astype(str)) <= DIFFERENCES
@@ -124,13 +127,18 @@ def plot_levels(
     )
 
 
+def same_rows(rows: Mapping[str, list[str]], panel: str) -> list[str]:
+    """The panels with the rows of one, which stand in one order to be compared across."""
+    return [name for name, texts in rows.items() if set(texts) == set(rows[panel])]
+
+
 def by_effect(estimates: pd.DataFrame, rows: list[str], first: str) -> list[str]:
-    """Rows of a panel from the largest estimate of a series to the smallest, below references."""
+    """Rows of a panel, or of panels alike, by a series' estimates from the largest, below references."""
     # Where the labels of all levels are numbers, as of years, these are their order.
     if all(map(COUNTED.match, rows)) or estimates["estimate"].isna().all():
         return rows
     by_row = estimates.groupby("row", sort=False)["estimate"]
-    of_first = estimates[estimates["series"] == first].set_index("row")["estimate"]
+    of_first = estimates[estimates["series"] == first].groupby("row", sort=False)["estimate"].mean()
     sizes = of_first.combine_first(by_row.mean())
     references = estimates.groupby("row")["reference"].all()
     return sorted(rows, key=lambda row: (not references[row], -sizes.fillna(-np.inf)[row]))

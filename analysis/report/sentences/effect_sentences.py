@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ...figures.labels import level_at
 from ...frames.rounding import NULLS, digits_beside, p_value, percentage
-from ...frames.sentences import agreeing, capitalised, out_of, sentence, together
+from ...frames.sentences import agreeing, agreeing_with_part, capitalised, out_of, sentence
 from ..method_sentences import plain
-from ..table_format import AS_IT_IS, IN_POINTS, number, whole
+from ..table_format import AS_IT_IS, IN_PERCENT, IN_POINTS, number, whole
 
 HALF = 0.5
+UNITS = {"": (AS_IT_IS, ""), "points": (IN_POINTS, " points"), "percent": (IN_PERCENT, "%")}
 UNEVEN = 4  # times as many profiles as another judge
 SIDED = 0.25  # how far the share of position A may be from one half without a remark
-MOST_PROMPTS = 5  # prompts of a judge that a sentence names
 MOST_MODELS = 3  # models that a sentence names
-MOST_EFFECTS = 2  # effects of a judge that a sentence names; one more of a judge who is alone
 
 
 def change(value: float, in_points: bool) -> str:
@@ -84,134 +83,67 @@ def largest_effect_in_words(values: LargestEffect) -> str:
     return f"{start} largest effect is {size}{bounds}, of *{plain(values.level)}*{who}."
 
 
+class ClearGroup(NamedTuple):
+    """Estimates of a judge: how many are clear, and the one that is farthest from the null value."""
+
+    judge: str  # empty where judges are counted together
+    n: int
+    total: int
+    level: str
+    estimate: float
+    lower: float
+    upper: float
+
+
 @dataclass(frozen=True)
-class FocusEffects:
-    """Effects of the attributes that a study asks about, of one judge."""
+class ClearEstimates:
+    """How many effects, differences or means of each judge are clear, and which is the largest."""
 
-    judge: str
-    # level, estimate and limits: the largest of each attribute, then the others, the largest first
-    clear: tuple[tuple[str, float, float, float], ...]
-    unclear: tuple[str, ...]  # attributes without any such effect
-    unclear_limits: tuple[float, float]  # the lowest and the highest limit of these
-    features: tuple[str, ...]  # attributes that are looked at
-    outcome: str
-    bounds: str  # name of the intervals
-    prompt: str = ""  # that the effects are under; of a judge with several
-    # attributes, prompts, clear effects, and all; of several prompts
-    by_prompt: tuple[tuple[str, str, int, int], ...] = ()
-    is_alone: bool = False  # whether there is no other judge
-    n: int = 0  # choices, 0 where they are not known
-    in_points: bool = False  # whether effects are changes of a probability
+    groups: tuple[ClearGroup, ...]
+    what: str  # in the singular
+    rule: str  # what clear ones have
+    unit: str = ""  # points, percent, or that of the outcome
+    extreme: str = "the largest"
 
 
-def find_focus_effects(
-    frame: pd.DataFrame,
-    features: Sequence[str],
-    levels: Sequence[str],
-    *,
-    outcome: str,
-    bounds: str,
-    judge: str = "",
-    prompt: str = "",
-    other_prompts: pd.DataFrame | None = None,
-    is_alone: bool = False,
-    n: int = 0,
-    in_points: bool = False,
-) -> FocusEffects | None:
-    """Effects whose intervals exclude zero, and attributes without one; None where none is estimated."""
-    # `features` and `levels` name the attribute and the level of each row; `other_prompts` has the same
-    # effects under the judge's other prompts, with the attribute in `feature_label`.
-    named = frame.assign(feature_label=list(features), level_label=list(levels))
-    tested = _with_limits(named)
-    if tested.empty:
-        return None
-    ranked = tested[_is_clear(tested)].sort_values("estimate", key=abs, ascending=False, kind="stable")
-    is_further = ranked.groupby("feature_label", sort=False).cumcount() > 0
-    ranked = ranked.iloc[np.argsort(is_further.to_numpy(), kind="stable")]
-    numbers = ranked[["level_label", "estimate", "lower", "upper"]].itertuples(index=False, name=None)
-    attributes = tuple(dict.fromkeys(tested["feature_label"]))
-    without = [name for name in attributes if name not in set(ranked["feature_label"])]
-    rows_without = tested[tested["feature_label"].isin(without)]
-    clear = tuple((str(level), float(at), float(low), float(high)) for level, at, low, high in numbers)
-    by_prompt = (
-        ()
-        if other_prompts is None
-        else tuple(_clear_by_prompt(pd.concat([tested, _with_limits(other_prompts)])))
-    )
-    return FocusEffects(
-        judge,
-        clear,
-        tuple(without),
-        (float(rows_without["lower"].min()), float(rows_without["upper"].max())),
-        attributes,
-        outcome,
-        bounds,
-        prompt,
-        by_prompt,
-        is_alone,
-        n,
-        in_points,
-    )
-
-
-def _with_limits(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[frame["std_error"].notna() & frame["lower"].notna()]
-
-
-def _is_clear(frame: pd.DataFrame) -> pd.Series[bool]:
-    return (frame["lower"] > 0) | (frame["upper"] < 0)
-
-
-def _clear_by_prompt(frame: pd.DataFrame) -> list[tuple[str, str, int, int]]:
-    """Attributes and prompts with the number of effects whose intervals exclude zero, and of all."""
-    keys = [frame["feature_label"].astype(str), frame["prompt"].astype(str)]
-    counts = _is_clear(frame).groupby(keys, sort=False).agg(["sum", "size"])
-    return [
-        (str(feature), str(prompt), int(n), int(of))
-        for (feature, prompt), n, of in counts.itertuples(name=None)
-    ]
+def find_clear_estimates(
+    frame: pd.DataFrame, levels: Sequence[str], is_clear: Sequence[bool], null: float = 0.0
+) -> tuple[ClearGroup, ...]:
+    """Count clear estimates by judge, of more than two judges together, and find the largest."""
+    # `levels` names each row, and `is_clear` says whether its interval or test excludes the null value.
+    table = frame.assign(level_label=list(levels), clear=list(is_clear))
+    table = table[table["std_error"].notna() & table["estimate"].notna()]
+    judges = table["judge"].astype(str) if "judge" in table else pd.Series("", index=table.index)
+    if judges.nunique() > 2:
+        table["level_label"] = table["level_label"] + " for " + judges
+        judges = pd.Series("", index=table.index)
+    groups = []
+    for judge, rows in table.groupby(judges, sort=False):
+        candidates = rows[rows["clear"]] if rows["clear"].any() else rows
+        row = candidates.iloc[int(np.abs(candidates["estimate"].to_numpy(float) - null).argmax())]
+        ends = (float(row[name]) for name in ("estimate", "lower", "upper"))
+        groups.append(ClearGroup(str(judge), int(rows["clear"].sum()), len(rows), row["level_label"], *ends))
+    return tuple(groups)
 
 
 @sentence
-def focus_in_words(values: FocusEffects) -> str:
-    """State the clear effects of the attributes that the study asks about, and which have none."""
-    effects: list[str] = []
-    for level, estimate, lower, upper in values.clear[: MOST_EFFECTS + values.is_alone]:
-        verb, bounds = ("", "") if effects else (f"changes {values.outcome} ", f"{values.bounds} ")
-        size, limits = change(estimate, values.in_points), limits_of(lower, upper, values.in_points)
-        effects.append(f"*{plain(level)}* {verb}by {size} ({bounds}{limits})")
-    unclear = f"no clear effect of {together(map(plain, values.unclear))}" if values.unclear else ""
-    if unclear:
-        limits = limits_of(*values.unclear_limits, values.in_points)
-        unclear += f" (every {'interval' if effects else values.bounds} contains 0; all lie within {limits})"
-    more = len(values.clear) - len(effects)
-    with_effects = [name for name in values.features if name not in values.unclear]
-    levels = f"more {agreeing(more, 'level', 'levels')} of {together(map(plain, with_effects))}"
-    verb = agreeing(more, "has a clear effect", "have clear effects")
-    effects += [f"{whole(more)} {levels} {verb}"] if more else []
-    text = "; ".join(filter(None, [together(effects, len(effects)), unclear]))
-    size = f"in {whole(values.n)} {agreeing(values.n, 'choice', 'choices')} of" if values.n else "for"
-    who = f"{size} {plain(values.judge)}" if values.judge else ""
-    under = f"under the prompt *{plain(values.prompt)}*" if values.prompt else ""
-    start = " ".join(filter(None, [who, under]))
-    text = f"{start}, {text}." if start else f"{text}."
-    return f"{capitalised(text)}{_prompt_by_prompt(values)}"
-
-
-def _prompt_by_prompt(values: FocusEffects) -> str:
-    """How many levels of each attribute have clear effects under each prompt; prompts that differ by name."""
-    texts, prompts = [], dict.fromkeys(prompt for _, prompt, _, _ in values.by_prompt)
-    for feature in dict.fromkeys(feature for feature, *_ in values.by_prompt):
-        counts = {prompt: (n, of) for name, prompt, n, of in values.by_prompt if name == feature}
-        usual = Counter(counts.values()).most_common(1)[0][0]
-        exceptions = [
-            f"{n} of {of} under *{plain(name)}*" for name, (n, of) in counts.items() if (n, of) != usual
-        ]
-        but = f" ({together(exceptions, MOST_PROMPTS)})" if exceptions else ""
-        texts.append(f"{plain(feature)} {usual[0] or 'none'} of {usual[1]}{but}")
-    if not texts:
-        return ""
-    return f" Levels with clear effects under each of {len(prompts)} prompts: {'; '.join(texts)}."
+def clear_estimates_in_words(values: ClearEstimates) -> str:
+    """How many estimates are clear, judge by judge, and the largest of each."""
+    unit, suffix = UNITS[values.unit]
+    texts: list[str] = []
+    for group in values.groups:
+        who = f" of {plain(group.judge)}" if group.judge else ""
+        limits = unit.limits(group.lower, group.upper)
+        size = f"{unit.number(group.estimate)}{suffix}{f' ({limits})' * bool(limits)}"
+        if group.total == 1:
+            texts.append(f"the {values.what}{who} is {size}, of *{plain(group.level)}*")
+            continue
+        part = f"{out_of(group.n, group.total, values.what)}{who}"
+        if not any(values.rule in text for text in texts):
+            part += f" {agreeing_with_part(group.n, group.total, 'has', 'have')} {values.rule}"
+        extreme = ":" if group.n == 1 else f", {values.extreme}" + " being" * (not group.n)
+        texts.append(f"{part}{extreme} {size}, of *{plain(group.level)}*")
+    return f"{capitalised('; '.join(texts))}." if texts else ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from scipy.stats import norm
 from conjury.analysis.report.sentences import (
     diagnostic_sentences,
     effect_sentences,
+    focus_sentences,
     instrument_sentences,
     preference_sentences,
 )
@@ -137,15 +138,19 @@ def focus(draws: Draws) -> str:
     lower, upper = draws.limits(estimate)
     features, levels = draws.names(n, "attribute", 2), draws.names(n, "level")
     table = frame(estimate=estimate, std_error=errors, lower=lower, upper=upper, prompt="Plain")
-    record = effect_sentences.find_focus_effects(
+    record = focus_sentences.find_focus_effects(
         table,
         features,
         levels,
         outcome="the choice",
         bounds="95% interval",
         prompt=draws.one(["", "Plain"]),
-        other_prompts=(
-            table.assign(prompt="Other", feature_label=features) if (several := draws.flip()) else None
+        every=(
+            pd.concat([table, table.assign(prompt="Other", estimate=table["estimate"] + 1)]).assign(
+                level_label=levels * 2
+            )
+            if (several := draws.flip())
+            else None
         ),
         in_points=draws.flip(),
     )
@@ -153,7 +158,7 @@ def focus(draws: Draws) -> str:
     assert (record is None) == (not tested)
     if record is None:
         return ""
-    text = effect_sentences.focus_in_words(record)
+    text = focus_sentences.focus_in_words(record)
     clear = [k for k in tested if lower[k] > 0 or upper[k] < 0]
     named = [k for k in clear if levels[k] in {effect[0] for effect in record.clear[:2]}]
     assert len(named) == min(2, len(clear))
@@ -173,9 +178,75 @@ def focus(draws: Draws) -> str:
     if without:
         ends = [f(x[k] for k in tested if features[k] in without) for f, x in ((min, lower), (max, upper))]
         assert f"within {effect_sentences.limits_of(*ends, record.in_points)})" in text
-    for name in {features[k] for k in tested}:
-        n, of = (sum(features[k] == name for k in rows) for rows in (clear, tested))
-        assert (f"{name} {n or 'none'} of {of}" in text) == several
+    for k in named:
+        span = f"{effect_sentences.signed(estimate[k], record.in_points)} to "
+        assert (span + effect_sentences.change(estimate[k] + 1, record.in_points) in text) == several
+    return text
+
+
+@case("compared_focus_in_words")
+def compared_focus(draws: Draws) -> str:
+    n = draws.size(1, 6)
+    keys = {"feature": draws.names(n, "attribute", 2), "level": [f"level {k}" for k in range(n)]}
+    sides = []
+    for _ in range(3):
+        estimate = draws.numbers(n, missing=False)
+        lower, upper = draws.limits(estimate)
+        sides.append(frame(**keys, estimate=estimate, lower=lower, upper=upper))
+    p = draws.p(n)
+    differences = sides[0].assign(p_adjusted=p)
+    effects = focus_sentences.find_compared_effects(
+        differences, *sides[1:], keys["feature"], keys["level"], 0.05
+    )
+    tested = {
+        name: [k for k in range(n) if keys["feature"][k] == name and not is_missing(p[k])]
+        for name in keys["feature"]
+    }
+    assert {effect.feature for effect in effects} == {name for name, rows in tested.items() if rows}
+    if not effects:
+        return ""
+    text = focus_sentences.compared_focus_in_words(
+        focus_sentences.ComparedFocus("M", effects, "the choice", ("95% interval",) * 2, (20, 0))
+    )
+    size, *of_sides = (side["estimate"].to_numpy() for side in sides)
+    for effect in effects:
+        rows = tested[effect.feature]
+        clear = [k for k in rows if p[k] < 0.05]
+        at = keys["level"].index(effect.level)
+        rank = np.abs(size) if clear else np.fmax(*np.abs(of_sides))
+        assert rank[at] == max(rank[k] for k in clear or rows)
+        named = text.partition(f"*{effect.level}*")[2].partition("*level")[0]
+        assert f"{number(of_sides[0][at])} for M" in named
+        assert f"{number(of_sides[1][at])} for people" in named
+        assert f"a difference of {number(size[at])} (" in named
+        assert ("the only clear one" in named) == (len(clear) == 1 < len(rows))
+        assert (f"the largest of {len(clear)} clear ones among {len(rows)} " in named) == (len(clear) > 1)
+        assert ("not clear" in named or "none of the" in named) == (not clear)
+    return text
+
+
+@case("clear_estimates_in_words")
+def clear_estimates(draws: Draws) -> str:
+    n = draws.size(1, 9)
+    estimate, errors = draws.numbers(n), np.abs(draws.numbers(n)) + 0.01
+    lower, upper = draws.limits(estimate)
+    judges, levels = draws.names(n, "judge", 4), [f"level {k}" for k in range(n)]
+    is_clear, null = [draws.flip() for _ in range(n)], draws.one([0.0, 0.5])
+    table = frame(judge=judges, estimate=estimate, std_error=errors, lower=lower, upper=upper)
+    groups = effect_sentences.find_clear_estimates(table, levels, is_clear, null)
+    text = effect_sentences.clear_estimates_in_words(
+        effect_sentences.ClearEstimates(groups, "effect", "an interval without 0")
+    )
+    usable = [k for k in range(n) if not is_missing(estimate[k]) and not is_missing(errors[k])]
+    together = len({judges[k] for k in usable}) > 2
+    for group in groups:
+        rows = [k for k in usable if together or judges[k] == group.judge]
+        clear = [k for k in rows if is_clear[k]]
+        assert (group.n, group.total) == (len(clear), len(rows))
+        at = levels.index(group.level.partition(" for ")[0])
+        assert abs(estimate[at] - null) == max(abs(estimate[k] - null) for k in clear or rows)
+        assert re.search(rf"{re.escape(number(estimate[at]))}( \([^()]+\))?, of \*{group.level}\*", text)
+        assert len(rows) == 1 or f"{len(clear) or 'none'} of {len(rows)} effects" in text.lower()
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,19 @@ from ....figures.conjoint.effect_figures import SERIES, axis_label, quantity, se
 from ....figures.labels import ColumnNames, LevelLabels, display_order, series_labels, words
 from ....frames.rounding import percentage
 from ....frames.variables import parse
+from ....frames.vocabulary import HUMAN
 from ....results import Result
 from ...blocks import slug
 from ...method_sentences import code, excluded, in_words, plain
 from ...report_data import FURTHER_EFFECTS, ReportData
-from ...sentences.effect_sentences import count_differences, differing_in_words, key_of_differences
+from ...sentences.effect_sentences import (
+    ClearEstimates,
+    clear_estimates_in_words,
+    count_differences,
+    differing_in_words,
+    find_clear_estimates,
+    key_of_differences,
+)
 from ...sentences.missing_sentences import count_unanswered, unanswered_in_words
 from ...table_format import any_table, batches, part_name, spread, styled_table, unit_of_axis, whole
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
@@ -26,6 +35,7 @@ from ..template import tables_of
 from .conjoint_basis import (
     HALF,
     REFUSALS,
+    contrasts,
     estimates,
     estimates_tables,
     group_columns,
@@ -87,11 +97,50 @@ def further_effects(result: Result, record: RecordedResult, report: ReportData) 
     formula = in_words(
         f": {code(settings['formula'])}{without}" if settings.get("formula") else without, report.labels
     )
-    caption = f"{title}: average marginal component effects."
+    caption, frame = f"{title}: average marginal component effects.", estimates(report, record)
+    main = next(iter(report.of_kind("amce")), record)
+    main_features = set(parse(str(main.settings.get("formula") or "chosen ~ 1")).features)
+    is_new = ~frame["feature"].astype(str).isin(main_features)
+    rows = frame[is_new] if is_new.any() else frame
+    finding = _clear(rows, contrasts(rows, record, report), "effect", record, report.label("judges", HUMAN))
     return Exhibit(
         f"{{figure shows}} the analysis *{title}*{formula}.",
-        [_coefficients(estimates(report, record), record, caption)],
+        [_coefficients(frame, record, caption)],
+        reading=finding,
     )
+
+
+def _clear(
+    frame: pd.DataFrame, levels: Sequence[str], what: str, record: RecordedResult, people_label: str
+) -> str:
+    """How many intervals of each judge exclude the null value, and the estimate farthest from it."""
+    of_means = what == "mean"
+    null = float(record.settings.get("h0") or (HALF if of_means and in_points(record) else 0.0))
+    is_clear = (frame["lower"] > null) | (frame["upper"] < null)
+    if "judge" in frame:
+        frame = frame.assign(judge=frame["judge"].astype(str).replace(people_label, "people"))
+    groups = find_clear_estimates(frame, levels, list(is_clear), null)
+    unit = ("percent" if of_means else "points") if in_points(record) else ""
+    at = f"{100 * null:g}%" if unit == "percent" else f"{null:g}"
+    extreme = f"the farthest from {at}" if of_means else "the largest"
+    rule = f"an interval without {at} (unadjusted)"
+    return clear_estimates_in_words(ClearEstimates(groups, what, rule, unit, extreme))
+
+
+def _headline_of_groups(result: Result, record: RecordedResult, report: ReportData) -> str:
+    """How many differences between groups are clear, and the largest, for the feature that is shown."""
+    try:
+        compared, labels = interaction(report, record), LevelLabels(report.labels)
+    except InputError:
+        return ""
+    rows = compared.frame[compared.frame["feature"].astype("string") == compared.feature]
+    groups = rows[SERIES] if compared.by == SERIES else series_in_words(rows, [compared.by], labels)
+    levels = [
+        f"{labels.both(feature, level)}, {group}"
+        for feature, level, group in zip(rows["feature"], rows["level"], groups, strict=True)
+    ]
+    text = _clear(rows, levels, "difference", record, report.label("judges", HUMAN))
+    return f"{plain(record.title)}: {text}" if text else ""
 
 
 def _coefficients(frame: pd.DataFrame, record: RecordedResult, caption: str) -> Drawn:
@@ -119,7 +168,21 @@ def _against(result: Result, names: ColumnNames) -> dict[str, str]:
     return {"against": plain(names.of("prompts", result.settings["against"]))}
 
 
-@tables_of("prompt_diffs", values=_against)
+def _say_differences(result: Result, names: ColumnNames) -> str:
+    """How many differences between prompts are clear, and the largest."""
+    frame, alpha = result.frame, float(result.settings.get("alpha") or 0.05)
+    frame = frame.assign(judge=[names.of("judges", name) for name in frame["judge"]])
+    levels = [
+        f"{names.levels.both(feature, level)} under {names.of('prompts', prompt)}"
+        for feature, level, prompt in zip(frame["feature"], frame["level"], frame["prompt"], strict=True)
+    ]
+    groups = find_clear_estimates(frame, levels, list(frame["p_adjusted"] < alpha))
+    unit = "points" if in_points(result) else ""
+    rule = f"an adjusted p below {alpha:g}"
+    return clear_estimates_in_words(ClearEstimates(groups, "difference", rule, unit))
+
+
+@tables_of("prompt_diffs", values=_against, reading=_say_differences)
 def prompt_differences(result: Result, names: ColumnNames) -> list[GT]:
     """Differences between prompts, with adjusted p values."""
     frame = result.frame.drop(columns=["outcome", "statistic"])
@@ -155,7 +218,7 @@ def interaction(report: ReportData, record: RecordedResult) -> Interaction:
     return Interaction(frame.assign(**{SERIES: series}), feature, SERIES)
 
 
-@exhibit("amce_diffs", "mm_diffs", method=method)
+@exhibit("amce_diffs", "mm_diffs", method=method, headline=_headline_of_groups)
 def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Differences between groups, and how to read them."""
     compared, labels = interaction(report, record), LevelLabels(report.labels)
@@ -233,7 +296,7 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
     """Marginal means."""
     null = record.settings.get("h0")
     line = HALF if null is None else float(null)
-    frame = estimates(report, record)
+    frame, labels = estimates(report, record), LevelLabels(report.labels)
     options: dict[str, Any] = {"bounds": lines_of(record, frame)}
     options |= {"baseline": float(null)} if null else {}
     same = "the same choices" if outcome_of(report) == "the choice" else "means of the same probabilities"
@@ -243,6 +306,13 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
         f"{{figure shows}} {same} without a reference level, and {{table}} the numbers.",
         [Drawn(Result(frame, "mm"), f"{caption} {points_text(record, frame)}", options=options)],
         [Laid(estimates_tables(report, record, frame), caption_of_means(record))],
+        _clear(
+            frame,
+            [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)],
+            "mean",
+            record,
+            report.label("judges", HUMAN),
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -12,11 +12,15 @@ from ....frames.vocabulary import HUMAN
 from ....results import Result
 from ...method_sentences import bounds_name, unmarked
 from ...report_data import ReportData
-from ...sentences.effect_sentences import (
+from ...sentences.effect_sentences import largest_effect, largest_effect_in_words
+from ...sentences.focus_sentences import (
+    MOST_ATTRIBUTES,
+    ComparedFocus,
+    compared_focus_in_words,
+    find_compared_effects,
     find_focus_effects,
     focus_in_words,
-    largest_effect,
-    largest_effect_in_words,
+    span_of_prompts,
 )
 from ...table_format import whole
 from .conjoint_basis import contrasts, estimates, in_points, outcome_of
@@ -31,64 +35,136 @@ LONGEST_TITLE = 125  # letters of a heading of a figure; what is longer stands i
 
 def headline(result: Result, record: RecordedResult, report: ReportData) -> str:
     """Name the effects that the study asks about, or else the largest one, of the main analysis."""
-    frame, every = estimates(report, record), estimates(report, record, every_prompt=True)
-    focus = report.manifest.get("focus") or []
-    if focus:
-        of_focus = frame["feature"].astype(str).isin(focus)
-        frame, every = frame[of_focus].reset_index(drop=True), every[every["feature"].astype(str).isin(focus)]
-        if frame.empty or ("judge" in frame and frame["judge"].nunique() <= MOST_JUDGES_IN_FOCUS):
-            return _in_focus(frame, record, report, every)
-    names = [
-        bounds_name(record.settings, frame=frame.iloc[[at]]).replace(" normal", "").replace(" t ", " ")
-        for at in range(len(frame))
-    ]
+    frame, every = _of_focus(report, record)
+    is_asked = bool(report.manifest.get("focus"))
+    if is_asked and (frame.empty or ("judge" in frame and frame["judge"].nunique() <= MOST_JUDGES_IN_FOCUS)):
+        return _in_focus(frame, record, report, every)
+    names = [_bounds(frame.iloc[[at]], record) for at in range(len(frame))]
     levels = contrasts(frame, record, report)
     of_prompts = len(every) > len(frame)
     effect = largest_effect(frame, levels, names, of_prompts=of_prompts, in_points=in_points(record))
     return "" if effect is None else largest_effect_in_words(effect)
 
 
+def _of_focus(report: ReportData, record: RecordedResult) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Effects of the attributes that the study asks about, or of all: under one prompt, and under every."""
+    focus = report.manifest.get("focus") or []
+    frame, every = estimates(report, record), estimates(report, record, every_prompt=True)
+    if not focus:
+        return frame, every
+    shown_prompt, all_prompts = (table[table["feature"].astype(str).isin(focus)] for table in (frame, every))
+    return shown_prompt.reset_index(drop=True), all_prompts
+
+
+def compared_levels(report: ReportData) -> set[str]:
+    """Levels whose difference from people the main finding names already."""
+    main = next(iter(report.of_kind("amce")), None)
+    if main is None or not report.manifest.get("focus"):
+        return set()
+    frame, every = _of_focus(report, main)
+    comparison = None if frame.empty else compared_focus(frame, main, report, every)
+    return set() if comparison is None else {effect.level for effect in comparison.effects[:MOST_ATTRIBUTES]}
+
+
 def _in_focus(frame: pd.DataFrame, record: RecordedResult, report: ReportData, every: pd.DataFrame) -> str:
     """The effects that the study asks about, judge by judge; ``every`` has those under all prompts."""
+    comparison = compared_focus(frame, record, report, every)
+    if comparison is not None:
+        return compared_focus_in_words(comparison)
     labels, sentences = LevelLabels(report.labels), []
     judges = display_order(frame["judge"])
-    people = report.labels.get(("judges", HUMAN), HUMAN)
-    sizes = {
-        (report.label("judges", group["judge"]), report.label("prompts", group.get("prompt") or "")): group
-        for group in record.groups
-        if not group.get("variant")
-    }
     for judge in judges:
         rows = frame[frame["judge"].astype(str) == judge]
-        prompt = str(rows["prompt"].iloc[0]) if "prompt" in rows else ""
-        other_prompts = every[every["judge"].astype(str) == judge]
-        other_prompts = (
-            other_prompts[other_prompts["prompt"].astype(str) != prompt]
-            if "prompt" in other_prompts
-            else other_prompts.head(0)
-        )
+        basis = _prompts_of(judge, frame, record, report, every)
         record_of_judge = find_focus_effects(
             rows,
             [labels.feature(name) for name in rows["feature"]],
             contrasts(rows, record, report),
-            outcome="the probability of being chosen" if in_points(record) else outcome_of(report),
-            bounds=bounds_name(record.settings, frame=rows).replace(" normal", "").replace(" t ", " "),
-            judge="people" if judge == people else judge,
-            prompt=prompt if len(other_prompts) else "",
-            other_prompts=(
-                other_prompts.assign(
-                    feature_label=[labels.feature(name) for name in other_prompts["feature"]]
-                )
-                if len(other_prompts)
-                else None
-            ),
+            outcome=_outcome(record, report),
+            bounds=_bounds(rows, record),
+            judge="people" if judge == _people(report) else judge,
+            prompt=basis.prompt,
+            every=basis.every,
             is_alone=len(judges) == 1,
-            n=int(sizes.get((judge, prompt), {}).get("n_choices") or 0),
+            n=basis.n,
             in_points=in_points(record),
         )
         if record_of_judge is not None:
             sentences.append(focus_in_words(record_of_judge))
     return " ".join(sentences)
+
+
+def compared_focus(
+    frame: pd.DataFrame, record: RecordedResult, report: ReportData, every: pd.DataFrame
+) -> ComparedFocus | None:
+    """The only model beside people, in attributes that the study asks about; None without a comparison."""
+    beside, people = beside_effects(report, record, frame), _people(report)
+    if beside is None:
+        return None
+    differences, alpha = beside
+    differences = differences[differences["feature"].astype(str).isin(set(frame["feature"].astype(str)))]
+    model = next(name for name in display_order(frame["judge"]) if name != people)
+    of_model, of_people = (frame[frame["judge"].astype(str) == judge] for judge in (model, people))
+    labels = LevelLabels(report.labels)
+    effects = find_compared_effects(
+        differences,
+        of_model,
+        of_people,
+        [labels.feature(name) for name in differences["feature"]],
+        contrasts(differences, record, report),
+        alpha,
+    )
+    if not effects:
+        return None
+    basis = _prompts_of(model, frame, record, report, every)
+    return ComparedFocus(
+        model,
+        effects,
+        _outcome(record, report),
+        (_bounds(of_model, record), _bounds(of_people, record)),
+        (basis.n, _prompts_of(people, frame, record, report, every).n),
+        basis.prompt,
+        span_of_prompts(basis.every, [effect.level for effect in effects[:MOST_ATTRIBUTES]]),
+        1 if basis.every is None else basis.every["prompt"].nunique(),
+        in_points(record),
+    )
+
+
+class _Prompts(NamedTuple):
+    """The prompt of the effects of a judge that has several, effects under all, choices under the one."""
+
+    prompt: str
+    every: pd.DataFrame | None
+    n: int
+
+
+def _prompts_of(
+    judge: str, frame: pd.DataFrame, record: RecordedResult, report: ReportData, every: pd.DataFrame
+) -> _Prompts:
+    rows = frame[frame["judge"].astype(str) == judge]
+    prompt = str(rows["prompt"].iloc[0]) if "prompt" in rows else ""
+    of_judge = every[every["judge"].astype(str) == judge]
+    sizes = {
+        (report.label("judges", group["judge"]), report.label("prompts", group.get("prompt") or "")): group
+        for group in record.groups
+        if not group.get("variant")
+    }
+    n = int(sizes.get((judge, prompt), {}).get("n_choices") or 0)
+    if "prompt" not in of_judge or of_judge["prompt"].nunique() < 2:
+        return _Prompts("", None, n)
+    return _Prompts(prompt, of_judge.assign(level_label=contrasts(of_judge, record, report)), n)
+
+
+def _people(report: ReportData) -> str:
+    return report.labels.get(("judges", HUMAN), HUMAN)
+
+
+def _outcome(record: RecordedResult, report: ReportData) -> str:
+    return "the probability of being chosen" if in_points(record) else outcome_of(report)
+
+
+def _bounds(rows: pd.DataFrame, record: RecordedResult) -> str:
+    return bounds_name(record.settings, frame=rows).replace(" normal", "").replace(" t ", " ")
 
 
 def title_of(sentence: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ from ...table_format import (
 )
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
 from .conjoint_basis import contrasts, estimates, in_points, lines_of, method, under_prompt
-from .effect_findings import beside_effects
+from .effect_findings import beside_effects, compared_levels
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -54,9 +54,8 @@ def _headline(result: Result, record: RecordedResult, report: ReportData) -> str
     # AMCEs depend on the reference level, marginal means do not: where they disagree, that is a finding.
     comparisons = report.of_kind("people")[1:]
     further = [difference_sentences(report, comparison)[0] for comparison in comparisons]
-    return " ".join(
-        [*difference_sentences(report, record), *further, *([WITHOUT_REFERENCE] if further else [])]
-    )
+    sentences = difference_sentences(report, record, without=compared_levels(report))
+    return " ".join([*sentences, *further, *([WITHOUT_REFERENCE] if further else [])])
 
 
 def drawing(record: RecordedResult, report: ReportData) -> Drawn:
@@ -104,8 +103,10 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     )
 
 
-def difference_sentences(report: ReportData, record: RecordedResult) -> list[str]:
-    """How many differences there are, and which is the largest: two sentences."""
+def difference_sentences(
+    report: ReportData, record: RecordedResult, without: Collection[str] = ()
+) -> list[str]:
+    """How many differences there are, and which is the largest, unless it is of the levels left out."""
     labels, frame = LevelLabels(report.labels), estimates(report, record)
     what = QUANTITIES.get(str(record.settings.get("verb")), "estimates")
     alpha = float(record.settings.get("alpha") or 0.05)
@@ -116,7 +117,9 @@ def difference_sentences(report: ReportData, record: RecordedResult) -> list[str
     largest = largest_difference(frame, levels, alpha, in_points=of_effects and in_points(record))
     counts = effect_sentences.count_differences(frame, what, alpha, of_prompts=_several(record))
     sentences = [differing_in_words(counts)]
-    return sentences if largest is None else [*sentences, largest_difference_in_words(largest)]
+    if largest is None or (of_effects and largest.level in without):
+        return sentences
+    return [*sentences, largest_difference_in_words(largest)]
 
 
 def pairs_note(record: RecordedResult) -> str:
@@ -204,7 +207,10 @@ def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, remarks: Seque
         {"Attribute": labels.feature(feature), "Level": labels.level(feature, level), **cells}
         for (feature, level), cells in rows.items()
     ]
-    notes = ["p values: adjusted by Holm's method over the differences of each model under each prompt."]
+    notes = [
+        "Differences are of unrounded values. p values: adjusted by Holm's method over the differences of "
+        "each model under each prompt."
+    ]
     lines, *remarks = remarks
     if len(names) == 1:
         of_sides = f"; of people and models, {lines}" if lines and frame["people_lower"].notna().any() else ""
