@@ -12,7 +12,7 @@ from conjury.inference.errors import counted, listed
 
 from ...figures.labels import level_of, p_text, true_minus
 from ...raters.validation.validation_rows import RANKS, row_of
-from ...raters.validation.verdicts.judge_sentences import interval, number, points
+from ...raters.validation.verdicts.judge_sentences import interval, number
 from ...raters.validation.verdicts.notable_rows import Row
 from .paired_models import HALVES, MODELLED
 from .verdict_reading import HALF
@@ -155,7 +155,7 @@ def _length(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     doubled = float(np.log(2)) * float(row["estimate"])
     more = "more" if doubled > 0 else "less"
     than = " than people do" if beyond is not None else ""
-    text = f"{points(doubled)} {more} often{than}"
+    text = f"{number(abs(doubled), 'rate_difference')} {more} often{than}"
     per = f"{true_minus(f'{row.estimate:+.3f}')} per log unit, {_limits(row)}, p {p_text(float(row['p']))}"
     if clear:
         yield f"The judge chooses an answer of twice the length {text} ({per})."

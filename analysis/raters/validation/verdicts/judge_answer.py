@@ -51,7 +51,11 @@ def answer_of(
     else:
         contrast = row_of(frame, f"{main}_difference")
         is_beside = contrast is not None and np.isfinite(contrast["lower"])
-        limit = f"{in_words(main)} at most {number(MARGIN, main)} below people" if is_beside else ""
+        limit = (
+            f"{in_words(main)} at most {number(MARGIN, f'{main}_difference')} below people"
+            if is_beside
+            else ""
+        )
     return replace(answer, limit=limit)
 
 
@@ -114,9 +118,9 @@ def _beside_people(text: str, frame: pd.DataFrame, main: str) -> JudgeAnswer:
         )
     beside = (
         f"{text}, among people {number(people['estimate'], main)}; the difference is "
-        f"{interval(contrast, main)}"
+        f"{interval(contrast, f'{main}_difference')}"
     )
-    margin = number(MARGIN, main)
+    margin = number(MARGIN, f"{main}_difference")
     if contrast["lower"] > -MARGIN:
         return JudgeAnswer("yes", f"{beside}, at most {margin} below people.")
     if contrast["upper"] < 0:

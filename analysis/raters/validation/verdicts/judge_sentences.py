@@ -25,21 +25,29 @@ def in_words(measure: str) -> str:
 
 
 def number(value: float, measure: str) -> str:
-    """A value as it is printed: shares in percent, everything else mostly with two decimals."""
+    """A value as it is printed: shares in percent, their differences in points, others with decimals."""
+    if _is_difference_of_shares(measure):
+        return f"{_scaled(value, measure)} points"
     record = measure_of(measure)
     return true_minus(f"{value:.1%}" if record.is_share else f"{value:.{record.digits}f}")
 
 
-def points(value: float) -> str:
-    """A difference of shares in percentage points, without its sign."""
-    return f"{abs(value) * 100:.1f} points"
+def _is_difference_of_shares(measure: str) -> bool:
+    return measure.endswith("_difference") and measure_of(measure).is_share
+
+
+def _scaled(value: float, measure: str) -> str:
+    """A number without the unit of a difference of shares."""
+    if _is_difference_of_shares(measure):
+        return true_minus(f"{100 * value:.1f}")
+    return number(value, measure)
 
 
 def interval(row: Row, measure: str) -> str:
     """The limits of a row as "0.52 to 0.70"; empty where there are none."""
     if not np.isfinite(row["lower"]):
         return ""
-    return f"{number(row['lower'], measure)} to {number(row['upper'], measure)}"
+    return f"{_scaled(row['lower'], measure)} to {number(row['upper'], measure)}"
 
 
 def verdict_of(
@@ -150,11 +158,13 @@ def _people(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     lower = "lower" if contrast["estimate"] < 0 else "higher"
     if TestedDifference.of(contrast, settings["alpha"]).clear:
         yield (
-            f"{text}; on the same items the judge's is {lower} by {number(abs(contrast['estimate']), main)} "
-            f"(difference {interval(contrast, main)})."
+            f"{text}; on the same items the judge's is {lower} by "
+            f"{number(abs(contrast['estimate']), f'{main}_difference')} "
+            f"(difference {interval(contrast, f'{main}_difference')})."
         )
     else:
-        yield f"{text}; on the same items the judge's does not clearly differ ({interval(contrast, main)})."
+        limits = interval(contrast, f"{main}_difference")
+        yield f"{text}; on the same items the judge's does not clearly differ ({limits})."
 
 
 def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -164,7 +174,7 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     clear = notable(differences, settings["alpha"])
     if clear.empty:
         detectable = differences["detectable"].astype(float).max()
-        missed = _note_on_power(detectable, points(detectable), "rate_difference")
+        missed = _note_on_power(detectable, "rate_difference")
         yield f"The judge gives no class clearly more or less often than people{missed}."
         return
     for _, row in clear.head(3).iterrows():
@@ -172,18 +182,20 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         assert rate is not None
         assert people is not None
         often = "more" if TestedDifference.of(row, settings["alpha"]).positive else "less"
-        limits = f" (difference {interval(row, 'rate')})" if interval(row, "rate") else ""
+        limits = f" (difference {interval(row, 'rate_difference')})" if interval(row, "rate") else ""
         yield (
             f"The judge gives {row['class']!r} {often} often than people: {number(rate['estimate'], 'rate')} "
             f"against {number(people['estimate'], 'rate')}{limits}."
         )
 
 
-def _note_on_power(detectable: float, difference: str, measure: str) -> str:
+def _note_on_power(detectable: float, measure: str) -> str:
     """Which differences a test could have missed: all that are possible, those below one, or unknown ones."""
     if not np.isfinite(detectable):
         return ""
-    which = "any difference" if detectable > range_of(measure)[1] else f"differences below {difference}"
+    which = f"differences below {number(detectable, measure)}"
+    if detectable > range_of(measure)[1]:
+        which = "any difference"
     return f"; {which} could have been missed"
 
 
@@ -215,11 +227,11 @@ def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     if clear.empty:
         largest = tested["detectable"].astype(float).max()
         measure = str(tested["measure"].iloc[0])
-        note = _note_on_power(largest, number(largest, measure), measure)
+        note = _note_on_power(largest, measure)
         yield f"No subgroup clearly differs from the others after Holm's adjustment{note}."
     for _, row in clear.head(3).iterrows():
         what, size = (
-            ("agrees with people", points(row["estimate"]))
+            ("agrees with people", number(abs(row["estimate"]), "accuracy_difference"))
             if row["measure"] == "accuracy_difference"
             else ("rates, relative to people,", number(abs(row["estimate"]), ""))
         )

@@ -12,7 +12,7 @@ from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text
 from ..validation_rows import ERRORS, RATES, SUBGROUPS, row_of
-from .judge_sentences import in_words, interval, number, points, tested_in_words
+from .judge_sentences import in_words, interval, number, tested_in_words
 from .notable_rows import Row, TestedDifference, notable
 
 
@@ -101,11 +101,7 @@ def _families(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]
         what = {"recall_difference": "is right", "accuracy_difference": "agrees with people"}.get(
             row["measure"], "answers"
         )
-        size = (
-            points(row["estimate"])
-            if row["measure"] != "mean_difference"
-            else number(abs(row["estimate"]), "")
-        )
+        size = number(abs(row["estimate"]), row["measure"])
         more = "more" if row["estimate"] > 0 else "less"
         if what == "answers":
             yield (

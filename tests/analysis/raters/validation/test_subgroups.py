@@ -163,5 +163,5 @@ def test_equal_runs_are_equivalent_in_every_measure_unless_they_are_few() -> Non
             assert row["lower"] < 0 < row["upper"]
             assert (row["p_equivalence"] < 0.01) == (measure in equivalent)
         words = "different nor equivalent" if not equivalent else "equivalent"
-        assert f"{words} within 5.0%" in " ".join(found.verdict)
+        assert f"{words} within 5.0 points" in " ".join(found.verdict)
         assert "No class or subgroup clearly differs" in found.verdict[-1]
