@@ -46,14 +46,17 @@ KEYS = (  # kinds whose first figure a main report shows, and those whose first 
 FEW_CLUSTERS = 50
 MOST_OTHERS = 2  # titles that "all but" names
 REFERRING = re.compile(r"(It|Its|They|Nor|This|These|Those|Both)\b")  # starts of sentences on the one before
-LONGEST_READING = 300  # letters of what an exhibit says, where it is listed
+EACH = ("gaps", "by_label", "confusion")  # kinds of which each result asks something else
+LONGEST_READING = 600  # letters of what an exhibit says, where it is listed
 MOST_FAILED = 6  # checks that are named
 VERDICTS = ("error", "warning")
 
 
 def finding_blocks(report: ReportData) -> list[str | WordTable]:
     """The sentences with which the report opens, and the largest effects of a conjoint's main analysis."""
-    sentences: list[str | WordTable] = [unmarked(text) for text in headlines(report)]
+    sentences: list[str | WordTable] = [
+        unmarked(paragraph) for text in headlines(report) for paragraph in text.split("\n\n")
+    ]
     main = next(iter(report.of_kind("amce")), None)
     if main is None:
         return sentences
@@ -82,8 +85,9 @@ def further_findings(report: ReportData, locate: Callable[[RecordedResult], tupl
     keys = {record.name for record in key_results(report.of_run) or ()}
     opening = set(headlines(report))
     lines, unsaid = list[str](), list[str]()
-    for kind in dict.fromkeys(record.kind for record in report.of_run):
-        record = report.of_kind(kind)[0]
+    for record in report.of_run:
+        if record.kind not in EACH and record is not report.of_kind(record.kind)[0]:
+            continue  # the same once more, by strata
         where, reading = ("", "") if record.name in keys else locate(record)
         text = (
             headline_of(record, report)

@@ -344,14 +344,15 @@ def spread(
 
 def estimate_cell(
     row: Row, name: str = "estimate", bounds: str = "", *, mark: str = "", digits: int = 2,
-    sign: bool = False, scale: float = 1.0,
+    sign: bool = False, scale: float = 1.0, halves: bool = True,
 ) -> str:  # fmt: skip
     """An estimate with its mark, and its interval from ``{bounds}lower`` and ``{bounds}upper``."""
     ends = (row.get(f"{bounds}lower", math.nan), row.get(f"{bounds}upper", math.nan))
-    limits, value = interval(*ends, digits, scale=scale, halves=not sign), scale * row[name]
+    halves = halves and not sign
+    limits, value = interval(*ends, digits, scale=scale, halves=halves), scale * row[name]
     estimate = number(value, digits)
     if limits and estimate:
-        places = _digits_of_limits(ends, digits, scale, halves=not sign)
+        places = _digits_of_limits(ends, digits, scale, halves=halves)
         excludes_zero = ends[0] > 0 or ends[1] < 0
         estimate = _beside_zero(value, places) if excludes_zero else number(value, places)
     estimate = _with_plus(estimate, value) if sign else estimate

@@ -59,7 +59,7 @@ OTHER_LABEL = "other label"
 
 
 def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
-    """A metric in words; recall on a level names the level."""
+    """A metric in words; recall of a level names the level, and specificity what it is of: not a level."""
     text = str(name)
     if text in METRIC_LABELS:
         return METRIC_LABELS[text]
@@ -67,7 +67,8 @@ def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
         return PASSES[text]
     kind, _, level = text.partition("_")
     label = METRIC_LABELS.get(kind, kind.capitalize())
-    return f"{label}: {(levels or {}).get(level, level.replace('_', ' '))}" if level else label
+    named = (levels or {}).get(level, level.replace("_", " "))
+    return f"{label}: {'not ' * (kind == 'specificity')}{named}" if level else label
 
 
 def policy_in_words(policy: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...figures.labels import level_at
-from ...frames.rounding import NULLS, digits_beside, p_value, percentage
+from ...frames.rounding import digits_beside, p_value, percentage
 from ...frames.sentences import agreeing, agreeing_with_part, capitalised, out_of, sentence
 from ..method_sentences import plain
 from ..table_format import AS_IT_IS, IN_PERCENT, IN_POINTS, number, whole
@@ -318,9 +318,7 @@ class RowEstimate:
 def row_in_words(values: RowEstimate) -> str:
     """An estimate with its interval, p value and number, as a paper states it."""
     scale, digits = (100, 1) if values.in_points else (1, 2)
-    digits = digits_beside(
-        [scale * values.lower, scale * values.upper], digits, (0.0,) if values.in_points else NULLS
-    )
+    digits = digits_beside([scale * values.lower, scale * values.upper], digits, (0.0,))
     estimate, lower, upper = (
         number(scale * value, digits) for value in (values.estimate, values.lower, values.upper)
     )

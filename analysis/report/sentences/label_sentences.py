@@ -18,156 +18,201 @@ from ...frames.sentences import (
     ties,
     together,
 )
-from ...frames.vocabulary import FEWEST_GOLD
+from ...frames.vocabulary import BASELINE, FEWEST_GOLD, RANDOM
 from ..method_sentences import plain
 from ..table_format import number, whole
+from .ranking_sentences import Leader, leader_in_words
 
 HALF = 0.5
-MOST_NAMED = 5  # judges that a sentence names
+RECALL, PASS_AT, MAJORITY_OF = "recall", "pass_at_k", "majority_of_k"
+MOST_NAMED = 3  # judges that a sentence names
+MOST_BESIDE = 4  # judges of a group beside the most frequent label, by name
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """How many judges are right less often, and more often, than the most frequent label would be."""
+    """Judges that are right less often, and more often, than the most frequent label would be."""
 
-    below: int
-    above: int
-    compared: int  # judges with an interval
+    below: tuple[str, ...]
+    above: tuple[str, ...]
+    unclear: tuple[str, ...]
     noun: tuple[str, str]  # what is counted, one and several
     always: str  # the most frequent label, and of what
     share: float = np.nan  # of correct answers that it would have
+    above_by_f1: tuple[str, ...] = ()  # judges with a macro-F1 above its
+    f1: float = np.nan  # its macro-F1
 
     @property
-    def counted(self) -> str:
-        """The number compared, with its noun."""
-        return f"{self.compared:,} {agreeing(self.compared, *self.noun)}"
+    def compared(self) -> int:
+        """Judges with an interval."""
+        return len(self.below) + len(self.above) + len(self.unclear)
 
 
-def baseline(over: pd.DataFrame, always: str, share: float = np.nan) -> Baseline:
-    """Count judges by their difference from the most frequent label; prompts of a judge are counted apart."""
+def baseline(
+    over: pd.DataFrame, always: str, share: float = np.nan, by_f1: Sequence[str] = (), f1: float = np.nan
+) -> Baseline:
+    """Sort judges by their difference from the most frequent label; prompts of a judge are counted apart."""
     bounded = over[over["lower"].notna() & over["upper"].notna()]
     several = len(bounded) > bounded["judge"].nunique()
     noun = (SERIES, SERIES) if several else ("judge", "judges")
-    below, above = int((bounded["upper"] < 0).sum()), int((bounded["lower"] > 0).sum())
-    return Baseline(below, above, len(bounded), noun, always, share)
+    is_below, is_above = bounded["upper"] < 0, bounded["lower"] > 0
+    sides = (is_below, is_above, ~(is_below | is_above))
+    below, above, unclear = (tuple(bounded.loc[side, "_who"].astype(str)) for side in sides)
+    return Baseline(below, above, unclear, noun, always, share, tuple(by_f1), f1)
 
 
 @dataclass(frozen=True)
 class BestJudges:
-    """The judges with the highest share of correct answers in one place."""
+    """The judges with the highest share of correct answers in one place, beside the constant answer."""
 
     place: str
-    names: tuple[str, ...]  # one, or several that are equal
-    cell: str  # the share with its interval
-    judges: int  # judges with a score there
+    leader: Leader
     baseline: Baseline | None
     later: bool = False  # whether a sentence about another place comes before
-    n: int = 0  # answers of the best judges, 0 where they are not known
-    items: int = 0  # that they are to, 0 where they are not known
-    second: tuple[str, ...] = ()  # the next best judges, several where they are equal
-    second_share: float = np.nan
-
-
-def find_best_judges(
-    judges: pd.DataFrame, cells: Sequence[str], place: str, over: Baseline | None, later: bool
-) -> BestJudges | None:
-    """Find the best of the judges of a place (``_who, estimate``); None where none has a score."""
-    share = judges["estimate"].to_numpy(float)
-    if not len(share) or np.isnan(share).all():
-        return None
-    at = int(np.nanargmax(share))
-    names = tuple(judges["_who"].iloc[ties(share, at)].astype(str))
-    n, items = (int(judges[name].iloc[at]) if name in judges else 0 for name in ("n_answers", "n_items"))
-    n_judges = int(np.isfinite(share).sum())
-    below = np.where(np.isin(np.arange(len(share)), ties(share, at)), np.nan, share)
-    if np.isnan(below).all():
-        return BestJudges(place, names, cells[at], n_judges, over, later, n, items)
-    runner_up = int(np.nanargmax(below))
-    second = tuple(judges["_who"].iloc[ties(below, runner_up)].astype(str))
-    return BestJudges(
-        place, names, cells[at], n_judges, over, later, n, items, second, float(below[runner_up])
-    )
 
 
 @sentence
 def best_in_words(values: BestJudges) -> str:
-    """The best judge of a place, and how many judges are below and above the constant answer."""
-    names = [plain(name) for name in values.names]
-    to_items = f" to {whole(values.items)} {agreeing(values.items, 'item', 'items')}" * (
-        0 < values.items < values.n
-    )
-    answers = f"{whole(values.n)} {agreeing(values.n, 'answer', 'answers')}{to_items}"
-    cell = f"{values.cell}, {answers}" * bool(values.n)
-    cell = cell or values.cell
-    if values.judges == 1:
-        text = f"the share of correct answers of {names[0]} is {cell}"
-    elif len(names) == values.judges:
-        text = f"all {len(names)} judges have the same share of correct answers ({cell})"
-    else:
-        runner_up = f"{together(map(plain, values.second))} ({number(values.second_share, 2)})"
-        text = (
-            f"the highest share of correct answers is that of {together(names)} ({cell}), before {runner_up}"
-        )
+    """The best judge of a place, and which judges are below and above the constant answer."""
     where = f"{plain(values.place)}: " if values.place else ""
-    return (
-        f"{capitalised(where + text)}{_beside_baseline(values.baseline, values.judges == 1, values.later)}."
-    )
+    beside = _beside_baseline(values.baseline, values.leader.of == 1, values.later)
+    return f"{capitalised(where + leader_in_words(values.leader))}{beside}."
 
 
 def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
     if values is None or not values.compared:
         return ""
-    below, above = values.below, values.above
+    below, above, unclear = values.below, values.above, values.unclear
     share = "" if np.isnan(values.share) else f" ({number(values.share, 2)})"
+    by_f1 = ""
+    if len(values.above_by_f1) > len(above):
+        who = _named(values.above_by_f1, values.compared, "it" if values.compared == 1 else "all")
+        verb = agreeing(len(values.above_by_f1), "is", "are")
+        f1 = number(values.f1, 2)
+        by_f1 = f"; by macro-F1, in which all labels weigh the same, {who} {verb} above it ({f1})"
     if single and values.compared == 1:
-        if not below and not above:
-            return f"; the interval of its difference from always answering {values.always}{share} contains 0"
-        how = "less often than" if below else "more often than"
-        return f"; it is correct {how} always answering {values.always}{share}"
+        text = (
+            f"it is correct {'less' if below else 'more'} often than always answering {values.always}{share}"
+        )
+        if unclear:
+            text = f"the interval of its difference from always answering {values.always}{share} contains 0"
+        return f"; {text}{by_f1}"
     which = f"{values.always if later else f'always answering {values.always}'}{share}"
+    counted = f"{values.compared:,} {agreeing(values.compared, *values.noun)}"
     if not below and not above:
-        return f"; of {values.counted}, none differs from {which} by an interval without 0"
-    for n, how in ((below, "less"), (above, "more")):
-        if n == values.compared > 1:
-            return f"; all {values.counted} are correct {how} often than {which}"
-    unclear = values.compared - below - above
-    n_above, n_below = (whole(n) if n else "none" for n in (above, below))
-    verb = agreeing(max(above, 1), "is", "are")
-    in_doubt = f"; {whole(unclear)} could be either" if unclear else ""
-    more_often = f"{n_above} {verb} correct more often than {which}"
-    return f"; of {values.counted}, {more_often}, {n_below} less often{in_doubt}"
+        return f"; of {counted}, none differs from {which} by an interval without 0{by_f1}"
+    for group, how in ((below, "less"), (above, "more")):
+        if len(group) == values.compared > 1:
+            return f"; all {counted} are correct {how} often than {which}{by_f1}"
+    more = f"{_named(above, 0)} {agreeing(len(above), 'is', 'are')}" if above else "none is"
+    less = _named(below, 0) if below else "none"
+    in_doubt = f"; {_named(unclear, 0)} could be either" if unclear else ""
+    return f"; of {counted}, {more} correct more often than {which}, {less} less often{in_doubt}{by_f1}"
+
+
+def _named(names: tuple[str, ...], total: int, each: str = "") -> str:
+    """Judges by name where they are few, otherwise their number; all of them as a sentence calls them."""
+    if len(names) == total:
+        return each
+    return together(map(plain, names), MOST_BESIDE) if len(names) <= MOST_BESIDE else whole(len(names))
 
 
 @dataclass(frozen=True)
-class BaselineComparison:
-    """How sentences about judges and the most frequent label compare them."""
+class KindsOfGold:
+    """How much of each kind of gold label judges find: the best one, and whoever finds most."""
 
-    counts: bool  # whether one counts judges
-    comparisons: int  # sentences that compare one judge
-    level: str
+    who: str
+    shares: tuple[tuple[str, str], ...]  # kinds of gold label, with its share of each
+    least: str  # the kind that judges find least, by the median of their shares
+    most: float  # the highest share of that kind
+    whose: tuple[str, ...]  # who has it
+    specificity: float  # of the first of them
+    of: int  # judges
 
 
-def compare_with_baseline(best: Sequence[BestJudges], level: str) -> BaselineComparison:
-    """Find what sentences about the best judges of places say about the most frequent label."""
-    comparisons = [
-        (series.baseline.compared, series.judges == series.baseline.compared == 1)
-        for series in best
-        if series.baseline
-    ]
-    counts = any(n and not single for n, single in comparisons)
-    return BaselineComparison(counts, sum(single for _, single in comparisons), level)
+def find_kinds_of_gold(rows: pd.DataFrame, who: str) -> KindsOfGold | None:
+    """What the best judge finds, of ``_who, _kind, _label, _cell, estimate``; None without recalls."""
+    recalls = rows[(rows["_kind"] == RECALL) & rows["estimate"].notna()]
+    shares = recalls[recalls["_who"] == who]
+    if shares.empty:
+        return None
+    medians = recalls.groupby("_label", sort=False)["estimate"].median()
+    of_least = recalls[recalls["_label"] == medians.idxmin()].reset_index(drop=True)
+    most = ties(of_least["estimate"].to_numpy(float), int(of_least["estimate"].to_numpy().argmax()))
+    whose = of_least.loc[most, "_who"].astype(str)
+    specificity = rows[(rows["_kind"] != RECALL) & (rows["_who"] == whose.iloc[0])]["estimate"]
+    pairs = zip(shares["_label"].astype(str), shares["_cell"].astype(str), strict=True)
+    return KindsOfGold(
+        who, tuple(pairs), str(medians.idxmin()), float(of_least["estimate"].max()), tuple(whose),
+        float(specificity.iloc[0]) if len(specificity) else np.nan, recalls["_who"].nunique(),
+    )  # fmt: skip
 
 
 @sentence
-def compared_in_words(values: BaselineComparison) -> str:
-    """Which differences are counted, or decide whether a judge is right more often; empty without any."""
-    if values.counts:
-        counted = f"differences on the same items whose {values.level} interval does not contain 0"
-        return f"The counts are of {counted}; a figure's intervals are of single scores, not of differences."
-    if not values.comparisons:
-        return ""
-    what = "comparison is" if values.comparisons == 1 else "comparisons are"
-    return f"The {what} by the {values.level} interval of the difference on the same items."
+def kinds_in_words(values: KindsOfGold) -> str:
+    """How much of each kind of gold label is found, and how much of the kind that is found least."""
+    shares = [f"{cell} of the items labelled {plain(kind)}" for kind, cell in values.shares]
+    text = f"{plain(values.who)} finds {together(shares, len(shares))}"
+    if values.of == 1 or values.who in values.whose:
+        return f"{text}."
+    right = number(values.specificity, 2)
+    who = together(map(plain, values.whose)) + f" (specificity {right})" * bool(right)
+    most = f"{number(values.most, 2)}, by {who}"
+    return f"{text}; the most that a judge finds of those labelled {plain(values.least)} is {most}."
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """The judge of whose several answers most often at least one is right, beside as many guesses."""
+
+    place: str
+    k: int
+    who: str
+    cell: str
+    single: float  # share of single answers that are right
+    majority: float  # share of items whose most frequent answer is right
+    guesses: float
+    above: tuple[str, ...]  # judges above the guesses by their intervals
+    of: int  # judges
+
+
+def find_best_attempts(rows: pd.DataFrame, place: str) -> Attempts | None:
+    """Find the best judge of the scores (``_who, _cell``) of one and of most answers; None without any."""
+    k = int(rows["k"].max())
+    passed = rows[(rows["metric"] == PASS_AT) & (rows["k"] == k)]
+    judges = passed[passed["judge_kind"] != BASELINE]
+    if judges.empty:
+        return None
+    best = judges.iloc[int(judges["estimate"].to_numpy().argmax())]
+    of_best = rows[(rows["_who"] == best["_who"]) & (rows["judge_kind"] != BASELINE)]
+    parts = (
+        of_best[(of_best["metric"] == PASS_AT) & (of_best["k"] == 1)],
+        of_best[(of_best["metric"] == MAJORITY_OF) & (of_best["k"] == k)],
+        passed[passed["judge"].astype(str) == RANDOM],
+    )
+    single, majority, guesses = (float(part["estimate"].iloc[0]) if len(part) else np.nan for part in parts)
+    above = judges.loc[judges["lower"] > guesses, "_who"].astype(str)
+    return Attempts(
+        place, k, str(best["_who"]), str(best["_cell"]), single, majority, guesses, tuple(above), len(judges)
+    )  # fmt: skip
+
+
+@sentence
+def attempts_in_words(values: Attempts) -> str:
+    """How often at least one of several answers is right, beside one, the most frequent, and guesses."""
+    where = f"{plain(values.place)}: " if values.place else ""
+    shares = {"a single answer": values.single, f"the most frequent of {values.k}": values.majority}
+    beside = [f"{what} {number(share, 2)}" for what, share in shares.items() if not np.isnan(share)]
+    most = "at most " if values.of > 1 else ""
+    text = f"{where}at least one of {values.k} answers is right in {most}{values.cell}"
+    text = capitalised(f"{text} ({'; '.join([plain(values.who), *beside])})")
+    if np.isnan(values.guesses):
+        return f"{text}."
+    guesses = f"above {values.k} random guesses ({number(values.guesses, 2)})"
+    if not values.above:
+        return f"{text}, not clearly {guesses}{'; nor is any other judge' * (values.of > 1)}."
+    who = _named(values.above, values.of, "it" if values.of == 1 else f"all {values.of} judges")
+    return f"{text}; {who} {agreeing(len(values.above), 'is', 'are')} clearly {guesses}."
 
 
 @dataclass(frozen=True)
@@ -278,142 +323,14 @@ def find_overused_labels(frame: pd.DataFrame, often: np.ndarray) -> OverusedLabe
 @sentence
 def overused_in_words(values: OverusedLabels) -> str:
     """The label that each judge gives far too often."""
-    among = (
-        f"among labels that are gold in at least {FEWEST_GOLD} units and after adjustment for the number of "
-        "labels and judges"
-    )
+    among = f"among labels that are gold in at least {FEWEST_GOLD} units, after adjustment for their number"
     if not values.tested:
         return f"No label is gold in at least {FEWEST_GOLD} units, so none is tested for frequent use."
     if not values.top:
         return f"No judge gives a label too often, {among}."
     texts = [f"{plain(who)}, {plain(label)} ({number(r, 1)})" for who, label, r in values.top[:MOST_NAMED]]
     under = " under at least one prompt" if values.several else ""
-    largest = (
-        f"the {MOST_NAMED} largest ratios" if len(values.top) > MOST_NAMED else "the largest ratio of each"
-    )
-    return (
-        f"{out_of(values.judges, values.of, 'judge')} {agreeing(values.judges, 'gives', 'give')} a label too "
-        f"often{under}, {among}. Number of times a "
-        f"label is given, divided by the number of times it is gold, {largest}: {'; '.join(texts)}."
-    )
-
-
-@dataclass(frozen=True)
-class LongestItems:
-    """In how many comparisons a judge is right less often, and more often, on the longest items."""
-
-    task: str
-    less: int
-    more: int
-    tested: int
-    untested: int
-    noun: tuple[str, str]
-
-
-def count_length_differences(
-    rows: pd.DataFrame, task: str, strata: Sequence[str], alpha: float
-) -> LongestItems:
-    """Count significant differences between the longest and the shortest items of a task."""
-    tested = rows["p_adjusted"].notna()
-    clear = rows["p_adjusted"] < alpha
-    less, more = (int((clear & side).sum()) for side in (rows["estimate"] < 0, rows["estimate"] > 0))
-    noun = ("judge", "judges") if len(rows) == rows["judge"].nunique() else (SERIES, SERIES)
-    if strata:
-        within = f"of a judge within a {' and '.join(strata)}"
-        noun = (f"comparison {within}", f"comparisons {within}")
-    return LongestItems(task, less, more, int(tested.sum()), int((~tested).sum()), noun)
-
-
-@sentence
-def longest_in_words(values: LongestItems) -> str:
-    """How many judges are right less often and more often on the longest items."""
-    start = f"{plain(values.task)}: " if values.task else ""
-    if not values.tested:
-        none = "no difference between the longest and the shortest items could be tested"
-        return f"{capitalised(start + none)}."
-    text = (
-        f"right less often on the longest than on the shortest items in "
-        f"{out_of(values.less, values.tested, *values.noun)}, more often in "
-        f"{whole(values.more) if values.more else 'none'}, after adjustment for their number"
-    )
-    unknown = f"; {whole(values.untested)} cannot be computed" if values.untested else ""
-    return f"{capitalised(start + text)}{unknown}."
-
-
-@dataclass(frozen=True)
-class PerturbationCounts:
-    """How many differences between perturbed and original items are significant."""
-
-    metric: str
-    significant: int
-    negative: int  # of the significant ones
-    tested: int
-    adjusted: bool
-
-
-def count_perturbation_effects(frame: pd.DataFrame, metric: str, alpha: float) -> PerturbationCounts:
-    """Count significant differences among those with a test."""
-    adjusted = "p_adjusted" in frame
-    p = frame["p_adjusted" if adjusted else "p"]
-    clear = (p < alpha) & frame["estimate"].notna()
-    negative = int((frame.loc[clear, "estimate"] < 0).sum())
-    return PerturbationCounts(
-        metric, int(clear.sum()), negative, int((p.notna() & frame["estimate"].notna()).sum()), adjusted
-    )
-
-
-@sentence
-def perturbed_in_words(values: PerturbationCounts) -> str:
-    """How many scores differ on perturbed items."""
-    noun, nouns = f"difference in {values.metric}", f"differences in {values.metric}"
-    if not values.tested:
-        return f"No {noun} could be tested."
-    n = values.significant
-    after = " after adjustment for their number" if values.adjusted else ""
-    if not n:
-        return f"None of {whole(values.tested)} {agreeing(values.tested, noun, nouns)} is significant{after}."
-    return (
-        f"{out_of(n, values.tested, noun, nouns)} {agreeing(n, 'is', 'are')} significant{after}, "
-        f"{whole(values.negative)} of them negative."
-    )
-
-
-@dataclass(frozen=True)
-class SameItems:
-    """In how many paired comparisons both sides answered the same items, and how p values are adjusted."""
-
-    same: int
-    comparisons: int
-    known: bool  # whether the result has what one side answered alone
-    adjusted: str  # the method, empty for none
-
-
-def same_items(frame: pd.DataFrame, keys: Sequence[str], adjusted: str) -> SameItems:
-    """Count comparisons without answers of one side alone; ``keys`` name a comparison."""
-    columns = [name for name in ("n_left_only", "n_right_only") if name in frame]
-    rows = (
-        frame.groupby(list(keys), dropna=False, observed=True, sort=False)[columns].max()
-        if columns
-        else frame[[*keys]]
-    )
-    n = len(rows.drop_duplicates()) if not columns else len(rows)
-    same = int((rows[columns] == 0).all(axis=1).sum()) if columns else 0
-    return SameItems(same, n, len(columns) == 2, adjusted)
-
-
-@sentence
-def same_items_in_words(values: SameItems) -> str:
-    """Whether comparisons are of the same items, and what p values are adjusted for."""
-    texts = []
-    n = values.comparisons
-    if values.known and values.same == n:
-        each = "the comparison" if n == 1 else f"all {whole(n)} comparisons"
-        texts.append(f"In {each} both sides answered the same items.")
-    elif values.known:
-        texts.append(
-            f"In {out_of(values.same, n, 'comparison')} both sides answered the same items; "
-            f"{agreeing(n - values.same, 'the other uses', 'the others use')} the items that both answered."
-        )
-    if values.adjusted:
-        texts.append(f"*p* values are adjusted for multiple comparisons ({values.adjusted}).")
-    return " ".join(texts)
+    largest = f"the {MOST_NAMED} largest" if len(values.top) > MOST_NAMED else "the largest of each"
+    who = f"{out_of(values.judges, values.of, 'judge')} {agreeing(values.judges, 'gives', 'give')}"
+    ratio = "How often it is given, divided by how often it is gold"
+    return f"{who} a label too often{under}, {among}. {ratio}, {largest}: {'; '.join(texts)}."

@@ -26,7 +26,7 @@ from conjury.inference.panel.pages.steps import AttentionStep, ComprehensionStep
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.storage.database_state import read_stored
 from conjury.inference.panel.visits import Visits
-from conjury.inference.study.load import load_any_study
+from conjury.inference.study import load_any_study
 
 ASKED = {
     "questions": [

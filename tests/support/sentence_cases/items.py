@@ -2,91 +2,134 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 
 from conjury.analysis.frames.rounding import percentage
-from conjury.analysis.report.sentences import label_sentences, rater_sentences
+from conjury.analysis.report.sentences import label_sentences, ranking_sentences, rater_sentences
 from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
 
 
-def over_baseline(draws: Draws) -> tuple[pd.DataFrame, int, int, int]:
-    """Differences from the most frequent label: how many are below, above, and known."""
+def over_baseline(draws: Draws) -> tuple[label_sentences.Baseline, int, int, int]:
+    """A comparison with the most frequent label: how many are below, above, and known."""
     judges = draws.names(draws.size(0, 6), "judge", 4)
     lower, upper = draws.limits(draws.numbers(max(len(judges), 1), missing=False)[: len(judges)])
     pairs = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a)]
     below, above = sum(b < 0 for _, b in pairs), sum(a > 0 for a, _ in pairs)
-    return frame(judge=judges, lower=lower, upper=upper), below, above, len(pairs)
+    over = frame(judge=judges, _who=judges, lower=lower, upper=upper)
+    by_f1 = draws.names(draws.size(0, len(pairs)), "judge")
+    record = label_sentences.baseline(over, "the most frequent label", by_f1=by_f1, f1=0.5)
+    return record, below, above, len(pairs)
 
 
-@case("best_in_words")
-def best(draws: Draws) -> str:
+@case("leader_in_words")
+def leader(draws: Draws) -> str:
     share = draws.shares(draws.size())
-    names = draws.names(len(share), "judge")
-    over, below, above, compared = over_baseline(draws)
-    reference = label_sentences.baseline(over, "the most frequent label") if draws.flip(0.8) else None
-    cells = [number(x, 2) for x in share]
-    later = draws.flip()
-    record = label_sentences.find_best_judges(
-        frame(_who=names, estimate=share), cells, draws.one(["", "Wit"]), reference, later
-    )
+    names, clear = draws.names(len(share), "judge"), draws.rng.random(len(share)) < draws.one([0, 0.5, 1])
+    known = draws.flip(0.7)
+    record = ranking_sentences.find_leader(
+        ("share", "shares"), names, pd.Series(share), [number(x, 2) for x in share],
+        lambda _, second: (bool(clear[second]), "0.10, p 0.5") if known else None,
+    )  # fmt: skip
     values = [x for x in share if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
         return ""
-    text = label_sentences.best_in_words(record)
+    text = ranking_sentences.leader_in_words(record)
     first = [name for name, x in zip(names, share, strict=True) if x == max(values)]
+    level = [n for n, x, c in zip(names, share, clear, strict=True) if known and x < max(values) and not c]
     assert list(record.names) == first
-    assert ("highest" in text) == ("), before " in text) == (len(first) < len(values) and len(values) > 1)
+    assert sorted(name for name, *_ in record.level) == level
+    assert text.endswith("and level") == bool(level)
+    assert ("), before " in text) == (not level and len(first) < len(values))
     then = sorted(set(values))[-2:][0]
-    assert "before" not in text or f"({number(then, 2)})" in text.partition("before")[2].partition(";")[0]
-    assert ("ll " in text.split(";")[0] and "same share" in text) == (len(first) == len(values) > 1)
-    if reference is not None and compared > 0 and (compared > 1 or len(values) > 1):
-        beside = text.partition(";")[2]
-        if not below and not above:
-            assert beside.startswith(f" of {compared} ")
-            assert "without 0" in beside
-        every = next((how for n, how in ((below, "less"), (above, "more")) if n == compared > 1), "")
-        assert not every or f" all {compared} " in beside
-        assert not every or f"correct {every} often than" in beside
-        if (below or above) and not every:
-            counts = re.findall(
-                r"(none|\d+) (?:is correct more|are correct more|less|could be) (?:often|either)", text
-            )
-            unclear = compared - below - above
-            assert counts == [str(n or "none") for n in (above, below)] + [str(unclear)] * bool(unclear)
-        judged = over[over["lower"].notna()]["judge"]
-        assert ("series of answers" in text) == judged.duplicated().any()
-    if reference is not None and compared == len(values) == 1:
-        assert ("less often than" in text, "more often than" in text) == (below == 1, above == 1)
-        assert ("contains 0" in text) == (not below and not above)
+    assert "before" not in text or f"({number(then, 2)}" in text.partition("before")[2]
+    assert ("same share" in text) == (len(first) == len(values) > 1)
     return text
 
 
-@case("compared_in_words")
-def compared(draws: Draws) -> str:
-    record = []
-    for later in range(draws.size(0, 3)):
-        share = draws.shares(draws.size(1, 3))
-        over, *_ = over_baseline(draws)
-        reference = label_sentences.baseline(over, "the most frequent label") if draws.flip(0.8) else None
-        names, cells = draws.names(len(share), "judge"), ["0.5"] * len(share)
-        record.append(
-            label_sentences.find_best_judges(
-                frame(_who=names, estimate=share), cells, "", reference, later > 0
-            )
+@case("largest_in_words")
+def largest(draws: Draws) -> str:
+    p, estimate = draws.p(n := draws.size()), draws.numbers(n)
+    text = ranking_sentences.largest_in_words(
+        ranking_sentences.find_largest_difference(
+            frame(estimate=estimate, p_adjusted=p), draws.names(n, "row"), list(map(str, estimate)),
+            draws.one([("difference", "differences"), ("", "")]), 0.05,
         )
-    described = [one for one in record if one is not None]
-    before = [label_sentences.best_in_words(one) for one in described]
-    text = label_sentences.compared_in_words(label_sentences.compare_with_baseline(described, "95%"))
-    single = sum(one.count("it is correct") + one.count("contains 0") for one in before)
-    counts = any(" of " in one.partition(";")[2].replace("interval of", "") for one in before)
-    assert ("counts are" in text) == counts
-    assert ("comparison is" in text) == (single == 1 and not counts)
-    assert ("comparisons are" in text) == (single > 1 and not counts)
+    )  # fmt: skip
+    values = [k for k in range(n) if not is_missing(p[k]) and not is_missing(estimate[k])]
+    clear = [k for k in values if p[k] < 0.05]
+    assert (text == "") == (not values)
+    if clear or (values and "difference" in text):
+        assert text.endswith(f" {max((estimate[k] for k in clear or values), key=abs)}.")
+    if len(values) > 1:
+        assert out_of(text) == (len(clear), len(values))
+        negative = sum(estimate[k] < 0 for k in clear)
+        assert ("all negative" in text) == (negative == len(clear) > 1)
+        assert ("all positive" in text) == (len(clear) > 1 and not negative)
+    return text
+
+
+@case("best_in_words")
+def best(draws: Draws) -> str:
+    names = draws.names(draws.size(), "judge")
+    leading = ranking_sentences.find_leader(
+        ("share", "shares"), names, pd.Series(draws.shares(len(names), missing=False)), ["0.5"] * len(names)
+    )
+    assert leading is not None
+    reference, below, above, compared = over_baseline(draws)
+    record = label_sentences.BestJudges(draws.one(["", "Wit"]), leading, reference, draws.flip())
+    text = label_sentences.best_in_words(record)
+    beside = text.partition(";")[2]
+    assert ("macro-F1" in text) == (compared > 0 and len(reference.above_by_f1) > above)
+    if compared == 1 == len(names):
+        assert ("less often than" in text, "more often than" in text) == (below == 1, above == 1)
+        assert ("contains 0" in text) == (not below and not above)
+    elif compared:
+        every = next((how for n, how in ((below, "less"), (above, "more")) if n == compared > 1), "")
+        assert f" all {compared} " in beside or beside.startswith(f" of {compared} ")
+        assert ("without 0" in beside) == (not below and not above)
+        assert not every or f"correct {every} often than" in beside
+        assert ("could be either" in beside) == (0 < below + above < compared)
+        assert ("series of answers" in text) == (reference.noun[0] != "judge")
+    return text
+
+
+@case("kinds_in_words")
+def kinds(draws: Draws) -> str:
+    judges, shares = draws.names(draws.size(), "judge"), draws.shares(1000)
+    rows = frame(_who=[name for name in judges for _ in range(3)], _label=["a", "b", "c"] * len(judges))
+    rows["_kind"] = rows["_label"].map({"a": "recall", "b": "recall", "c": "specificity"})
+    rows = rows.assign(estimate=shares[: len(rows)], _cell=[number(x, 2) for x in shares[: len(rows)]])
+    record = label_sentences.find_kinds_of_gold(rows, "judge a")
+    by_kind = {
+        kind: [x for x in rows.loc[rows["_label"] == kind, "estimate"] if not is_missing(x)] for kind in "ab"
+    }
+    assert (record is None) == all(is_missing(x) for x in rows["estimate"][:2])
+    if record is None:
+        return ""
+    assert record.most == max(by_kind[record.least])
+    assert np.median(by_kind[record.least]) == min(np.median(x) for x in by_kind.values() if x)
+    text = label_sentences.kinds_in_words(record)
+    assert ("the most that" in text) == ("judge a" not in record.whose and record.of > 1)
+    return text
+
+
+@case("attempts_in_words")
+def attempts(draws: Draws) -> str:
+    judges, guesses = draws.names(draws.size(), "judge"), draws.shares(1, missing=False)[0]
+    rows = frame(judge=judges, _who=judges, judge_kind="model", metric="pass_at_k", k=5)
+    rows["estimate"] = draws.shares(len(judges), missing=False)
+    rows["lower"] = rows["estimate"] - 0.1
+    random = rows.head(1).assign(judge="random", _who="random", judge_kind="baseline", estimate=guesses)
+    rows = pd.concat([rows, random]).assign(_cell="0.5")
+    record = label_sentences.find_best_attempts(rows, draws.one(["", "Wit"]))
+    assert record is not None
+    text = label_sentences.attempts_in_words(record)
+    above = sum(x - 0.1 > guesses for x in rows["estimate"][:-1])
+    assert ("not clearly above" in text) == (not above)
+    assert (f"all {len(judges)} judges are" in text) == (above == len(judges) > 1)
     return text
 
 
@@ -161,73 +204,7 @@ def overused(draws: Draws) -> str:
     assert [float(part.rpartition("(")[2].rstrip(").")) for part in text.split(": ")[1].split("; ")] == [
         float(number(value, 1)) for value in displayed
     ]
-    assert ("largest ratio of each" in text) == (len(largest) <= label_sentences.MOST_NAMED)
-    return text
-
-
-@case("longest_in_words")
-def longest(draws: Draws) -> str:
-    n = draws.size()
-    p, estimate = draws.p(n), draws.numbers(n, missing=False)
-    judges, strata = draws.names(n, "judge", 6), draws.one([[], ["language"]])
-    table = frame(judge=judges, p_adjusted=p, estimate=estimate)
-    text = label_sentences.longest_in_words(
-        label_sentences.count_length_differences(table, draws.one(["", "Wit"]), strata, 0.05)
-    )
-    values = [k for k in range(n) if not is_missing(p[k])]
-    if not values:
-        assert "could be tested" in text
-        return text
-    less = sum(p[k] < 0.05 and estimate[k] < 0 for k in values)
-    more = sum(p[k] < 0.05 and estimate[k] > 0 for k in values)
-    assert out_of(text) == (less, len(values))
-    assert f"more often in {more or 'none'}," in text
-    assert ("cannot be computed" in text) == (len(values) < n)
-    assert (f"{len(values)} judge" in text) == (not strata and len(set(judges)) == n)
-    return text
-
-
-@case("perturbed_in_words")
-def perturbed(draws: Draws) -> str:
-    n = draws.size()
-    p, estimate = draws.p(n), draws.numbers(n)
-    adjusted = draws.flip()
-    table = frame(estimate=estimate, **{"p_adjusted" if adjusted else "p": p})
-    text = label_sentences.perturbed_in_words(
-        label_sentences.count_perturbation_effects(table, "accuracy", 0.05)
-    )
-    values = [k for k in range(n) if not is_missing(p[k]) and not is_missing(estimate[k])]
-    clear = [k for k in values if p[k] < 0.05]
-    assert ("after adjustment" in text) == (adjusted and bool(values))
-    if clear:
-        assert out_of(text) == (len(clear), len(values))
-        assert f"{sum(estimate[k] < 0 for k in clear)} of them negative" in text
-    elif values:
-        assert text.startswith(f"None of {len(values)} difference")
-    return text
-
-
-@case("same_items_in_words")
-def same_items(draws: Draws) -> str:
-    n = draws.size()
-    table = frame(left=draws.names(n, "a", 3), right=draws.names(n, "b", 3), metric=draws.names(n, "m", 2))
-    has = draws.flip(0.8)
-    if has:
-        table["n_left_only"], table["n_right_only"] = draws.counts(n), draws.counts(n)
-    text = label_sentences.same_items_in_words(
-        label_sentences.same_items(table, ["left", "right"], draws.one(["", "Holm"]))
-    )
-    single: dict[tuple[str, str], int] = {}
-    for row in table.to_dict("records"):
-        pair = (row["left"], row["right"])
-        extra = int(row.get("n_left_only", 0)) + int(row.get("n_right_only", 0))
-        single[pair] = single.get(pair, 0) + extra
-    same = sum(extra == 0 for extra in single.values())
-    assert ("same items" in text) == has
-    if has and same < len(single):
-        assert out_of(text) == (same, len(single))
-    if has and same == len(single):
-        assert (f"all {same} comparisons" in text) == (same > 1)
+    assert ("largest of each" in text) == (len(largest) <= label_sentences.MOST_NAMED)
     return text
 
 

@@ -13,12 +13,32 @@ from ....results import Result
 from ...table_format import estimate_cell, in_brackets, spread, styled_table
 from ..exhibit_registry import level
 from ..template import tables_of
+from .mistake_exhibits import first_metric, joined, largest_text
 
 if TYPE_CHECKING:
     from great_tables import GT
 
+MOST_PLACES = 6  # that are described one by one
 
-@tables_of("gaps")
+
+def _gaps_text(result: Result, names: ColumnNames) -> str:
+    """How many judges have a clear gap, in each place and between each two groups where these are few."""
+    frame = result.frame
+    if "metric" not in frame:
+        return ""
+    places = [name for name in ("task", *strata_of(result.settings, frame)) if frame[name].nunique() > 1]
+    pairs = pairs_of_groups(frame, str(result.settings["between"]), names)
+    where, who = joined(names.joined(frame, places, ""), pairs), judges_in_words(frame, names, tuple(places))
+    by_place = frame.assign(_what=who).groupby(where, sort=False)
+    if by_place.ngroups == 1 or by_place.ngroups > MOST_PLACES:
+        return largest_text(frame.assign(_what=joined(who, where)), result, " between groups")
+    texts = [f"{place}: {largest_text(rows, result, '')}" for place, rows in by_place]
+    alpha = float(result.settings.get("alpha", 0.05))
+    what = f"Judges whose {first_metric(frame)} differs clearly (adjusted p below {alpha:g})"
+    return f"{what}. {' '.join(texts)}"
+
+
+@tables_of("gaps", reading=_gaps_text)
 def gaps(result: Result, names: ColumnNames) -> list[GT]:
     """Gaps of every judge and place, with dimensions or metrics as columns."""
     frame, alpha = result.frame, float(result.settings.get("alpha", 0.05))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,27 +19,21 @@ from ....figures.benchmark.benchmark_labels import (
     label_rows,
     metric_in_words,
     pairs_in_words,
-    panels_in_words,
-    strata_of,
 )
 from ....figures.benchmark.confusion_figures import confusion_of_task, is_right
 from ....figures.benchmark.difference_figures import needs_matrix, pairs_with_best_judge, rows_of_first_test
 from ....figures.benchmark.score_figures import select_label_rows
-from ....figures.labels import ColumnNames, words
+from ....figures.labels import ColumnNames, true_minus, words
 from ....frames.vocabulary import FEWEST_GOLD
+from ....numerics.significance import adjust_p_values
 from ....results import Result
 from ...method_sentences import code, plain
 from ...report_data import ReportData
 from ...sentences.label_sentences import (
-    count_length_differences,
-    count_perturbation_effects,
     find_overused_labels,
-    longest_in_words,
     overused_in_words,
-    perturbed_in_words,
-    same_items,
-    same_items_in_words,
 )
+from ...sentences.ranking_sentences import SIGNS, find_largest_difference, largest_in_words
 from ...table_format import (
     NO_BREAK,
     estimate_cell,
@@ -52,7 +46,7 @@ from ...table_format import (
     whole,
     with_gaps,
 )
-from ..exhibit_registry import ADJUSTMENTS, Drawn, Exhibit, ended, exhibit, level
+from ..exhibit_registry import Drawn, Exhibit, ended, exhibit, level
 from ..template import TemplateCode, from_texts, tables_of
 from .score_exhibits import PLACE, grouped, metric_and_place, percent, ranked
 
@@ -78,28 +72,54 @@ def frequent_labels(result: Result, names: ColumnNames) -> str:
     return overused_in_words(find_overused_labels(frame, often))
 
 
-def lengths_text(result: Result, names: ColumnNames) -> str:
-    """For each task, how many judges are right less often and more often on the longest items."""
-    ends = result.extra["ends"]
-    ends = ends[ends["metric"] == "accuracy"]
-    tasks = panels_in_words(ends, ["task"], names)
-    strata = [names.column(name).lower() for name in strata_of(result.settings, ends)]
+def first_metric(frame: pd.DataFrame) -> str:
+    """The first score of a table, as it is called inside a sentence."""
+    metric = metric_in_words(str(frame["metric"].iloc[0]))
+    return metric if metric[1:2].isupper() else metric[:1].lower() + metric[1:]
+
+
+def largest_text(frame: pd.DataFrame, result: Result, what: str, signs: tuple[str, str, str] = SIGNS) -> str:
+    """The largest of tested differences (``_what``) in the first score, and how many are clear."""
+    rows = frame[(frame["metric"] == frame["metric"].iloc[0]).to_numpy()]
+    metric = first_metric(rows)
+    noun = (f"difference in {metric}{what}", f"differences in {metric}{what}") if what else ("", "")
+    relative = rows["relative"].fillna(0) if "relative" in rows else pd.Series(0.0, rows.index)
+    cells = [
+        estimate_cell(row, sign=True) + true_minus(f" ({change:+.0%})") * bool(change)
+        for row, change in zip(rows.to_dict("records"), relative, strict=True)
+    ]
     alpha = float(result.settings.get("alpha", 0.05))
-    return " ".join(
-        longest_in_words(count_length_differences(rows, str(task), strata, alpha))
-        for task, rows in ends.groupby(tasks, sort=False)
-    )
+    return largest_in_words(find_largest_difference(rows, list(rows["_what"]), cells, noun, alpha, signs))
 
 
-def changed_scores(result: Result, _: ColumnNames) -> str:
-    """How many scores differ on perturbed items."""
-    first = str(result.frame["metric"].iloc[0])
-    frame = result.frame[result.frame["metric"] == first]
-    metric = metric_in_words(first)
-    named = metric if metric[1:2].isupper() else metric[:1].lower() + metric[1:]
-    return perturbed_in_words(
-        count_perturbation_effects(frame, named, float(result.settings.get("alpha", 0.05)))
-    )
+def joined(*columns: Iterable[Any]) -> list[str]:
+    """Texts of several columns in each row, where not empty."""
+    return [", ".join(filter(None, map(str, row))) for row in zip(*columns, strict=True)]
+
+
+def lengths_text(result: Result, names: ColumnNames) -> str:
+    """How much scores of the longest items differ from those of the shortest."""
+    frame = label_rows(result.extra["ends"], result.settings, names)[0]
+    frame["_what"] = joined(frame["_who"], frame["_where"])
+    return largest_text(frame, result, " between the longest and the shortest items")
+
+
+def changed_scores(result: Result, names: ColumnNames) -> str:
+    """How scores differ on perturbed items: on average over judges, and of single judges."""
+    texts = []
+    for table in (result.extra.get("mean", pd.DataFrame()), result.frame):
+        if not len(table):
+            continue
+        is_mean = "judge" not in table
+        frame = label_rows(table.assign(judge="") if is_mean else table, result.settings, names)[0]
+        condition = frame["condition"].map(lambda text: names.of("condition", text))
+        frame["_what"] = joined(*[frame["_who"]] * (not is_mean), frame["_where"], condition)
+        if is_mean:
+            first = frame["metric"] == frame["metric"].iloc[0]
+            frame.loc[first, "p_adjusted"] = adjust_p_values(frame.loc[first, "p"].to_numpy(float), "holm")
+        what = f"{', on average over judges,' * is_mean} between perturbed and original items"
+        texts.append(largest_text(frame, result, what))
+    return " ".join(texts)
 
 
 def _where_mistakes_are(result: Result, record: RecordedResult, report: ReportData) -> list[Exhibit]:
@@ -200,14 +220,11 @@ def lengths(result: Result, names: ColumnNames) -> list[GT]:
     return [grouped(table, f"{note} {star_rule(_ADJUSTED)}".strip())]
 
 
-def _same_items(result: Result, _: ColumnNames) -> str:
-    """Whether all comparisons are of the same items, and how their p values are adjusted."""
-    frame = result.frame
-    keys = ["judge", "prompt", "task", *strata_of(result.settings, frame), "left", "right"]
-    adjust = str(result.settings.get("adjust") or "none")
-    tested = frame["p_adjusted"].notna().any() and adjust != "none"
-    adjustment = ADJUSTMENTS.get(adjust, adjust) if tested else ""
-    return same_items_in_words(same_items(frame, [key for key in keys if key in frame], adjustment))
+def _between_judges(result: Result, names: ColumnNames) -> str:
+    """How many differences between judges are clear, and the largest."""
+    rows = label_pairs(rows_of_first_test(result.frame), result.settings, names)[0]
+    rows["_what"] = joined(rows["_where"], pairs_in_words(rows, result.settings, names))
+    return largest_text(rows, result, " between judges", ("", "", "the largest"))
 
 
 def difference_tables(result: Result, names: ColumnNames) -> list[GT]:
@@ -234,14 +251,14 @@ def difference_tables(result: Result, names: ColumnNames) -> list[GT]:
     if len(rows) < len(rows_of_first_test(result.frame)):
         note += " The folder has the other scores."
     if many:
-        note += " Everyone is compared with the judge who is best there; the folder has all pairs."
+        note += " Everyone is compared with the judge whose score is highest there; the folder has all pairs."
     return [grouped(table, note)]
 
 
 @exhibit("differences")
 def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Judges compared on the same items; many of them as a matrix."""
-    code = TemplateCode(difference_tables, reading=_same_items)
+    code = TemplateCode(difference_tables, reading=_between_judges)
     shown_exhibit = from_texts(code, result, record, report)
     if not needs_matrix(rows_of_first_test(result.frame), result.settings):
         return shown_exhibit
@@ -253,7 +270,17 @@ def differences(result: Result, record: RecordedResult, report: ReportData) -> E
     return replace(shown_exhibit, figures=[Drawn(result, caption)])
 
 
-@tables_of("mixed")
+def _odds(result: Result, names: ColumnNames) -> str:
+    """The odds ratio that is furthest from one, and how many differ from it."""
+    frame = label_pairs(result.frame, result.settings, names)[0]
+    rows = joined(frame["_where"], pairs_in_words(frame, result.settings, names, " by "))
+    cells = [estimate_cell(row, "odds_ratio", "odds_ratio_") for row in frame.to_dict("records")]
+    alpha, signs = float(result.settings.get("alpha", 0.05)), ("above 1", "below 1", "the farthest from 1")
+    noun = ("odds ratio", "odds ratios")
+    return largest_in_words(find_largest_difference(frame, rows, cells, noun, alpha, signs))
+
+
+@tables_of("mixed", reading=_odds)
 def mixed(result: Result, names: ColumnNames) -> list[GT]:
     """Odds ratios of right answers, each item with an intercept of its own."""
     frame = ranked(*label_pairs(result.frame, result.settings, names))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from ....benchmark.pass_at_k import with_copies
@@ -16,7 +15,6 @@ from ....figures.benchmark.benchmark_labels import (
     STATUSES,
     label_rows,
     metric_in_words,
-    most_frequent,
     policy_in_words,
     rule_in_words,
     strata_of,
@@ -29,37 +27,31 @@ from ....figures.benchmark.score_figures import (
 )
 from ....figures.labels import COEFFICIENTS, ColumnNames, words
 from ....frames.rounding import percentage
-from ....frames.sentences import capitalised, together
 from ....frames.vocabulary import BASELINE
 from ....results import Result
 from ...method_sentences import plain
+from ...report_data import ReportData
 from ...sentences.label_sentences import (
-    Baseline,
-    BestJudges,
     Copies,
     RuleDifferences,
-    baseline,
-    best_in_words,
-    compare_with_baseline,
-    compared_in_words,
     copies_in_words,
-    find_best_judges,
     find_least_parsed,
     parsed_in_words,
     rules_in_words,
 )
-from ...table_format import estimate_cell, in_brackets, number, spread, styled_table, whole, with_gaps
-from ..exhibit_registry import level
-from ..template import tables_of
+from ...table_format import in_brackets, number, spread, styled_table, whole, with_gaps
+from ..exhibit_registry import Exhibit, exhibit, level
+from ..template import TemplateCode, from_texts, tables_of
+from .score_findings import best_judges, score_cell, several_answers
 
 if TYPE_CHECKING:
     from great_tables import GT
 
+    from ....pipeline.manifest import RecordedResult
+
 METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
 BESIDE_RECALLS = ("accuracy", "macro_f1")
-MOST_PLACES = 4  # tasks and strata that are described one by one
 PLACE = "place"
-PASS = "pass_at_k"
 MAIN = "all judges"  # the first of two parts of a table
 SURPLUS = "Surplus labels"
 SURPLUS_NOTE = "Surplus labels are of lines beyond those that were shown; they are not among the judgments."
@@ -75,33 +67,7 @@ def copies_text(result: Result, _: ColumnNames) -> str:
     return copies_in_words(Copies(int(cells.sum()), len(cells)))
 
 
-def _gain_of_answers(result: Result, names: ColumnNames) -> str:
-    """Who is most often right with one of several answers, beside one answer and guessing."""
-    rows = _one_policy(result.frame)
-    rows = rows[rows["metric"].astype(str) == PASS].dropna(subset="estimate")
-    if rows.empty or rows["k"].max() == rows["k"].min():
-        return ""
-    frame, places = label_rows(rows, result.settings, names)
-    frame = frame[frame["_where"] == places[0]]
-    most = int(frame["k"].max())
-    of_baselines = set(frame.loc[frame.get("judge_kind", frame["_who"]) == BASELINE, "_who"])
-    with_most, with_one = (frame[frame["k"] == k].set_index("_who")["estimate"] for k in (most, 1))
-    judges = with_most[[name not in of_baselines for name in with_most.index]]
-    if judges.empty:
-        return ""
-    name = str(judges.idxmax())
-    where = f"{plain(places[0])}: " if places[0] else ""
-    baselines = [
-        f"{plain(baseline)} {number(value, 2)}"
-        for baseline, value in with_most.drop(index=judges.index).items()
-    ]
-    guessing = f"; {together(baselines, len(baselines))}" if baselines else ""
-    share, alone = number(judges[name], 2), number(with_one.get(name), 2)
-    text = f"at least one of {most} answers by {plain(name)} is right with probability {share}"
-    return f"{capitalised(where + text)} ({alone} with a single answer){guessing}."
-
-
-@tables_of("passes", reading=copies_text, headline=_gain_of_answers)
+@tables_of("passes", reading=copies_text, headline=several_answers)
 def passes(result: Result, names: ColumnNames) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
     rows = _one_policy(result.frame)
@@ -138,68 +104,12 @@ def annotators(result: Result, names: ColumnNames) -> list[GT]:
             "Number": frame["n_items"].map(whole),
         },
         frame["coefficient"].map(lambda kind: COEFFICIENTS.get(kind, kind)),
-        estimate_cell,
+        score_cell,
     )
     note = (
         f"{in_brackets(f'{level(result)} intervals', table)}. Observed agreement is that of pairs of people."
     )
     return [grouped(table, note)]
-
-
-def best_judges(result: Result, names: ColumnNames) -> str:
-    """The best judge of each place, and how many judges stay below the constant answer."""
-    frame = result.frame[result.frame["metric"] == "accuracy"]
-    if frame.empty:
-        return ""
-    frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
-    policy = str(frame["missing"].iloc[0])
-    frame, places = label_rows(frame, result.settings, names)
-    if len(places) > MOST_PLACES:
-        return ""
-    described: list[BestJudges] = []
-    for place in places:
-        rows = frame[frame["_where"] == place]
-        judges = rows[rows["judge_kind"] != BASELINE].dropna(subset="estimate")
-        cells = [estimate_cell(row) for row in judges.to_dict("records")]
-        trivial = rows.loc[rows["judge"].astype(str) == _constant(result), "estimate"]
-        over = _over_baseline(result, place, names, float(trivial.iloc[0]) if len(trivial) else np.nan)
-        leader = find_best_judges(judges, cells, place, over, bool(described))
-        described += [] if leader is None else [leader]
-    texts = [
-        *map(best_in_words, described),
-        compared_in_words(compare_with_baseline(described, level(result))),
-    ]
-    if any("[" in leader.cell for leader in described):
-        texts.insert(len(described), f"Brackets are {level(result)} intervals.")
-    return " ".join(filter(None, [*texts, _missing_as(result, policy)]))
-
-
-def _constant(result: Result) -> str:
-    """The baseline that judges are compared with."""
-    return "majority class by stratum" if result.settings.get("strata") else "majority class"
-
-
-def _missing_as(result: Result, policy: str) -> str:
-    """What missing answers count as, where there are any."""
-    rates = result.frame[
-        (result.frame["metric"] == "missing_rate") & (result.frame["judge_kind"] != BASELINE)
-    ]
-    rates = rates[rates["missing"].astype(str) == policy]
-    n_missing = float((rates["estimate"] * rates["n_answers"]).sum()) if "n_answers" in rates else 0.0
-    if not n_missing:
-        return ""
-    share = percentage(n_missing / float(rates["n_answers"].sum()))
-    return f"{capitalised(MISSING.get(policy, policy))}; {share} of the answers have no label."
-
-
-def _over_baseline(result: Result, place: str, names: ColumnNames, share: float) -> Baseline | None:
-    """How many judges are right less often, and more often, than the most frequent label would be."""
-    over = result.extra.get("over_baseline")
-    if over is None:
-        return None
-    over = over[over["missing"].astype(str) == policy_of(over, None)]
-    over = label_rows(over, result.settings, names)[0]
-    return baseline(over[over["_where"] == place], most_frequent(result.settings, names), share)
 
 
 def parsed_answers(result: Result, names: ColumnNames) -> str:
@@ -226,7 +136,6 @@ def _rule(name: str) -> str:
     return str(name).rpartition("/")[2]
 
 
-@tables_of("scores", reading=best_judges, headline=best_judges)
 @tables_of("probabilities")
 def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
@@ -242,11 +151,12 @@ def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
         chosen,
         {PLACE: chosen["_where"], "Judge": chosen["_who"]},
         pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
-        estimate_cell,
+        score_cell,
     )
     table = _baselines_last(table, chosen)
     what = in_brackets(f"{level(result)} intervals", table)
-    note = f"{what}; {MISSING.get(policy, policy)}."
+    kinds_note = " Recall, specificity: share of the items with, or without, that label that are right."
+    note = f"{what}; {MISSING.get(policy, policy)}.{kinds_note * bool(recalls)}"
     tables = {MAIN: grouped(table, with_gaps(note, table, "not defined, or no draw differs"))}
     first = metrics[0]
     of_first, places = label_rows(
@@ -260,11 +170,25 @@ def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
             of_first,
             {PLACE: of_first["_where"], "Judge": of_first["_who"]},
             of_first["missing"].astype(str).map(policy_in_words),
-            estimate_cell,
+            score_cell,
         )
         note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
         tables["rules for missing answers"] = grouped(by_policy, note)
     return tables
+
+
+def _finding(result: Result, _: RecordedResult, report: ReportData) -> str:
+    """What scores say, by the differences between judges where the same run has them."""
+    record = next(iter(report.of_kind("differences")), None)
+    return best_judges(result, report.names, report.read(record) if record else None)
+
+
+@exhibit("scores", headline=_finding)
+def _scores(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Scores with what they say."""
+    finding = _finding(result, record, report)
+    reading = finding.replace("\n\n", " ")
+    return from_texts(TemplateCode(score_tables, reading=lambda *_: reading), result, record, report)
 
 
 @tables_of("readings", reading=parsed_answers)
