@@ -74,7 +74,7 @@ def leader_in_words(values: Leader) -> str:
     if values.of == 1:
         return f"the {what} of {names[0]} is {values.cell}"
     if len(names) == values.of:
-        return f"all {len(names)} have the same {what} ({values.cell})"
+        return f"{together(names)} have the same {what} ({values.cell})"
     if values.level:
         level = "level" if all(size for *_, size in values.level) else "their intervals overlap"
         first = f"{together(names)} ({values.cell}{' each' * (len(names) > 1)})"
@@ -141,7 +141,8 @@ def largest_in_words(values: TestedDifferences) -> str:
         largest = f"; {extreme}: {values.largest}" if clear else ""
         return f"{clear or 'none'} of {values.tested}{below}{largest}."
     if values.tested == 1:
-        return f"The {values.noun[0]} is {'clear' if clear else 'not clear'} ({rule}): {values.largest}."
+        how = f"clear ({rule})" if clear else f"not clear ({rule.replace('below', 'not below')})"
+        return f"The {values.noun[0]} is {how}: {values.largest}."
     verb = agreeing_with_part(clear, values.tested, "is", "are")
     text = f"{capitalised(out_of(clear, values.tested, *values.noun))} {verb} clear ({rule}){below}"
     return f"{text}; {'it is' if clear == 1 else f'{extreme}:'} {values.largest}."
