@@ -23,7 +23,7 @@ CEILINGS = {
     "analysis/correction": 33,
     "analysis/figures": 127,
     "analysis/frames": 23,
-    "analysis/instrument": 41,
+    "analysis/instrument": 42,
     "analysis/numerics": 43,
     "analysis/pipeline": 45,
     "analysis/raters": 247,

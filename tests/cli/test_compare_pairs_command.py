@@ -72,7 +72,7 @@ def test_a_limit_that_is_not_met_ends_with_1(limits: str, code: int, place: Path
     )
     assert ended.code == code, ended.err
     assert ("FAILS" in ended.out) == bool(code)
-    assert "- tuned is better than small: tuned wins 75.8% of 32 pairs" in " ".join(ended.out.split())
+    assert "preference alone: tuned wins 75.8% of 32 pairs" in " ".join(ended.out.split())
 
 
 @pytest.mark.long

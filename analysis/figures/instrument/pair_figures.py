@@ -22,10 +22,10 @@ def pair_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
     frame = frame[frame["part"].isin(["wins", "ranking", "position"]) & ~frame["measure"].isin(_UNDRAWN)]
     ranked = (frame["measure"] == "strength").any()
     if ranked:
-        frame = frame[frame["measure"].isin(PANEL_OF)]
+        frame = frame[(frame["part"] != "ranking") | frame["measure"].isin(PANEL_OF)]
     frame = frame.groupby("measure", sort=False).head(MOST_SYSTEMS).reset_index(drop=True)
     panels = [PANEL_OF.get(name, SHARES) for name in frame["measure"]]
-    rows = [str(row["class"]) if ranked else _in_words(str(row["measure"])) for _, row in frame.iterrows()]
+    rows = [str(row["class"]) or _in_words(str(row["measure"])) for _, row in frame.iterrows()]
     table = table_of(frame, panels, rows)
     present = [name for name in (RANKS, STRENGTHS, SHARES) if name in panels]
     table = table.assign(
@@ -40,7 +40,7 @@ def pair_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
         table,
         xlabel=f"Estimate (lines: {level_of(result.settings)} intervals)",
         what=what,
-        baseline=None if ranked else 0.5,
+        baseline={SHARES: 0.5} if SHARES in present else None,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.tables.columns import plain
+from conjury.inference.tables.columns import as_text, plain
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.table_reading import require_named
 
@@ -28,7 +28,10 @@ LENGTHS = (
     ("len a", "len b"), ("length a", "length b"), ("a len", "b len"), ("a length", "b length"),
     ("tokens a", "tokens b"), ("words a", "words b"), ("chars a", "chars b"), ("length 1", "length 2"),
 )  # fmt: skip
-SWAPPED = ("swapped", "is swapped", "reversed")
+SWAPPED = ("swapped", "is swapped", "reversed", "is reversed", "flipped")
+SHOWN_FIRST = ("order", "shown first", "first shown", "first", "first system", "first model", "first answer")
+# Columns that may say which answer was shown first; their values decide.
+ORDER = (*SWAPPED, *SHOWN_FIRST, "presentation order", "answer order", "order shown", "position", "positions")
 PROMPT = ("pair id", "prompt", "instruction", "question")
 ROUND = ("turn", "round")  # parts of one prompt that are judged apart
 RATER = ("judge", "judge id", "rater", "annotator")
@@ -48,6 +51,7 @@ class PairColumns:
     judge_names: str | None = None
     people: Names = ()  # values of `judge_names` that are people
     guesses: Names = ()  # in words
+    swapped_value: str | None = None  # of `swapped`, where the second answer was shown first
 
     @property
     def named(self) -> Names:
@@ -59,6 +63,7 @@ def find_columns(
     frame: pd.DataFrame, columns: PairColumns, source: str, strict: bool, *, of_people: bool = False
 ) -> PairColumns:
     """Complete the columns that a user named by those whose names leave no doubt."""
+    columns = _with_value(frame, columns)
     refuse_absent(frame, columns, source)
     by_name: dict[str, str] = {}
     for name in map(str, frame):
@@ -100,7 +105,8 @@ def find_columns(
     )
     swapped = columns.swapped
     if swapped is None and len(verdict) != 2:
-        swapped = next(iter(pick([(name,) for name in SWAPPED], "order")), None)
+        names = (name for name in ORDER if name in SWAPPED or _says_order(frame, by_name.get(name)))
+        swapped = next(iter(pick([(name,) for name in names], "order")), None)
     columns = replace(
         columns,
         lengths=lengths,
@@ -140,6 +146,19 @@ def refuse_absent(frame: pd.DataFrame, columns: PairColumns, source: str) -> Non
         raise InputError(
             "--people names values of a column; name the column, as --judge-names judge --people ann."
         )
+
+
+def _with_value(frame: pd.DataFrame, columns: PairColumns) -> PairColumns:
+    """The columns with the value of COLUMN=VALUE apart."""
+    name, equals, value = (columns.swapped or "").partition("=")
+    if not equals or columns.swapped in frame:
+        return columns
+    return replace(columns, swapped=name.strip(), swapped_value=value)
+
+
+def _says_order(frame: pd.DataFrame, name: str | None) -> bool:
+    """Whether a column has one value or two, as those have that say which answer was shown first."""
+    return name is not None and 0 < as_text(frame[name]).str.strip().str.casefold().nunique() <= 2
 
 
 def _two(names: Names) -> tuple[str, str] | None:

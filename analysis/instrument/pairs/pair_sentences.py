@@ -55,15 +55,21 @@ def _winner(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         f"against {second}"
     )
     if not limits:
-        yield f"No reliable winner: {text}, without an interval ({', '.join(how)})."
+        yield f"No reliable winner{_whose(settings)}: {text}, without an interval ({', '.join(how)})."
         return
     text += f" ({level_of(settings)} interval {limits}; {', '.join(how)})"
     if row["lower"] > HALF:
-        yield f"{first} is better than {second}: {text}."
+        yield f"{first} is better than {second}{_whose(settings)}: {text}."
     elif row["upper"] < HALF:
-        yield f"{second} is better than {first}: {text}."
+        yield f"{second} is better than {first}{_whose(settings)}: {text}."
     else:
-        yield f"No reliable winner: {text}; the interval includes 50%."
+        yield f"No reliable winner{_whose(settings)}: {text}; the interval includes 50%."
+
+
+def _whose(settings: Mapping[str, Any]) -> str:
+    """That it is the judge's preference and not people's, where people move no number."""
+    of_people = settings["corrected"] or settings["by_people"] or settings.get("ranking_corrected")
+    return "" if of_people else ", by the judge's preference alone"
 
 
 def _by_judge(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -97,7 +103,7 @@ def _ranking(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     basis = (
         f", corrected by people's verdicts on {counted(settings['n_people'], 'pair')}"
         if settings.get("ranking_corrected")
-        else ""
+        else _whose(settings)
     )
     where = f"of {len(names):,} systems in {counted(settings['n_pairs'], 'pair')}{basis}"
     rate = row_of(frame, f"win_rate[{names[0]}]")

@@ -8,21 +8,13 @@ from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
-from scipy.special import stdtr
 
 from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 
-from ...correction.correction_methods import PredictThenDebias
-from ...correction.item_corrections import (
-    EstimateVariances,
-    InfluenceEstimates,
-    clustered_numbers,
-    correct,
-    interval_table,
-)
+from ...correction.item_corrections import InfluenceEstimates, clustered_numbers
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import BoundedEstimate, n_clusters, share
@@ -36,17 +28,10 @@ from .paired_models import HALVES, TIES
 from .people_verdicts import usable_verdicts
 from .system_ranking import SystemRanking, rank_systems
 from .verdict_reading import HALF, PairedVerdicts, kinds_of_verdict, read_verdicts
-from .win_rates import (
-    FEWEST,
-    SplitVerdicts,
-    bounded_rate,
-    notes_on_sample,
-    p_of_half,
-    rate_at_peoples_length,
-    win_rate,
-)
+from .win_rates import bounded_numbers, of_two, p_of_half, rate_at_peoples_length, rates_of_two
 
 TWO = 2
+MOST_OF_PAIRS = 10  # systems of which each pair has its win rate
 
 
 @answer_wrong_calls
@@ -91,7 +76,8 @@ def compare_pairs(
     lengths : (str, str), optional
         Columns of the lengths of both answers, or of their texts.
     swapped : str, optional
-        Column of truth values: whether the answer of the second system was shown first.
+        Column that says whether the answer of the second system was shown first: truth values, AB and BA,
+        names; or ``COLUMN=VALUE``, the value where it was. By default ``swapped``, ``order`` and the like.
     verdicts : {"answers", "positions"}, optional
         What "a" and "b" are: the answers of the columns, or those shown first and second.
     judge_names : str, optional
@@ -125,7 +111,8 @@ def compare_pairs(
         people where there are enough, else that of the judge, whose own is ``judge_win_rate``; ``first_share,
         order_flips, net_first`` are about positions, ``length_beyond_people`` is about length. A ranking has
         ``strength, win_rate`` (against the mean of the other systems) and ``rank`` by system, and
-        ``strength_difference`` by pair of systems.
+        ``strength_difference`` by pair of systems, of up to ten systems also ``win_rate[A against B]``, as of
+        these two alone.
 
     Raises
     ------
@@ -210,8 +197,11 @@ def compare_pairs(
         ranking, more = rank_systems(data, ties, alpha, seed)
         notes += more
         p_adjusted = _add_ranking(rows, data, ranking)
+        if TWO < len(data.systems) <= MOST_OF_PAIRS:
+            _add_pairs(rows, data, ranking, (ties, seed))
         groups = [[data.systems[at] for at in group] for group in ranking.groups]
         settings |= {"groups": groups, "ranked": True, "ranking_corrected": ranking.corrected}
+        settings["by_people"] = settings["by_people"] or ranking.by_people
     elif len(data.systems) > TWO:
         notes.append(
             "There are more than two systems, and no ranking was asked for; position and length alone."
@@ -252,60 +242,40 @@ def _add_win_rates(
     rows: TestRows, data: PairedVerdicts, ties: str, seed: int, settings: dict[str, Any]
 ) -> list[str]:
     """Add the win rate of the first of two systems: the best estimate, the judge's, people's, and others."""
-    alpha, notes = rows.alpha, list[str]()
-    rate = win_rate(data, ties)
-    of_judge = bounded_rate(rate, data, alpha)
-    split = SplitVerdicts.of(data)
-    best, by_people = of_judge, None
-    try:
-        if n_clusters(split.labelled.cluster) > 1:
-            labelled = split.labelled.by_people
-            by_people = bounded_rate(win_rate(labelled, ties), labelled, alpha)
-        if split.corrects:
-            estimates = split.estimates(lambda verdicts: win_rate(verdicts, ties))
-            result = correct(estimates, PredictThenDebias(seed=seed))
-            n = [len(np.unique(data.pair[np.isfinite(data.points)]))]
-            best = _bounded_numbers(result.corrected, alpha, n, n_clusters(data.cluster), share=True)[0]
-            notes += notes_on_sample(estimates)
-            settings["corrected"] = True
-    except InputError as error:  # Davidson's model has no estimate for few pairs
-        notes.append(f"People's verdicts do not correct the win rate: {error}")
-    if by_people is not None and split.is_complete:
-        best = by_people
-        settings["by_people"] = True
-        notes.append("People compared every pair, so the win rate is theirs.")
-    elif len(split.labelled.points) and not split.corrects:
-        notes.append(
-            f"People's verdicts are on {counted(n_clusters(split.labelled.cluster), 'prompt')}, and a "
-            f"correction needs {FEWEST} with and {FEWEST} without; the win rate is that of the judge alone."
-        )
+    rates = rates_of_two(data, ties, seed, rows.alpha)
+    best, by_people = rates.best, rates.by_people
+    settings |= {"corrected": rates.basis == "corrected", "by_people": rates.basis == "people"}
     rows.add(WINS, "win_rate", best, p=_p(best))
-    if best is not of_judge:
-        rows.add(WINS, "judge_win_rate", of_judge, p=p_of_half(of_judge))
+    if best is not rates.of_judge:
+        rows.add(WINS, "judge_win_rate", rates.of_judge, p=p_of_half(rates.of_judge))
     if by_people is not None and best is not by_people:
         rows.add(WINS, "people_win_rate", by_people, p=p_of_half(by_people))
-    adjusted = rate_at_peoples_length(rate, data, alpha)
+    adjusted = rate_at_peoples_length(rates.rate, data, rows.alpha)
     if adjusted is not None:
         rows.add(WINS, "length_adjusted_win_rate", adjusted, p=p_of_half(adjusted))
-    return notes
+    return list(rates.notes)
+
+
+def _add_pairs(
+    rows: TestRows, data: PairedVerdicts, ranking: SystemRanking, options: tuple[str, int]
+) -> None:
+    """Add the win rate of the higher in each pair of few systems, as of these two alone."""
+    best_first = np.argsort(ranking.rank).tolist()
+    basis = "corrected" if ranking.corrected else "people" if ranking.by_people else "judge"
+    for first, second in combinations(best_first, 2):
+        mask = (data.low == min(first, second)) & (data.high == max(first, second))
+        if not np.isfinite(data.points[mask]).any():
+            continue
+        rates = rates_of_two(of_two(data.rows(mask), first, second), *options, rows.alpha)
+        label = f"{data.systems[first]} against {data.systems[second]}"
+        measure, rate = "win_rate", rates.best
+        if rates.basis != basis:  # people's verdicts on these two are too few
+            measure, rate = "judge_win_rate", rates.of_judge
+        rows.add(WINS, measure, rate, label=label, p=_p(rate))
 
 
 def _p(rate: BoundedEstimate) -> float:
     return rate.p if np.isfinite(rate.p) else p_of_half(rate)
-
-
-def _bounded_numbers(
-    numbers: EstimateVariances, alpha: float, n: Sequence[int], clusters: int, *, share: bool = False
-) -> list[BoundedEstimate]:
-    """Estimates as records; shares are tested against one half, others against zero."""
-    table = interval_table(numbers, alpha, (0.0, 1.0) if share else (-np.inf, np.inf), share=share)
-    away = np.abs(table["estimate"].to_numpy(dtype=float) - (HALF if share else 0.0))
-    table["p"] = 2 * stdtr(table["df"], -away / table["std_error"])
-    columns = [table[name].tolist() for name in ("estimate", "std_error", "lower", "upper", "df", "p")]
-    return [
-        BoundedEstimate(estimate, error, lower, upper, count, clusters, df=df, p=p)
-        for estimate, error, lower, upper, df, p, count in zip(*columns, n, strict=True)
-    ]
 
 
 def _add_ranking(rows: TestRows, data: PairedVerdicts, ranking: SystemRanking) -> dict[str, float]:
@@ -319,8 +289,8 @@ def _add_ranking(rows: TestRows, data: PairedVerdicts, ranking: SystemRanking) -
         limits = float(ranking.lowest[at]), float(ranking.highest[at])
         rank = BoundedEstimate(float(ranking.rank[at]), np.nan, *limits, n_of[at], ranking.clusters)
         rows.add(RANKS, "rank", rank, label=data.systems[at])
-    rates = _bounded_numbers(ranking.win_rate, rows.alpha, n_of, ranking.clusters, share=True)
-    strengths = _bounded_numbers(ranking.strength, rows.alpha, n_of, ranking.clusters)
+    rates = bounded_numbers(ranking.win_rate, rows.alpha, n_of, ranking.clusters, share=True)
+    strengths = bounded_numbers(ranking.strength, rows.alpha, n_of, ranking.clusters)
     for measure, bounds in (("win_rate", rates), ("strength", strengths)):
         for at in order if measure == "strength" or k > TWO else []:
             rows.add(RANKS, measure, bounds[at], label=data.systems[at], p=bounds[at].p)
@@ -330,11 +300,11 @@ def _add_ranking(rows: TestRows, data: PairedVerdicts, ranking: SystemRanking) -
             single = InfluenceEstimates(np.array([value]), fit.influence[:, [column]], judged)
             of_judge = clustered_numbers(single, data.cluster)
             n = [int(judged.sum())]
-            rows.add(RANKS, measure, _bounded_numbers(of_judge, rows.alpha, n, ranking.clusters)[0])
+            rows.add(RANKS, measure, bounded_numbers(of_judge, rows.alpha, n, ranking.clusters)[0])
     first, second = np.array(list(combinations(range(k), 2))).T
     is_better = ranking.rank[first] < ranking.rank[second]
     signed = replace(ranking.difference, estimate=np.where(is_better, 1, -1) * ranking.difference.estimate)
-    differences = _bounded_numbers(signed, rows.alpha, n_of_pair[first, second].tolist(), ranking.clusters)
+    differences = bounded_numbers(signed, rows.alpha, n_of_pair[first, second].tolist(), ranking.clusters)
     adjusted: dict[str, float] = {}
     for at, bound in enumerate(differences):
         names = data.systems[first[at]], data.systems[second[at]]

@@ -44,6 +44,7 @@ class SystemRanking:
     groups: tuple[tuple[int, ...], ...]  # systems that cannot be told apart, in the order of ranks
     clusters: int
     corrected: bool
+    by_people: bool
 
 
 def rank_systems(
@@ -52,12 +53,12 @@ def rank_systems(
     """Rank systems by the judge's verdicts, corrected by people's where these rank all systems, too."""
     k = len(verdicts.systems)
     fit = fit_strengths(verdicts, ties)
-    numbers, notes, is_corrected = None, list[str](), False
+    numbers, notes, is_corrected, is_of_people = None, list[str](), False, False
     split = SplitVerdicts.of(verdicts)
     try:
         if split.is_complete:
             people = split.labelled.by_people
-            numbers = _uncorrected(fit_strengths(people, ties), people)
+            numbers, is_of_people = _uncorrected(fit_strengths(people, ties), people), True
             notes.append("People compared every pair, so the ranking is theirs.")
         elif split.corrects:
             # One weight for all estimates, so that differences are those of the strengths.
@@ -82,7 +83,7 @@ def rank_systems(
     clusters = len(np.unique(verdicts.cluster[np.isfinite(verdicts.points)]))
     ranking = SystemRanking(
         parts[0], parts[1], parts[2], fit, p, rank, 1 + better.sum(axis=0), k - better.sum(axis=1),
-        groups_of(better, order), clusters, is_corrected,
+        groups_of(better, order), clusters, is_corrected, is_of_people,
     )  # fmt: skip
     return ranking, notes
 

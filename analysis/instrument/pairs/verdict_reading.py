@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +20,7 @@ from ...correction.sources import represented_rows
 from ...numerics.significance import Discordance, mid_p
 from ...numerics.types import Codes, Floats
 from ...raters.validation.tables.item_columns import notes_on_copies
-from .pair_cells import length_cells, prompt_cells, swapped_cells, system_cells
+from .pair_cells import length_cells, order_cells, prompt_cells, system_cells, word_of
 from .pair_columns import Names, PairColumns
 from .people_verdicts import LabelTable, person_rows
 
@@ -132,7 +131,10 @@ def _rows_of(
     """One row per verdict: ids, systems, points of the one in column a, order, lengths, people's points."""
     frame, source = reading.frame, reading.source
     n = len(frame)
-    notes = [f"Guessed columns: {'; '.join(columns.guesses)}."] if columns.guesses else []
+    notes = list[str]()
+    order = order_cells(frame, columns, source, notes)
+    guesses = [text for text in columns.guesses if order.any() or not text.startswith("order: ")]
+    notes = [f"Guessed columns: {'; '.join(guesses)}.", *notes] if guesses else notes
     notes += notes_on_copies(frame, columns.id, columns.named, source)
     table = pd.DataFrame({"row": np.arange(n)})
     for at, side in enumerate("ab"):
@@ -158,10 +160,7 @@ def _rows_of(
     answers = _answers(frame, columns, reading.rules, source)
     notes += [entry.sentence for entry in answers.entries if "alphabetical" not in entry.sentence]
     several = len(columns.verdict) == 2
-    swapped = swapped_cells(frame, columns.swapped, source)
-    has_order = columns.systems is not None or columns.swapped is not None or several
-    order = np.where(swapped, -1.0, 1.0) if has_order else np.zeros(n)
-    table["people"] = _people_of(answers, table, columns, several or bool(swapped.any()), source)
+    table["people"] = _people_of(answers, table, columns, several or bool((order < 0).any()), source)
     n_verdicts = 2 if several else 1
     parts = []
     for at in range(n_verdicts):
@@ -193,15 +192,10 @@ def _answers(frame: pd.DataFrame, columns: PairColumns, rules: ReadingRules, sou
     return read_answers(cells, replace(rules, scale="nominal"), source=source)
 
 
-def _word(text: str) -> str:
-    """A verdict without signs such as [[A]]."""
-    return re.sub(r"[\W_]+", " ", text.casefold()).strip()
-
-
 def _are_letters(answers: ComparedAnswers, at: int, table: pd.DataFrame) -> np.ndarray:
     """Flags of the verdicts that are letters or numbers, which may mean answers or positions."""
     names = _system_names(table)
-    are_letters = [_word(name) in LETTERS and name.casefold() not in names for name in answers.classes]
+    are_letters = [word_of(name) in LETTERS and name.casefold() not in names for name in answers.classes]
     flags = np.array([*are_letters, False])
     return np.asarray(flags[answers.codes[at]])
 
@@ -224,7 +218,7 @@ def _points_of(
         rows = np.flatnonzero(code == place)
         if not len(rows):
             continue
-        word = _word(name)
+        word = word_of(name)
         sides = [(table[side].iloc[rows].str.casefold() == name.casefold()).to_numpy() for side in "ab"]
         if name.casefold() in names and (sides[0] | sides[1]).all():
             points[rows] = sides[0]
@@ -257,7 +251,7 @@ def _people_of(
     if not columns.human:
         return np.full(len(table), np.nan)
     first = len(answers.names) - len(columns.human)
-    words = {_word(answers.classes[code]) for code in np.unique(answers.codes[first:]) if code >= 0}
+    words = {word_of(answers.classes[code]) for code in np.unique(answers.codes[first:]) if code >= 0}
     if exchanged and words & set(FIRST):
         raise InputError(
             f"{source}: people's verdicts in {listed(columns.human)} name positions, and the table has both "

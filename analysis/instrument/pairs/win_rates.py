@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,10 +10,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, stdtr
 
+from conjury.inference.errors import InputError, counted
+
+from ...correction.correction_methods import PredictThenDebias
 from ...correction.item_corrections import (
     EstimateRows,
+    EstimateVariances,
     InfluenceEstimates,
     answers_differ,
+    correct,
+    interval_table,
 )
 from ...numerics.intervals import SAME
 from ...numerics.intervals.bounded import BoundedEstimate, n_clusters, share, share_of_influence
@@ -137,4 +144,72 @@ def notes_on_sample(rows: EstimateRows) -> list[str]:
     return [
         "The judge's verdicts differ between pairs with and without people's verdicts by more than chance, "
         "so that those are hardly a random sample of all pairs, and corrected numbers may be biased."
+    ]
+
+
+def of_two(verdicts: PairedVerdicts, first: int, second: int) -> PairedVerdicts:
+    """Verdicts that are all on two systems, as points of the first of them."""
+    zeros = np.zeros(len(verdicts.points), dtype=np.int64)
+    systems = verdicts.systems[first], verdicts.systems[second]
+    in_order = replace(verdicts, systems=systems, low=zeros, high=zeros + 1)
+    if first < second:
+        return in_order
+    points, people, lengths = 1 - verdicts.points, 1 - verdicts.people, verdicts.lengths[::-1]
+    return replace(in_order, points=points, people=people, order=-verdicts.order, lengths=lengths)
+
+
+@dataclass(frozen=True)
+class RatesOfTwo:
+    """The win rate of the first of two systems: the best one, the judge's and people's alone."""
+
+    best: BoundedEstimate
+    of_judge: BoundedEstimate
+    by_people: BoundedEstimate | None
+    rate: InfluenceEstimates
+    basis: str  # of the best: "judge", "people", or "corrected"
+    notes: tuple[str, ...]
+
+
+def rates_of_two(data: PairedVerdicts, ties: str, seed: int, alpha: float) -> RatesOfTwo:
+    """Estimate the win rate of the first of two systems."""
+    notes, basis = list[str](), "judge"
+    rate = win_rate(data, ties)
+    of_judge = bounded_rate(rate, data, alpha)
+    split = SplitVerdicts.of(data)
+    best, by_people = of_judge, None
+    try:
+        if n_clusters(split.labelled.cluster) > 1:
+            labelled = split.labelled.by_people
+            by_people = bounded_rate(win_rate(labelled, ties), labelled, alpha)
+        if split.corrects:
+            estimates = split.estimates(lambda verdicts: win_rate(verdicts, ties))
+            result = correct(estimates, PredictThenDebias(seed=seed))
+            n = [len(np.unique(data.pair[np.isfinite(data.points)]))]
+            best = bounded_numbers(result.corrected, alpha, n, n_clusters(data.cluster), share=True)[0]
+            notes += notes_on_sample(estimates)
+            basis = "corrected"
+    except InputError as error:  # Davidson's model has no estimate for few pairs
+        notes.append(f"People's verdicts do not correct the win rate: {error}")
+    if by_people is not None and split.is_complete:
+        best, basis = by_people, "people"
+        notes.append("People compared every pair, so the win rate is theirs.")
+    elif len(split.labelled.points) and not split.corrects:
+        notes.append(
+            f"People's verdicts are on {counted(n_clusters(split.labelled.cluster), 'prompt')}, and a "
+            f"correction needs {FEWEST} with and {FEWEST} without; the win rate is that of the judge alone."
+        )
+    return RatesOfTwo(best, of_judge, by_people, rate, basis, tuple(notes))
+
+
+def bounded_numbers(
+    numbers: EstimateVariances, alpha: float, n: Sequence[int], clusters: int, *, share: bool = False
+) -> list[BoundedEstimate]:
+    """Estimates as records; shares are tested against one half, others against zero."""
+    table = interval_table(numbers, alpha, (0.0, 1.0) if share else (-np.inf, np.inf), share=share)
+    away = np.abs(table["estimate"].to_numpy(dtype=float) - (HALF if share else 0.0))
+    table["p"] = 2 * stdtr(table["df"], -away / table["std_error"])
+    columns = [table[name].tolist() for name in ("estimate", "std_error", "lower", "upper", "df", "p")]
+    return [
+        BoundedEstimate(estimate, error, lower, upper, count, clusters, df=df, p=p)
+        for estimate, error, lower, upper, df, p, count in zip(*columns, n, strict=True)
     ]

@@ -35,7 +35,8 @@ class PairRoles:
         str | None, typer.Option(help="Columns of the lengths of both answers, or of their texts, COL,COL.")
     ] = None
     swapped: Annotated[
-        str | None, typer.Option(help="Column of true and false: the second answer was shown first.")
+        str | None,
+        typer.Option(help="Whether the second answer was shown first: a column, or COLUMN=VALUE (order=BA)."),
     ] = None
     judge_names: Annotated[str | None, typer.Option(help="Column of who gave the verdict of a row.")] = None
     people: Annotated[

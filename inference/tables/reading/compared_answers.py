@@ -239,8 +239,9 @@ def _refuse_unused(
     for text in options.relabel:
         if key_of(text) not in before:
             raise InputError(
-                f"{source}: no cell contains {quoted(text)}{did_you_mean(text, before.values())}, so it "
-                f"cannot be relabelled; {_names(texts)} {listed(map(quoted, before.values()), MOST_CELLS)}."
+                f"{source}: no compared cell contains {quoted(text)}{did_you_mean(text, before.values())}, "
+                f"so it cannot be relabelled; {_names(texts)} "
+                f"{listed(map(quoted, before.values()), MOST_CELLS)}."
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -114,13 +113,12 @@ def test_win_rates_by_hand() -> None:
 @pytest.mark.parametrize(
     "shape",
     [
-        "swapped",
         "labels",
         "rater",
         *(pytest.param(s, marks=pytest.mark.long) for s in ("long", "positions", "g1", "one-hot")),
     ],
 )
-def test_all_shapes_of_one_file_give_the_same_numbers(shape: str, tmp_path: Path) -> None:
+def test_all_shapes_of_one_file_give_the_same_numbers(shape: str) -> None:
     few = PAIRS.assign(human=PAIRS["human"].where(np.arange(len(PAIRS)) % 3 == 0))
     expected = _numbers(compare_pairs(few), *MEASURES)
     assert np.isfinite(expected).all()
@@ -131,16 +129,6 @@ def test_all_shapes_of_one_file_give_the_same_numbers(shape: str, tmp_path: Path
     options: dict[str, object] = {}
     if shape == "long":
         table: object = long
-    elif shape == "swapped":
-        table = tmp_path / "judge.jsonl"
-        lines = [
-            {
-                "item_id": row.pair_id, "choice": choice, "swapped": swapped, "a_len": row.len_a,
-                "b_len": row.len_b, "human": row.human if isinstance(row.human, str) else None,
-            }
-            for row in few.itertuples() for swapped, choice in ((False, row.ab), (True, row.ba))
-        ]  # fmt: skip
-        Path(str(table)).write_text("\n".join(json.dumps(line) for line in lines))
     elif shape == "positions":
         turned = {"a": "second", "b": "first", "tie": "tie"}
         table = few.assign(ab=few["ab"].replace({"a": "first", "b": "second"}), ba=few["ba"].map(turned))
@@ -191,10 +179,14 @@ def test_several_judges_count_together_if_that_is_stated_and_labels_may_be_of_se
 def test_no_reliable_winner_and_a_clear_one() -> None:
     assert compare_pairs(PAIRS).verdict[0].startswith("No reliable winner: a wins ")
     good = pd.DataFrame({"prompt_id": range(60), "ab": ["a"] * 50 + ["b"] * 10, "ba": ["a"] * 52 + ["b"] * 8})
-    assert compare_pairs(good).verdict[0].startswith("a is better than b: a wins 85.0% of 60 pairs")
+    assert (
+        compare_pairs(good)
+        .verdict[0]
+        .startswith("a is better than b, by the judge's preference alone: a wins 85.0% of 60 pairs")
+    )
     named = _long(good.assign(pair_id=good["prompt_id"], len_a=1, len_b=1, human="a"))
     result = compare_pairs(named.drop(columns="human"), systems=["llama"])
-    assert result.verdict[0].startswith("gpt is better than llama: llama wins 15.0%")
+    assert result.verdict[0].startswith("gpt is better than llama, by the judge's")
 
 
 @pytest.mark.long
@@ -229,7 +221,9 @@ ASKED = {
     "no such system": (_long(PAIRS), {"systems": "claude"}, "there is no system 'claude'"),
     "ties": (PAIRS, {"ties": "halves"}, "give half, out or modelled"),
     "verdicts": (PAIRS, {"verdicts": "letters"}, "give answers or positions"),
-    "swapped": (_long(PAIRS).assign(swapped="perhaps"), {}, "is true or false"),
+    "swapped": (_long(PAIRS).assign(swapped="perhaps"), {}, "as --swapped swapped=perhaps"),
+    "empty order": (_long(PAIRS).assign(swapped=[None, "yes"] * 300), {}, "column 'swapped' is empty"),
+    "no such order": (_long(PAIRS).assign(order="ab"), {"swapped": "order=ba"}, "there are 'ab'"),
     "labels of others": (
         _long(PAIRS), {"labels": _long(PAIRS).assign(question_id="other")}, "was compared by the judge",
     ),
@@ -242,6 +236,34 @@ def test_what_may_be_wrong_is_asked_about(name: str) -> None:
     with pytest.raises(InputError) as error:
         compare_pairs(table, **options)
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second", "swapped", "is_known"),
+    [
+        ("order", "AB", "BA", None, True),
+        ("is_swapped", False, True, None, True),
+        ("shown first", "gpt", "Llama", None, True),
+        ("answer_order", "gpt, llama", "llama, gpt", None, True),
+        ("order", 1, 2, "order", True),
+        ("order", 1, 2, None, False),
+        ("position", "A", "B", None, False),
+        ("position", "A", "B", "position=b", True),
+    ],
+)
+def test_the_order_is_read_from_values_that_say_it_and_else_asked_about(
+    column: str, first: object, second: object, swapped: str | None, is_known: bool
+) -> None:
+    few = PAIRS[["pair_id", "ab", "ba"]].head(40)
+    parts = [(few["ab"], first), (few["ba"], second)]
+    names = {"prompt": few["pair_id"], "model_a": "gpt", "model_b": "llama"}
+    table = pd.concat([pd.DataFrame({**names, "winner": part, column: order}) for part, order in parts])
+    result = compare_pairs(table, swapped=swapped)
+    assert any(note.endswith("until then the order counts as unknown.") for note in result.notes) != is_known
+    assert ("first_share" in set(result.frame["name"])) == is_known
+    if is_known:
+        names = ("win_rate", "first_share")
+        assert_allclose(_numbers(result, *names), _numbers(compare_pairs(few), *names))
 
 
 def test_several_people_count_with_their_mean() -> None:

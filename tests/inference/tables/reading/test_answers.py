@@ -152,7 +152,7 @@ def test_relabelling_holds_for_both_sides_and_refuses_what_no_cell_has():
     answers = compared(["yes", "0", "1"], ["1", "no", "yes"], relabel={"yes": "1", "no": "0"})
     assert answers.classes == ("0", "1")
     assert answers.codes.tolist() == [[1, 0, 1], [1, 0, 1]]
-    with pytest.raises(InputError, match=r"no cell contains 'yess'.*did you mean 'yes'"):
+    with pytest.raises(InputError, match=r"no compared cell contains 'yess'.*did you mean 'yes'"):
         compared(["yes", "0"], ["1", "0"], relabel={"yess": "1"})
 
 
