@@ -89,7 +89,7 @@ def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
         who = _named(values.above_by_f1, values.compared, "it" if values.compared == 1 else "all")
         verb = agreeing(len(values.above_by_f1), "is", "are")
         f1 = number(values.f1, 2)
-        by_f1 = f"; by macro-F1, in which all labels weigh the same, {who} {verb} above it ({f1})"
+        by_f1 = f"; by macro-F1, in which all labels weigh the same, {who} {verb} above this rule ({f1})"
     if single and values.compared == 1:
         text = (
             f"it is correct {'less' if below else 'more'} often than always answering {values.always}{share}"

@@ -106,7 +106,7 @@ def test_scores_name_the_best_judge_and_count_those_below_and_above_the_most_fre
     constant = r"always answering the most frequent label \(0\.\d\d\)"
     more = f"; of {len(shares)} judges, {NAMES[best]} is correct more often than {constant}"
     assert re.search(rf"{more}, [\w ]+ and [\w ]+ less often; [\w ]+ could be either", text)
-    assert "Judges and this label are compared by 95% intervals, item by item." in text
+    assert "Comparisons with this rule are by 95% intervals, item by item." in text
     for name, (right, n) in shares.items():
         low, high = proportion_confint(right, n, method="wilson")
         row = next(line for line in text.splitlines() if line.startswith(f"{NAMES[name]} |"))

@@ -87,7 +87,7 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
     if compared is not None and any(row[2] for best in described for row in best.leader.level):
         notes.append(level_rule(_alpha(compared)))
     if any(best.baseline is not None and best.baseline.compared for best in described):
-        notes.append(f"Judges and this label are compared by {level(result)} intervals, item by item.")
+        notes.append(f"Comparisons with this rule are by {level(result)} intervals, item by item.")
     missing, share = _missing_as(result, policy)
     if share >= MANY:
         texts[0] = f"{missing} {texts[0]}"
