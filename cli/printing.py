@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -17,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from conjury.inference.errors import ConjuryError, InputError, counted
+from conjury.inference.tables.reading.account import MOST_LINES
 
 from .automation import record
 from .wishes import details, is_quiet, leaves_out, leaves_out_details
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from conjury.analysis.frames.word_table import WordTable
+    from conjury.inference.tables.reading.account import ReadingAccount
 
 
 HANGING = re.compile(r" *(?:[-*•] |\S+ {2,}|Note: )?")
@@ -38,6 +41,10 @@ class WrappingConsole(Console):
     def __init__(self, breaks: bool = False, **settings: Any) -> None:
         super().__init__(highlight=False, markup=False, **settings)
         self.breaks = breaks or self.is_terminal
+
+    def on_broken_pipe(self) -> None:
+        """Go on in silence where the reader, such as `head`, has ended: files are still written."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print; the lines of a text that are too long go on below their first words."""
@@ -122,6 +129,16 @@ def print_notes(notes: Sequence[str], out: Path) -> None:
     most = FIRST_NOTES if leaves_out_details() else NOTES
     if len(notes) > most:
         console.print(f"  {counted(len(notes) - most, 'more note')} in {out / 'manifest.json'}")
+
+
+def print_account(account: ReadingAccount) -> None:
+    """Print how a table was read, of a long account the beginning."""
+    lines = account.lines(len(account.entries))
+    for line in lines[:MOST_LINES]:
+        console.print(line)
+    with details():
+        for line in lines[MOST_LINES:]:
+            console.print(line)
 
 
 def print_place(out: Path, before: str) -> None:

@@ -14,6 +14,7 @@ import yaml
 
 from ..design.profiles import factor
 from ..errors import InputError, listed
+from ..tables.reading.reading_rules import ReadingRules
 from ..tables.schema import POSITIONS, validate
 from .conjoint_tasks import (
     TAKEN,
@@ -48,6 +49,7 @@ HEADER = """\
 # Drafted from {source}. Check the following before any report:
 # the question and the title; that the first level of each attribute is the reference you want; and how likely
 # each level was to be shown (all levels of an attribute equally, unless each has a probability).
+# Standard errors and the bootstrap of people are clustered by respondent, those of models by pair.
 """
 
 
@@ -99,7 +101,7 @@ def read_qualtrics(
     covariates: Sequence[str] | None = None,
     prefix: str | None = None,
     id: str = "ResponseId",
-    rules: Rules | None = None,
+    rules: Rules | ReadingRules | None = None,
     duration: str | None = None,
     anonymous: bool = False,
 ) -> Survey:
@@ -133,8 +135,8 @@ def read_qualtrics(
         First part of the conjoint columns where there are several sets.
     id : str
         Column that identifies respondents.
-    rules : Rules, optional
-        Attention checks, least seconds, and reasons of Qualtrics that do not count.
+    rules : Rules or ReadingRules, optional
+        Attention checks, least seconds, and reasons of Qualtrics that do not count; or how the file is read.
     duration : str, optional
         Column with the seconds per respondent; by default that of Qualtrics.
     anonymous : bool
@@ -165,8 +167,9 @@ def read_qualtrics(
     >>> choices[["judge_id", "position", "chosen", "curse"]].head(2).to_numpy().tolist()
     [['R_1', 'A', 0, 'no'], ['R_1', 'B', 1, 'yes']]
     """
-    rules = rules or Rules()
+    rules = Rules(reading=rules) if isinstance(rules, ReadingRules) else rules or Rules()
     export = read_export(path, id, prefix, rules.reading)
+    excluded = _exclusions(export, rules, duration)
     table = find_labels(export) if labels is None else read_labels(labels)
     levels = shown_levels(export, table)
     named = task_outcomes(export, outcomes)
@@ -175,11 +178,10 @@ def read_qualtrics(
     flipped = flipped and (repeat is None or _NOT_FLIPPED.search(repeat.column) is None)
     columns = [*named.pop("chosen"), *([repeat.column] if repeat else [])]
     tasks = np.array([*range(len(export.tasks)), *([repeat.task] if repeat else [])])
-    sides, picks = _read_answers(export, columns, tasks, first, second)
+    sides, picks = _read_answers(export, columns, tasks, first, second, excluded.isna())
     frame = _long_table(export, table, levels, tasks, picks, repeat is not None and flipped)
     row = frame.pop("_row").to_numpy()
     frame.insert(0, "judge_id", export.table[id].to_numpy()[row])
-    excluded = _exclusions(export, rules, duration)
     if excluded.notna().any():
         frame["excluded"] = excluded.to_numpy()[row]
     for name, task_columns in named.items():
@@ -268,7 +270,7 @@ def draft_study(
     )
     content: dict[str, Any] = {
         "name": name,
-        "title": f"Conjoint survey {name}",
+        "title": "Conjoint survey" if name == "survey" else f"Conjoint survey {name}",
         "kind": "conjoint",
         "question": "Which of the two do you choose?",
         "attributes": attributes,
@@ -294,11 +296,16 @@ def draft_study(
 
 
 def _read_answers(
-    export: Export, columns: Sequence[str], tasks: Integers, first: str | None, second: str | None
+    export: Export,
+    columns: Sequence[str],
+    tasks: Integers,
+    first: str | None,
+    second: str | None,
+    is_used: pd.Series[bool],
 ) -> tuple[tuple[str, str], Integers]:
     if (first is None) != (second is None):
         raise InputError("Only one answer is given for two profiles; give both --first and --second.")
-    sides = find_sides(export, columns) if first is None or second is None else (first, second)
+    sides = find_sides(export, columns, is_used) if first is None or second is None else (first, second)
     picks = read_picks(export, columns, sides)
     if first is not None and not (picks >= 0).any():
         raise InputError(

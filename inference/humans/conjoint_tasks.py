@@ -17,6 +17,7 @@ from ..errors import InputError, did_you_mean, listed
 from ..readers.conjoints.level_order import in_usual_order
 from ..study.study_yaml import CHOICE_COLUMNS
 from ..tables.columns import refuse
+from ..tables.reading.compared_answers import as_argument
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.schema import TABLES
 from .qualtrics import read_responses
@@ -296,9 +297,13 @@ def find_repeat(export: Export, outcomes: Sequence[str], column: str | None = No
     return candidates[0] if candidates else None
 
 
-def find_sides(export: Export, columns: Sequence[str]) -> tuple[str, str]:
+def find_sides(
+    export: Export, columns: Sequence[str], is_used: pd.Series[bool] | None = None
+) -> tuple[str, str]:
     """Find the two answers that mean the first and the second profile, such as Community A and B."""
-    texts = sorted(set(export.table[list(columns)].stack().dropna().to_numpy().tolist()))
+    # Where `is_used` is false, respondents are excluded, whatever they answered.
+    table = export.table if is_used is None else export.table[is_used.to_numpy(dtype=bool)]
+    texts = sorted(set(table[list(columns)].stack().dropna().to_numpy().tolist()))
     ends = [re.split(r"\W+", text.casefold().rstrip(". "))[-1] for text in texts]
     sides = [[text for text, end in zip(texts, ends, strict=True) if end in side] for side in SIDES]
     if [len(side) for side in sides] != [1, 1]:
@@ -309,11 +314,15 @@ def find_sides(export: Export, columns: Sequence[str]) -> tuple[str, str]:
     first, second = sides[0][0], sides[1][0]
     if len(texts) > 2:
         picks = read_picks(export, columns, (first, second))
-        index = int((picks == UNPARSED).any(axis=0).argmax())
-        bad = picks[:, index] == UNPARSED
+        unread = (picks == UNPARSED) & export.table.index.isin(table.index)[:, None]
+        index = int(unread.any(axis=0).argmax())
+        bad = unread[:, index]
         text = export.table[columns[index]].iloc[int(bad.argmax())]
         problem = f"contains '{text}', which is neither '{first}' nor '{second}'"
-        remedy = "correct it, or name --first and --second to count all other answers as unparsed"
+        remedy = (
+            f"correct it, state --missing {as_argument(text)} if it is no answer, or name --first and "
+            "--second to count all other answers as unparsed"
+        )
         refuse(export.source, columns[index], bad, problem, remedy)
     return first, second
 

@@ -212,15 +212,27 @@ def test_wide_tables_give_the_effects_of_long_ones(
     assert wide == pytest.approx(long, abs=1e-9)
 
 
-def test_an_export_of_qualtrics_is_read_by_its_importer(tmp_path: Path, conjury: Run) -> None:
+def test_an_export_of_qualtrics_is_read_by_its_importer_and_the_rules_that_are_stated(
+    tmp_path: Path, conjury: Run
+) -> None:
     levels = [("no", "yes"), ("yes", "no"), ("no", "yes"), ("yes", "no")] * 3
     rows = [
-        f"R_{at},Post {'AB'[(at // 2) % 2]},Curse,{left},{right}" for at, (left, right) in enumerate(levels)
+        f"R_{at},Post {'AB'[(at // 2) % 2]},Curse,{left},{right},{'LR'[at % 2]},IP Address"
+        for at, (left, right) in enumerate(levels)
     ]
-    header = "ResponseId,choice1,K-1-1,K-1-1-1,K-1-2-1"
+    rows += ["R_12,I can't say,Curse,no,yes,L,Survey Preview", "R_13,Post A,Curse,no,yes,L,Spam"]
+    header = "ResponseId,choice1,K-1-1,K-1-1-1,K-1-2-1,party,Status"
     (tmp_path / "export.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
     means = by_level(estimates(conjury, "conjoint export.csv", tmp_path, "mm"))
     assert means == pytest.approx({("Curse", "no"): 0.5, ("Curse", "yes"): 0.5})
+    told = conjury("conjoint export.csv --where party=L --by party --levels party=R,L", cwd=tmp_path)
+    assert "'party', which --by names, has 1 groups" in told.err
+    ended = conjury("--all conjoint export.csv --by party --levels party=R,L", cwd=tmp_path)
+    assert "Respondents excluded: 1 as preview, 1 as spam; 12 of 14 remain." in ended.out
+    assert ended.out.count("export.csv: 14 rows, 7 columns.") == 1
+    assert "party: R 12 of 6, L 12 of 6." in ended.out
+    assert "L \N{MINUS SIGN} R" in ended.out
+    assert "6 respondents" in conjury("conjoint export.csv --where party=L", cwd=tmp_path).out
 
 
 @pytest.mark.parametrize(
@@ -241,6 +253,13 @@ def test_an_export_of_qualtrics_is_read_by_its_importer(tmp_path: Path, conjury:
         (lambda data: data.assign(w=data.index), "--by w", "several values for respondent"),
         (lambda data: data.assign(w=data.groupby("resp").ngroup()), "--by w", "--cut w=9.5 (the median)"),
         (lambda data: data, "--by w --cut w=2,1", "rising order"),
+        (
+            lambda data: data.assign(
+                party=data["party"].where(data["resp"] != data["resp"][0], "I'm sorry, no")
+            ),
+            "--by party",
+            """state --missing "I'm sorry, no".""",
+        ),
         (lambda data: data, "--strict", "which is a guess"),
     ],
 )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
 from conjury.analysis.frames.notes import EXCLUSION, Note, excluding, note_under, read_note, record_notes
 from conjury.cli.printing import NOTES, WrappingConsole, console, print_notes
+from conjury.cli.wishes import ALL, wish
 
 
 def test_notes_on_exclusions_are_printed_first_by_their_kind(
@@ -17,7 +21,12 @@ def test_notes_on_exclusions_are_printed_first_by_their_kind(
     excluded = note_under({"judge": "gpt"}, excluding("{n:,} ratings are not used.", n=2))
     notes = [f"Note {n} says that nothing was excluded." for n in range(NOTES)]
     stored = [read_note(json.loads(json.dumps(record_notes(note)))) for note in (*notes, excluded)]
-    print_notes(stored, tmp_path)
+
+    def print_all() -> None:
+        wish(ALL, is_wished=True)
+        print_notes(stored, tmp_path)
+
+    copy_context().run(print_all)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["  Note: gpt: 2 ratings are not used.", f"  Note: {notes[0]}"]
     assert lines[-1].startswith("  1 more note")
@@ -52,3 +61,14 @@ def test_lines_are_broken_between_words_below_their_first_words(
 def test_files_take_lines_of_any_length(capsys: pytest.CaptureFixture[str]) -> None:
     console.print("interval " * 50)
     assert capsys.readouterr().out == "interval " * 50 + "\n"
+
+
+def test_a_reader_that_has_ended_does_not_end_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    redirected: list[tuple[int, int]] = []
+    monkeypatch.setattr("os.dup2", lambda *ends: redirected.append(ends))
+    WrappingConsole(file=Closed()).print("a line")
+    assert [end for _, end in redirected] == [sys.stdout.fileno()]

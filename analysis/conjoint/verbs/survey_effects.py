@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,8 @@ from pandas.api.types import is_numeric_dtype
 
 from conjury.inference.errors import InputError, and_more, listed
 from conjury.inference.readers.conjoints import ConjointTable
+from conjury.inference.tables.reading.cell_rules import is_refusal
+from conjury.inference.tables.reading.compared_answers import as_argument
 from conjury.inference.tables.row_numbers import of_rows
 
 from ...frames.notes import for_command, noted_warnings
@@ -40,6 +42,8 @@ class SurveyEffects:
     weights: str | None = None
     by: tuple[str, ...] = ()
     design_effect: float | None = None
+    # profiles and respondents of each group, by the column of groups
+    sizes: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
     @property
     def labels(self) -> dict[Any, str]:
@@ -89,8 +93,16 @@ def survey_effects(
         effect = design_effect(answered[weights].to_numpy(dtype=float), units)
     restricted = [tie.sentence() for tie in table.empty_pairs]
     texts = dict.fromkeys([*restricted, *notes, *map(_for_command, map(str, warned))])
+    sizes = {
+        name: {
+            str(group): (len(rows), int(rows["judge_id"].nunique()))
+            for group, rows in frame.groupby(name, observed=True)
+        }
+        for name in by
+    }
+    n_people = int(frame["judge_id"].nunique())
     return SurveyEffects(
-        table, results, tuple(texts), len(frame), int(frame["judge_id"].nunique()), weights, tuple(by), effect
+        table, results, tuple(texts), len(frame), n_people, weights, tuple(by), effect, sizes
     )
 
 
@@ -134,14 +146,35 @@ def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tup
                 f"{table.source}: column '{name}', which --by names, has {n_groups} {kind}; {remedy}."
             )
         if name not in table.attributes:
-            order = (
-                [str(level) for level in values.cat.categories]
-                if isinstance(values.dtype, pd.CategoricalDtype)
-                else [str(level) for level in sorted(values.dropna().unique())]
-            )
-            texts = values.astype("string").astype(object)
-            frame[name] = pd.Categorical(texts, categories=[level for level in order if level in set(texts)])
+            frame[name], notes_of_groups = _groups(frame, name, table.source)
+            notes += notes_of_groups
     return frame, notes
+
+
+def _groups(frame: pd.DataFrame, name: str, source: str) -> tuple[pd.Categorical, list[str]]:
+    """Subgroups of respondents in their order, those of one respondent last, and what to know of these."""
+    values = frame[name]
+    order = (
+        [str(level) for level in values.cat.categories]
+        if isinstance(values.dtype, pd.CategoricalDtype)
+        else [str(level) for level in sorted(values.dropna().unique())]
+    )
+    texts = values.astype("string").astype(object)
+    people = frame["judge_id"].groupby(texts).nunique()
+    refusals = [level for level in order if level in people and is_refusal(level)]
+    if refusals:
+        raise InputError(
+            f"{source}: '{refusals[0]}' in column '{name}', which --by names, is probably the sentence of "
+            f"one who does not answer; state --missing {as_argument(refusals[0])}."
+        )
+    single = [level for level in order if people.get(level) == 1]
+    notes = [
+        f"Group '{level}' of '{name}' has one respondent, and so its effects have no standard errors; "
+        f"--exclude {as_argument(f'{name}={level}')} leaves it out."
+        for level in single
+    ]
+    levels = [level for level in order if level in people and level not in single]
+    return pd.Categorical(texts, categories=[*levels, *single]), notes
 
 
 def _groups_of(table: ConjointTable, name: str, limits: Sequence[float]) -> pd.Series[Any]:

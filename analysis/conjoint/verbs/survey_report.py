@@ -10,8 +10,9 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.safe_text import printable
 
+from ...figures.conjoint.effect_figures import is_reference
 from ...figures.page_blocks import figure_block, paragraphs, result_page, table_block
-from ...frames.rounding import p_value
+from ...frames.rounding import digits_beside, p_value
 from ...frames.word_table import WordTable
 from ...results import Result
 from .survey_effects import SurveyEffects, width_of
@@ -48,16 +49,23 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): cell for name, cell in row.items()} for row in records]
 
 
-def _number(value: Any) -> str:
+def _scale(effects: SurveyEffects) -> int:
+    """What estimates are multiplied by: effects on choices are in points, their means in percent."""
+    return 100 if effects.table.is_choice else 1
+
+
+def _number(value: Any, scale: int, digits: int = DIGITS) -> str:
     if pd.isna(value):
         return ""
-    return f"{float(value):.{DIGITS}f}".replace("-", "\u2212")
+    return f"{scale * float(value):.{digits - (2 if scale > 1 else 0)}f}".replace("-", "\u2212")
 
 
-def _interval(row: Mapping[str, Any]) -> str:
+def _interval(row: Mapping[str, Any], scale: int) -> str:
     if pd.isna(row["lower"]):
         return ""
-    return f"{_number(row['lower'])} to {_number(row['upper'])}"
+    ends = [row["lower"], row["upper"]]
+    digits = digits_beside(ends, DIGITS, (0.0,))
+    return " to ".join(_number(end, scale, digits) for end in ends)
 
 
 def _p(value: Any) -> str:
@@ -73,50 +81,59 @@ def tables(effects: SurveyEffects) -> list[WordTable]:
     return written
 
 
-def sample_note(effects: SurveyEffects) -> str:
-    """The sample, for the note of every table."""
+def sample_note(effects: SurveyEffects, by: str | None = None) -> str:
+    """The sample, for the note of every table; of groups also that of each."""
     weighted = f", weighted by {effects.weights}" if effects.weights else ""
     respondents = counted(effects.n_respondents, "respondent")
-    return f"N = {effects.n_rows:,} profiles of {respondents} (clusters){weighted}."
+    note = f"N = {effects.n_rows:,} profiles of {respondents} (clusters){weighted}."
+    if by is None:
+        return note
+    sizes = effects.sizes[by]
+    groups = [f"{printable(name)} {n:,} of {people:,}" for name, (n, people) in sizes.items()]
+    return f"{note} {printable(by)}: {', '.join(groups)}."
 
 
 def _main_table(effects: SurveyEffects) -> WordTable:
-    level = width_of(effects.results["amce"].settings["alpha"])
+    level, scale = width_of(effects.results["amce"].settings["alpha"]), _scale(effects)
     means = {(row["feature"], row["level"]): row for row in _rows(effects.results["mm"].frame)}
-    head = ["Level", "AMCE", "SE", f"{level} interval", "p", "Marginal mean", f"{level} interval"]
+    of_effects, of_means = (", points", ", percent") if scale > 1 else ("", "")
+    head = ["Level", f"AMCE{of_effects}", "SE", f"{level} interval", "p", f"Marginal mean{of_means}"]
+    head.append(f"{level} interval")
     rows: list[list[str]] = []
-    last = None
-    for row in _rows(effects.results["amce"].frame):
+    frame, last = effects.results["amce"].frame, None
+    for row, is_base in zip(_rows(frame), is_reference(frame), strict=True):
         if row["feature"] != last:
             rows.append([printable(row["feature"])])
         last = row["feature"]
         mean = means[(row["feature"], row["level"])]
-        is_reference = pd.isna(row["std_error"])
+        cells = [_number(row[name], scale) for name in ("estimate", "std_error")]
         rows.append(
             [
-                printable(row["level"]) + (" (reference)" if is_reference else ""),
-                *([_number(0.0), "", "", ""] if is_reference else _cells(row)),
-                _number(mean["estimate"]),
-                _interval(mean),
+                printable(row["level"]) + " (reference)" * bool(is_base),
+                *(
+                    [_number(0.0, scale), "", "", ""]
+                    if is_base
+                    else [*cells, _interval(row, scale), _p(row["p"])]
+                ),
+                _number(mean["estimate"], scale),
+                _interval(mean, scale),
             ]
         )
     note = sample_note(effects)
     return WordTable("Effects (AMCE) and marginal means", head, rows, note, optional=len(head) - 1)
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    return [_number(row["estimate"]), _number(row["std_error"]), _interval(row), _p(row["p"])]
-
-
 def _group_table(effects: SurveyEffects, by: str, statistic: str, suffix: str) -> WordTable:
     """Estimates in each group, and differences from the first group."""
-    grouped = effects.results[f"{statistic}_by{suffix}"].frame
+    grouped, scale = effects.results[f"{statistic}_by{suffix}"].frame, _scale(effects)
     differences = effects.results[f"{statistic}_diffs{suffix}"].frame
     groups = list(dict.fromkeys(grouped[by].astype(str)))
     names = list(dict.fromkeys(differences["by"].astype(str)))
     estimates = {(row["feature"], row["level"], str(row[by])): row for row in _rows(grouped)}
     gaps = {(row["feature"], row["level"], str(row["by"])): row for row in _rows(differences)}
     level = width_of(effects.results["amce"].settings["alpha"])
+    bases = grouped[is_reference(grouped).to_numpy(bool)] if statistic == "amce" else grouped.head(0)
+    references = set(zip(bases["feature"], bases["level"], strict=True))
     head = ["Level", *groups]
     for name in names:
         head += [name.replace(" - ", " \u2212 "), f"{level} interval", "p"]
@@ -126,19 +143,30 @@ def _group_table(effects: SurveyEffects, by: str, statistic: str, suffix: str) -
         if feature != last:
             rows.append([printable(feature)])
         last = feature
-        cells = [printable(name)]
-        cells += [_number(estimates[(feature, name, group)]["estimate"]) for group in groups]
+        cells = [printable(name) + " (reference)" * ((feature, name) in references)]
+        cells += [_number(estimates[(feature, name, group)]["estimate"], scale) for group in groups]
         for difference in names:
             gap = gaps.get((feature, name, difference))
-            cells += ["", "", ""] if gap is None else [_number(gap["estimate"]), _interval(gap), _p(gap["p"])]
+            cells += ["", "", ""]
+            if gap is not None:
+                cells[-3:] = [_number(gap["estimate"], scale), _interval(gap, scale), _p(gap["p"])]
         rows.append(cells)
     what = "Effects (AMCE)" if statistic == "amce" else "Marginal means"
-    return WordTable(f"{what} by {printable(by)}", head, rows, sample_note(effects))
+    unit = "" if scale == 1 else ", points" if statistic == "amce" else ", percent"
+    return WordTable(f"{what} by {printable(by)}{unit}", head, rows, sample_note(effects, by))
 
 
 def to_page(effects: SurveyEffects, title: str, account: list[str]) -> str:
     """One page: summary, figures in both themes, tables, and how the file was read."""
     return result_page(printable(title), _blocks(effects, account), OPEN)
+
+
+def figure_heading(effects: SurveyEffects) -> tuple[str, str]:
+    """Title and line below it of the figure that a command writes: what is clear, and what it rests on."""
+    sample, *_, clear = summary(effects)
+    return clear.rstrip(
+        "."
+    ), f"{sample.partition('; outcome')[0]}. Standard errors are clustered by respondent."
 
 
 def figures(effects: SurveyEffects) -> Iterator[tuple[str, Result, str]]:

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError, listed
 
 from ...automation import record
 from ...options import Alpha, grouped, read_pairs, split_names, typed_options
-from ...printing import console, print_table
+from ...printing import console, print_account, print_table
 from ...reading_options import TableOptions
 from ...wishes import details
 
@@ -130,8 +130,7 @@ def conjoint(
         vcov=output.vcov,
         alpha=output.alpha,
     )
-    for line in survey.account.lines():
-        console.print(line)
+    print_account(survey.account)
     console.print()
     for sentence in summary(effects):
         console.print(sentence)
@@ -211,7 +210,7 @@ def _write(effects: SurveyEffects, output: SurveyOutput, title: str) -> None:
     """Write the figure, the page and the table that are asked for."""
     import pandas as pd
 
-    from conjury.analysis.conjoint.verbs.survey_report import to_page
+    from conjury.analysis.conjoint.verbs.survey_report import figure_heading, to_page
     from conjury.analysis.figures.figure_registry import draw
     from conjury.analysis.figures.theme import save
     from conjury.inference.tables.files import write_table
@@ -219,7 +218,8 @@ def _write(effects: SurveyEffects, output: SurveyOutput, title: str) -> None:
 
     if output.figure is not None:
         of_groups = next((name for name in effects.results if name.startswith("amce_by")), "amce")
-        figure = draw(effects.results[of_groups], labels=effects.labels)
+        title, subtitle = figure_heading(effects)
+        figure = draw(effects.results[of_groups], labels=effects.labels, title=title, subtitle=subtitle)
         (written,) = save(figure, output.figure.with_suffix(""), formats=(output.figure.suffix.lower()[1:],))
         console.print(f"\nFigure: {written}")
         record(files=[written])

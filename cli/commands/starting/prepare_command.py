@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, counted
 
 from ...automation import record
 from ...options import grouped, refuse_typed, typed_options
-from ...printing import console
+from ...printing import console, print_account
 from ...reading_options import FileReadingOptions
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ def prepare(
             write_table(prepared.tables[part], path)
     sentences = [*joined, *prepared.sentences]
     record(rows=len(prepared.items), sentences=sentences, tables=prepared.tables, files=files)
-    for line in (*reading.account.lines(), *sentences):
+    print_account(reading.account)
+    for line in sentences:
         console.print(line)
     further = f"; {', '.join(map(str, files[1:]))}" if files[1:] else "."
     console.print(f"{counted(len(prepared.items), 'item')} in {out}{further}")

@@ -16,7 +16,7 @@ from conjury.inference.errors import InputError, counted
 
 from ...automation import record
 from ...options import grouped
-from ...printing import console, print_table
+from ...printing import console, print_account, print_table
 from ...reading_options import RatingTableOptions, as_typed
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def read(
         account=account.as_records(),
         columns=columns,
     )
-    for line in account.lines():
-        console.print(line)
+    print_account(account)
     console.print()
     print_table(_described(columns))
     if following.startswith("conjury"):

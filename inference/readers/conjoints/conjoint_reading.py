@@ -165,7 +165,8 @@ def read_conjoint(
         name = str(name)
         frame, labels, entries = read_qualtrics_export(source, frame, id, outcome, options)
         outcome = None
-        table = table.with_entries(*entries)
+        sentences = {entry.sentence for entry in table.account.entries}  # of the same file, read twice
+        table = table.with_entries(*(entry for entry in entries if entry.sentence not in sentences))
         names = {text: label for text, label in options.relabel.items() if label not in ("1", "2")}
         options = replace(options, relabel=names)
         id, task, profile, outcome = "judge_id", "task", "position", "chosen"
@@ -271,6 +272,10 @@ def _conjoint(
         and name not in columns
     ]
     long = pd.DataFrame(columns, index=frame.index).join(frame[covariates])
+    for name in {*covariates} & {*options.levels}:  # subgroups in the order that is stated
+        texts = as_text(long[name])
+        further = sorted({*texts.dropna()} - {*options.levels[name]})
+        long[name] = pd.Categorical(texts, [*options.levels[name], *further])
     attributes = tuple(names[name] for name in roles.attributes)
     pairs = find_empty_pairs(long[np.isfinite(outcomes.values)], attributes)
     entries += [*outcomes.entries, *level_entries]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from ...errors import InputError
+from ...errors import InputError, listed
 from ...inference_wings import WINGS
 from ...tables.columns import as_text
 from ...tables.frames import any_frame
@@ -18,10 +19,13 @@ from ..programs.record_shapes import response_column
 LEVEL = re.compile(r"\w+-\d+-\d+-\d+")
 RESPONSE = "ResponseId"
 OPTIONS = (  # of the importer, and of commands that read any conjoint
+    ("or name --first and --second", "or give --relabel 'TEXT=1' and --relabel 'TEXT=2'"),
     ("with --outcomes", "with --outcome COLUMN,COLUMN,..."),
     ("(--first and --second)", "(--relabel 'TEXT=1' --relabel 'TEXT=2')"),
     ("give both --first and --second", "give both --relabel 'TEXT=1' and --relabel 'TEXT=2'"),
 )
+# Of its notes: what the account says of all reasons together, and what is as expected.
+UNSAID = ("Excluded as ", "Excluded respondents ", "No task is repeated")
 ID_CELL = r"R_[0-9A-Za-z]{8,}"  # of a response
 INTERNAL = (
     "judge_kind",
@@ -78,7 +82,12 @@ def read_qualtrics_export(
     first, second = answers.get("1"), answers.get("2")
     try:
         survey = WINGS.find("conjoint_exports")(
-            source, id=id or _respondents_of(table), outcomes=columns, first=first, second=second
+            source,
+            id=id or _respondents_of(table),
+            outcomes=columns,
+            first=first,
+            second=second,
+            rules=replace(rules, id=None, relabel={}),
         )
     except InputError as error:
         text = str(error)
@@ -87,7 +96,7 @@ def read_qualtrics_export(
         raise InputError(text) from None
     choices = survey.choices
     is_used = ~choices["repeat"].fillna(False).astype(bool)
-    entries = [AccountEntry("roles", note) for note in survey.notes]
+    entries = [AccountEntry("roles", note) for note in survey.notes if not note.startswith(UNSAID)]
     if not is_used.all():
         number = int((~is_used).sum())
         entries.append(
@@ -95,8 +104,7 @@ def read_qualtrics_export(
         )
     if "excluded" in choices:
         is_excluded = choices["excluded"].notna()
-        number = int((is_used & is_excluded).sum())
-        entries.append(AccountEntry("excluded", f"{number:,} rows of excluded respondents.", count=number))
+        entries.append(_exclusion(choices, is_excluded))
         is_used &= ~is_excluded
     frame = choices[is_used].reset_index(drop=True)
     labels: list[str] = []
@@ -107,3 +115,12 @@ def read_qualtrics_export(
         frame = frame.drop(columns=str(key)).assign(**{label: texts})
         labels.append(label)
     return frame.drop(columns=[column for column in INTERNAL if column in frame]), tuple(labels), entries
+
+
+def _exclusion(choices: pd.DataFrame, is_excluded: pd.Series[bool]) -> AccountEntry:
+    """How many respondents are excluded for which reason, and how many remain."""
+    reasons = choices[is_excluded].drop_duplicates("judge_id")["excluded"].str.split("; ").explode()
+    texts = [f"{number:,} as {reason}" for reason, number in reasons.value_counts(sort=False).items()]
+    total, out = (int(part["judge_id"].nunique()) for part in (choices, choices[is_excluded]))
+    sentence = f"Respondents excluded: {listed(texts)}; {total - out:,} of {total:,} remain."
+    return AccountEntry("excluded", sentence, "excluded", count=int(is_excluded.sum()))

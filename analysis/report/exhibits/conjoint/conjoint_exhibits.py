@@ -133,7 +133,9 @@ def _headline_of_groups(result: Result, record: RecordedResult, report: ReportDa
         compared, labels = interaction(report, record), LevelLabels(report.labels)
     except InputError:
         return ""
-    rows = compared.frame[compared.frame["feature"].astype("string") == compared.feature]
+    rows = compared.frame
+    if not record.settings.get("traits"):  # of which the figure shows all attributes
+        rows = rows[rows["feature"].astype("string") == compared.feature]
     groups = rows[SERIES] if compared.by == SERIES else series_in_words(rows, [compared.by], labels)
     levels = [
         f"{labels.both(feature, level)}, {group}"
