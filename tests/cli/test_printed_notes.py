@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
-from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
 from conjury.analysis.frames.notes import EXCLUSION, Note, excluding, note_under, read_note, record_notes
 from conjury.cli.printing import NOTES, WrappingConsole, console, print_notes
-from conjury.cli.wishes import ALL, wish
 
 
 def test_notes_on_exclusions_are_printed_first_by_their_kind(
@@ -21,15 +20,10 @@ def test_notes_on_exclusions_are_printed_first_by_their_kind(
     excluded = note_under({"judge": "gpt"}, excluding("{n:,} ratings are not used.", n=2))
     notes = [f"Note {n} says that nothing was excluded." for n in range(NOTES)]
     stored = [read_note(json.loads(json.dumps(record_notes(note)))) for note in (*notes, excluded)]
-
-    def print_all() -> None:
-        wish(ALL, is_wished=True)
-        print_notes(stored, tmp_path)
-
-    copy_context().run(print_all)
+    print_notes(stored, tmp_path)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["  Note: gpt: 2 ratings are not used.", f"  Note: {notes[0]}"]
-    assert lines[-1].startswith("  1 more note")
+    assert lines[0] == "  Note: gpt: 2 ratings are not used."
+    assert re.match(r"  \d+ more notes? in ", lines[-1])  # their number depends on the wish for all
 
 
 def test_a_note_is_of_the_kind_of_its_parts() -> None:
