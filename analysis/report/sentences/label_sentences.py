@@ -55,9 +55,8 @@ def baseline(
     bounded = over[over["lower"].notna() & over["upper"].notna()]
     several = len(bounded) > bounded["judge"].nunique()
     noun = (SERIES, SERIES) if several else ("judge", "judges")
-    is_below, is_above = bounded["upper"] < 0, bounded["lower"] > 0
-    sides = (is_below, is_above, ~(is_below | is_above))
-    below, above, unclear = (tuple(bounded.loc[side, "_who"].astype(str)) for side in sides)
+    side = (bounded["lower"] > 0).astype(int) - (bounded["upper"] < 0)
+    below, above, unclear = (tuple(bounded.loc[side == sign, "_who"].astype(str)) for sign in (-1, 1, 0))
     return Baseline(below, above, unclear, noun, always, share, tuple(by_f1), f1)
 
 
@@ -157,8 +156,8 @@ def kinds_in_words(values: KindsOfGold) -> str:
         return f"{text}."
     right = number(values.specificity, 2)
     who = together(map(plain, values.whose)) + f" (specificity {right})" * bool(right)
-    most = f"{number(values.most, 2)}, by {who}"
-    return f"{text}; the most that a judge finds of those labelled {plain(values.least)} is {most}."
+    most = f"the most that a judge finds of those labelled {plain(values.least)}"
+    return f"{text}; {most} is {number(values.most, 2)}, by {who}."
 
 
 @dataclass(frozen=True)
@@ -332,5 +331,6 @@ def overused_in_words(values: OverusedLabels) -> str:
     under = " under at least one prompt" if values.several else ""
     largest = f"the {MOST_NAMED} largest" if len(values.top) > MOST_NAMED else "the largest of each"
     who = f"{out_of(values.judges, values.of, 'judge')} {agreeing(values.judges, 'gives', 'give')}"
+    who = "The judge gives" if values.of == 1 else who
     ratio = "How often it is given, divided by how often it is gold"
     return f"{who} a label too often{under}, {among}. {ratio}, {largest}: {'; '.join(texts)}."

@@ -25,8 +25,7 @@ class Leader:
     names: tuple[str, ...]  # one, or several that are equal
     cell: str  # their number, with what it rests on
     of: int  # those with a number
-    # names, numbers, differences from the first, of which the sizes may be empty; the highest first
-    level: tuple[tuple[str, str, str], ...]
+    level: tuple[tuple[str, str, str], ...]  # names, numbers, differences if known; the highest first
     following: tuple[tuple[str, str, str], ...]  # the next where none is level; several where they are equal
 
 
@@ -48,8 +47,9 @@ def find_leader(
     tests = {k: test for k in rivals if (test := differ(at, k)) is not None}
     level = [k for k in tests if not tests[k][0]]
     following = [] if level else [k for k in rivals if k in ties(numbers, rivals[0])]
+    sizes = {k: f"; difference {size}" for k, (_, size) in tests.items() if size}
     rows = [
-        tuple((str(names[k]), number(numbers[k], 2), tests.get(k, (True, ""))[1]) for k in places)
+        tuple((str(names[k]), number(numbers[k], 2), sizes.get(k, "")) for k in places)
         for places in (level, following)
     ]
     return Leader(what, tuple(str(names[k]) for k in first), cells[at], len(order), rows[0], rows[1])
@@ -78,20 +78,15 @@ def leader_in_words(values: Leader) -> str:
     if values.level:
         level = "level" if all(size for *_, size in values.level) else "their intervals overlap"
         first = f"{together(names)} ({values.cell}{' each' * (len(names) > 1)})"
-        leading = [first, *(f"{plain(name)} ({_size(share, size)})" for name, share, size in values.level)]
+        leading = [first, *(f"{plain(name)} ({share}{size})" for name, share, size in values.level)]
         return f"the {several} of {together(leading)} are the highest, and {level}"
-    _, share, size = values.following[0]
-    after = f"{together(plain(row[0]) for row in values.following)} ({_size(share, size)})"
+    after = f"{together(plain(row[0]) for row in values.following)} ({''.join(values.following[0][1:])})"
     return f"the highest {what} is that of {together(names)} ({values.cell}), before {after}"
 
 
 def level_rule(alpha: float) -> str:
     """What makes two level, for the end of a paragraph that calls some so."""
     return f"Level: p of the difference, adjusted unlike its interval, is not below {alpha:g}."
-
-
-def _size(share: str, difference: str) -> str:
-    return f"{share}; difference {difference}" if difference else share
 
 
 @dataclass(frozen=True)
@@ -104,8 +99,7 @@ class TestedDifferences:
     tested: int
     alpha: float
     largest: str  # of the clear ones or, without any, of all: what it is of, and its size
-    # what those above and below are called, and the largest; no sides where the order of two is arbitrary
-    signs: tuple[str, str, str]
+    signs: tuple[str, str, str]  # words for those above and below, if any, and for the largest
 
 
 def find_largest_difference(
@@ -139,6 +133,8 @@ def largest_in_words(values: TestedDifferences) -> str:
         below = f", {f'all {under}' if values.below == clear else mixed}"
     if not values.noun[0]:
         largest = f"; {extreme}: {values.largest}" if clear else ""
+        if values.tested == 1:
+            return f"{values.largest if clear else 'none'}."
         return f"{clear or 'none'} of {values.tested}{below}{largest}."
     if values.tested == 1:
         how = f"clear ({rule})" if clear else f"not clear ({rule.replace('below', 'not below')})"
