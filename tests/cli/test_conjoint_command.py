@@ -215,19 +215,20 @@ def test_wide_tables_give_the_effects_of_long_ones(
 def test_an_export_of_qualtrics_is_read_by_the_rules_that_are_stated(tmp_path: Path, conjury: Run) -> None:
     levels = [("no", "yes"), ("yes", "no"), ("no", "yes"), ("yes", "no")] * 3
     rows = [
-        f"R_{at},Post {'AB'[(at // 2) % 2]},Curse,{left},{right},{'LR'[at % 2]},IP Address"
+        f"R_{at},Post {'AB'[(at // 2) % 2]},Curse,{left},{right},{'LR'[at % 2]},IP Address,{'1' * (at < 11)}"
         for at, (left, right) in enumerate(levels)
     ]
-    rows += ["R_12,I can't say,Curse,no,yes,L,Survey Preview", "R_13,Post A,Curse,no,yes,L,Spam"]
-    header = "ResponseId,choice1,K-1-1,K-1-1-1,K-1-2-1,party,Status"
+    rows += ["R_12,I can't say,Curse,no,yes,L,Survey Preview,1", "R_13,Post A,Curse,no,yes,L,Spam,1"]
+    header = "ResponseId,choice1,K-1-1,K-1-1-1,K-1-2-1,party,Status,w"
     (tmp_path / "export.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
     means = by_level(estimates(conjury, "conjoint export.csv", tmp_path, "mm"))
     assert means == pytest.approx({("Curse", "no"): 0.5, ("Curse", "yes"): 0.5})
     ended = conjury("--all conjoint export.csv --by party --levels party=R,L", cwd=tmp_path)
     assert "Respondents excluded: 1 as preview, 1 as spam; 12 of 14 remain." in ended.out
-    assert ended.out.count("export.csv: 14 rows, 7 columns.") == 1
+    assert ended.out.count("export.csv: 14 rows, 8 columns.") == 1
     assert "party: R 12 of 6, L 12 of 6." in ended.out
     assert "6 respondents" in conjury("conjoint export.csv --where party=L", cwd=tmp_path).out
+    assert "'w' are missing in row 12;" in conjury("conjoint export.csv --weights w", cwd=tmp_path).err
 
 
 @pytest.mark.parametrize(

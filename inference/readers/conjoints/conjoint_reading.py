@@ -26,7 +26,7 @@ from .attribute_levels import EmptyPairs, find_empty_pairs, read_levels_of
 from .column_roles import COMPLETE, ColumnRoles, guess_roles, named_like
 from .profile_outcomes import read_outcomes
 from .profile_shapes import make_long
-from .qualtrics_profiles import INTERNAL, has_drawn_levels, read_qualtrics_export
+from .qualtrics_profiles import INTERNAL, has_drawn_levels, read_qualtrics_export, respondents_of
 from .role_names import WEIGHTS
 from .task_numbers import positions_of, refuse_stacked, task_numbers
 
@@ -162,8 +162,11 @@ def read_conjoint(
     if has_drawn_levels(frame) and not isinstance(source, pd.DataFrame | TableReading):
         if str(source) == "-":
             raise InputError("An export of Qualtrics cannot be read from standard input; give it as a file.")
-        name = str(name)
-        frame, labels, entries = read_qualtrics_export(source, frame, id, outcome, options)
+        responses = id or respondents_of(frame)
+        wide = frame
+        frame, labels, entries = read_qualtrics_export(source, wide, responses, outcome, options)
+        places = pd.Series(range(len(wide)), as_text(wide[responses]))
+        name = of_rows(name, frame["judge_id"].map(places).to_numpy(dtype=int), len(wide))
         outcome = None
         sentences = {entry.sentence for entry in table.account.entries}  # of the same file, read twice
         table = table.with_entries(*(entry for entry in entries if entry.sentence not in sentences))

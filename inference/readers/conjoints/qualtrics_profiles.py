@@ -61,7 +61,7 @@ def has_drawn_levels(frame: pd.DataFrame) -> bool:
     return any(LEVEL.fullmatch(str(name)) for name in frame)
 
 
-def _respondents_of(table: pd.DataFrame) -> str:
+def respondents_of(table: pd.DataFrame) -> str:
     """The column of ids of responses: by its name, which changed over the years, else by its cells."""
     as_named = response_column(map(str, table))
     if as_named is not None:
@@ -74,7 +74,7 @@ def _respondents_of(table: pd.DataFrame) -> str:
 
 
 def read_qualtrics_export(
-    source: Any, table: pd.DataFrame, id: str | None, outcome: str | None, rules: ReadingRules
+    source: Any, table: pd.DataFrame, id: str, outcome: str | None, rules: ReadingRules
 ) -> tuple[pd.DataFrame, tuple[str, ...], list[AccountEntry]]:
     """One row per profile of an export, its attributes by their labels, and what the importer assumed."""
     columns = None if outcome is None else [name.strip() for name in outcome.split(",")]
@@ -83,7 +83,7 @@ def read_qualtrics_export(
     try:
         survey = WINGS.find("conjoint_exports")(
             source,
-            id=id or _respondents_of(table),
+            id=id,
             outcomes=columns,
             first=first,
             second=second,
