@@ -18,7 +18,7 @@ BARE = re.compile(
     "told|said|found|made|own|shown|spare|there|kept|held|lost|apart|astray|telling|again|left|known|given|"
     "taken|asked|wanted|seen|used|stated|drawn|few|rest|other|others|one|both|whole|plain"
 )
-CEILINGS = {"analysis": 81, "inference": 37, "cli": 3}
+CEILINGS = {"analysis": 80, "inference": 37, "cli": 3}
 
 # `__all__` exports Bootstrap, Drawn, Job and Ratings, and own checks import Question; three of them are also
 # parts of study files, whose schema has their names. Pages import from both modules `choices` and from

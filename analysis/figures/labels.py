@@ -252,7 +252,7 @@ TRUTHS = {
 }
 
 
-KNOWN = {HUMAN: "People", ONE_PERSON: "Single ratings", OVERALL: "All items"}
+KNOWN = {HUMAN: "People", ONE_PERSON: "Single ratings of people", OVERALL: "All items"}
 
 
 RATERS = ("judges", "judge", "group")

@@ -5,8 +5,8 @@ What the provenance of labels takes from it is a row of `data/claims`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,11 +84,11 @@ def kind_of(name: str) -> Kind:
 
 
 UNITS = {
-    "pair_id": "other pairs from this design, shown to the same judges in the same way",
-    "task_id": "other tasks from this design, shown to the same judges in the same way",
-    "item_id": "other items of the same kind, and the same judges",
+    "pair_id": "further pairs of this design under the same prompts",
+    "task_id": "further tasks of this design under the same prompts",
+    "item_id": "further items of the same kind, and the same judges",
 }
-PEOPLE = "other people from the population that these were drawn from"
+PEOPLE = "other people of the same population"
 OTHERS = "other values of {} of the same kind"
 
 
@@ -109,9 +109,12 @@ def _claims_of_kind(name: str, settings: Mapping[str, Any]) -> Claims | None:
     kind, unit = kind_of(name), settings.get("id")
     if kind.claims is None or not kind.about_units or not isinstance(unit, str) or not unit:
         return kind.claims
-    about = " or ".join(dict.fromkeys(_about(column) for column in unit.split(" or ")))
-    limit = f"{kind.claims.does_not_say} Intervals are about {about} alone."
-    return Claims(kind.claims.says, limit)
+    about = list(dict.fromkeys(_about(column) for column in unit.split(" or ")))
+    of_models = " or ".join(name for name in about if name != PEOPLE)
+    scope = f"Intervals hold for {of_models or PEOPLE} only."
+    if of_models and PEOPLE in about:
+        scope = f"Intervals of models hold for {of_models}; those of people for {PEOPLE}."
+    return Claims(kind.claims.says, f"{kind.claims.does_not_say} {scope}")
 
 
 def _about(unit: str) -> str:
@@ -206,6 +209,53 @@ def _procedure(name: str, row: Mapping[str, Any]) -> Procedure:
         never = tuple((entry["text"], entry["pattern"]) for entry in texts["never"])
         states[state] = ResultState(state, **{**texts, "never": never})
     return Procedure(name, row["question"], row["kind"], row["command"], stops, states)
+
+
+PROCEDURE_HEAD = (
+    "How to answer a question with conjury, for assistants and people. Stop checks come before any number; "
+    "the first sentence of a report is that of the state; a sentence that must not be written is not written "
+    "in other words either. Numbers, states and sentences are taken from the command's --json (`answer`, "
+    "`verdict`, `settings.state`, `labels`, `notes`), never from the judge's scores."
+)
+
+
+def procedure_text(names: Sequence[str] = ()) -> str:
+    """The procedures of some questions, by default of all, in Markdown."""
+    parts = [_procedure_lines(procedures()[name]) for name in names or procedures()]
+    lines = ["# Procedure", "", PROCEDURE_HEAD, *(line for part in parts for line in part)]
+    limits = [f"- {limit.text}" for limit in label_limits().values()]
+    intro = "`claims()` of a result adds those that apply:"
+    return "\n".join([*lines, "", "## What labels take from claims", "", intro, "", *limits]) + "\n"
+
+
+def procedure_records(names: Sequence[str] = ()) -> dict[str, Any]:
+    """The same for programs, with what results of each kind say and do not say."""
+    records = {}
+    for name in names or procedures():
+        procedure = procedures()[name]
+        claims = claims_of(procedure.kind, {})
+        records[name] = {**asdict(procedure), "claims": asdict(claims) if claims else None}
+    return records
+
+
+def _procedure_lines(procedure: Procedure) -> Iterator[str]:
+    claims = claims_of(procedure.kind, {})
+    yield from (
+        "",
+        f"## {procedure.name.capitalize()}: {procedure.question}",
+        "",
+        f"    {procedure.command}",
+        "",
+    )
+    if claims is not None:
+        yield from (f"- It says: {claims.says}", f"- It does not say: {claims.does_not_say}", "")
+    yield from ("Stop checks, before any number:", "")
+    for number, stop in enumerate(procedure.stops, start=1):
+        yield f'{number}. {stop.check} First sentence: "{stop.say}" Next: {stop.next}'
+    yield from ("", "| state | means | first sentence | never write | next |", "|---|---|---|---|---|")
+    for state in procedure.states.values():
+        never = " ".join(f'"{text}"' for text, _ in state.never)
+        yield f"| {state.name} | {state.means} | {state.begins} | {never} | {state.next} |"
 
 
 def _state_of(kind: str, settings: Mapping[str, Any]) -> ResultState | None:

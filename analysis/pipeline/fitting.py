@@ -15,6 +15,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.study.models import ItemStudy, Study
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import PAIR_KIND
 
 from ..benchmark.data.label_answers import LabelAnswers
@@ -38,6 +39,7 @@ from .recovery import effect_recovery, label_recovery, rating_recovery
 from .results_folder import FORMAT, ResultsFolder
 from .runner import FitOptions, FittedResults, JudgeGroup, NamedResult, StudySteps, fit
 from .steps.participants import participants_table
+from .steps.study_text import judges_text
 from .steps.task_question_steps import further_plan
 
 Tables = dict[str, pd.DataFrame]
@@ -112,21 +114,24 @@ def _work_of(
         facets = _steps_of_facets(study, instrument_data, options)
         plan = StudySteps((*plan.steps, *further.steps, *facets), (*plan.notes, *further.notes))
         follow = partial(_tables_of_choices, loaded)
-        return PlannedFit(loaded, plan, options.draws or 0, follow, describe_study(study), split)
+        described = describe_study(study, {group.prompt for group in split})
+        return PlannedFit(loaded, plan, options.draws or 0, follow, described, split)
     assert isinstance(study, ItemStudy)
+    prompts = (
+        set(as_text(loaded.judgments["prompt_id"]).dropna()) if "prompt_id" in loaded.judgments else None
+    )
     if has_gold(study, gold):
         loaded, answered = with_gold(loaded, gold, readings)
         options = options.with_draws(LABEL_DRAWS)
         plan = plan_labels(answered, options)
         follow = partial(_tables_of_labels, answered, loaded)
-        return PlannedFit(loaded, plan, options.draws or 0, follow, describe_labels(study))
+        return PlannedFit(loaded, plan, options.draws or 0, follow, describe_labels(study, prompts))
     options = options.with_draws(RATING_DRAWS)
     plan = plan_ratings(study, loaded.judgments, loaded.items, options)
     instrument_data = loaded.judgments if loaded.asked is None else loaded.asked
     plan = replace(plan, steps=(*plan.steps, *_steps_of_facets(study, instrument_data, options)))
-    return PlannedFit(
-        loaded, plan, options.draws or 0, partial(_tables_of_ratings, study, loaded), describe_study(study)
-    )
+    follow = partial(_tables_of_ratings, study, loaded)
+    return PlannedFit(loaded, plan, options.draws or 0, follow, describe_study(study, prompts))
 
 
 def has_facets(data: pd.DataFrame) -> bool:
@@ -207,10 +212,13 @@ def command() -> list[str]:
 
 def fit_manifest(work: PlannedFit, fitted: FittedResults, engine: str) -> dict[str, Any]:
     """The manifest of a fit: study, software, data, results and notes."""
-    source = work.loaded.source()
+    source, described = work.loaded.source(), dict(work.described)
+    if work.loaded.study is not None:
+        judges = judges_text(work.loaded.study, fitted.by_name)
+        described["design"] = f"{described['design']} {judges}".strip()
     return {
         "format": FORMAT,
-        **work.described,
+        **described,
         **describe_run(command(), [engine]),
         **source,
         "results": entries_of(fitted.results),

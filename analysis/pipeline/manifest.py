@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import shlex
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +21,7 @@ from ..figures.labels import task_in_words
 from ..frames.notes import Note, note_of, read_note
 from .results_folder import FORMAT
 from .runner import NamedResult
+from .steps.study_text import study_text
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -199,13 +200,15 @@ def entries_of(results: Iterable[NamedResult], part: str = FIT) -> list[dict[str
     return [entry_of(named, part) for named in results]
 
 
-def describe_study(study: Study | ItemStudy) -> dict[str, Any]:
-    """Name a study and its parts, with the labels that reports and figures use."""
+def describe_study(study: Study | ItemStudy, prompts: Collection[str] | None = None) -> dict[str, Any]:
+    """Name a study and its parts, with its design in words and the labels that reports and figures use."""
     described: dict[str, Any] = {
         "study": study.name,
         "study_argument": study.argument,
         "title": study.title,
         "refusal": study.refusal,
+        "question": study.question,
+        "design": study_text(study, prompts),
     }
     features, levels = dict(study.feature_labels), dict(study.level_labels)
     if isinstance(study, ItemStudy):
@@ -223,9 +226,9 @@ def describe_study(study: Study | ItemStudy) -> dict[str, Any]:
     return {**described, "labels": labels}
 
 
-def describe_labels(study: ItemStudy) -> dict[str, Any]:
+def describe_labels(study: ItemStudy, prompts: Collection[str] | None = None) -> dict[str, Any]:
     """As `describe_study`, with what missing labels count as, and labels of tasks and their classes."""
-    described = describe_study(study)
+    described = describe_study(study, prompts)
     tasks = {task: task_in_words(study, task) for task in study.label_sets}
     gold = {level.id: level.label for level in study.gold.levels} if study.gold is not None else {}
     classes = {

@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
+from ..figures.labels import TRUTHS, ColumnNames, words
 from ..frames.vocabulary import HUMAN, OVERALL
 from ..results import Result
 
@@ -191,6 +192,28 @@ def recovery_summary(compared: pd.DataFrame) -> pd.DataFrame:
     share = np.divide(inside, bounded, out=np.full(len(table), np.nan), where=bounded > 0)
     table.insert(5, "share_inside", share)
     return table
+
+
+def coverage_groups(
+    frame: pd.DataFrame, titles: Mapping[str, str], names: ColumnNames
+) -> list[tuple[str, int, int]]:
+    """Analyses or quantities, and judges: how many intervals of each contain the true value, of how many."""
+    if "in_normal" in frame:
+        rows = frame.dropna(subset="in_normal")
+        inside = (rows["in_normal"] * rows["n_levels"]).round()
+        counts = rows.assign(n_inside=inside, n_intervals=rows["n_levels"], quantity=rows["analysis"])
+    else:
+        counts = recovery_summary(frame)
+    named = counts.assign(
+        quantity=[
+            titles.get(name) or TRUTHS.get(name) or words(name) for name in counts["quantity"].astype(str)
+        ],
+        judge=[names.of("judge", name) for name in counts["judge"].astype(str)],
+    )
+    sums = [
+        named.groupby(key, sort=False)[["n_inside", "n_intervals"]].sum() for key in ("quantity", "judge")
+    ]
+    return [(str(row[0]), int(row[1]), int(row[2])) for part in sums for row in part.itertuples()]
 
 
 def _rating_estimates(result: Result, types: str) -> Iterator[pd.DataFrame]:

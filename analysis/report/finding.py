@@ -14,23 +14,17 @@ from conjury.inference.errors import ConjuryError
 from ..figures.benchmark.benchmark_labels import MISSING, label_rows, metric_in_words
 from ..figures.benchmark.score_figures import policy_of
 from ..figures.labels import CORRELATIONS, LevelLabels, level_of, words
-from ..figures.note_labels import note_text
-from ..frames.kinds import claims_of
-from ..frames.passport import is_coverage_note
 from ..frames.sentences import agreeing_with_part, capitalised, out_of, together
 from ..frames.vocabulary import BASELINE, OVERALL
 from ..frames.word_table import WordTable
-from ..pipeline.manifest import RecordedResult, runs_of
+from ..pipeline.manifest import RecordedResult
 from .blocks import raw_block
 from .exhibits import EXHIBITS
-from .exhibits.conjoint.bounds_exhibit import answers_sentence, turning_sentences
+from .exhibits.conduct.finding_limits import limiting_sentences
 from .exhibits.conjoint.conjoint_basis import contrasts, estimates, in_points
-from .exhibits.diagnosed.diagnostic_exhibits import current_verdicts
-from .exhibits.labels.score_exhibits import parsed_answers
-from .method_sentences import bounds_name, code, plain, unmarked
+from .method_sentences import bounds_name, plain, unmarked
 from .report_data import ReportData
 from .sentences.effect_sentences import RowEstimate, limits_of, row_in_words, signed
-from .sentences.missing_sentences import count_unanswered, unanswered_in_words
 from .table_format import dimension_of, number, whole
 
 MOST_HEADLINES = 3
@@ -43,13 +37,10 @@ KEYS = (  # kinds whose first figure a main report shows, and those whose first 
     ("means", ("correlations", "agreement", "means")),
     ("agreement", ("agreement",)),
 )
-FEW_CLUSTERS = 50
 MOST_OTHERS = 2  # titles that "all but" names
 REFERRING = re.compile(r"(It|Its|They|Nor|This|These|Those|Both)\b")  # starts of sentences on the one before
 EACH = ("gaps", "by_label", "confusion")  # kinds of which each result asks something else
 LONGEST_READING = 600  # letters of what an exhibit says, where it is listed
-MOST_FAILED = 6  # checks that are named
-VERDICTS = ("error", "warning")
 
 
 def finding_blocks(report: ReportData) -> list[str | WordTable]:
@@ -244,88 +235,35 @@ def _of_ratings(report: ReportData, record: RecordedResult) -> Iterable[RowEstim
 
 
 def limits(report: ReportData) -> str:
-    """What limits a finding, as a Markdown list: missing answers, few clusters, failed checks, caveats."""
-    claims = [claims_of(record.kind, record.settings) for record in key_results(report.of_run) or ()]
-    texts = [
-        *_missing(report),
-        *_coverage(report),
-        *_few_clusters(report),
-        *_failed_checks(report),
-        *dict.fromkeys(f"{claim.says} {claim.does_not_say}" for claim in claims if claim is not None),
-    ]
-    return "\n".join(f"- {text}" for text in texts)
+    """What limits a finding, as a Markdown list."""
+    return "\n".join(f"- {text}" for text in limiting_sentences(report, _key_records(report)))
 
 
-def _missing(report: ReportData) -> list[str]:
-    """How many answers are missing, and which conclusions they could change."""
-    for record in report.of_kind("bounds")[:1]:
-        result = report.read(record)
-        where = " (@sec-unanswered)"
-        return [
-            f"{answers_sentence(result, report.names)} {turning_sentences(result, report)}".strip() + where
-        ]
-    if report.of_kind("answers"):
-        return [unanswered_in_words(count_unanswered(report.table("answers")))]
-    return [parsed_answers(report.read(record), report.names) for record in report.of_kind("readings")[:1]]
-
-
-def _coverage(report: ReportData) -> list[str]:
-    """Which intervals of the key results are too short, by simulated tables like theirs."""
-    records = {record.name: record for record in key_results(report.of_run) or ()}
-    notes = [note for record in records.values() for note in record.notes if is_coverage_note(note)]
-    return list(dict.fromkeys(note_text(note, report.labels) for note in notes))[:1]
-
-
-def _few_clusters(report: ReportData) -> list[str]:
-    """Judges whose intervals rest on few clusters."""
-    smallest: dict[str, int] = {}
-    for record in report.of_run:
-        for group in record.groups:
-            if 0 < int(group.get("n_clusters") or 0) < FEW_CLUSTERS:
-                name = report.label("judges", group["judge"])
-                smallest[name] = min(smallest.get(name, FEW_CLUSTERS), int(group["n_clusters"]))
-    named = [f"{plain(name)} {whole(n)}" for name, n in smallest.items()]
-    text = f"Intervals rest on few clusters of answers: {together(named)}. They tend to be too short."
-    return [text] if named else []
-
-
-def _failed_checks(report: ReportData) -> list[str]:
-    """Checks with an error or a warning, by name; or that none were made."""
-    runs = runs_of(report.manifest)
-    diagnoses = [record for record in report.results if record.kind in ("diagnosis", "battery")]
-    for record in diagnoses[-1:]:
-        frame = current_verdicts(report.read(record), report)
-        failed = frame[frame["verdict"].isin(VERDICTS)]
-        titles = [plain(text) for text in failed["title"].astype(str)]
-        if titles:
-            return [f"Checks of the data with an error or a warning: {together(titles, MOST_FAILED)}."]
-        return ["No check of the data has an error or a warning."]
-    if {"diagnosed", "checked"} & set(runs):
-        return []
-    return [
-        f"Answers were not checked for copies, constant answers or drift; {code('conjury check')} does that."
-    ]
+def _key_records(report: ReportData) -> list[RecordedResult]:
+    """The key results, each once."""
+    names = {record.name for record in key_results(report.of_run) or ()}
+    return [record for record in report.of_run if record.name in names]
 
 
 def method_paragraph(report: ReportData, method_of: Callable[[RecordedResult], str]) -> str:
-    """How the key results were computed, from which data, by which software: one paragraph."""
-    keys = dict.fromkeys(record.name for record in key_results(report.of_run) or ())
-    records = {record.name: record for record in report.of_run}
-    texts = [method_of(records[name]) for name in keys]
-    run = report.run
+    """What was asked, how the key results were computed, from which data: one paragraph."""
+    records = _key_records(report)
+    units = [unit for record in records for unit in _units(method_of(record))]
     files = [
-        f"{plain(item.get('file') or item.get('name'))}"
-        + (f" ({whole(item['rows'])} rows, SHA-256 {str(item['sha256'])[:16]})" if item.get("sha256") else "")
-        for item in run.get("data") or []
+        f"{plain(item.get('file') or item.get('name'))} ({whole(item.get('rows') or 0)} rows)"
+        for item in report.run.get("data") or []
     ]
-    data = f"Data: {together(files)}." if files else ""
-    packages = [f"{name} {version}" for name, version in (run.get("packages") or {}).items()]
-    software = f"conjury {plain(run.get('conjury') or '')}, Python {plain(run.get('python') or '')}"
-    software = f"Software: {software}{', ' if packages else ''}{plain(', '.join(packages))}."
-    n_further = len(records) - len(keys)
-    further = "further " if keys else ""
-    more = f"{whole(n_further)} {further}analyses are described in @sec-methods." if n_further > 1 else ""
-    return " ".join(filter(None, [*texts, more, data, software]))
+    n_further = len(report.of_run) - len(records)
+    texts = [
+        plain(report.manifest.get("design") or ""),
+        *dict.fromkeys(units),
+        f"Data: {together(files)}." if files else "",
+        f"{whole(n_further)} {'further ' * bool(records)}analyses are described in @sec-methods."
+        if n_further > 1
+        else "",
+        f"conjury {plain(report.run.get('conjury') or '')}; all versions and checksums are in @sec-versions.",
+    ]
+    return " ".join(filter(None, texts))
 
 
 def merged(texts: Mapping[str, str]) -> str:

@@ -88,6 +88,8 @@ class Report(ReportData):
     'There are no results in `../results/none` yet;'
     """
 
+    titled = ""  # the study whose title the document has
+
     def show(self, *kinds: str) -> None:
         """Print every result of some kinds; nothing, or why there is none, where there is no result."""
         for kind in kinds:
@@ -123,7 +125,10 @@ class Report(ReportData):
         counted = f" from {whole(rows)} rows of data" if rows else ""
         when = f", computed {plain(str(self.run['created'])[:10])}" if self.run.get("created") else ""
         version = f" with conjury {plain(self.run['conjury'])}" if self.run.get("conjury") else ""
-        summary = f"Study: **{title}**. Results{counted}{when}{version}."
+        study = "" if self.manifest.get("study") == self.titled else f"Study: **{title}**. "
+        text = plain(self.manifest.get("question") or "")
+        question = f"Judges were asked: “{text}” " if text else ""
+        summary = f"{study}{question}Results{counted}{when}{version}."
         probable = PROBABLE if outcome_of(self) != "the choice" else ""
         facts = " ".join(filter(None, [summary, probable]))
         blocks = [("facts", self._simulated()), ("finding", "\n\n".join(headlines(self))), ("facts", facts)]
@@ -171,6 +176,10 @@ class Report(ReportData):
     def limits(self) -> str:
         """What limits the finding, as a list in Markdown."""
         return limits(self)
+
+    def design(self) -> str:
+        """What the study asks, who judged, and how much each, in Markdown."""
+        return plain(self.manifest.get("design") or "")
 
     def method_paragraph(self) -> str:
         """How the key results were computed, from which data and by which software, in Markdown."""
@@ -448,7 +457,7 @@ class MissingReport:
         return lambda *args, **kwargs: ""
 
 
-def load(results: str, about: str = FIT) -> Report | MissingReport:
+def load(results: str, about: str = FIT, titled: str = "") -> Report | MissingReport:
     """Open the results of a document; without them, the page says how to compute them.
 
     Parameters
@@ -457,6 +466,8 @@ def load(results: str, about: str = FIT) -> Report | MissingReport:
         The folder of results that the document names.
     about : {"fit", "items", "corrected", "compared", "diagnosed", "checked", "published_numbers", "tried"}
         The run that the document is about, as in `Report`.
+    titled : str
+        The study whose title the document has, so that its opening does not repeat it.
 
     Returns
     -------
@@ -469,7 +480,9 @@ def load(results: str, about: str = FIT) -> Report | MissingReport:
     <BLANKLINE>
     """
     try:
-        return Report(results, about)
+        report = Report(results, about)
+        report.titled = titled
+        return report
     except InputError as error:
         return MissingReport(_how_to_compute(results, about, str(error)))
 

@@ -145,6 +145,8 @@ class Gold(Part):
     """Table item_id, label_set, label next to the study file."""
     levels: list[LabelLevel] = Field(default_factory=list)
     """Gold labels in words, where they are not the labels of the answers."""
+    rule: Text | None = None
+    """How the gold label of an item came about, as reports end "The gold label is ..."."""
     covers: dict[str, list[str]] = Field(default_factory=dict)
     """For a label of the answers, the gold labels that count as it; by default the one of the same name."""
 

@@ -90,7 +90,8 @@ def test_votes_of_annotators_are_gold_where_no_labels_are_named(
     judged = scores[(scores["judge"] == "gpt_4o") & (scores["missing"] == "wrong")]
     assert (judged.loc[judged["metric"] == "recall_explicit", "estimate"] == 0).all()
     manifest = json.loads((tmp_path / "results" / "manifest.json").read_text())
-    for part in ("majority of 7 people", "empty: 'Harmful'"):
-        assert any(part in note for note in manifest["notes"])
+    for part in ("majority of 7 people", "empty of Gemini 2.5 Pro: 'Harmful'"):
+        assert part in str(manifest["notes"]).replace("\\", "")
     assert manifest["missing"]["refused"] == "wrong"
+    assert manifest["design"].endswith("; Video: GPT-4o gave 1 answer to each of 6 items.")
     assert (tables / "annotators.parquet").is_file()

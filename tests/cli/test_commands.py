@@ -128,6 +128,7 @@ def test_the_manifest_names_data_by_checksum_and_its_counts_add_up(folder: Path)
     ]  # fmt: skip
     assert (manifest["command"], manifest["study_argument"]) == (f"conjury --all {FIT}", "moderation")
     assert manifest["simulated"] is True
+    assert manifest["design"].endswith(" 40 people made 600 choices; GPT-4o made 300 choices.")
     assert note_texts(manifest["notes"])[0].startswith("These choices are simulated")
     results = results_of(manifest)
     assert [one.name for one in results] == [*ESTIMATES, "frequencies", *PEOPLE]

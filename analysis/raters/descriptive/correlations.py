@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,7 +75,9 @@ def correlations(
         as packages print it; ``p`` and the interval rest on the cluster bootstrap (clusters drawn with
         replacement, ranks taken anew in each draw, normal on Fisher's scale). ``p_holm`` and ``p_bh`` adjust
         ``p`` over all rows of the same
-        coefficient.
+        coefficient. ``extra["differences"]`` (``dimension, left, right, estimate, std_error, lower, upper, p,
+        p_adjusted``) compares each two models over all items, by the first coefficient: ``left`` minus
+        ``right``, with the same draws for both, and p adjusted by Holm's procedure within a dimension.
 
     Examples
     --------
@@ -98,6 +101,7 @@ def correlations(
     weights = scores.weights(draws, seed)
     strata = scores.overall_and_cells(by)
     rows, replicates, quantities, n_excluded = [], [], [], 0
+    overall: dict[str, dict[str, Floats]] = {dimension: {} for dimension in scores.dimensions}
     for dimension in scores.dimensions:
         for judge in scores.models:
             for level, inside in strata:
@@ -120,6 +124,8 @@ def correlations(
                         }
                     )
                     replicates.append(values)
+                    if kind == kinds[0] and inside is strata[0][1]:
+                        overall[dimension][judge] = values
                     quantities.append(
                         (
                             f"quality a {kind}",
@@ -147,7 +153,26 @@ def correlations(
         "by": by, "coefficients": kinds, "cluster": cluster, "alpha": alpha, "draws": draws,
         "seed": seed, "family": "all rows of a coefficient",
     }  # fmt: skip
-    return Result(frame, "correlations", tuple(notes), settings)
+    extra = {"differences": _differences(overall, scores.n_clusters, alpha)}
+    return Result(frame, "correlations", tuple(notes), settings, extra)
+
+
+def _differences(values: Mapping[str, Mapping[str, Floats]], n_clusters: int, alpha: float) -> pd.DataFrame:
+    """Differences of the correlations of each two models, whose estimate and draws are given by dimension."""
+    parts = []
+    for dimension, by_judge in values.items():
+        pairs = list(combinations(by_judge, 2))
+        if not pairs:
+            continue
+        draws = np.stack([by_judge[first] - by_judge[second] for first, second in pairs], axis=1)
+        estimates = intervals(draws, alpha, clusters=n_clusters)
+        p = pd.Series(estimates.p)
+        p_adjusted = p.copy()
+        p_adjusted[p.notna()] = adjust_p_values(p.dropna().to_numpy(dtype=float), "holm")
+        named = pd.DataFrame(pairs, columns=["left", "right"]).assign(dimension=dimension)
+        parts.append(named.assign(**columns_of(estimates), p=p, p_adjusted=p_adjusted))
+    columns = ["dimension", "left", "right", "estimate", "std_error", "lower", "upper", "p", "p_adjusted"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
 def rests_on(people: Floats, model: Floats) -> int:

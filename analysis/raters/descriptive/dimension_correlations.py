@@ -255,7 +255,7 @@ def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
     ]
 
 
-@analysis("raters", order=50, when=lambda rated: rated.has_scales and len(rated.study.scales) > 1)
+@analysis("raters", order=27, when=lambda rated: rated.has_scales and len(rated.study.scales) > 1)
 def _steps(rated: RatedStudy, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     settings = {"main": rated.study.main, **rated.common_options, **options}
     call = partial(dimension_correlations, rated.coded, rated.items, **settings)

@@ -145,6 +145,8 @@ class ExhibitBuilder:
         Gives the sentence of the report's opening.
     absent : callable, optional
         Gives the sentence of a report without such results.
+    limit : callable, optional
+        Gives a sentence on what limits the findings of a report, empty where nothing does.
 
     Examples
     --------
@@ -158,6 +160,7 @@ class ExhibitBuilder:
     of: str | None = None
     headline: Sentence | None = None
     absent: Callable[[ReportData], str] | None = None
+    limit: Callable[[ReportData], str] | None = None
 
 
 EXHIBITS: Registry[ExhibitBuilder] = Registry("conjury.exhibits", [__package__])
@@ -190,7 +193,7 @@ def exhibit(*kinds: str, **options: Any) -> Callable[[Any], Any]:
     *kinds : str
         Kinds of results that the function builds the exhibit of.
     **options : object
-        ``method, headline, of, absent`` of `ExhibitBuilder`.
+        ``method, headline, of, absent, limit`` of `ExhibitBuilder`.
 
     Returns
     -------

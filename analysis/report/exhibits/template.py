@@ -51,11 +51,14 @@ def tables_of(
 ) -> Callable[[Any], Any]:
     """Register a function from a result and names to the tables of kinds, whose texts are in `data/kinds`."""
     # `code` has the other fields of `TemplateCode`; `headline` gives the sentence of the report's opening, on
-    # the main dimension alone where `of_main`.
+    # the main dimension alone where `of_main`, else with its name in the setting `main`.
 
     def register(tables: Any) -> Any:
         def opening(result: Result, _: RecordedResult, report: ReportData) -> str:
-            source = on_main(result, report) if of_main else result
+            main = {"main": result.settings.get("main") or report.manifest.get("main")}
+            source = (
+                on_main(result, report) if of_main else replace(result, settings={**result.settings, **main})
+            )
             return headline(source, report.names) if headline else ""
 
         exhibit(*kinds, headline=opening if headline else None)(

@@ -1,20 +1,26 @@
-"""Sentences on missing answers: how many, and which conclusions they could change."""
+"""Sentences on what limits a finding: missing answers and what they could change, low coverage, scales."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import bdtr
 
 from conjury.inference.errors import counted
 
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing, capitalised, out_of, sentence
+from ...frames.sentences import agreeing, capitalised, out_of, sentence, together
+from ...frames.vocabulary import HUMAN
 from ..method_sentences import plain
 from ..table_format import whole
 
-MOST_NAMED = 4  # judges whose answers are counted in the text
+MOST_NAMED = 4  # judges whose answers are counted in the text, groups and dimensions that are named
+MANY = 0.05  # share of missing answers from which they limit a finding
+RARE = 0.01  # probability of so few true values in all groups together, by chance
+AT_AN_END = 0.75  # share of ratings at an end of the scale from which little is left to order
 ONE = {"choices": "choice", "ratings": "rating", "labels": "label", "profiles": "profile"}
 
 
@@ -154,3 +160,74 @@ def unanswered_in_words(values: UnansweredCounts) -> str:
     verb = agreeing(values.without, "contains", "contain")
     share = percentage(values.without / values.total, 1)
     return f"{out_of(values.without, values.total, 'answer')} ({share}) {verb} no valid choice."
+
+
+@dataclass(frozen=True)
+class LackingAnswers:
+    """Answers without a valid one, and what they count as."""
+
+    counts: UnansweredCounts
+    wrong: bool  # whether they count as wrong; else they are excluded
+
+
+@sentence
+def lacking_in_words(values: LackingAnswers) -> str:
+    """That many answers are missing; empty where few are."""
+    share = values.counts.without / max(values.counts.total, 1)
+    if share < MANY:
+        return ""
+    excluded = "they are excluded, and may differ from the others"
+    wrong = "they count as wrong, so that scores also say how often judges keep to the form"
+    return f"{percentage(share)} of the answers hold no valid one: {wrong if values.wrong else excluded}."
+
+
+@dataclass(frozen=True)
+class LowCoverage:
+    """Groups of intervals that contain the true value more rarely than chance allows, the rarest first."""
+
+    groups: tuple[tuple[str, int, int], ...]  # name, inside, intervals
+    level: float
+
+
+def find_low_coverage(groups: Iterable[tuple[str, int, int]], level: float) -> LowCoverage:
+    """Find groups by their binomial probability, adjusted for how many there are."""
+    chances = {group: float(bdtr(group[1], group[2], level)) for group in groups if group[2]}
+    low = [group for group, chance in chances.items() if chance * len(chances) < RARE]
+    return LowCoverage(tuple(sorted(low, key=chances.__getitem__)), level)
+
+
+@sentence
+def rarely_in_words(values: LowCoverage) -> str:
+    """Which intervals are too short in this simulation; empty where none is."""
+    shares = [f"{inside} of {n} for “{plain(name)}”" for name, inside, n in values.groups]
+    text = (
+        "Some intervals contain the true values of this simulation more rarely than the "
+        f"{percentage(values.level)} that they state: {together(shares, MOST_NAMED)}."
+    )
+    return text if shares else ""
+
+
+@dataclass(frozen=True)
+class EndShares:
+    """Dimensions of which a model nearly always gives the same extreme rating."""
+
+    shares: tuple[tuple[str, str, float], ...]  # dimension, model, share
+
+
+def find_end_shares(frame: pd.DataFrame, name_of: Callable[[str, object], str]) -> EndShares:
+    """Find the largest shares at the lowest or the highest rating given, of models."""
+    is_end = frame["value"].isin([frame["value"].min(), frame["value"].max()])
+    ends = frame[is_end & (frame["group"].astype(str) != HUMAN) & (frame["estimate"] >= AT_AN_END)]
+    columns = zip(ends["dimension"].astype(str), ends["group"].astype(str), ends["estimate"], strict=True)
+    return EndShares(tuple((name_of("dimension", a), name_of("judge", b), float(x)) for a, b, x in columns))
+
+
+@sentence
+def ends_in_words(values: EndShares) -> str:
+    """Which models nearly always give the same extreme rating; empty where none does."""
+    named = [f"{plain(judge)} on {plain(name)} ({percentage(share)})" for name, judge, share in values.shares]
+    text = (
+        f"Most ratings are at one end of the scale for {together(named, MOST_NAMED)}: what is said of these "
+        "rests on the few others."
+    )
+    return text if named else ""

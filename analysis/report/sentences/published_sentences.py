@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ...frames.sentences import agreeing, out_of, sentence
+from ...frames.sentences import agreeing, capitalised, out_of, sentence
 from ..table_format import number, whole
 
 CLOSE = 0.00051  # half a unit of the last published digit
@@ -43,6 +43,17 @@ def consistent_in_words(values: VerdictCounts) -> str:
         return "There are no published numbers."
     joined = f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
     return f"Of {counted(sum(n for _, n in values.counts), 'published number')}, {joined}."
+
+
+@sentence
+def misfits_in_words(values: VerdictCounts) -> str:
+    """How many numbers are inconsistent; empty where none is."""
+    n = dict(values.counts).get("inconsistent", 0)
+    if not n:
+        return ""
+    part = capitalised(out_of(n, sum(count for _, count in values.counts), "published number"))
+    describes = agreeing(n, "fits no data that it", "fit no data that they")
+    return f"{part} of this study {describes} could describe (@sec-published)."
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ import pandas as pd
 
 from ...figures.labels import level_at
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing, agreeing_with_part, capitalised, out_of, sentence
+from ...frames.sentences import agreeing, agreeing_with_part, out_of, sentence, together
 from ..method_sentences import plain
-from ..table_format import interval, number, whole
+from ..table_format import number, whole
+from .ranking_sentences import Leader, leader_in_words
 
 MOST_PASSED = 8  # passed tests whose models are named
+SURE = 0.95  # share of bootstrap samples in which the strongest correlate is the strongest
 
 
 @dataclass(frozen=True)
@@ -112,72 +114,45 @@ def ahead_in_words(values: PosteriorComparisons) -> str:
 
 
 @dataclass(frozen=True)
-class HighestCorrelation:
-    """The highest correlation of a model with people over all items."""
+class ClosestModels:
+    """Which models follow people most closely on a dimension, and which ones on the others."""
 
-    estimate: float
-    lower: float
-    upper: float
-    coefficient: str
-    judge: str
     dimension: str
-    of: int  # correlations that are compared
-    of_dimension: bool  # whether all of them are of this dimension
-    level: str  # of the interval
-    n: int  # items, 0 where they are not known
-
-
-def find_highest_correlation(
-    frame: pd.DataFrame, names: Sequence[tuple[str, str, str]], level: str = "95%"
-) -> HighestCorrelation | None:
-    """Find the highest correlation; ``names`` are coefficient, judge and dimension of each row."""
-    values = frame["estimate"].to_numpy(float)
-    if not len(values) or np.isnan(values).all():
-        return None
-    at = int(np.nanargmax(values))
-    lower, upper = (
-        float(frame[name].iloc[at]) if name in frame and pd.notna(frame[name].iloc[at]) else np.nan
-        for name in ("lower", "upper")
-    )
-    is_known = np.isfinite(values)
-    dimensions = {name[2] for name, flag in zip(names, is_known, strict=True) if flag}
-    n = int(frame["n_items"].iloc[at]) if "n_items" in frame else 0
-    return HighestCorrelation(
-        float(values[at]), lower, upper, *names[at], int(is_known.sum()), len(dimensions) == 1, level, n
-    )
+    leader: Leader
+    elsewhere: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]  # models that are level, and dimensions
 
 
 @sentence
-def closest_in_words(values: HighestCorrelation) -> str:
-    """Name the highest correlation of a model with people."""
-    limits = interval(values.lower, values.upper, 2)
-    details = [values.coefficient, f"{values.level} interval {limits}" * bool(limits)]
-    details += [f"{whole(values.n)} {agreeing(values.n, 'item', 'items')}" * bool(values.n)]
-    text = f"correlation of a model with people is {number(values.estimate, 2)}"
-    text += f" ({', '.join(filter(None, details))}), that of {plain(values.judge)}"
-    about = f"{'for' if values.of_dimension else 'on'} {plain(values.dimension)}"
-    if values.of == 1:
-        return f"{capitalised(about)}, the {text.replace('of a model', 'of the model')}."
-    if values.of_dimension:
-        return f"{capitalised(about)}, the highest {text}."
-    return f"The highest {text} {about}."
+def closest_in_words(values: ClosestModels) -> str:
+    """Who has the highest correlation on a dimension, and who on the others."""
+    text = f"On {plain(values.dimension)}, {leader_in_words(values.leader)}."
+    if values.leader.of == 1 or not values.elsewhere:
+        return text
+    parts = [
+        f"{together(map(plain, who))} on {together(map(plain, on), len(on))}" for who, on in values.elsewhere
+    ]
+    level = " Where several are named, they are level." * any(len(who) > 1 for who, _ in values.elsewhere)
+    return f"{text} The highest on other dimensions: {'; '.join(parts)}.{level}"
 
 
 @dataclass(frozen=True)
 class Orders:
     """How often each judge puts all tiers in order, and how often chance would."""
 
-    shares: tuple[tuple[str, float], ...]
+    shares: tuple[tuple[str, str], ...]  # with their intervals
     least_chance: float
     most_chance: float
     n: int = 0  # topics, 0 where they are not known
+    tiers: tuple[str, ...] = ()  # their column, and the tiers, the best first
 
 
-def orders(names: Sequence[str], share: pd.Series[float], chance: pd.Series[float], n: int = 0) -> Orders:
-    """Collect the shares that are known."""
-    pairs = zip(names, share.to_numpy(float), strict=True)
-    finite = tuple((str(name), float(value)) for name, value in pairs if np.isfinite(value))
-    return Orders(finite, float(chance.min()), float(chance.max()), n)
+def orders(
+    names: Sequence[str], frame: pd.DataFrame, cells: Sequence[str], n: int = 0, tiers: Sequence[str] = ()
+) -> Orders:
+    """Collect the shares that are known (``estimate, chance``), with their cells."""
+    is_known = np.isfinite(frame["estimate"].to_numpy(float))
+    shares = [(str(name), cell) for name, cell, flag in zip(names, cells, is_known, strict=True) if flag]
+    return Orders(tuple(shares), float(frame["chance"].min()), float(frame["chance"].max()), n, tuple(tiers))
 
 
 @sentence
@@ -185,46 +160,61 @@ def orders_in_words(values: Orders) -> str:
     """How often each judge puts all tiers in order; empty without any."""
     if not values.shares:
         return ""
-    texts = [f"{plain(name)} {percentage(share, 1)}" for name, share in values.shares]
+    texts = [f"{plain(name)} {cell}" for name, cell in values.shares]
     low, high = percentage(values.least_chance, 1), percentage(values.most_chance, 1)
     chance = low if low == high else f"{low} to {high}"
     topics = f"{whole(values.n)} topics" if values.n > 1 else "topics"
-    what = f"Share of {topics} whose tiers are all put in order, ties counted in part"
-    return f"{what}: {', '.join(texts)}; chance is {chance}."
+    column, *tiers = map(plain, values.tiers or ("tiers",))
+    order = f"{column} in the order {', '.join(tiers)}" if tiers else "tiers in their order"
+    return (
+        f"Share of {topics} in which ratings put {order}, ties broken at random: {'; '.join(texts)}; by "
+        f"chance {chance}."
+    )
 
 
 @dataclass(frozen=True)
-class StrongestCorrelate:
-    """The strongest correlate of the main dimension in one group of raters."""
+class StrongestCorrelates:
+    """What is most strongly correlated with a dimension, by group of raters."""
 
-    group: str
-    other: str
-    estimate: float
-    probability: float
-    of: int  # correlates that are compared
+    main: str
+    coefficient: str
+    # raters, the strongest correlate or those of which any may be, and their correlations
+    groups: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
 
 
-def find_strongest_correlate(
-    part: pd.DataFrame, group: str, names: Sequence[str]
-) -> StrongestCorrelate | None:
-    """Find the strongest correlate, of either sign; None where all are missing."""
-    values = part["estimate"].to_numpy(float)
-    if np.isnan(values).all():
-        return None
-    at = int(np.nanargmax(np.abs(values)))
-    probability = float(part["probability"].iloc[at])
-    return StrongestCorrelate(
-        group, names[at], float(values[at]), probability, int(np.isfinite(values).sum())
-    )
+def find_strongest_correlates(
+    part: pd.DataFrame, names: Sequence[str], cells: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Find the strongest correlate, of either sign, of one group, and those that may be as strong."""
+    # None is the strongest for sure where it is not in nearly all draws.
+    size = part["estimate"].abs().to_numpy(float)
+    if np.isnan(size).all():
+        return (), ()
+    chance = part["probability"].to_numpy(float)
+    order = [int(k) for k in np.argsort(-size, kind="stable") if np.isfinite(size[k])]
+    places = order[:1]
+    if chance[order[0]] < SURE:
+        places += [k for k in order[1:] if chance[k] >= 1 - SURE]
+    return tuple(names[k] for k in places), tuple(cells[k] for k in places)
 
 
 @sentence
-def strongest_in_words(values: StrongestCorrelate) -> str:
-    """The strongest correlate of one group of raters."""
-    draws = (
-        "" if np.isnan(values.probability) else f", strongest in {percentage(values.probability)} of draws"
-    )
-    return f"{plain(values.group)}: {plain(values.other)} ({number(values.estimate, 2)}{draws})"
+def strongest_in_words(values: StrongestCorrelates) -> str:
+    """The strongest correlates by group of raters, groups with the same ones together."""
+    together_of: dict[tuple[str, ...], list[str]] = {}
+    for group, correlates, cells in values.groups:
+        if correlates:
+            together_of.setdefault(correlates, []).append(f"{plain(group)} ({' or '.join(cells)})")
+    if not together_of:
+        return ""
+    texts = [
+        f"with {' or '.join(map(plain, correlates))} for {together(groups, len(groups))}"
+        for correlates, groups in together_of.items()
+    ]
+    called = f" ({values.coefficient})" * bool(values.coefficient)
+    text = f"{plain(values.main)} is most strongly correlated{called} {', and '.join(texts)}."
+    unsure = " Of those joined by “or”, none is the strongest in 95% of bootstrap samples."
+    return text + unsure * any(len(correlates) > 1 for correlates in together_of)
 
 
 @dataclass(frozen=True)

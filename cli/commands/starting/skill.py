@@ -21,8 +21,7 @@ def skill(
 
     It has stop checks, sentences, and the next command.
     """
-    from conjury.analysis.frames.kinds import procedures
-    from conjury.analysis.report.procedure_text import procedure_records, procedure_text
+    from conjury.analysis.frames.kinds import procedure_records, procedure_text, procedures
 
     if task is not None and task not in procedures():
         raise InputError(

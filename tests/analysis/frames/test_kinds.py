@@ -86,7 +86,7 @@ def test_claims_of_groups_warn_of_differences_between_references() -> None:
 
 @pytest.mark.parametrize(
     ("unit", "about"),
-    [("judge_id", "other people"), ("pair_id", "other pairs"), ("text", "other values of `text`")],
+    [("judge_id", "other people"), ("pair_id", "further pairs"), ("text", "other values of `text`")],
 )
 def test_claims_say_what_intervals_are_about(unit: str, about: str) -> None:
     assert about in amce(CHOICES, "chosen ~ tone", id=unit).claims().does_not_say

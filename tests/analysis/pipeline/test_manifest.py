@@ -11,11 +11,11 @@ import pytest
 
 from conjury.analysis.benchmark.data.label_answers import LabelAnswers
 from conjury.analysis.pipeline.item_steps import plan_labels
-from conjury.analysis.pipeline.manifest import RecordedResult, entry_of, results_of, runs_of
+from conjury.analysis.pipeline.manifest import RecordedResult, describe_study, entry_of, results_of, runs_of
 from conjury.analysis.pipeline.runner import FitOptions, NamedResult, run
 from conjury.analysis.results import ANALYSES, AnalysisStep, Result, analysis, steps_of
 from conjury.inference.errors import InputError
-from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.study import ItemStudy, Study, load_any_study
 
 ANALYSIS = {"name": "amce", "verb": "amce", "title": "All", "groups": [{"judge": "human"}], "seconds": 0.5}
 RESULT = {
@@ -62,6 +62,22 @@ def test_a_result_is_listed_and_read_as_it_was() -> None:
     assert (read.name, read.kind, read.title, read.seconds) == ("main", "amce", "Effects", 0.5)
     assert (read.settings, read.groups) == (result.settings, tuple(groups))
     assert (read.notes, read.part) == (("A note.",), "fit")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("oogiri", "Items are rated on 6 scales from 0 to 4 in whole numbers: Novelty, Clarity,"),
+        ("multiturn", "for Purpose of lines: one of 13 labels for each line."),
+        ("harm_or_humor", "see. Implicit and Explicit count as Harmful."),
+        ("moderation", "differ in their instructions and what they show: Name without face shows"),
+    ],
+)
+def test_what_a_study_asks_is_described_by_its_fields(name: str, text: str) -> None:
+    study = load_any_study(name)
+    assert isinstance(study, ItemStudy | Study)
+    assert text in describe_study(study)["design"]
+    assert "prompts" not in describe_study(study, ["baseline"])["design"]
 
 
 @pytest.fixture

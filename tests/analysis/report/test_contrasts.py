@@ -279,28 +279,31 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     nested = Result(pd.concat([overall, *strata], ignore_index=True), "correlations", tuple(note), settings)
     report_of(tmp_path / "nested", {"correlations": nested, "means": raters.means(ratings(), draws=0)})
     within, (record,) = Report(tmp_path / "nested"), Report(tmp_path / "nested").of_kind("correlations")
-    highest = overall.loc[overall["coefficient"] == "pearson", "estimate"].max()
-    ends = "Within levels of Kind it is from " + " to ".join(
-        f"{highest - shift:.2f}".replace("-", "\N{MINUS SIGN}") for shift in (0.5, 0.2)
-    )
-    assert write(within.read(record), record, within).endswith(f"{ends}.")
+    on_fun = overall.loc[overall["coefficient"] == "pearson"].query("dimension == 'fun'")["estimate"]
+    ends = f"between {on_fun.min() - 0.5:.2f} and {on_fun.max() - 0.2:.2f}.".replace("-", "\N{MINUS SIGN}")
+    sentence = write(within.read(record), record, within)
+    assert sentence.endswith(f" Among items of a single Kind (X, say), correlations are {ends}")
     assert "Treat it as too short." in within.limits()
-    values = {
-        (name, dimension): stats.pearsonr(*paired(wide(dimension), f"{name}_model")).statistic
+    r_of: dict[tuple[str, str], float] = {
+        (dimension, name): stats.pearsonr(*paired(wide(dimension), f"{name}_model")).statistic
         for name in ("behind", "level", "ahead", "brief")
         for dimension in ("fun", "wit", "clear")
     }
     called = WORDS["levels"]["dimension"]
-    name, dimension = max(values, key=values.__getitem__)
-    assert name == "ahead"
-    highest = (
-        f"The highest correlation of a model with people is {max(values.values()):.2f} (Pearson's r, 95% "
+    best = {on: max((r, name) for (of, name), r in r_of.items() if of == on) for on in called}
+    assert {name for _, name in best.values()} == {"ahead"}
+    first = "On Overall fun, the correlations with people's mean rating (Pearson's r) of Ahead model"
+    assert headline.startswith(f"{first} ({best['fun'][0]:.2f} [")
+    assert (
+        "Ahead model and Brief model on Wit and Clarity. Where several are named, they are level" in headline
     )
-    assert headline.startswith(f"{highest}interval [")
-    assert headline.endswith(f" items), that of {NAMES['ahead_model']} on {called[dimension]}.")
-    sentence = text.split("Strongest correlate of Overall fun (Spearman's \N{GREEK SMALL LETTER RHO}): ")[
+    for row in results["correlations"].extra["differences"].to_dict("records"):
+        names = [row[side].removesuffix("_model") for side in ("left", "right")]
+        difference = r_of[row["dimension"], names[0]] - r_of[row["dimension"], names[1]]
+        assert row["estimate"] == pytest.approx(difference)
+    sentence = text.split("Overall fun is most strongly correlated (Spearman's \N{GREEK SMALL LETTER RHO}) ")[
         1
-    ].split(".\n")[0]
+    ]
     for group in ("human", "behind_model", "ahead_model"):
         mean = {
             one: wide(one)[PEOPLE if group == "human" else [group]].mean(axis=1)
@@ -308,8 +311,11 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
         }
         r = {one: stats.spearmanr(mean["fun"], mean[one]).statistic for one in ("wit", "clear")}
         strongest = max(r, key=lambda one: abs(r[one]))
-        assert f"{WORDS['judges'][group]}: {called[strongest]} ({r[strongest]:.2f}, " in sentence
-    assert "People: Clarity (-0." in sentence
+        of_group = (
+            rf"with {called[strongest]} for [^.]*(?:\.\d[^.]*)*{WORDS['judges'][group]} \({r[strongest]:.2f} "
+        )
+        assert re.search(of_group, sentence)
+    assert "with Clarity for People (-0." in sentence
 
 
 def paired(table: pd.DataFrame, model: str) -> tuple[pd.Series, pd.Series]:
@@ -353,11 +359,10 @@ def test_orders_of_tiers_are_shares_of_topics_with_those_of_chance(tmp_path: Pat
         of_topics = own.pivot(index="topic", columns="tier", values="value")
         shares[name] = ((of_topics["high"] > of_topics["mid"]) & (of_topics["mid"] > of_topics["low"])).mean()
     assert shares["ahead_model"] > shares["behind_model"]
-    sentence = text.split("Share of 12 topics whose tiers are all put in order, ties counted in part: ")[
-        1
-    ].split("\n")[0]
+    order = "Tier in the order High, Mid, Low, ties broken at random: "
+    sentence = text.split(f"Share of 12 topics in which ratings put {order}")[1].split("\n")[0]
     for name in ("ahead_model", "behind_model"):
-        assert f"{NAMES[name]} {100 * shares[name]:.1f}%" in sentence
-    assert f"People {100 * shares['ann']:.1f}%" in sentence
+        assert f"{NAMES[name]} {100 * shares[name]:.1f}% [" in sentence
+    assert f"People {100 * shares['ann']:.1f}% [" in sentence
     chance = 1 / len(list(permutations(options["levels"])))
-    assert sentence.startswith(sentence.split("; chance")[0] + f"; chance is {100 * chance:.1f}%.")
+    assert sentence.endswith(f"; by chance {100 * chance:.1f}%.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,13 +10,11 @@ import pytest
 from made_up.results import (
     CHECKS,
     amce_frame,
-    bounded,
     difference_frame,
     record,
     write_diagnosed,
     write_items,
     write_manifest,
-    write_simulated_results,
 )
 from snapshots import shown
 
@@ -95,12 +92,6 @@ def test_judges_with_few_answers_or_one_position_are_named(copy) -> None:
     text = shown(change(copy, "check_position_share", share), "amce")
     assert "Intervals of human are based on 100 profiles" in text
     assert "Model X chose position A in 90.0% of pairs" in text
-
-
-def test_intervals_that_miss_the_truth_are_counted_where_data_are_simulated(results, tmp_path) -> None:
-    text = shown(Report(write_simulated_results(tmp_path / "results", error=0.05)), "recovery")
-    assert "0.0% have their true value inside the 95% normal interval and 0.0% inside the bootstrap" in text
-    assert not shown(Report(results), "recovery").strip()
 
 
 @pytest.mark.parametrize(
@@ -203,21 +194,3 @@ def test_rates_are_shown_as_reported_and_corrected_by_each_method(tmp_path: Path
     assert moved in text
     assert "Rogan-Gladen | 40.0" in text
     assert "20 units were labelled by people, 100 by the judge alone." in text
-
-
-@pytest.mark.long
-def test_the_exhibit_of_bounds_names_the_smallest_tipping_share_or_that_nothing_turns(tmp_path: Path) -> None:
-    turning = bounded(amce_frame({"model_x": [""]}), verb="amce")
-    holding = replace(turning, frame=turning.frame.replace({"conclusion": {"turns": "holds"}}))
-    unsure = replace(turning, frame=turning.frame.assign(conclusion="none"))
-    said = {
-        "one": (turning, "Of 6 intervals that exclude 0, 4 would contain it"),
-        "two": (holding, "All 6 intervals that exclude 0 would do so whatever the missing answers"),
-        "three": (unsure, "No interval from the answers given excludes 0."),
-    }
-    for name, (result, sentence) in said.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        text = shown(Report(write_items(folder, {"coverage": result, "bounds": result})), "bounds")
-        assert sentence in text
-        assert "Of 2 judges, 1 lacks answers: Model x gave 900 of 1,000 choices (90.0%)" in text

@@ -13,12 +13,10 @@ import pytest
 from made_up import label_results as labels
 from made_up import rating_results as ratings
 from made_up.analysis_results import checked_numbers
-from made_up.ratings import ratings_by_few_people
 from made_up.results import write_items
 from snapshots import shown
 
 from conjury.analysis.figures.labels import ColumnNames
-from conjury.analysis.raters import prediction_powered
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.labels.cards_exhibit import LONGEST_ANSWER, card_markdown, shown_text
 from conjury.analysis.report.exhibits.published.published_numbers_exhibit import findings, inconsistent_table
@@ -64,17 +62,6 @@ def few_looks() -> Result:
     limits = {"upper": [float("inf"), 0.45], "fixed_lower": 0.1, "fixed_upper": 0.4, "n_units": [90, 300]}
     frame = pd.DataFrame({"dimension": "fun", "group": "human", **numbers, **limits})
     return Result(frame, "confidence_sequence", settings={"unit": "item_id", "alpha": 0.05, "verb": "means"})
-
-
-def test_observed_shares_are_compared_with_posterior_and_prior(text_of) -> None:
-    shares, wide = ratings.shares(), ratings.shares(wide=0.3)
-    text = text_of(ratings.rater_model(frequencies=shares, prior_frequencies=wide))
-    assert "Of 10 observed shares, 10 are within what the fitted model predicts in 95%" in text
-    assert "10.0 times as wide" in text
-    off = text_of(ratings.rater_model(frequencies=shares.assign(observed=0.5)))
-    assert "10 of 10 observed shares are outside" in off
-    bare = text_of(replace(ratings.rater_model(), extra={}))
-    assert not re.search("priors|check", bare)
 
 
 @pytest.mark.parametrize("prior", [True, False])
@@ -246,24 +233,6 @@ def test_cards_have_gold_answers_reasons_and_long_answers_cut() -> None:
     assert "1 Setup<br>2 -" in text
     assert "One.<br><br>&nbsp;&nbsp;Two.<br>&nbsp;&nbsp;&nbsp;&nbsp;Three.</td>" in text
     assert text.count("<div style='font-size:85%;'>") == text.count("<colgroup>") == 2
-
-
-def test_constant_answers_are_shown_without_a_gain(text_of) -> None:
-    text = text_of(prediction_powered(ratings_by_few_people().assign(value=3)))
-    assert "With GPT-4.1 no estimate among people could be made more precise." in text
-    assert "All items | 3.000 | 3.000 | 3.000" in text
-    assert "gains" not in text
-
-
-def test_many_models_are_counted_and_several_tasks_are_told_apart(text_of) -> None:
-    models = tuple(f"model_{k}" for k in range(4))
-    tables = [
-        ratings_by_few_people(labels=True, dimensions=(name,), models=models)
-        for name in ("joke_type", "line")
-    ]
-    text = text_of(prediction_powered(pd.concat(tables), statistic="share"))
-    assert "With the answers of 4 models, 12 labelled items are as precise as 1" in text
-    assert "(Kind of joke): the median gain of 2 estimates is" in text
 
 
 def test_the_smallest_epsilon_is_one_with_which_the_model_passes(text_of) -> None:

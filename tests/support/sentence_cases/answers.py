@@ -8,7 +8,11 @@ import numpy as np
 import pandas as pd
 
 from conjury.analysis.frames.rounding import percentage
-from conjury.analysis.report.sentences import correction_sentences, missing_sentences, published_sentences
+from conjury.analysis.report.sentences import (
+    correction_sentences,
+    missing_sentences,
+    published_sentences,
+)
 from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
 
@@ -71,15 +75,17 @@ def turning(draws: Draws) -> str:
     return text
 
 
+@case("lacking_in_words")
 @case("unanswered_in_words")
 def unanswered(draws: Draws) -> str:
     status = [draws.one(["ok", "refused", "invalid"]) for _ in range(draws.size())]
     n = draws.counts(len(status), draws.one([5, 5000]))
-    text = missing_sentences.unanswered_in_words(
-        missing_sentences.count_unanswered(frame(status=status, n=n))
-    )
+    counts = missing_sentences.count_unanswered(frame(status=status, n=n))
+    text = missing_sentences.unanswered_in_words(counts)
     total = sum(n)
     without = sum(count for one, count in zip(status, n, strict=True) if one != "ok")
+    lacking = missing_sentences.lacking_in_words(missing_sentences.LackingAnswers(counts, draws.flip()))
+    assert (lacking == "") == (not total or without / total < 0.05)
     if not total:
         assert text == "There are no answers."
     elif not without:
@@ -87,7 +93,7 @@ def unanswered(draws: Draws) -> str:
     else:
         assert out_of(text) == (without, total)
         assert ("(100.0%)" in text) == (without == total)
-    return text
+    return f"{text} {lacking}".strip()
 
 
 @case("gains_in_words")
@@ -157,15 +163,19 @@ def moved(draws: Draws) -> str:
     return text
 
 
+@case("misfits_in_words")
 @case("consistent_in_words")
 def consistent(draws: Draws) -> str:
     verdicts = [draws.one(list(published_sentences.COUNTED)) for _ in range(draws.size())]
-    text = published_sentences.consistent_in_words(published_sentences.count_verdicts(pd.Series(verdicts)))
+    counts = published_sentences.count_verdicts(pd.Series(verdicts))
+    text, n_misfits = published_sentences.consistent_in_words(counts), verdicts.count("inconsistent")
+    misfits = published_sentences.misfits_in_words(counts)
+    assert out_of(misfits) == (n_misfits, len(verdicts)) if n_misfits else misfits == ""
     assert text.startswith(f"Of {len(verdicts)} published number")
     for verdict, forms in published_sentences.COUNTED.items():
         n = verdicts.count(verdict)
         assert re.search(rf"\b{n} {re.escape(forms[n != 1])}", text) or not n
-    return text
+    return f"{text} {misfits}".strip()
 
 
 @case("chances_in_words")

@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 
 from conjury.analysis.frames.rounding import percentage
-from conjury.analysis.report.sentences import label_sentences, ranking_sentences, rater_sentences
+from conjury.analysis.report.sentences import (
+    label_sentences,
+    missing_sentences,
+    ranking_sentences,
+    rater_sentences,
+)
 from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
 
@@ -255,52 +260,63 @@ def ahead(draws: Draws) -> str:
 
 @case("closest_in_words")
 def closest(draws: Draws) -> str:
-    r = draws.numbers(draws.size())
-    lower, upper = draws.limits(np.nan_to_num(r))
-    single = draws.flip()
-    names = [(f"c{k}", f"judge {k}", f"dimension {0 if single else k}") for k in range(len(r))]
-    record = rater_sentences.find_highest_correlation(frame(estimate=r, lower=lower, upper=upper), names)
-    values = [x for x in r if not is_missing(x)]
-    assert (record is None) == (not values)
-    if record is None:
-        return ""
-    text = rater_sentences.closest_in_words(record)
-    at = names.index((record.coefficient, record.judge, record.dimension))
-    assert r[at] == max(values)
-    assert ("highest" in text) == (len(values) > 1)
-    assert text.startswith("For ") == (single or len(values) == 1)
+    names = draws.names(draws.size(), "judge")
+    values = pd.Series(draws.numbers(len(names), missing=False))
+    leader = ranking_sentences.find_leader(("r", "rs"), names, values, [f"{x}" for x in values])
+    assert leader is not None
+    others = tuple((tuple(names[: draws.size(1, 2)]), ("wit",)) for _ in range(draws.size(0, 2)))
+    text = rater_sentences.closest_in_words(rater_sentences.ClosestModels("fun", leader, others))
+    assert ("on other dimensions" in text) == (len(names) > 1 and bool(others))
+    assert ("they are level" in text) == (len(names) > 1 and any(len(who) > 1 for who, _ in others))
     return text
 
 
 @case("orders_in_words")
 def orders(draws: Draws) -> str:
     share, chance = draws.shares(draws.size()), draws.shares(1, missing=False)[0]
-    chances = pd.Series([chance if draws.flip(0.8) else 0.3 for _ in share])
-    names = draws.names(len(share), "judge")
-    text = rater_sentences.orders_in_words(rater_sentences.orders(names, pd.Series(share), chances))
+    chances = [chance if draws.flip(0.8) else 0.3 for _ in share]
+    names, table = draws.names(len(share), "judge"), frame(estimate=share, chance=chances)
+    text = rater_sentences.orders_in_words(rater_sentences.orders(names, table, [f"{x}%" for x in share]))
     values = [(name, x) for name, x in zip(names, share, strict=True) if not is_missing(x)]
     assert (text == "") == (not values)
-    for name, x in values:
-        assert f"{name} {percentage(x, 1)}" in text
+    assert text.count(" judge ") == len(values)
+    assert all(f"{name} {x}%" in text for name, x in values)
     if values:
         low, high = percentage(min(chances), 1), percentage(max(chances), 1)
-        assert text.endswith(f"chance is {low}." if low == high else f"chance is {low} to {high}.")
+        assert text.endswith(f"by chance {low}." if low == high else f"by chance {low} to {high}.")
     return text
 
 
 @case("strongest_in_words")
 def strongest(draws: Draws) -> str:
-    r = draws.numbers(draws.size())
-    share, others = draws.shares(len(r)), draws.names(len(r), "other")
-    record = rater_sentences.find_strongest_correlate(frame(estimate=r, probability=share), "People", others)
-    values = [x for x in r if not is_missing(x)]
-    assert (record is None) == (not values)
-    if record is None:
-        return ""
-    assert abs(r[others.index(record.other)]) == max(map(abs, values))
-    text = rater_sentences.strongest_in_words(record)
-    assert ("of draws" in text) == (not is_missing(record.probability))
-    assert ("100%" in text) == (record.probability == 1)
+    groups = []
+    for who in draws.names(draws.size(), "judge"):
+        r = draws.numbers(draws.size())
+        table = frame(estimate=r, probability=draws.shares(len(r)))
+        others, cells = draws.names(len(r), "other"), [f"{x:.9f}" for x in r]
+        first, numbers = rater_sentences.find_strongest_correlates(table, others, cells)
+        assert (not first) == all(map(is_missing, r))
+        groups.append((who, first, numbers))
+        if first:
+            at = others.index(first[0])
+            assert abs(r[at]) == np.nanmax(np.abs(r))
+            sure = table["probability"][at] >= 0.95
+            assert not sure or len(first) == 1
+            assert all(table["probability"][others.index(name)] >= 0.05 - 1e-9 for name in first[1:])
+    text = rater_sentences.strongest_in_words(rater_sentences.StrongestCorrelates("Wit", "", tuple(groups)))
+    assert all(f"{who} ({' or '.join(cells)})" in text for who, first, cells in groups if first)
+    assert ("none is the strongest" in text) == any(len(first) > 1 for _, first, _ in groups)
+    return text
+
+
+@case("ends_in_words")
+def ends(draws: Draws) -> str:
+    share = draws.shares(5)
+    table = frame(group=["human", *"abcd"], dimension="wit", value=[0, 0, 2, 4, 4], estimate=share)
+    record = missing_sentences.find_end_shares(table, lambda _, name: str(name))
+    text = missing_sentences.ends_in_words(record)
+    extreme = [name for name, x in zip("acd", share[[1, 3, 4]], strict=True) if x >= 0.75]
+    assert [name for name in "abcd" if f"{name} on wit" in text] == extreme
     return text
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from scipy.stats import binom
 
 from conjury.analysis.frames.rounding import percentage
-from conjury.analysis.report.sentences import simulation_sentences
+from conjury.analysis.report.sentences import missing_sentences, simulation_sentences
 from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing
 
@@ -30,6 +31,7 @@ def recovered(draws: Draws) -> str:
     return text
 
 
+@case("rarely_in_words")
 @case("inside_in_words")
 def inside(draws: Draws) -> str:
     names = draws.names(draws.size(), "quantity")
@@ -41,7 +43,13 @@ def inside(draws: Draws) -> str:
         assert (f"{name} " in text) == (n > 0)
         assert not n or (f"{name} 100%" in text) == (k == n)
         assert not n or (f"{name} 0%" in text) == (k == 0)
-    return text
+    low = missing_sentences.find_low_coverage(counts, 0.95)
+    rare = missing_sentences.rarely_in_words(low)
+    assert {name for name, *_ in low.groups} == {
+        name for name, k, n in counts if n and k < n and binom.cdf(k, n, 0.95) * sum(of > 0) < 0.01
+    }
+    assert all(f"{k} of {n} for “{name}”" in rare for name, k, n in low.groups[:4])
+    return f"{text} {rare}".strip()
 
 
 @case("covering_in_words")

@@ -26,8 +26,10 @@ from ...sentences.published_sentences import (
     CLOSE,
     Rerun,
     apart_in_words,
+    count_verdicts,
     difference_sizes,
     exact_in_words,
+    misfits_in_words,
     rerun_in_words,
 )
 from ...table_format import IN_POINTS, dimension_of, number, spread, styled_table, whole
@@ -220,7 +222,15 @@ def set_in_words(name: str, names: ColumnNames) -> str:
     return f"{names.of('modality', modality)}, {where}" if gap else names.of("modality", modality)
 
 
-@exhibit("published_checks", of=EVERY_STUDY)
+def _misfits(report: ReportData) -> str:
+    """How many published numbers of the study no data can give; empty where there are none."""
+    study = str(report.manifest.get("study"))
+    if study not in TABLES:
+        return ""
+    return misfits_in_words(count_verdicts(shipped_checks(TABLES[study]).extra["numbers"]["verdict"]))
+
+
+@exhibit("published_checks", of=EVERY_STUDY, limit=_misfits)
 def checks(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Checks of the published numbers of a study against each other; no data are needed for them."""
     study = str(report.manifest.get("study"))

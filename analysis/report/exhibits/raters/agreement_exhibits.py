@@ -198,17 +198,25 @@ def alt_power(result: Result, names: ColumnNames) -> list[GT]:
 
 
 def _among_people(result: Result, names: ColumnNames) -> str:
-    """Krippendorff's alpha among people, of the first dimension."""
-    frame = result.frame
-    among = frame[(frame["coefficient"].astype(str) == "krippendorff") & frame["against"].isna()]
-    among = among[among["among"].astype(str) == HUMAN].dropna(subset="estimate")
+    """Krippendorff's alpha among people and of people with each model, of the first dimension."""
+    frame = result.frame[result.frame["coefficient"].astype(str) == "krippendorff"].dropna(subset="estimate")
+    among = frame[frame["against"].isna() & (frame["among"].astype(str) == HUMAN)]
     if among.empty:
         return ""
     # the last weights of a dimension are those that count the distance of ratings
     row = among[among["dimension"] == among["dimension"].iloc[0]].iloc[-1].to_dict()
+    is_same = (frame["dimension"] == row["dimension"]) & (frame["weights"].astype(str) == str(row["weights"]))
+    models = frame[is_same & frame["against"].notna() & (frame["among"].astype(str) == HUMAN)]
     weights = f" ({plain(row['weights'])} weights)" if row.get("weights") else ""
     about = plain(dimension_of(names, row["dimension"]))
-    return f"Among people, Krippendorff's alpha{weights} is {estimate_cell(row)} for {about}."
+    texts = [
+        f"with {plain(names.of('judge', model['against']))} {estimate_cell(model, halves=False)}"
+        for model in models.to_dict("records")
+    ]
+    of_people = f"; of people {', '.join(texts)}" if texts else ""
+    among_people = estimate_cell(row, halves=False)
+    text = f"Krippendorff's alpha{weights} for {about}: among people {among_people}{of_people}."
+    return f"{text} Different levels of ratings lower it, too." if texts else text
 
 
 @tables_of("agreement", headline=_among_people)

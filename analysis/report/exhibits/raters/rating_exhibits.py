@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, level_of, words
+from conjury.inference.errors import counted
+
+from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, words
 from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...method_sentences import plain
+from ...sentences.ranking_sentences import Leader, find_leader
 from ...sentences.rater_sentences import (
-    HighestCorrelation,
+    ClosestModels,
+    StrongestCorrelates,
     closest_in_words,
-    find_highest_correlation,
-    find_strongest_correlate,
+    find_strongest_correlates,
     orders,
     orders_in_words,
     strongest_in_words,
@@ -29,6 +32,7 @@ from ...table_format import (
     in_brackets,
     intervals,
     number,
+    p_value,
     side_by_side,
     spread,
     star_rule,
@@ -70,43 +74,77 @@ def means_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
 
 
 def _closest(result: Result, names: ColumnNames) -> str:
-    """The highest correlation of a model with people over all items, by the first coefficient."""
-    overall = _over_all(result.frame, result)
-    overall = overall[overall["coefficient"] == overall["coefficient"].iloc[0]] if len(overall) else overall
-    named = [
-        (
-            CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"])),
-            names.of("judge", row["judge"]),
-            dimension_of(names, row["dimension"]),
+    """The models that follow people most closely over all items, on the main dimension and on the others."""
+    first = result.frame[result.frame["coefficient"] == result.frame["coefficient"].iloc[:1].squeeze()]
+    parts = dict(
+        tuple(
+            _over_all(first, result).dropna(subset="estimate").groupby("dimension", sort=False, observed=True)
         )
-        for row in overall.to_dict("records")
-    ]
-    correlation = find_highest_correlation(overall, named, level_of(result.settings))
-    if correlation is None:
+    )
+    leaders = {str(name): leader for name, part in parts.items() if (leader := _leader(part, result, names))}
+    main = str(result.settings.get("main"))
+    main = main if main in leaders else next(iter(leaders), "")
+    if not main:
         return ""
-    return f"{closest_in_words(correlation)}{_within_strata(result, names, correlation)}"
+    elsewhere: dict[tuple[str, ...], list[str]] = {}
+    for name, leader in leaders.items():
+        if name != main:
+            who = (*leader.names, *(row[0] for row in leader.level))
+            elsewhere.setdefault(who, []).append(dimension_of(names, name))
+    listed = tuple((who, tuple(on)) for who, on in elsewhere.items())
+    text = closest_in_words(ClosestModels(dimension_of(names, main), leaders[main], listed))
+    return f"{text}{_within_strata(first[first['dimension'].astype(str) == main], result, names)}"
 
 
-def _within_strata(result: Result, names: ColumnNames, highest: HighestCorrelation) -> str:
-    """The range within strata of what is highest over all items; empty without strata."""
+def _leader(rows: pd.DataFrame, result: Result, names: ColumnNames) -> Leader | None:
+    """Who has the highest correlation on one dimension, and who does not differ clearly from them."""
+    called = CORRELATIONS.get(str(rows["coefficient"].iloc[0]), words(rows["coefficient"].iloc[0]))
+    items = set(rows["n_items"]) if "n_items" in rows else ()
+    basis = f"{called}, {counted(int(max(items)), 'item')}" if len(items) == 1 else called
+    what = f"with people's mean rating ({basis})"
+    differences = result.extra.get("differences", pd.DataFrame())
+    tests = {
+        (row["left"], row["right"]): row
+        for row in differences.to_dict("records")
+        if row["dimension"] == rows["dimension"].iloc[0] and pd.notna(row["p_adjusted"])
+    }
+    judges, alpha = list(rows["judge"].astype(str)), float(result.settings.get("alpha") or 0.05)
+
+    def differ(first: int, second: int) -> tuple[bool, str] | None:
+        name, rival = judges[first], judges[second]
+        sign = 1 if (name, rival) in tests else -1
+        row = tests.get((name, rival)) or tests.get((rival, name))
+        if row is None:
+            return None
+        low, high = sorted([sign * row["lower"], sign * row["upper"]])
+        ends = {"estimate": sign * row["estimate"], "lower": low, "upper": high}
+        return row["p_adjusted"] < alpha, estimate_cell(ends, halves=False)
+
+    cells = [estimate_cell(row, halves=False) for row in rows.to_dict("records")]
+    labels = [names.of("judge", name) for name in judges]
+    return find_leader(
+        (f"correlation {what}", f"correlations {what}"), labels, rows["estimate"], cells, differ
+    )
+
+
+def _within_strata(rows: pd.DataFrame, result: Result, names: ColumnNames) -> str:
+    """The range of the correlations on one dimension among items of one stratum; empty without strata."""
     by = list(result.settings.get("by") or [])
-    frame = result.frame
-    frame = frame[(frame[by].astype(str) != OVERALL).all(axis=1)] if len(by) == 1 else frame.head(0)
-    frame = frame[frame["coefficient"] == result.frame["coefficient"].iloc[0]]
-    mask = frame["judge"].map(partial(names.of, "judge")) == highest.judge
-    mask &= frame["dimension"].map(partial(dimension_of, names)) == highest.dimension
-    values = frame.loc[mask, "estimate"].dropna()
-    if len(values) < 2:
+    rows = rows[(rows[by].astype(str) != OVERALL).all(axis=1)].dropna(subset="estimate")
+    if len(by) != 1 or len(rows) < 2:
         return ""
-    low, high = number(values.min(), 2), number(values.max(), 2)
-    return f" Within levels of {plain(names.column(by[0]))} it is from {low} to {high}."
+    such, column = plain(names.of(by[0], rows[by[0]].iloc[0])), plain(names.column(by[0]))
+    low, high = number(rows["estimate"].min(), 2), number(rows["estimate"].max(), 2)
+    return f" Among items of a single {column} ({such}, say), correlations are between {low} and {high}."
 
 
-@tables_of("correlations", headline=_closest)
+@tables_of("correlations", headline=_closest, of_main=False)
 def correlation_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
-    """Correlations of models with people: a table for each coefficient."""
+    """Correlations over all items with intervals; then all, a table for each coefficient."""
     by = list(result.settings.get("by") or [])
-    tables = {}
+    first = _over_all(result.frame, result)
+    first = first[first["coefficient"] == result.frame["coefficient"].iloc[0]] if len(first) else first
+    tables = {"all items": _with_intervals(first, result, names)} if len(first) else {}
     for name, part in result.frame.groupby("coefficient", sort=False, observed=True):
         judge = part["judge"].map(partial(names.of, "judge"))
         level = [
@@ -121,11 +159,32 @@ def correlation_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
         )
         called = CORRELATIONS.get(str(name), words(name))
         note = f"{called}. {star_rule(_STARS)}".strip()
-        note = with_gaps(note, table, "not defined, since one of the two gave all items the same rating")
-        tables[called] = styled_table(table, groups="judge", note=note)
+        tables[called] = styled_table(table, groups="judge", note=with_gaps(note, table, UNDEFINED))
     return tables
 
 
+def _with_intervals(rows: pd.DataFrame, result: Result, names: ColumnNames) -> GT:
+    """Correlations over all items: dimensions as rows, models within them, with interval and adjusted p."""
+    table = pd.DataFrame(
+        {
+            "dimension": rows["dimension"].map(partial(dimension_of, names)),
+            "Model": rows["judge"].map(partial(names.of, "judge")),
+            "Correlation": [estimate_cell(row, halves=False) for row in rows.to_dict("records")],
+            "Adjusted p": [p_value(row.get("p_holm")) for row in rows.to_dict("records")],
+        }
+    )
+    if "n_items" in rows:
+        table["Items"] = rows["n_items"].map(whole)
+    name = str(rows["coefficient"].iloc[0])
+    note = (
+        f"{CORRELATIONS.get(name, words(name))} of people's mean rating and a model's. In brackets: "
+        f"{intervals(result.settings)}, not adjusted for several tests; p: adjusted by Holm's procedure over "
+        "all correlations, those within strata included."
+    )
+    return styled_table(table, groups="dimension", note=with_gaps(note, table[["Correlation"]], UNDEFINED))
+
+
+UNDEFINED = "not defined, since one of the two gave all items the same rating"
 _STARS = "Stars: p of the cluster bootstrap, adjusted by Holm's procedure over the table."
 
 
@@ -170,19 +229,16 @@ def coverage(result: Result, names: ColumnNames) -> list[GT]:
 
 
 def strongest_correlates(result: Result, names: ColumnNames) -> str:
-    """The strongest correlate of the main dimension, by group."""
+    """The strongest correlates of the main dimension, by group."""
     overall = _over_all(result.extra["main"], result)
-    correlates = [
-        find_strongest_correlate(
-            part, names.of("judge", group), [dimension_of(names, name) for name in part["other"]]
-        )
-        for group, part in overall.groupby("group", sort=False)
-    ]
-    texts = [strongest_in_words(correlate) for correlate in correlates if correlate is not None]
-    main = plain(dimension_of(names, result.settings.get("main", "")))
+    groups = []
+    for group, part in overall.groupby("group", sort=False):
+        correlates = [dimension_of(names, name) for name in part["other"]]
+        cells = [estimate_cell(row, halves=False) for row in part.to_dict("records")]
+        groups.append((names.of("judge", group), *find_strongest_correlates(part, correlates, cells)))
+    main = dimension_of(names, result.settings.get("main", ""))
     coefficient = CORRELATIONS.get(str(result.settings.get("coefficient")), "")
-    called = f" ({coefficient})" if coefficient else ""
-    return f"Strongest correlate of {main}{called}: {'; '.join(texts)}." if texts else ""
+    return strongest_in_words(StrongestCorrelates(main, coefficient, tuple(groups)))
 
 
 @tables_of("dimension_correlations", reading=strongest_correlates, headline=strongest_correlates)
@@ -206,9 +262,14 @@ def complete_orders(result: Result, names: ColumnNames) -> str:
     frame = result.frame
     order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
     judges = [names.of("judge", judge) for judge in order["judge"]]
+    cells = [
+        estimate_cell(row, mark="%", digits=1, halves=False, scale=100) for row in order.to_dict("records")
+    ]
+    column = str(result.settings.get("column") or "")
+    tiers = [names.of(column, name) for name in result.settings.get("levels") or ()]
     n_topics = set(order["n_topics"].astype(int)) if "n_topics" in order else set()
     n = n_topics.pop() if len(n_topics) == 1 else 0
-    return orders_in_words(orders(judges, order["estimate"], order["chance"], n))
+    return orders_in_words(orders(judges, order, cells, n, (names.column(column), *tiers) if tiers else ()))
 
 
 @tables_of("tier_accuracy", reading=complete_orders, headline=complete_orders)
@@ -231,18 +292,19 @@ def tier_accuracy(result: Result, names: ColumnNames) -> list[GT]:
 
 
 def _generosity(result: Result, names: ColumnNames) -> str:
-    """How much higher than people each model rates the first dimension."""
+    """How much higher or lower than people models rate, by dimension."""
     frame = _over_all(result.frame, result)
     frame = frame[frame["quantity"].astype(str) == "difference"].dropna(subset="estimate")
-    if frame.empty:
-        return ""
-    first = str(frame["dimension"].iloc[0])
-    rows = frame[frame["dimension"].astype(str) == first].to_dict("records")
-    texts = [f"{plain(names.of('judge', row['judge']))} {estimate_cell(row, sign=True)}" for row in rows]
-    return f"Ratings of {plain(dimension_of(names, first))}, minus those of people: {'; '.join(texts)}."
+    texts = []
+    for name, part in frame.groupby("dimension", sort=False, observed=True):
+        ordered = part.sort_values("estimate").to_dict("records")
+        ends = [estimate_cell(row, sign=True) for row in (ordered[0], ordered[-1])]
+        texts.append(f"{plain(dimension_of(names, name))} {' to '.join(dict.fromkeys(ends))}")
+    over = " over models" if frame["judge"].nunique() > 1 else ""
+    return f"Mean ratings minus those of people{over}: {'; '.join(texts)}." if texts else ""
 
 
-@tables_of("biases", headline=_generosity)
+@tables_of("biases", headline=_generosity, of_main=False)
 def biases(result: Result, names: ColumnNames) -> dict[str, GT]:
     """How models differ from people, one row a quantity and judge, dimensions as columns."""
     frame = _over_all(result.frame, result)
