@@ -17,6 +17,7 @@ ITEM = (
     "prompt id", "sample id", "task id", "case id", "query id", "document id", "text id", "conversation id",
     "comment id", "input id", "record id", "row id", "example", "sample", "case", "index",
 )  # fmt: skip
+PROMPT = ("pair id", "prompt", "instruction", "question")  # which may be texts, and name what was answered
 LAST = ("id", "uid", "uuid", "key")  # words at the end of the names of further columns that may name items
 RATERS = ("judge", "rater", "annotator", "coder", "model", "run", "user", "person", "worker")
 # Distinct values of an id; mean length of a text; share of distinct values that identifies rows.
@@ -27,6 +28,12 @@ def item_column(frame: pd.DataFrame) -> str | None:
     """The column that names items, by its name."""
     names = _id_columns(frame)
     return names[0] if names else None
+
+
+def prompt_column(frame: pd.DataFrame) -> str | None:
+    """The column that names items or, where answers to prompts are compared, the prompts."""
+    by_name = {plain(str(name)): str(name) for name in frame}
+    return item_column(frame) or next((by_name[name] for name in PROMPT if name in by_name), None)
 
 
 def parts_of_item(name: str | None, frame: pd.DataFrame) -> list[str]:

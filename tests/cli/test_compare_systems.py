@@ -50,28 +50,27 @@ def test_one_file_files_by_system_and_labels_beside_them_have_the_numbers_of_pyt
         ), command
 
 
-@pytest.mark.long
-def test_the_finding_comes_first(place: Path, conjury: Run) -> None:
-    ended = conjury(ONE, cwd=place)
-    assert ended.code == 0
-    first = next(line for line in ended.out.splitlines() if line.startswith("- "))
-    assert first.startswith("- retrieval has a higher mean rating than baseline: +0.696 ")
-
-
-@pytest.mark.long
-def test_the_page_has_the_figure_and_all_rows(place: Path, conjury: Run) -> None:
-    assert conjury(f"{ONE} --by language --html page.html", cwd=place).code == 0
-    page = (place / "page.html").read_text(encoding="utf-8")
-    assert "<svg" in page
-    assert "retrieval minus baseline, labels alone" in page
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("limit", "code"), [("lower=0", 0), ("lower=2", 1)])
-def test_a_limit_on_the_difference_decides_the_exit_code(
-    place: Path, conjury: Run, limit: str, code: int
+@pytest.mark.parametrize(
+    ("columns", "first", "guesses"),
+    [
+        ("", "retrieval has a higher mean rating than baseline: +0.696 ", "judge, people"),
+        (
+            "--human none",
+            "No labels of people: what they would say is not estimated. By the judge's",
+            "judge",
+        ),
+    ],
+)
+def test_the_finding_comes_first_and_the_judge_alone_is_named(
+    place: Path, conjury: Run, columns: str, first: str, guesses: str
 ) -> None:
-    assert conjury(f"{ONE} --fail-under difference.{limit}", cwd=place).code == code
+    table = pd.read_csv(place / "assistants.csv").rename(columns={"grade": "judge", "ann": "human"})
+    table[["prompt", "system", "judge", "human"]].to_csv(place / "plain.csv", index=False)
+    ended = conjury(f"compare-systems plain.csv --system system {columns} --width 0.5", cwd=place)
+    assert ended.code == 0, ended.err
+    assert next(line for line in ended.out.splitlines() if line.startswith("- ")).startswith(f"- {first}")
+    assert f"(guessed: {guesses})" in ended.out
+    assert ("Intervals that are 0.5 wide need labels of about" in ended.out) == (guesses != "judge")
 
 
 def test_a_small_dirty_study_ends_with_a_state_and_no_invented_number(place: Path, conjury: Run) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text, plain
-from conjury.inference.tables.items import item_column
+from conjury.inference.tables.items import PROMPT, item_column
 from conjury.inference.tables.reading.table_reading import require_named
 
 Names = tuple[str, ...]
@@ -32,7 +32,6 @@ SWAPPED = ("swapped", "is swapped", "reversed", "is reversed", "flipped")
 SHOWN_FIRST = ("order", "shown first", "first shown", "first", "first system", "first model", "first answer")
 # Columns that may say which answer was shown first; their values decide.
 ORDER = (*SWAPPED, *SHOWN_FIRST, "presentation order", "answer order", "order shown", "position", "positions")
-PROMPT = ("pair id", "prompt", "instruction", "question")
 ROUND = ("turn", "round")  # parts of one prompt that are judged apart
 RATER = ("judge", "judge id", "rater", "annotator")
 

@@ -9,7 +9,7 @@ the mean of these minus what the borrowed map says is within a margin, beyond it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -39,11 +39,23 @@ class BorrowedLevel:
     audit: str
     prompts_to_audit: float  # labelled prompts with which an unbiased map passes with power 0.8
     reason: str = ""  # why the level may not be used
+    due_to: str = ""  # the system that stands out, among whose labels alone this one fails
 
 
 def borrow_levels(rows: SystemRows, margin: float, alpha: float, seed: int) -> list[BorrowedLevel | None]:
     """Borrow a level for each system; None where other systems have too few labels."""
-    return [_borrow(rows, place, margin, alpha, seed) for place in range(len(rows.systems))]
+    options = margin, alpha, seed
+    levels = [_borrow(rows, place, *options) for place in range(len(rows.systems))]
+    failures = {k: level for k, level in enumerate(levels) if level is not None and level.audit == FAIL}
+    if len(failures) < 2:
+        return levels
+    # A system for which the judge errs makes others fail to whom it lends labels: are they alike without it?
+    outlier = max(failures, key=lambda k: abs(failures[k].bias.estimate))
+    for place in set(failures) - {outlier}:
+        level = _borrow(rows, place, *options, without=outlier)
+        if level is None or level.audit != FAIL:
+            levels[place] = replace(failures[place], due_to=rows.systems[outlier])
+    return levels
 
 
 def audit_table(levels: Sequence[BorrowedLevel | None], systems: Sequence[str]) -> pd.DataFrame:
@@ -57,16 +69,19 @@ def audit_table(levels: Sequence[BorrowedLevel | None], systems: Sequence[str]) 
             "upper": borrowed.bias.upper,
             "prompts": borrowed.bias.clusters,
             "prompts_to_audit": borrowed.prompts_to_audit,
+            "due_to": borrowed.due_to,
         }
         for name, borrowed in zip(systems, levels, strict=True)
         if borrowed is not None
     ]
-    columns = ["system", "audit", "bias", "lower", "upper", "prompts", "prompts_to_audit"]
+    columns = ["system", "audit", "bias", "lower", "upper", "prompts", "prompts_to_audit", "due_to"]
     return pd.DataFrame(table, columns=columns)
 
 
-def _borrow(rows: SystemRows, place: int, margin: float, alpha: float, seed: int) -> BorrowedLevel | None:
-    lenders = rows.labelled & (rows.system != place)
+def _borrow(
+    rows: SystemRows, place: int, margin: float, alpha: float, seed: int, without: int = -1
+) -> BorrowedLevel | None:
+    lenders = rows.labelled & (rows.system != place) & (rows.system != without)
     mine = np.asarray(rows.system == place)
     prompts = RowClusters.numbered(rows.prompt)
     n_lenders = n_clusters(rows.prompt[lenders])

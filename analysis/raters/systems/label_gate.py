@@ -62,10 +62,19 @@ def gate_systems(
     for k, name in enumerate(systems.levels):
         inside = np.asarray(systems.code == k)
         by_judge = account is not None and bool((account.rows(SAMPLED, "judge") & inside).any())
-        alarm = None if is_sampled else ALWAYS if by_judge else level
+        is_random = account is not None and _all_random(account, labelled & inside)
+        alarm = None if is_sampled or is_random else ALWAYS if by_judge else level
         gate = _gate(data.rows(inside), labelled[inside], name, alarm, is_mean)
+        if is_random and gate.has_level and gate.p < level:
+            text = f"labels follow the judge's answer (p {p_text(gate.p)}), by chance if drawn as stated"
+            gate = replace(gate, reason="; ".join(filter(None, [gate.reason, text])))
         gates.append(gate if account is None else _limited(gate, data.rows(inside), account, inside))
     return gates
+
+
+def _all_random(account: LabelAccount, labelled: Flags) -> bool:
+    """Whether all labels are stated to be of rows that were drawn at random."""
+    return bool(labelled.any() and account.rows(SAMPLED, "random")[labelled].all())
 
 
 def limits_of(data: CodedRows, account: LabelAccount) -> dict[str, dict[str, int]]:
@@ -146,7 +155,7 @@ def _gate(data: CodedRows, labelled: Flags, name: str, level: float | None, is_m
     beyond = _share_beyond(data, labelled, is_mean)
     is_selected = level is not None and strata.p < level
     is_weighted = is_selected and not strata.sparse and labelled.any()
-    state, reason = _state(strata, labelled, prompts, (beyond, is_mean), is_selected)
+    state, reason = _state(strata, labelled, prompts, (beyond, is_mean), (is_selected, level == ALWAYS))
     return LabelGate(
         name, state, reason, data.n, int(labelled.sum()), prompts, beyond, float(rates.min()),
         float(rates.max()), strata.p, strata.weight if is_weighted else None,
@@ -163,9 +172,9 @@ def _without_scores(data: CodedRows, labelled: Flags, name: str) -> LabelGate:
 
 
 def _state(
-    strata: Strata, labelled: Flags, prompts: int, reach: tuple[float, bool], is_selected: bool
+    strata: Strata, labelled: Flags, prompts: int, reach: tuple[float, bool], selection: tuple[bool, bool]
 ) -> tuple[str, str]:
-    beyond, is_mean = reach
+    (beyond, is_mean), (is_selected, is_stated) = reach, selection
     where = "scored beyond all labelled ones" if is_mean else "judged as no labelled one is"
     if not labelled.any():
         return NO_LABELS, "no answer has a label"
@@ -178,7 +187,9 @@ def _state(
         if strata.p >= SELECTED:  # as it is stated
             followed = limit_reason("drawn_by_judge")
         if strata.sparse:
-            return NO_LEVEL, f"{followed}, with too few labels of {listed(strata.sparse)}"
+            reason = f"{followed}, with too few labels of {listed(strata.sparse)}"
+            remedy = "" if is_stated else " (if they were drawn at random, state --labelled sampled=random)"
+            return NO_LEVEL, reason + remedy
         return CAUTION, f"{followed}; estimates are weighted by it"
     if beyond > BEYOND_CAUTION:
         return CAUTION, f"{beyond:.0%} of the answers are {where}"

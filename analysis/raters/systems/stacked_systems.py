@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.columns import as_text
-from conjury.inference.tables.items import item_column
+from conjury.inference.tables.items import prompt_column
 from conjury.inference.tables.reading import ReadingRules, TableReading
 from conjury.inference.tables.row_numbers import row_words, stacked
 from conjury.inference.tables.schema import SAMPLING
@@ -73,7 +73,7 @@ def _stacked(
     if lacking:
         notes.append(f"Not in all tables: {listed(map(repr, lacking), 6)}.")
     first = next(iter(readings.values()))
-    prompt = rules.id or item_column(parts[0])
+    prompt = rules.id or prompt_column(parts[0])
     if prompt in shared and len({part[prompt].dtype for part in parts}) > 1:
         # A prompt 7 of one table is the '7' of another.
         parts = [part.assign(**{str(prompt): as_text(part[prompt]).str.strip()}) for part in parts]
@@ -88,7 +88,7 @@ def _joined(
 ) -> tuple[TableReading, list[str]]:
     """Add the columns of people from a second table by prompt, and by system where it has them."""
     frame, label_frame = reading.frame, labels.frame
-    prompt = reading.rules.id or item_column(frame)
+    prompt = reading.rules.id or prompt_column(frame)
     if prompt is None:
         raise InputError(
             f"{reading.source}: no column is called as prompts are; name that of the prompts with --id."

@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.frames import answer_wrong_calls
-from conjury.inference.tables.items import item_column
+from conjury.inference.tables.items import prompt_column
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING
@@ -49,24 +49,26 @@ from .stacked_systems import merge_spellings, stack_systems
 from .system_estimates import CalibratedRows
 from .system_rows import SystemRows, covariate_columns, mix_weights, positive_class, system_rows
 from .system_sentences import state_of_systems, verdict_of_systems
-from .system_table import FURTHER, add_systems, contrasts_of, named_pairs
+from .system_table import FURTHER, WIDTH, add_systems, contrasts_of, named_pairs
 
 KIND = "system_comparison"
 SYSTEM = "system"
 MOST_SYSTEMS = 30
+MARGIN = 0.05  # of shares, and of the range of ratings
 
 
 @answer_wrong_calls
 def compare_systems(
     table: Any,
     judge: str | Sequence[str],
-    human: str | Sequence[str],
+    human: str | Sequence[str] = (),
     *,
     system: str = SYSTEM,
     labels: Any = None,
     by: str | Sequence[str] = (),
     mix: Mapping[str, float] | None = None,
-    margin: float = 0.05,
+    margin: float | None = None,
+    width: float | None = None,
     positive: str | None = None,
     calibration: bool = True,
     covariates: str | Sequence[str] = (),
@@ -94,7 +96,8 @@ def compare_systems(
     judge : str or sequence of str
         Columns of the judges' scores, grades or classes; missing where there is none.
     human : str or sequence of str
-        Columns of people, one per person; missing where a person did not answer.
+        Columns of people, one per person; missing where a person did not answer. Without any, and without a
+        saved map, the judge's preference alone is the result, and says so.
     system : str
         Column of the systems; of a mapping its keys.
     labels : path, DataFrame or TableReading, optional
@@ -105,7 +108,11 @@ def compare_systems(
     mix : mapping of str to float, optional
         Shares of the segments of the first column of ``by``, to which each system is weighted, by prompts.
     margin : float
-        The largest difference that does not matter, for equivalence.
+        The largest difference that does not matter, for equivalence; by default 0.05 of shares, and of
+        ratings 5% of the range of the labels.
+    width : float, optional
+        Width of the interval of a difference that is wanted; ``prompts_for_width`` is then the labelled
+        prompts for it.
     positive : str
         The class whose share is compared; by default the second of two.
     calibration : bool
@@ -174,7 +181,9 @@ def compare_systems(
     chosen for people.
 
     Every prompt counts the same for a system, however many answers it has. Standard errors are clustered by
-    prompt over labelled and other answers, so that differences are paired.
+    prompt over labelled and other answers, so that differences are paired: what answers to one prompt have in
+    common cancels. Estimates are differences of the means of two systems, each over its own labels where
+    some are missing; ``n`` counts labels of both, ``clusters`` prompts.
 
     References
     ----------
@@ -200,20 +209,23 @@ def compare_systems(
     """
     check_alpha(alpha)
     maps = map_request(maps)
-    if not 0 < margin < np.inf:
-        raise InputError(f"margin is {margin:g}; give a difference above 0, such as 0.05.")
+    for name, size in (("margin", margin), ("width", width)):
+        if size is not None and not 0 < size < np.inf:
+            raise InputError(f"{name} is {size:g}; give a difference above 0, such as 0.05.")
     judges, people, segments = names_of(judge), names_of(human), names_of(by)
     columns = names_of(covariates)
     if columns and not calibration:
         raise InputError("covariates move the map, and there is none without calibration; omit them.")
     has_map = maps is not None and maps.use is not None
-    if not judges or not (people or has_map):
-        raise InputError("Name at least one column of the judge and one of people.")
+    if not judges or (labels is not None and not people):
+        raise InputError("Name at least one column of the judge, and of a table of labels one of people.")
     reading, notes = stack_systems(table, labels, people, system, rules_of(rules), source)
     source = reading.source
     table, more = merge_spellings(reading.frame, system)
     notes += more
-    prompt = reading.rules.id or item_column(table.drop(columns=[system, *judges, *people], errors="ignore"))
+    prompt = reading.rules.id or prompt_column(
+        table.drop(columns=[system, *judges, *people], errors="ignore")
+    )
     if prompt is None:
         raise InputError(f"{source}: no column is called as prompts are; name that of the prompts with --id.")
     options = CodingOptions(judges, people, (system, *segments), prompt, positive, reading.rules)
@@ -228,7 +240,7 @@ def compare_systems(
     table = without_labels(table, people, chosen)
     data = systems_in_order(code_table(table, options, source))
     label_rows = np.asarray(np.isfinite(data.rated).any(axis=0))
-    if not label_rows.any() and not has_map and not chosen.any():
+    if people and not label_rows.any() and not has_map and not chosen.any():
         raise InputError(
             f"{source}: {listed(map(repr, people))} contain no labels; add labels of some answers."
         )
@@ -240,6 +252,9 @@ def compare_systems(
     sampled = represented_rows(table.get(SAMPLING), label_rows)
     place = positive_class(data, source)
     positive_name = data.classes[place] if place is not None else None
+    if margin is None:
+        margin, more = default_margin(data, place is not None)
+        notes += more
     if place is not None and margin >= 1:
         raise InputError(f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1.")
     if sampled is not None:
@@ -259,19 +274,20 @@ def compare_systems(
     beside, more = covariate_columns(table, columns, (*judges, *people, system, prompt), source)
     notes += more
     calibrated = CalibratedRows.of(rows, seed, calibration, beside)
-    weights = add_systems(result_rows, calibrated, gates, borrowed, data.groups[1:], margin)
+    weights = add_systems(result_rows, calibrated, gates, borrowed, data.groups[1:], margin, width)
     if len(judges) > 1:
         contrasts = contrasts_of(gates)
         further_tables["judges"] = add_judges(
             result_rows, calibrated, contrasts, seed, system="", baseline="", source=""
         )
-    frame = named_pairs(result_rows.frame(FURTHER), len(rows.systems))
+    frame = named_pairs(result_rows.frame(FURTHER if width is None else (*FURTHER, WIDTH)), len(rows.systems))
     notes += [*data.notes, *_notes(rows, gates, prompt)]
     settings: dict[str, Any] = {
         "judge": list(judges), "human": list(people), "by": list(segments), "id": prompt, "system": system,
         "systems": list(rows.systems), "scale": data.scale, "classes": list(data.classes),
         "positive": positive_name, "measure": rows.measure,
-        "alpha": alpha, "seed": seed, "margin": margin, "mix": dict(mix or {}), "calibration": calibration,
+        "alpha": alpha, "seed": seed, "margin": margin, "width": width,
+        "mix": dict(mix or {}), "calibration": calibration,
         "covariates": list(columns),
         "n_rows": data.n, "n_labelled": int(rows.labelled.sum()), "clusters": n_clusters(rows.prompt),
         "weighted": represented is not None, "provenance": account.record(limits_of(data, account)),
@@ -309,6 +325,21 @@ def systems_in_order(data: CodedRows) -> CodedRows:
     place = np.argsort(order)
     ordered = replace(systems, code=place[systems.code], levels=tuple(systems.levels[k] for k in order))
     return replace(data, groups=(ordered, *data.groups[1:]))
+
+
+def default_margin(data: CodedRows, is_rate: bool) -> tuple[float, list[str]]:
+    """Five points of a share, or 5% of the range of ratings; people's where there are labels."""
+    if is_rate:
+        return MARGIN, []
+    values = data.rated[np.isfinite(data.rated)]
+    what = "labels" if len(values) else "scores"
+    values = values if len(values) else data.judged[np.isfinite(data.judged)]
+    low, high = float(values.min()), float(values.max())
+    margin = float(f"{MARGIN * (high - low):.2g}") or MARGIN
+    if what == "scores":  # nothing is tested within it
+        return margin, []
+    note = f"The margin of equivalence is {margin:g}, 5% of the range of the {what} ({low:g} to {high:g})"
+    return margin, [f"{note}; state another with --margin."]
 
 
 def labels_of_judges(data: CodedRows) -> tuple[str, ...]:

@@ -156,12 +156,29 @@ def prompts_to_decide(estimate: CorrectedContrast, n_prompts: int, power: float,
     result = estimate.result
     if not result.std_error > 0 or result.p < alpha or not np.isfinite(estimate.labelled_variance):
         return np.nan
-    target = (result.estimate / float(ndtri(1 - alpha / 2) + ndtri(power))) ** 2
+    return _prompts_for(estimate, decisive_variance(result.estimate, alpha, power), n_prompts)
+
+
+def prompts_for_width(estimate: CorrectedContrast, n_prompts: int, width: float, alpha: float) -> float:
+    """Labelled prompts with which an interval would be so wide; infinite if all are too few."""
+    if not estimate.result.std_error > 0 or not np.isfinite(estimate.labelled_variance):
+        return np.nan
+    return _prompts_for(estimate, (width / 2 / float(ndtri(1 - alpha / 2))) ** 2, n_prompts)
+
+
+def decisive_variance(difference: float, alpha: float, power: float) -> float:
+    """The variance with which such a difference is clear with a power."""
+    return float((difference / float(ndtri(1 - alpha / 2) + ndtri(power))) ** 2)
+
+
+def _prompts_for(estimate: CorrectedContrast, target: float, n_prompts: int) -> float:
+    """Labelled prompts with which the variance would be that small; infinite if all are too few."""
+    result = estimate.result
     unlabelled_variance = result.std_error**2 - estimate.labelled_variance
-    if target <= unlabelled_variance:
-        return np.inf
-    needed = np.ceil(result.clusters * estimate.labelled_variance / (target - unlabelled_variance))
-    return float(needed) if needed <= n_prompts else np.inf
+    needed = estimate.gain * result.std_error**2 * result.clusters / target if target > 0 else np.inf
+    if target > unlabelled_variance:  # with the judge, which people alone need not
+        needed = min(needed, result.clusters * estimate.labelled_variance / (target - unlabelled_variance))
+    return float(np.ceil(needed)) if needed <= n_prompts else np.inf
 
 
 def _contrast_of(values: Floats, system: Codes, weight: Floats, contrast: Floats) -> InfluenceEstimates:

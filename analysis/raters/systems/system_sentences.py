@@ -7,16 +7,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from conjury.inference.errors import counted, listed
 
 from ...figures.labels import level_of, p_text, true_minus
+from ...numerics.intervals.bounded import POWER
 from ..validation.validation_rows import DIFFERENCES, JUDGES, LEVELS, SUBGROUPS
 from ..validation.verdicts.judge_sentences import interval, number
 from ..validation.verdicts.notable_rows import Row, TestedDifference, notable
 from .borrowed_levels import FAIL, NOT_CHECKED
 from .label_gate import BORROWED, FEWEST_PROMPTS, NO_LABELS, NO_LEVEL
 from .levels_by_map import STALE
+from .system_estimates import decisive_variance
+from .system_table import WIDTH
 
 MOST_PAIRS = 3  # of more systems, in sentences
 
@@ -25,6 +29,8 @@ def verdict_of_systems(
     frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
 ) -> list[str]:
     """Sentences on the winner, what the judge alone says, levels, segments, weights and labels."""
+    if not settings["n_labelled"] and "map" not in extra and not settings["human"]:
+        return list(_preference(frame, settings))
     parts = (
         _blocked(extra["labels"]),
         _winner(frame, settings),
@@ -33,6 +39,7 @@ def verdict_of_systems(
         _segments(frame, settings),
         _gain(frame),
         sentences_on_judges(frame, extra),
+        _widths(frame, settings),
     )
     return [sentence for part in parts for sentence in part]
 
@@ -47,6 +54,26 @@ def state_of_systems(
     if len(notable(rows, settings["alpha"])):
         return "clear"
     return "equivalent" if (rows["p_equivalence"] < settings["alpha"]).all() else "undecided"
+
+
+def _preference(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    """What the judge alone prefers, where nobody labelled an answer."""
+    measure = f"judge_only_{settings['measure']}"
+    rows = frame[(frame["part"] == DIFFERENCES) & (frame["measure"] == f"{measure}_difference")]
+    levels = frame[(frame["part"] == LEVELS) & (frame["measure"] == measure)]
+    text = "No labels of people: what they would say is not estimated"
+    if rows.empty:
+        yield f"{text}, and the judge scored no two systems."
+        return
+    what = "mean score" if settings["measure"] == "mean" else _what(settings)
+    top, value, tied = _highest(levels, rows, settings)
+    end = f"but it cannot be told from {listed(tied)}" if tied else "clearly above every other system"
+    yield f"{text}. By the judge's preference alone, {top} has the highest {what} ({value}), {end}."
+    for _, row in rows.head(MOST_PAIRS).iterrows():
+        p = p_text(TestedDifference.of(row, settings["alpha"]).p)
+        limits = f"{level_of(settings)} interval {_limits(row, settings)}, p {p}"
+        yield f"By the judge alone {_pair(row)} is {_size(row['estimate'], settings)} ({limits})."
+    yield "`conjury label` draws answers for people; --human names their column, --labels their file."
 
 
 def _blocked(labels: pd.DataFrame) -> Iterator[str]:
@@ -66,31 +93,40 @@ def _winner(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     if len(rows) == 1:
         yield _difference(rows.iloc[0], settings)
         yield from _judge_alone(frame, rows.iloc[0], settings)
-        yield from _to_decide(rows.iloc[0], settings)
+        yield from _to_decide(rows.iloc[0], settings, "the difference")
         return
-    best = _best(frame, rows, settings)
-    yield best
-    for _, row in clear.sort_values("estimate", key=np.abs, ascending=False).head(MOST_PAIRS).iterrows():
+    top, value, tied = _highest(_corrected(frame, LEVELS, settings), rows, settings)
+    text = f"{top} has the highest {_what(settings)} ({value})"
+    if tied:
+        yield f"No reliable winner: {text}, but it cannot be told from {listed(tied)}."
+    else:
+        yield f"{text}, clearly above every other system."
+    largest = clear["estimate"].abs().nlargest(MOST_PAIRS).index
+    for _, row in clear[clear.index.isin(largest)].iterrows():
         yield _difference(row, settings)
         yield from _judge_alone(frame, row, settings)
     if clear.empty:
         yield f"None of {len(rows)} differences is clear after Holm's adjustment."
+    for _, row in rows[~rows.index.isin(clear.index)].head(MOST_PAIRS).iterrows():
+        yield from _to_decide(row, settings, f"{_pair(row)} ({_size(row['estimate'], settings)})")
 
 
-def _best(frame: pd.DataFrame, rows: pd.DataFrame, settings: Mapping[str, Any]) -> str:
-    """Which system is highest, and which cannot be told from it."""
-    levels = _corrected(frame, LEVELS, settings).sort_values("estimate", ascending=False)
+def _highest(
+    levels: pd.DataFrame, rows: pd.DataFrame, settings: Mapping[str, Any]
+) -> tuple[str, str, list[str]]:
+    """Which system is highest, its level, and which cannot be told from it."""
+    levels = levels.sort_values("estimate", ascending=False)
     top = str(levels["system"].iloc[0])
     tied = []
     for name in levels["system"].iloc[1:].astype(str):
         pair = rows[rows["system"].isin([name, top]) & rows["baseline"].isin([name, top])].iloc[0]
         if not TestedDifference.of(pair, settings["alpha"]).clear:
             tied.append(name)
-    value = number(levels["estimate"].iloc[0], settings["measure"])
-    text = f"{top} has the highest {_what(settings)} ({value})"
-    if tied:
-        return f"No reliable winner: {text}, but it cannot be told from {listed(tied)}."
-    return f"{text}, clearly above every other system."
+    return top, number(levels["estimate"].iloc[0], settings["measure"]), tied
+
+
+def _pair(row: Row) -> str:
+    return f"{row['system']} minus {row['baseline']}"
 
 
 def _difference(row: Row, settings: Mapping[str, Any]) -> str:
@@ -132,24 +168,49 @@ def _judge_alone(frame: pd.DataFrame, row: Row, settings: Mapping[str, Any]) -> 
         return
     alone = naive.iloc[0]
     outside = not alone["lower"] <= row["estimate"] <= alone["upper"]
-    end = ", which leaves out the corrected difference" if outside else ""
-    yield f"The judge alone says {_size(alone['estimate'], settings)} ({_limits(alone, settings)}){end}."
+    end = f", an interval without the corrected {_size(row['estimate'], settings)}" if outside else ""
+    size, limits = _size(alone["estimate"], settings), _limits(alone, settings)
+    yield f"By the judge alone {_pair(row)} is {size} ({limits}){end}."
 
 
-def _to_decide(row: Row, settings: Mapping[str, Any]) -> Iterator[str]:
+def _to_decide(row: Row, settings: Mapping[str, Any], what: str) -> Iterator[str]:
+    """How many labels would make a difference clear, if it is as estimated."""
     if TestedDifference.of(row, settings["alpha"]).clear or not np.isfinite(row["lower"]):
         return
     needed = row["prompts_to_decide"]
     if np.isinf(needed):
-        yield (
-            "If the difference is as estimated, even labels of all answers would make it clear with a power "
-            "below 80%; collect answers to more prompts."
-        )
+        text = f"If {what} is as estimated, even labels of all answers would make it clear with a power"
+        variance = decisive_variance(row["estimate"], settings["alpha"], POWER)
+        yield f"{text} below 80%{_more_prompts(row, variance)}."
     elif np.isfinite(needed):
         yield (
-            f"If the difference is as estimated, labels of about {needed:,.0f} prompts instead of "
+            f"If {what} is as estimated, labels of about {needed:,.0f} prompts instead of "
             f"{int(row['clusters']):,} would make it clear (power 80%)."
         )
+
+
+def _more_prompts(row: Row, variance: float) -> str:
+    """How many prompts with labels of all answers would give a difference that variance."""
+    by_labels = row["gain"] * row["std_error"] ** 2 * row["clusters"]  # of one prompt, by labels alone
+    if not (np.isfinite(by_labels) and variance > 0):
+        return " (collect answers to more prompts)"
+    return f" (about {np.ceil(by_labels / variance):,.0f} prompts with labels of all their answers would do)"
+
+
+def _widths(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    """How many labels give intervals of the width that is wanted."""
+    if settings["width"] is None:
+        return
+    parts, target = list[str](), (settings["width"] / 2 / float(ndtri(1 - settings["alpha"] / 2))) ** 2
+    for _, row in _corrected(frame, DIFFERENCES, settings).head(MOST_PAIRS).iterrows():
+        if np.isinf(row[WIDTH]):
+            parts.append(f"more than all answers for {_pair(row)}{_more_prompts(row, target)}")
+        elif np.isfinite(row[WIDTH]):
+            n = int(row["clusters"])
+            parts.append(f"about {row[WIDTH]:,.0f} prompts in place of {n:,} for {_pair(row)}")
+    if parts:
+        width = _size(settings["width"], settings).lstrip("+")
+        yield f"Intervals that are {width} wide need labels of {', of '.join(parts)}."
 
 
 def _levels(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -194,7 +255,10 @@ def _borrowed(
             f"If the judge errs for {row['system']} as {alike}, its {_what(settings)} is {level}: not "
             f"checked; {check}."
         )
-    for _, row in audit[audit["audit"] == FAIL].iterrows():
+    for _, row in audit[(audit["audit"] == FAIL) & (audit["due_to"] == "")].iterrows():
+        lenders = [name for name in settings["systems"] if name != row["system"]]
+        if "map" not in extra and len(lenders) <= MOST_PAIRS:
+            alike, implied = f"for {' and '.join(lenders)}", f"those of {' and '.join(lenders)} imply"
         yield (
             f"The judge errs otherwise for {row['system']} than {alike}: people's labels are "
             f"{_size(row['bias'], settings)} ({_limits(row, settings)}) from what {implied}, so {end}."
@@ -239,16 +303,18 @@ def _segments(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]
 
 def _gain(frame: pd.DataFrame) -> Iterator[str]:
     """What the judge adds to the labels."""
-    gains = frame["gain"][(frame["part"] == DIFFERENCES) & frame["gain"].notna()]
-    if gains.empty:
+    rows = frame[(frame["part"] == DIFFERENCES) & frame["gain"].notna()].sort_values("gain")
+    if rows.empty:
         return
-    gain = float(gains.median())
+    gain, least, most = float(rows["gain"].median()), rows.iloc[0], rows.iloc[-1]
     if gain < 0.95:
         yield "The judge adds nothing to so few labels: people alone are more precise."
     elif gain < 1.05:
         yield "The judge adds little to the labels: people alone are about as precise."
     else:
-        yield f"With the judge the labels are worth {gain:.1f} times as many."
+        text = f"{least['gain']:.1f} times as many for {_pair(least)}"
+        more = f", and {most['gain']:.1f} times for {_pair(most)}" if len(rows) > 1 else ""
+        yield f"With the judge the labels are worth {text}{more}."
 
 
 def sentences_on_judges(frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame]) -> Iterator[str]:

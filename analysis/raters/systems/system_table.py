@@ -23,10 +23,12 @@ from .system_estimates import (
     correct_contrast,
     judge_alone,
     people_alone,
+    prompts_for_width,
     prompts_to_decide,
 )
 
 FURTHER = ("system", "baseline", "source", "margin", "p_equivalence", "gain", "prompts_to_decide")
+WIDTH = "prompts_for_width"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ def add_systems(
     borrowed: Sequence[BorrowedLevel | None],
     segments: Sequence[Groups],
     margin: float,
+    width: float | None = None,
 ) -> pd.DataFrame:
     """Add all levels and differences, and those within segments; the weights of the scores in each."""
     rows = data.rows
@@ -62,14 +65,16 @@ def add_systems(
     weights: list[dict[str, Any]] = []
     for place, gate in enumerate(gates):
         contrast = SystemContrast(LEVELS, place, None, everywhere, gate.has_level)
-        weights += _add(table, data, contrast, margin)
+        weights += _add(table, data, contrast, margin, width)
         lent = borrowed[place]
         if gate.state == BORROWED and lent is not None:
             keys = {"system": gate.system, "baseline": "", "source": OTHERS_LABELS}
             table.add(LEVELS, f"borrowed_{rows.measure}", lent.level, p=np.nan, **keys)
     for first, second in pairs:
         has_both = gates[first].has_level and gates[second].has_level
-        weights += _add(table, data, SystemContrast(DIFFERENCES, second, first, everywhere, has_both), margin)
+        weights += _add(
+            table, data, SystemContrast(DIFFERENCES, second, first, everywhere, has_both), margin, width
+        )
     for group in segments:
         for place, level in enumerate(group.levels):
             for first, second in pairs:
@@ -79,7 +84,7 @@ def add_systems(
                     _is_enough(data, inside & (rows.system == k)) for k in (first, second)
                 )
                 contrast = SystemContrast(SUBGROUPS, second, first, inside, enough, group.name, level)
-                weights += _add(table, data, contrast, margin)
+                weights += _add(table, data, contrast, margin, width)
     return pd.DataFrame(weights, columns=["system", "baseline", "by", "level", "score", "weight"])
 
 
@@ -103,7 +108,9 @@ def named_pairs(frame: pd.DataFrame, count: int) -> pd.DataFrame:
     return frame.assign(name=names.where(frame["part"] != JUDGES, frame["name"]).astype("string"))
 
 
-def _add(table: TestRows, data: CalibratedRows, row: SystemContrast, margin: float) -> list[dict[str, Any]]:
+def _add(
+    table: TestRows, data: CalibratedRows, row: SystemContrast, margin: float, width: float | None
+) -> list[dict[str, Any]]:
     """Add a level or difference in up to three rows; the weights of the scores."""
     systems, is_difference = data.rows.systems, row.baseline is not None
     contrast = row.weights(len(systems))
@@ -123,6 +130,9 @@ def _add(table: TestRows, data: CalibratedRows, row: SystemContrast, margin: flo
                 corrected, n_clusters(data.rows.prompt), POWER, table.alpha
             )
             further |= _equivalence(corrected.result, margin, table.alpha)
+            if width is not None:
+                n_prompts = n_clusters(data.rows.prompt)
+                further[WIDTH] = prompts_for_width(corrected, n_prompts, width, table.alpha)
         family = f"differences {row.by}" if is_difference else ""
         p = None if is_difference else np.nan
         further |= {"source": CORRECTED_LABELS}
@@ -138,7 +148,9 @@ def _add(table: TestRows, data: CalibratedRows, row: SystemContrast, margin: flo
         result = estimate(data.rows, contrast, row.inside, table.alpha)
         if np.isfinite(result.estimate):
             p = None if is_difference else np.nan
-            table.add(row.part, f"{name}_{measure}", result, p=p, source=source, **keys)
+            # Where nothing has a label, the judge's differences are the result, and are tested together.
+            family = f"judge's differences {row.by}" if is_difference and not data.rows.labelled.any() else ""
+            table.add(row.part, f"{name}_{measure}", result, family=family, p=p, source=source, **keys)
     return weights
 
 

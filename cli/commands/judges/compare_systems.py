@@ -19,8 +19,9 @@ from .judge import By, Labelled, Output, finish, labels_statement
 if TYPE_CHECKING:
     from conjury.analysis.raters.systems import MapRequest
     from conjury.analysis.raters.validation.judging import Validation
+    from conjury.inference.readers.judged import Judged
 
-SYSTEM = "system"
+SYSTEM, NONE = "system", "none"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class SystemColumns:
     ] = None
     human: Annotated[
         list[str] | None,
-        typer.Option("--human", "--label", help="Columns of people, COL[,COL...]; otherwise guessed."),
+        typer.Option(
+            "--human", "--label", help="Columns of people, COL[,COL...], or none; otherwise guessed."
+        ),
     ] = None
     labels: Annotated[
         Path | None,
@@ -61,7 +64,15 @@ class SystemColumns:
 class SystemTests:
     """What is tested."""
 
-    margin: Annotated[float, typer.Option(help="Largest difference that counts as equivalent.")] = 0.05
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest difference that counts as equivalent; else 0.05, or 5% of the range of ratings."
+        ),
+    ] = None
+    width: Annotated[
+        float | None, typer.Option(help="Width of an interval that is wanted: how many labels would do?")
+    ] = None
     calibration: Annotated[
         bool, typer.Option(help="Use a monotone map of the judge's scores to people's scale, too.")
     ] = True
@@ -147,7 +158,7 @@ def compare_systems(
     from conjury.analysis.raters.systems import compare_systems as compute
     from conjury.analysis.raters.validation.output.validation_report import ValidationReport
     from conjury.inference.readers.judged import read_judged
-    from conjury.inference.readers.judged.judged_columns import columns_of, guessed_people
+    from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_files import read_answers_alone
 
     gates, rules, names = output.gates, reading.rules(), _system_names(files, columns)
@@ -156,15 +167,17 @@ def compare_systems(
     if names:
         parts = [read_judged(file, rules, (*judges, *human)) for file in files]
     else:
-        parts = [read_answers_alone(files[0], rules, (*judges, *human))]
+        parts = [read_answers_alone(files[0], rules, (*judges, *human), columns.system)]
+    answers, labelled = [_without_roles(part, columns, tested) for part in (parts[0], labels or parts[0])]
     guesses = list[str]()
     if not judges:
-        judges = (columns_of(parts[0], None, human, needs_human=False).judge,)
+        judges = (columns_of(answers, None, human, needs_human=False).judge,)
         guesses.append("judge")
     if not human:
-        has_map, labelled = maps.saved_map is not None, labels or parts[0]
-        human = guessed_people(labelled, judges[0]) if has_map else columns_of(labelled, judges[0], ()).human
+        human = _people(labelled, judges, needs_human=maps.saved_map is None)
         guesses += ["people"] if human else []
+    elif human == (NONE,) and NONE not in (labels or parts[0]).frame:
+        human = ()
     tables = [
         part.reading
         if part.reading.rules.id or part.id is None
@@ -180,6 +193,7 @@ def compare_systems(
         by=split_names(columns.by),
         mix=_shares(columns.mix),
         margin=tested.margin,
+        width=tested.width,
         positive=columns.positive,
         calibration=tested.calibration,
         covariates=split_names(tested.covariates),
@@ -194,6 +208,29 @@ def compare_systems(
     finish(
         ValidationReport(result, title, sources, (_columns_in_words(result, guesses), *notes)), gates, output
     )
+
+
+def _without_roles(part: Judged, columns: SystemColumns, tested: SystemTests) -> Judged:
+    """A table without the columns that are neither of a judge nor of people."""
+    from conjury.inference.tables.items import prompt_column
+
+    id_column = part.reading.rules.id or part.id or prompt_column(part.frame)
+    names = [columns.system or SYSTEM, id_column, *split_names(columns.by), *split_names(tested.covariates)]
+    return replace(part, frame=part.frame.drop(columns=[name for name in names if name in part.frame]))
+
+
+def _people(table: Judged, judges: Sequence[str], needs_human: bool) -> tuple[str, ...]:
+    """The columns of people in a table; none where it has no columns but those of judges."""
+    from conjury.inference.readers.judged.judged_columns import columns_of, guessed_people, label_columns
+
+    if not needs_human:
+        return guessed_people(table, judges[0])
+    if not label_columns(table, judges) and not table.people and table.human is None:
+        return ()
+    try:
+        return columns_of(table, judges[0], ()).human
+    except InputError as error:
+        raise InputError(f"{str(error).rstrip('.')}, or --human {NONE} for the judge alone.") from None
 
 
 def _system_names(files: Sequence[Path], columns: SystemColumns) -> tuple[str, ...]:

@@ -127,13 +127,19 @@ def _people(judged: Judged, judge: str) -> list[str]:
     return [_find_column(judged, "human", HUMAN, {judge})]
 
 
-def _find_column(judged: Judged, role: str, names: Sequence[Sequence[str]], exclusions: Iterable[str]) -> str:
-    """The one column that may have a role: by usual names, a word in its name, then other names."""
-    free = [
+def label_columns(judged: Judged, exclusions: Iterable[str]) -> list[str]:
+    """The columns that may contain labels or ratings."""
+    left_out = set(exclusions)
+    return [
         str(name)
         for name in judged.frame.columns
-        if str(name) not in set(exclusions) and _is_label(judged.frame[name])
+        if str(name) not in left_out and _is_label(judged.frame[name])
     ]
+
+
+def _find_column(judged: Judged, role: str, names: Sequence[Sequence[str]], exclusions: Iterable[str]) -> str:
+    """The one column that may have a role: by usual names, a word in its name, then other names."""
+    free = label_columns(judged, exclusions)
     other_words = WORDS["human" if role == "judge" else "judge"]
     spoken = [name for name in free if _has_word(name, WORDS[role]) and not _has_word(name, other_words)]
     for usual_names, sure in zip(names, (True, False), strict=True):

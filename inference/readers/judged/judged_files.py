@@ -125,13 +125,17 @@ def by_rater(judged: Judged, named: Sequence[str]) -> Judged:
     return replace(of_table, table=replace(of_table.reading, account=account, form=table.form))
 
 
-def read_answers_alone(path: str | Path, rules: ReadingRules, named: Sequence[str | None]) -> Judged:
+def read_answers_alone(
+    path: str | Path, rules: ReadingRules, named: Sequence[str | None], system: str | None = None
+) -> Judged:
     """The same for what needs one row per answer of the judge: a table with one row per rating is refused."""
     judged = read_judged(path, rules)
     frame = judged.frame
     if judged.program or has_roles(judged) or any(name in frame for name in named):
         return judged
     rows = rows_of_ratings(frame, rules, judged.source)
+    if rows is not None and system in rows[1].ratings:  # a column of systems is none of ratings
+        rows = rows_of_ratings(frame.drop(columns=[system]), rules, judged.source)
     if rows is None:
         return judged
     what = "cells are lists of ratings" if rows[1].rows is not None else "each row is one rating"

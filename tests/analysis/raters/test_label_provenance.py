@@ -88,6 +88,11 @@ def test_rows_drawn_by_the_judges_answer_are_weighted_by_it() -> None:
     result = conjury.compare_systems(table, "verdict", "ann", id="row", labelled={"sampled": "judge"})
     assert states(result) == {"old": "CAUTION", "new": "CAUTION"}
     assert result.settings["weighted"]
+    by_chance = table.assign(ann=table["ann"].mask((table["verdict"] == "pass") & (table["row"] % 6 < 4)))
+    assert states(conjury.compare_systems(by_chance, "verdict", "ann", id="row"))["new"] == "CAUTION"
+    stated = conjury.compare_systems(by_chance, "verdict", "ann", id="row", labelled={"sampled": "random"})
+    assert (states(stated)["new"], stated.settings["weighted"]) == ("OK", False)
+    assert any("by chance if drawn as stated" in note for note in stated.notes)
 
 
 def test_a_judge_beside_self_selected_labels_has_no_rate_over_all_rows() -> None:

@@ -35,7 +35,7 @@ def compared(*names: str, rate: bool = False, by: tuple[str, ...] = ()) -> Valid
         words = {name: np.where(table[name] > 0.5, "good", "bad") for name in ("score", "ann")}
         table = table.assign(**words).assign(ann=lambda rows: rows["ann"].mask(table["ann"].isna()))
     options: dict[str, Any] = {"positive": "good"} if rate else {}
-    return conjury.compare_systems(table, "score", "ann", id="prompt", by=by, **options)
+    return conjury.compare_systems(table, "score", "ann", by=by, margin=0.05, **options)
 
 
 def sentences(result: Validation, changes: dict[str, dict[str, float]]) -> list[str]:
@@ -80,7 +80,7 @@ def test_what_the_judge_adds_is_said_by_its_gain(gain: float, sentence: str) -> 
 
 
 @pytest.mark.long
-def test_the_best_of_three_is_clear_or_tied_and_clear_differences_follow_by_size() -> None:
+def test_the_best_of_three_is_clear_or_tied_and_clear_differences_follow_in_the_order_of_the_table() -> None:
     result = compared("a", "b", "c")
     pairs = [f"difference[{pair}]" for pair in ("b minus a", "c minus a", "c minus b")]
     levels = {
@@ -95,10 +95,12 @@ def test_the_best_of_three_is_clear_or_tied_and_clear_differences_follow_by_size
     }
     said = sentences(result, levels | numbers)
     assert said[0] == "b has the highest mean rating (2.00), clearly above every other system."
-    first, second = (text for text in said if " has a " in text)
+    second, first = (text for text in said if " has a " in text)
     assert first.startswith("c has a lower mean rating than b: -2 (95% interval -2.5 to -0.1, p = 0.030)")
     assert second.startswith("b has a higher mean rating than a: +1.5 (95% interval 0.1 to 2.5, p = 0.030)")
     assert "a 0.50 (-0.50 to 1.50), b 2.00 (1.00 to 3.00), c 1.00 (0.00 to 2.00)" in " ".join(said)
+    more = sentences(result, levels | numbers | {pairs[1]: UNCLEAR | {"prompts_to_decide": 90.0}})
+    assert "If c minus a (-0.04) is as estimated, labels of about 90 prompts instead of 20" in " ".join(more)
     tied = sentences(result, levels | numbers | {pairs[2]: UNCLEAR})[0]
     assert tied == ("No reliable winner: b has the highest mean rating (2.00), but it cannot be told from c.")
     none = sentences(result, levels | dict.fromkeys(pairs, UNCLEAR))
