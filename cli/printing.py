@@ -160,16 +160,20 @@ def print_finding(folder: Path) -> None:
     from conjury.analysis.report import Report
     from conjury.analysis.report.finding import finding_blocks
 
-    blocks = finding_blocks(Report(folder))
-    record(finding=[block for block in blocks if isinstance(block, str)])
+    report = Report(folder)
+    blocks = finding_blocks(report)
+    sentences = [block for block in blocks if isinstance(block, str)]
+    record(finding=sentences)
     if not blocks:
         return
     console.print()
     tables = [block for block in blocks if not isinstance(block, str)]
-    sentences = blocks[: len(blocks) - len(tables)]
-    with details() if tables else nullcontext():  # on the same effects as the table
-        print_blocks(sentences[:-1])
-    print_blocks([*sentences[-1:], *tables])
+    # Beside the table of effects one answers what the study asks, or else compares with people.
+    main = sentences[0 if report.manifest.get("focus") else -1] if tables and sentences else ""
+    for sentence in sentences:
+        with nullcontext() if sentence == main or not tables else details():
+            console.print(sentence)
+    print_blocks(tables)
 
 
 def print_written(tables: Sequence[tuple[pd.DataFrame, Path, str]]) -> None:
