@@ -176,9 +176,10 @@ def lacking_in_words(values: LackingAnswers) -> str:
     share = values.counts.without / max(values.counts.total, 1)
     if share < MANY:
         return ""
-    excluded = "they are excluded, and may differ from the others"
-    wrong = "they count as wrong, so that scores also say how often judges keep to the form"
-    return f"{percentage(share)} of the answers hold no valid one: {wrong if values.wrong else excluded}."
+    treated = "are excluded, and may differ from the others"
+    if values.wrong:
+        treated = "count as wrong: scores also measure whether a judge answers in the form asked for"
+    return f"Answers without a valid one ({percentage(share)}) {treated}."
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ...frames.rounding import percentage
 from ...frames.sentences import agreeing, agreeing_with_part, out_of, sentence, together
 from ..method_sentences import plain
 from ..table_format import number, whole
-from .ranking_sentences import Leader, leader_in_words
+from .ranking_sentences import Leader, leader_in_words, level_rule
 
 MOST_PASSED = 8  # passed tests whose models are named
 SURE = 0.95  # share of bootstrap samples in which the strongest correlate is the strongest
@@ -120,19 +120,19 @@ class ClosestModels:
     dimension: str
     leader: Leader
     elsewhere: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]  # models that are level, and dimensions
+    alpha: float
 
 
 @sentence
 def closest_in_words(values: ClosestModels) -> str:
     """Who has the highest correlation on a dimension, and who on the others."""
-    text = f"On {plain(values.dimension)}, {leader_in_words(values.leader)}."
-    if values.leader.of == 1 or not values.elsewhere:
+    text, elsewhere = f"On {plain(values.dimension)}, {leader_in_words(values.leader)}.", values.elsewhere
+    parts = [f"{together(map(plain, who))} on {together(map(plain, on), len(on))}" for who, on in elsewhere]
+    if values.leader.of == 1 or not parts:
         return text
-    parts = [
-        f"{together(map(plain, who))} on {together(map(plain, on), len(on))}" for who, on in values.elsewhere
-    ]
-    level = " Where several are named, they are level." * any(len(who) > 1 for who, _ in values.elsewhere)
-    return f"{text} The highest on other dimensions: {'; '.join(parts)}.{level}"
+    text += f" The highest on other dimensions: {'; '.join(parts)}."
+    several = values.leader.level or any(len(who) > 1 for who, _ in elsewhere)
+    return f"{text} Those named together are level. {level_rule(values.alpha)}" if several else text
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,6 @@ def find_strongest_correlates(
     part: pd.DataFrame, names: Sequence[str], cells: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Find the strongest correlate, of either sign, of one group, and those that may be as strong."""
-    # None is the strongest for sure where it is not in nearly all draws.
     size = part["estimate"].abs().to_numpy(float)
     if np.isnan(size).all():
         return (), ()

@@ -265,9 +265,9 @@ def closest(draws: Draws) -> str:
     leader = ranking_sentences.find_leader(("r", "rs"), names, values, [f"{x}" for x in values])
     assert leader is not None
     others = tuple((tuple(names[: draws.size(1, 2)]), ("wit",)) for _ in range(draws.size(0, 2)))
-    text = rater_sentences.closest_in_words(rater_sentences.ClosestModels("fun", leader, others))
+    text = rater_sentences.closest_in_words(rater_sentences.ClosestModels("fun", leader, others, 0.05))
     assert ("on other dimensions" in text) == (len(names) > 1 and bool(others))
-    assert ("they are level" in text) == (len(names) > 1 and any(len(who) > 1 for who, _ in others))
+    assert ("are level" in text) == (len(names) > 1 and any(len(who) > 1 for who, _ in others))
     return text
 
 

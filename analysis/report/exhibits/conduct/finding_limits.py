@@ -86,9 +86,8 @@ def _missing(report: ReportData) -> list[str]:
         without = (rates["estimate"] * rates["n_answers"]).sum() if "n_answers" in rates else 0
         counts = UnansweredCounts(round(without), int(rates["n_answers"].sum()) if without else 0)
         return [lacking_in_words(LackingAnswers(counts, policy == "wrong"))]
-    if not report.has("answers"):
-        return []
-    return [lacking_in_words(LackingAnswers(count_unanswered(report.table("answers")), False))]
+    tables = [report.table("answers")] if report.has("answers") else []
+    return [lacking_in_words(LackingAnswers(count_unanswered(table), False)) for table in tables]
 
 
 def _coverage(report: ReportData, records: Iterable[RecordedResult]) -> list[str]:

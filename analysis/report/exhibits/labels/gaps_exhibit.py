@@ -24,10 +24,12 @@ MOST_PLACES = 6  # that are described one by one
 def _gaps_text(result: Result, names: ColumnNames) -> str:
     """How many judges have a clear gap, in each place and between each two groups where these are few."""
     frame = result.frame
-    if "metric" not in frame:
-        return ""
-    places = [name for name in ("task", *strata_of(result.settings, frame)) if frame[name].nunique() > 1]
     pairs = pairs_of_groups(frame, str(result.settings["between"]), names)
+    if "metric" not in frame:  # of ratings
+        scales = [names.of("dimension", name) for name in frame["dimension"].astype(str)]
+        rated = joined(judges_in_words(frame, names, ()), scales, pairs)
+        return largest_text(frame.assign(_what=rated, metric="rating"), result, " between groups")
+    places = [name for name in ("task", *strata_of(result.settings, frame)) if frame[name].nunique() > 1]
     where, who = joined(names.joined(frame, places, ""), pairs), judges_in_words(frame, names, tuple(places))
     by_place = frame.assign(_what=who).groupby(where, sort=False)
     if by_place.ngroups == 1 or by_place.ngroups > MOST_PLACES:

@@ -76,12 +76,8 @@ def means_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
 def _closest(result: Result, names: ColumnNames) -> str:
     """The models that follow people most closely over all items, on the main dimension and on the others."""
     first = result.frame[result.frame["coefficient"] == result.frame["coefficient"].iloc[:1].squeeze()]
-    parts = dict(
-        tuple(
-            _over_all(first, result).dropna(subset="estimate").groupby("dimension", sort=False, observed=True)
-        )
-    )
-    leaders = {str(name): leader for name, part in parts.items() if (leader := _leader(part, result, names))}
+    parts = _over_all(first, result).dropna(subset="estimate").groupby("dimension", sort=False, observed=True)
+    leaders = {str(name): leader for name, part in parts if (leader := _leader(part, result, names))}
     main = str(result.settings.get("main"))
     main = main if main in leaders else next(iter(leaders), "")
     if not main:
@@ -92,7 +88,8 @@ def _closest(result: Result, names: ColumnNames) -> str:
             who = (*leader.names, *(row[0] for row in leader.level))
             elsewhere.setdefault(who, []).append(dimension_of(names, name))
     listed = tuple((who, tuple(on)) for who, on in elsewhere.items())
-    text = closest_in_words(ClosestModels(dimension_of(names, main), leaders[main], listed))
+    alpha = float(result.settings.get("alpha") or 0.05)
+    text = closest_in_words(ClosestModels(dimension_of(names, main), leaders[main], listed, alpha))
     return f"{text}{_within_strata(first[first['dimension'].astype(str) == main], result, names)}"
 
 
@@ -108,7 +105,7 @@ def _leader(rows: pd.DataFrame, result: Result, names: ColumnNames) -> Leader | 
         for row in differences.to_dict("records")
         if row["dimension"] == rows["dimension"].iloc[0] and pd.notna(row["p_adjusted"])
     }
-    judges, alpha = list(rows["judge"].astype(str)), float(result.settings.get("alpha") or 0.05)
+    judges = list(rows["judge"].astype(str))
 
     def differ(first: int, second: int) -> tuple[bool, str] | None:
         name, rival = judges[first], judges[second]
@@ -118,7 +115,9 @@ def _leader(rows: pd.DataFrame, result: Result, names: ColumnNames) -> Leader | 
             return None
         low, high = sorted([sign * row["lower"], sign * row["upper"]])
         ends = {"estimate": sign * row["estimate"], "lower": low, "upper": high}
-        return row["p_adjusted"] < alpha, estimate_cell(ends, halves=False)
+        is_clear = row["p_adjusted"] < float(result.settings.get("alpha") or 0.05)
+        p = "" if is_clear else f", adjusted p {p_value(row['p_adjusted'])}"
+        return is_clear, f"{estimate_cell(ends, halves=False)}{p}"
 
     cells = [estimate_cell(row, halves=False) for row in rows.to_dict("records")]
     labels = [names.of("judge", name) for name in judges]
