@@ -190,7 +190,8 @@ def _command_for_columns(
     from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_files import has_roles
     from conjury.inference.readers.judged.judged_table import Judged
-    from conjury.inference.readers.raters.rater_columns import columns_like, raters_of
+    from conjury.inference.readers.raters.alike_columns import columns_like
+    from conjury.inference.readers.raters.rater_columns import raters_of
     from conjury.inference.tables.items import item_column
 
     if program is not None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from ...errors import InputError, listed
 from ...tables.columns import plain
+from ...tables.reading.account import AccountEntry
 from ...tables.reading.table_reading import require_named
+from ..raters.alike_columns import columns_like
 from .judged_table import Judged
 
 JUDGE = (
@@ -65,7 +68,10 @@ def columns_of(
         if len(judged.models) > 1:
             raise InputError(_refusal(judged, "judge", judged.models))
         human_columns = {*human, judged.human or "", *judged.people}
-        judge = judged.judge or _find_column(judged, "judge", JUDGE, human_columns)
+        judge = judged.judge
+        if judge is None:
+            judge = _find_column(judged, "judge", JUDGE, label_columns(judged, human_columns))
+            _refuse_guess(judged, f"column '{judge}' is that of the judge", "--judge")
         guessed.append(f"judge: column '{judge}'")
     if not human and needs_human and judged.models and not judged.people:
         raise InputError(
@@ -74,10 +80,10 @@ def columns_of(
             "two files."
         )
     if not human and needs_human:
-        people: Sequence[str | None] = [name for name in judged.people if name != judge]
-        if not people:
-            people = (judged.human,) if judged.human and judged.human != judge else _people(judged, judge)
-        human = [name for name in people if name is not None]
+        human = [name for name in judged.people or (judged.human or "",) if name not in (judge, "")]
+        if not human:
+            human = _people(judged, judge)
+            _refuse_guess(judged, f"people are in {listed(map(repr, human))}", "--human")
         guessed.append(f"people: {'column' if len(human) == 1 else 'columns'} {listed(map(repr, human))}")
     return JudgedColumns(judge, tuple(human), tuple(guessed))
 
@@ -96,13 +102,13 @@ def guessed_people(judged: Judged, judge: str, relabelled: bool = False) -> tupl
     # evaluation are answers, and its judge gives grades.
     require_named(judged.frame, {judge: "--judge"}, judged.source)
     try:
-        people = columns_of(judged, judge, ()).human
+        people = columns_of(replace(judged, table=None), judge, ()).human
     except InputError:
         return ()
     labels = _labels(judged.frame[judge])
     label_sets = [_labels(judged.frame[name]) for name in people]
     alike = all(not labels or not person_labels or labels & person_labels for person_labels in label_sets)
-    return people if relabelled or alike else ()
+    return columns_of(judged, judge, ()).human if relabelled or alike else ()
 
 
 def _labels(column: pd.Series[Any]) -> set[str]:
@@ -124,7 +130,7 @@ def _people(judged: Judged, judge: str) -> list[str]:
         return next(iter(several.values()))
     if several:
         raise InputError(_refusal(judged, "human", [name for names in several.values() for name in names]))
-    return [_find_column(judged, "human", HUMAN, {judge})]
+    return [_find_column(judged, "human", HUMAN, label_columns(judged, {judge}), judge)]
 
 
 def label_columns(judged: Judged, exclusions: Iterable[str]) -> list[str]:
@@ -137,9 +143,16 @@ def label_columns(judged: Judged, exclusions: Iterable[str]) -> list[str]:
     ]
 
 
-def _find_column(judged: Judged, role: str, names: Sequence[Sequence[str]], exclusions: Iterable[str]) -> str:
+def _refuse_guess(judged: Judged, sentence: str, option: str) -> None:
+    """Refuse a column that nobody named, where the table is read without guesses."""
+    if judged.table is not None:
+        judged.table.account.adding([AccountEntry("roles", f"{judged.source}: {sentence}", option=option)])
+
+
+def _find_column(
+    judged: Judged, role: str, names: Sequence[Sequence[str]], free: Sequence[str], judge: str | None = None
+) -> str:
     """The one column that may have a role: by usual names, a word in its name, then other names."""
-    free = label_columns(judged, exclusions)
     other_words = WORDS["human" if role == "judge" else "judge"]
     spoken = [name for name in free if _has_word(name, WORDS[role]) and not _has_word(name, other_words)]
     for usual_names, sure in zip(names, (True, False), strict=True):
@@ -150,7 +163,11 @@ def _find_column(judged: Judged, role: str, names: Sequence[Sequence[str]], excl
             return matches[0]
         if matches:
             raise InputError(_refusal(judged, role, matches))
-    raise InputError(_refusal(judged, role, spoken or free))
+    alike = [name for name in columns_like(judged.frame, judge) if name in free] if judge else []
+    if spoken or not alike:
+        raise InputError(_refusal(judged, role, spoken or free))
+    example = f"--judge {shlex.quote(str(judge))} --human {shlex.quote(','.join(alike))}"
+    raise InputError(f"{_refusal(judged, role, alike).removesuffix('.')}, such as {example}.")
 
 
 def _refusal(judged: Judged, role: str, candidates: Sequence[str]) -> str:

@@ -87,6 +87,7 @@ def read_judged(
 
 def has_roles(judged: Judged) -> bool:
     """Whether columns are called as those of a judge and of people are, and have labels in common."""
+    judged = replace(judged, table=None)  # nothing is decided here, so that nothing is guessed
     with suppress(InputError):
         return bool(guessed_people(judged, columns_of(judged, None, (), needs_human=False).judge))
     return False

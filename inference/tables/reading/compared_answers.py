@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from ...errors import InputError, counted, did_you_mean, listed
 from ..columns import visible
 from ..row_numbers import row_words
 from ..safe_text import printable
-from .account import MOST_CELLS, AccountEntry
+from .account import MOST_CELLS, AccountEntry, ReadingAccount
 from .cell_rules import (
     has_unit,
     is_code,
@@ -141,7 +141,7 @@ def read_answers(
     ------
     InputError
         A text may be a label or nothing; most cells are numbers and one is not; a label is none of the
-        stated levels; there are too many labels.
+        stated levels; there are too many labels; something is guessed and the rules are strict.
 
     Examples
     --------
@@ -154,27 +154,29 @@ def read_answers(
     distinct = [replace(column, source=source, rows=rows, cell_columns=cell_columns) for column in distinct]
     texts = [_relabel(column, options) for column in distinct]
     _refuse_unused(texts, columns, options, source)
-    texts = [_drop_missing(column, options, source) for column in texts]
+    texts = _drop_missing(texts, options, source)
     scale = _scale_of(texts, options, source, entries)
     if scale == "interval":
         values = np.stack([_numbers(column, source) for column in texts])
         codes = np.where(np.isnan(values), WITHOUT_ANSWER, 0).astype(np.int64)
-        return ComparedAnswers(tuple(columns), codes, values, (), scale, tuple(entries))
+        account = ReadingAccount(strict=options.strict).adding(entries)
+        return ComparedAnswers(tuple(columns), codes, values, (), scale, account.entries)
     codes, classes = _classes(texts, options, scale, source, reference, entries)
     numbers = [number_of(name) for name in classes]
     is_numeric = scale == "ordinal" and None not in numbers
     places = np.array([value or 0.0 for value in numbers] if is_numeric else range(len(classes)), dtype=float)
     values = np.where(codes >= 0, np.append(places, np.nan)[codes], np.nan)
-    return ComparedAnswers(tuple(columns), codes, values, classes, scale, tuple(entries))
+    account = ReadingAccount(strict=options.strict).adding(entries)
+    return ComparedAnswers(tuple(columns), codes, values, classes, scale, account.entries)
 
 
 def refuse_doubtful(columns: Mapping[str, pd.Series[Any]], options: ReadingRules, source: str) -> None:
     """Refuse cells of which nobody said what they are while they have the columns and rows of their table."""
-    for name, column in columns.items():
-        texts = _relabel(replace(distinct_texts(name, column), source=source), options)
-        texts = _drop_missing(texts, options, source)
-        if options.scale is None and not (texts.order or options.order_of(name)):
-            _refuse_few_words(texts, source)
+    distinct = [replace(distinct_texts(name, column), source=source) for name, column in columns.items()]
+    texts = _drop_missing([_relabel(column, options) for column in distinct], options, source)
+    if options.scale is None:
+        free = [column for column in texts if not (column.order or options.order_of(column.name))]
+        _refuse_few_words(free, source)
 
 
 def distinct_texts(name: str, column: pd.Series[Any]) -> DistinctTexts:
@@ -250,8 +252,24 @@ def _names(texts: Sequence[DistinctTexts]) -> str:
     return f"column {names} has" if len(texts) == 1 else f"columns {names} have"
 
 
-def _drop_missing(column: DistinctTexts, options: ReadingRules, source: str) -> DistinctTexts:
-    """The column without cells that are no answer; refuse texts of which nobody said what they are."""
+def _drop_missing(
+    columns: Sequence[DistinctTexts], options: ReadingRules, source: str
+) -> list[DistinctTexts]:
+    """Columns without cells that are no answer; refuse all texts of which nobody said what they are."""
+    parts = [_blank_texts(column, options) for column in columns]
+    _refuse([_question(column, places) for column, (_, places) in zip(columns, parts, strict=True)], source)
+    return [column.without(blank) for column, (blank, _) in zip(columns, parts, strict=True)]
+
+
+def _refuse(problems: Sequence[str], source: str) -> None:
+    """Refuse what is wrong with columns in one message."""
+    text = "; ".join(filter(None, problems))
+    if text:
+        raise InputError(f"{source}: {text}.")
+
+
+def _blank_texts(column: DistinctTexts, options: ReadingRules) -> tuple[set[int], list[int]]:
+    """The places of texts that are no answer, and of those that may be none."""
     missing_keys = {key_of(text) for text in options.missing}
     labels = {key_of(label) for label in (*options.order_of(column.name), *column.order)}
     blank = {
@@ -268,9 +286,7 @@ def _drop_missing(column: DistinctTexts, options: ReadingRules, source: str) -> 
         dates = [place for place, text in enumerate(column.texts) if place not in blank and is_date(text)]
         doubtful += dates if len(dates) + len(blank) < len(column.texts) else []
         doubtful += _doubtful_numbers(column, {*blank, *doubtful})
-    if doubtful:
-        _ask(column, doubtful, source)
-    return column.without(blank)
+    return blank, doubtful
 
 
 def _doubtful_numbers(column: DistinctTexts, places: Collection[int]) -> list[int]:
@@ -284,12 +300,14 @@ def _doubtful_numbers(column: DistinctTexts, places: Collection[int]) -> list[in
     return [place for place, value in values.items() if value in codes]
 
 
-def _ask(column: DistinctTexts, places: Sequence[int], source: str) -> NoReturn:
-    """Refuse texts that may be labels or no answers, and name both remedies."""
+def _question(column: DistinctTexts, places: Sequence[int]) -> str:
+    """What texts at places are, labels or no answers, with both remedies; empty without any."""
+    if not places:
+        return ""
     texts = [column.texts[place] for place in places]
     total = int(column.counts[list(places)].sum())
     answers = {key_of(text): text for place, text in enumerate(column.texts) if place not in places}
-    missing = " ".join(f"--missing {as_argument(text)}" for text in texts[:3])
+    missing = " ".join(f"--missing {as_argument(text)}" for text in texts[:MOST_CELLS])
     phrase = f"which may be no {'answers' if len(texts) > 1 else 'answer'}; if so, state {missing}"
     are_numbers = bool(answers) and all(number_of(text) is not None for text in answers)
     if any(is_refusal(text) for text in texts) or (
@@ -297,11 +315,11 @@ def _ask(column: DistinctTexts, places: Sequence[int], source: str) -> NoReturn:
     ):
         remedy = "else correct it"
     else:
-        labels = [*list(answers.values())[:3], *(["..."] if len(answers) > 3 else []), *texts[:3]]
+        labels = [*list(answers.values())[:3], *(["..."] if len(answers) > 3 else []), *texts[:MOST_CELLS]]
         remedy = f"and if they are labels, name all labels with --levels {as_argument(','.join(labels))}"
-    raise InputError(
-        f"{source}: column '{column.name}' contains {listed(map(quoted, texts), MOST_CELLS)} in "
-        f"{counted(total, 'cell')} (first in {column.where(places[0])}), {phrase}, {remedy}."
+    return (
+        f"column '{column.name}' contains {listed(map(quoted, texts), MOST_CELLS)} in "
+        f"{counted(total, 'cell')} (first in {column.where(places[0])}), {phrase}, {remedy}"
     )
 
 
@@ -320,8 +338,7 @@ def _scale_of(
         return "ordinal"
     if has_levels:
         return "nominal"
-    for column in texts:
-        _refuse_few_words(column, source)
+    _refuse_few_words(texts, source)
     values = [number_of(text) for column in texts for text in column.texts]
     numbers = {value for value in values if value is not None}
     if None in values or not numbers:
@@ -353,29 +370,33 @@ def _refuse_scores_with_labels(texts: Sequence[DistinctTexts], source: str) -> N
     if not kinds[True] or not kinds[False] or any(column.order for column in kinds[False]):
         return
     labels = sorted({text for column in kinds[False] for text in column.texts})
-    examples = " ".join(
-        f"--relabel {as_argument(f'{label}={place}')}" for place, label in enumerate(labels[:3])
-    )
+    examples = " ".join(f"--relabel {as_argument(f'{label}=NUMBER')}" for label in labels[:MOST_CELLS])
+    scores = {number_of(text) or 0.0 for column in kinds[True] for text in column.texts}
     raise InputError(
-        f"{source}: column '{kinds[True][0].name}' contains numbers, and '{kinds[False][0].name}' labels "
-        f"such as {quoted(labels[0])}; state the number that each label means, such as {examples}, or name "
-        "a column with the same labels."
+        f"{source}: column '{kinds[True][0].name}' contains numbers from {min(scores):g} to "
+        f"{max(scores):g}, and '{kinds[False][0].name}' labels such as {quoted(labels[0])}; state the number "
+        f"that each label means, as {examples}, or name a column with the same labels."
     )
 
 
-def _refuse_few_words(column: DistinctTexts, source: str) -> None:
-    """Refuse cells that are no numbers in a column where most are: they would turn all into labels."""
+def _refuse_few_words(columns: Sequence[DistinctTexts], source: str) -> None:
+    """Refuse cells that are no numbers in columns where most are: they would turn all into labels."""
+    _refuse([_few_words(column) for column in columns], source)
+
+
+def _few_words(column: DistinctTexts) -> str:
+    """What is wrong with the words of a column of numbers; empty where nothing is."""
     is_number = np.array([number_of(text) is not None for text in column.texts], dtype=bool)
     if is_number.all() or not mostly_numbers(is_number, column.counts):
-        return
+        return ""
     words = [place for place, number in enumerate(is_number) if not number]
     text = column.texts[words[0]]
     further = [quoted(column.texts[place]) for place in words[1:]]
     more = f" (and {listed(further, 4)})" if further else ""
-    raise InputError(
-        f"{source}: column '{column.name}' contains {quoted(text)} in {column.where(words[0])}{more}, "
+    return (
+        f"column '{column.name}' contains {quoted(text)} in {column.where(words[0])}{more}, "
         f"while most of its cells are numbers; if it is no answer, state it as --missing "
-        f"{as_argument(text)}, else correct it, or compare all answers as labels with --scale nominal."
+        f"{as_argument(text)}, else correct it, or compare all answers as labels with --scale nominal"
     )
 
 
@@ -423,8 +444,19 @@ def _classes(
         weight = 1 + 10**9 * (column.name in reference)
         for text, count in zip(column.texts, column.counts.tolist(), strict=True):
             spelled.setdefault(key_of(text), Counter())[text] += count * weight
+    labels = {
+        key: spellings.most_common(1)[0][0] if number_of(key) is None else key
+        for key, spellings in spelled.items()
+    }
     merged = [sorted(spellings) for spellings in spelled.values() if len(spellings) > 1]
     if merged:
+        # That two spellings are one number is no guess.
+        examples = [
+            f"--relabel {as_argument(f'{text}={labels[key]}')}"
+            for key, spellings in spelled.items()
+            for text in list(spellings)[:2]
+            if number_of(key) is None and text != labels[key]
+        ]
         entries.append(
             AccountEntry(
                 "merged",
@@ -432,12 +464,9 @@ def _classes(
                 + f"{listed(' and '.join(map(quoted, spellings)) for spellings in merged)}.",
                 cells=tuple(text for spellings in merged for text in spellings)[:MOST_CELLS],
                 count=len(merged),
+                option=" ".join(examples) or None,
             )
         )
-    labels = {
-        key: spellings.most_common(1)[0][0] if number_of(key) is None else key
-        for key, spellings in spelled.items()
-    }
     order = _order_of(labels, texts, options, scale, source)
     place = {key: number for number, key in enumerate(order)}
     codes = np.stack(
