@@ -21,22 +21,15 @@ STEPS = {step.get("id", step.get("name", "")): step for step in ACTION["runs"]["
 
 def run_step(folder: Path, file: str, options: str, **inputs: str) -> tuple[int, dict[str, str], str]:
     """Exit code, outputs and summary of the step, as a runner starts it."""
-    given = {
-        "command": "judge",
-        "fails": ACTION["inputs"]["fails"]["default"],
-        "file": file,
-        "options": options,
-    }
-    given |= inputs
+    fails = ACTION["inputs"]["fails"]["default"]
+    given = {"command": "judge", "fails": fails, "file": file, "options": options, **inputs}
     variables = {
         name: given[value.strip("${ }").removeprefix("inputs.")]
         for name, value in STEPS["gate"]["env"].items()
     }
     places = {"GITHUB_OUTPUT": "outputs", "GITHUB_STEP_SUMMARY": "summary.md"}
-    environment = {
-        **os.environ,
-        **variables,
-        **{name: str(folder / place) for name, place in places.items()},
+    environment = os.environ | variables | {name: str(folder / place) for name, place in places.items()}
+    environment |= {
         "GITHUB_ACTION_PATH": str(ROOT),
         "RUNNER_TEMP": str(folder),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -94,7 +87,10 @@ def test_the_state_is_that_of_the_limit_and_its_interval(
 @pytest.mark.long
 def test_inputs_choose_what_fails_and_a_missing_file_is_broken(tmp_path: Path, labels: str) -> None:
     options = "--judge verdict --human ann --fail-under kappa.lower=0.8"
-    assert run_step(tmp_path, labels, options, fails="inconclusive")[0] == 1
+    two = {"file": f"{labels}\n{labels}\n", "command": "compare-runs"}
+    flips = "--judge verdict --human ann --fail-over flips.upper=0.001"
+    ended, outputs, _ = run_step(tmp_path, options=flips, fails="inconclusive", **two)
+    assert (ended, outputs["state"]) == (1, "inconclusive")
     ended, outputs, summary = run_step(tmp_path, "absent.csv", options)
     assert (ended, outputs["state"]) == (1, "broken")
     assert "absent.csv" in summary

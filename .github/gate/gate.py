@@ -68,15 +68,16 @@ def _escaped(text: str) -> str:
 
 def main() -> int:
     """Run the command that the environment describes, and write outputs, summary and document."""
-    name, file = os.environ.get("COMMAND") or "judge", os.environ["FILE"]
-    words = ["conjury", name, file, *shlex.split(os.environ.get("OPTIONS", "")), "--json"]
+    name = os.environ.get("COMMAND") or "judge"
+    files = [line.strip() for line in os.environ["FILE"].splitlines() if line.strip()]
+    words = ["conjury", name, *files, *shlex.split(os.environ.get("OPTIONS", "")), "--json"]
     ended = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=False)
     try:
         document = json.loads(ended.stdout)
     except ValueError:
         document = {}
     state = state_of(ended.returncode, document)
-    title = f"{name} {Path(file).name}"
+    title = f"{name} {' '.join(Path(file).name for file in files)}"
     folder = Path(os.environ.get("RUNNER_TEMP", "."))
     summary, record = folder / "conjury-summary.md", folder / "conjury.json"
     summary.write_text(summary_of(state, title, document, ended.stderr), encoding="utf-8")
@@ -84,7 +85,7 @@ def main() -> int:
     _append("GITHUB_OUTPUT", f"state={state}\nsummary={summary}\ndocument={record}\n")
     _append("GITHUB_STEP_SUMMARY", summary.read_text(encoding="utf-8"))
     print(ended.stderr, file=sys.stderr, end="")
-    print(f"{name} {file}: {state}")
+    print(f"{name} {' '.join(files)}: {state}")
     return int(state in os.environ.get("FAILS", "fail broken").split())
 
 

@@ -75,7 +75,8 @@ def _order_categories(table: pd.DataFrame) -> pd.DataFrame:
 @figure("run_comparison")
 def run_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Differences between two runs by part, the second minus the first."""
-    frame = result.frame[result.frame["measure"].str.endswith("_difference")].reset_index(drop=True)
+    frame = result.frame[result.frame["part"].isin([*PANELS])]
+    frame = frame[frame["measure"].str.endswith("_difference")].reset_index(drop=True)
     first, second = result.settings["names"]
     measure = frame["measure"].str.removesuffix("_difference")
     table = table_of(

@@ -117,7 +117,7 @@ def combine_judges(
         raise InputError("Name two judges or more, and at least one column of people.")
     reading = read(table, rules_of(rules), source)
     frame, source = reading.frame, reading.source
-    item, notes = item_of(frame, reading.rules.id, (*judges, *people), source)
+    item, notes = item_of(frame, reading.rules.id, (*judges, *people), source, strict=reading.rules.strict)
     options = CodingOptions(judges, people, (), item, positive, reading.rules)
     refuse_versions(frame, source)
     account = read_provenance(frame, people, labelled, source)

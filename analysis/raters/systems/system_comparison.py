@@ -13,6 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.items import prompt_column
+from conjury.inference.tables.reading.account import AccountEntry
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING
@@ -228,6 +229,9 @@ def compare_systems(
     )
     if prompt is None:
         raise InputError(f"{source}: no column is called as prompts are; name that of the prompts with --id.")
+    if reading.rules.id is None:
+        guess = f"{source}: column '{prompt}' is that of the prompts"
+        reading.account.adding([AccountEntry("roles", guess, option="--id")])
     options = CodingOptions(judges, people, (system, *segments), prompt, positive, reading.rules)
     refuse_columns(table, options, source)
     refuse_systems(table[system], system, source)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from conjury.inference.errors import InputError, counted, listed, not_percent
+from conjury.inference.errors import InputError, counted, not_percent
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
@@ -57,6 +57,7 @@ from .rating_agreement import add_rating_subgroups, add_ratings
 from .tables.item_columns import item_of
 from .tables.judge_versions import notes_on_versions, version_counts
 from .tables.mismatched_labels import refuse_other_answers
+from .tables.rare_labels import few_labels, stray_labels
 from .validation_rows import AGREEMENT, TestRows, name_of
 from .verdicts.judge_answer import JudgeAnswer, answer_of
 from .verdicts.judge_sentences import in_words, number, verdict_of
@@ -64,7 +65,6 @@ from .weighted.answer_strata import strata_of
 from .weighted.weighted_estimates import add_weighted
 
 FURTHER = ("chance",)
-FEW_LABELS = 10  # by people of one class; with fewer, its recall rests on single labels
 FEW_KNOWN = 4  # items below which the width of an interval does not show how many labels a narrower one needs
 PRECISION = (
     "measure", "n", "clusters", "width", "half_width", "detectable", "threshold", "n_for_threshold",
@@ -232,7 +232,7 @@ def judge(
         raise InputError("Name at least one column of people.")
     refuse_columns(table, options, source)
     refuse_other_answers([judge], options.human, map(str, table.columns), source)
-    item, notes = item_of(table, id, (judge, *options.human), source)
+    item, notes = item_of(table, id, (judge, *options.human), source, strict=reading.rules.strict)
     options = replace(options, id=item)
     account = read_provenance(table, options.human, labelled, source)
     table, more = without_others_labels(table, options.human, account, source)
@@ -262,11 +262,8 @@ def judge(
     else:
         _add_labels(rows, data, gold, seed if weighted else None, notes)
         extra["confusion"] = confusion(data, gold)
-    notes = [
-        *_missing_notes(data, weighted),
-        *notes,
-        *_notes(data, gold.ties if data.scale != "interval" else 0),
-    ]
+    ties = gold.ties if data.scale != "interval" else 0
+    notes = [*_missing_notes(data, weighted), *stray_labels(data).values(), *notes, *_notes(data, ties)]
     extra |= add_replacement(rows, data, epsilon, alpha, notes)
     if not weighted and "self_selected_only" not in limits:
         add_corrected(rows, data, strata, seed, notes)
@@ -357,21 +354,6 @@ def _notes(data: CodedRows, ties: int) -> list[str]:
         )
         notes += unequal_clusters(data.cluster[answered & rated])
     return notes
-
-
-def few_labels(data: CodedRows, answered: np.ndarray) -> list[str]:
-    """State which classes have so few labels by people that the intervals that rest on them are wide."""
-    if data.scale == "interval" or data.q < 2:
-        return []
-    n = counts_of(data.people[:, answered], data.q).sum(axis=0).astype(int)
-    rare = [f"'{name}' ({count})" for name, count in zip(data.classes, n, strict=True) if count < FEW_LABELS]
-    if not rare:
-        return []
-    which = "a class" if len(rare) == 1 else "classes"
-    return [
-        f"Fewer than {FEW_LABELS} labels by people of {which}: {listed(rare, 6)}. Recall, kappa and alpha "
-        "rest on these few labels, so their intervals are wide; label more rows of the kind."
-    ]
 
 
 def coverage_of_judge(

@@ -130,13 +130,10 @@ def add_agreement(rows: TestRows, coded: CodedRows) -> None:
     first, second = _sides(subset)
     for measure in measures_of(coded.scale):
         weights = weights_of(measure, coded)
-        estimate = with_people(measure, first, second, weights, coded.classes)
-        rows.add(
-            AGREEMENT,
-            measure,
-            estimate.bounded(subset.cluster, rows.alpha),
-            chance=_chance(measure, first, second, weights),
+        estimate = with_people(measure, first, second, weights, coded.classes).bounded(
+            subset.cluster, rows.alpha
         )
+        rows.add(AGREEMENT, measure, estimate, chance=_chance(measure, first, second, weights))
     rows.number(AGREEMENT, "always_most_frequent", float(second.mean(axis=0).max()), subset.n)
 
 

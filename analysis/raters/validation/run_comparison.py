@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, not_percent
+from conjury.inference.errors import InputError, listed, not_percent
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading.compared_answers import refuse_doubtful
@@ -20,7 +20,7 @@ from conjury.inference.tables.schema import SAMPLING
 from ...correction.sources import represented_rows
 from ...frames.notes import excluding
 from ...numerics.bootstrap import unequal_clusters
-from ...numerics.intervals import check_alpha
+from ...numerics.intervals import SAME, check_alpha
 from ...numerics.intervals.bounded import BoundedEstimate, Flags, n_clusters, paired_difference, share
 from ...numerics.significance import two_one_sided
 from ...numerics.types import Codes, Floats
@@ -28,12 +28,13 @@ from ..agreement.coefficient_differences import of_judges
 from ..label_provenance import COLUMNS, refuse_unreadable, usable_labels
 from .coding import CodedRows, CodingOptions, code_table, counts_of, gold_of, names_of
 from .error_rates import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
-from .judging import Validation, coverage_of_judge, few_labels, refuse_no_overlap
+from .judging import Validation, coverage_of_judge, refuse_no_overlap
 from .label_agreement import ALPHA, KINDS, headline_of, measures_of, weights_of, with_people
 from .rating_agreement import icc, mean_of, people_mean
 from .tables.answer_pairs import ITEM, pair_rows
 from .tables.item_columns import item_of
 from .tables.mismatched_labels import refuse_labels_of_one_judge_each, refuse_other_answers
+from .tables.rare_labels import few_labels, stray_labels
 from .validation_rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, TestRows
 from .verdicts.run_comparison_sentences import verdict_of_runs
 from .weighted.weighted_runs import WEIGHTED, WeightedSides, weighted_share
@@ -140,7 +141,7 @@ def compare_runs(
         answers = {name: reading.frame[name] for name in (column, *people) if name in reading.frame}
         refuse_doubtful(answers, reading.rules, title)
         refuse_unreadable(reading.frame if people else reading.frame[[]], title)
-    unit, notes = _unit((first, second), (id, cluster), [*judges, *people], titles)
+    unit, notes = _unit((first, second), (id, cluster), [*judges, *people], titles, reading_rules.strict)
     columns += [unit] if unit is not None and unit not in (id, *people, *columns) else []
     described = [name for name in (SAMPLING, *COLUMNS) if people and (name in first or name in second)]
     pairs = pair_rows((first, second), judges, (people, [*columns, *described]), id, titles)
@@ -163,15 +164,17 @@ def compare_runs(
             f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1, such as 0.05."
         )
     read_notes = [note for reading in readings for note in reading.account.notes()]
-    data, notes = _pairs_with_answers(data, [*read_notes, *pairs.notes, *notes], names)
     rows, extra = TestRows(alpha), {}
+    has_answer = np.isfinite(data.judged)
+    _add_difference(rows, CHANGES, "answered", (has_answer[0], has_answer[1]), data.cluster, margin)
+    data, notes = _pairs_with_answers(data, [*read_notes, *pairs.notes, *notes], names)
     if data.scale == "interval":
         _add_ratings(rows, data, margin)
     else:
         _add_labels(rows, data, margin)
         extra["changes"] = crosstab(data.judges[0], data.judges[1], data.classes, ("a", "b"))
     frame = rows.frame(FURTHER)
-    notes += coverage_of_judge(
+    notes += _unchanged(frame) + coverage_of_judge(
         frame, data, np.asarray(np.isfinite(data.judged).all(axis=0)), alpha, "compare-runs", "runs: "
     )
     settings: dict[str, Any] = {
@@ -185,18 +188,26 @@ def compare_runs(
     return Validation(frame, "run_comparison", tuple(dict.fromkeys(notes)), settings, extra)
 
 
+def _unchanged(frame: pd.DataFrame) -> list[str]:
+    """State why differences of zero have no interval."""
+    is_zero = frame["measure"].str.endswith("_difference") & (frame["estimate"].abs() <= SAME)
+    names = frame.loc[is_zero & frame["lower"].isna() & (frame["clusters"] > 1), "name"].tolist()
+    return [f"No interval of {listed(names, 6)}: no pair differs there."] if names else []
+
+
 def _unit(
     tables: tuple[pd.DataFrame, pd.DataFrame],
     named: tuple[str | None, str | None],
     answers: Sequence[str],
     names: tuple[str, str],
+    strict: bool,
 ) -> tuple[str | None, list[str]]:
     """The column by which pairs are clustered: the one named, items that repeat, else as `judge` finds it."""
     id, cluster = named
     repeats = id is not None and any(id in table and table[id].duplicated().any() for table in tables)
     unit, notes = cluster if cluster is not None else id if repeats else None, list[str]()
     for table, name in zip(tables, names, strict=True):
-        unit, of_table = item_of(table, unit, answers, name, option="--cluster")
+        unit, of_table = item_of(table, unit, answers, name, "--cluster", strict)
         notes += of_table
     return unit, notes
 
@@ -221,7 +232,7 @@ def _pairs_with_answers(
         notes.append(f"{pairs.n:,} pairs in {n_clusters(pairs.cluster):,} clusters; intervals are clustered.")
         notes += unequal_clusters(pairs.cluster)
     if len(pairs.people):
-        notes += few_labels(pairs, np.ones(pairs.n, dtype=bool))
+        notes += [*stray_labels(data).values(), *few_labels(pairs, np.ones(pairs.n, dtype=bool))]
     return pairs, [*notes, *data.notes]
 
 
@@ -298,17 +309,11 @@ def _add_groups(rows: TestRows, data: CodedRows, flipped: Floats, margin: float)
             mask = inside & rated
             if len(data.people) and mask.any():
                 right = [agreement_of_rows(codes, counts)[mask] for codes in data.judges]
+                weight = None if data.represented is None else data.represented[mask]
                 _add_difference(
-                    rows,
-                    SUBGROUPS,
-                    "accuracy",
-                    (right[0], right[1]),
-                    data.cluster[mask],
-                    margin,
-                    weight=None if data.represented is None else data.represented[mask],
-                    family=family,
-                    **keys,
-                )
+                    rows, SUBGROUPS, "accuracy", (right[0], right[1]), data.cluster[mask], margin,
+                    weight=weight, family=family, **keys,
+                )  # fmt: skip
             elif not len(data.people):
                 place = classes_first(data)[0]
                 sides = (data.judges[0][inside] == place, data.judges[1][inside] == place)

@@ -62,6 +62,7 @@ def compare_runs(
     from conjury.inference.readers.judged import read_judged
     from conjury.inference.readers.judged.judged_columns import columns_of, guessed_people
     from conjury.inference.tables.items import item_column
+    from conjury.inference.tables.reading.account import AccountEntry
 
     gates = output.gates
     rules = reading.rules()
@@ -100,6 +101,9 @@ def compare_runs(
                 "give the column of items one name in both files."
             )
         item = shared[0] if shared else None
+        if item is None or item not in [run.id for run in runs]:
+            guess = f"Pairs are of rows with the same '{item}'" if item else "Rows are paired by their order"
+            runs[0].reading.account.adding([AccountEntry("roles", guess, option="--id")])
     names = split_names([pairing.names] if pairing.names else None) or _names(a, b)
     if len(names) != 2:
         raise InputError(f"--names {pairing.names!r}: give two names, as old,new.")

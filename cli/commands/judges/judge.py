@@ -61,7 +61,9 @@ class DecisionOptions:
 
     threshold: Annotated[
         float | None,
-        typer.Option(help="Threshold for kappa (of ratings: for the ICC); by default that of --fail-under."),
+        typer.Option(
+            help="Threshold for kappa (of ratings: for the ICC); by default the highest of --fail-under."
+        ),
     ] = None
     width: Annotated[float, typer.Option(help="Width of the interval that is wanted.")] = 0.1
     epsilon: Annotated[
@@ -177,14 +179,10 @@ def labels_statement(text: str | None) -> dict[str, str]:
 
 
 def _threshold(request: DecisionOptions, gates: Sequence[Gate]) -> float | None:
-    """The threshold that is named, else that of the first limit of a main coefficient."""
-    if request.threshold is not None:
-        return request.threshold
-    mains = ("kappa", "weighted_kappa", "icc")
-    return next(
-        (gate.bound for gate in gates if gate.name in mains and gate.limit in ("estimate", "lower", "upper")),
-        None,
-    )
+    """The threshold that is named, else the highest that --fail-under states of a main coefficient."""
+    mains, limits = ("kappa", "weighted_kappa", "icc"), ("estimate", "lower", "upper")
+    bounds = [gate.bound for gate in gates if gate.least and gate.name in mains and gate.limit in limits]
+    return request.threshold if request.threshold is not None else max(bounds, default=None)
 
 
 def _columns_in_words(guesses: Sequence[str], result: Validation) -> str:

@@ -74,7 +74,8 @@ class LabelSession:
     until: Annotated[
         str | None,
         typer.Option(
-            help="Stop when 'difference < 0.03' (half an interval), 'lower > 0', or one 'or' the other."
+            help="Stop when 'level < 0.03' (half an interval), with --system 'difference < 0.03', or "
+            "'lower > 0', or one 'or' the other."
         ),
     ] = None
     batch: Annotated[int, typer.Option(min=1, help="Rows that are labelled before the next are drawn.")] = 20

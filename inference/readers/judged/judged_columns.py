@@ -18,24 +18,11 @@ from ..raters.alike_columns import columns_like
 from .judged_table import Judged
 
 JUDGE = (
-    (
-        *("judge", "verdict", "judge label", "judge verdict", "llm", "llm label", "llm judge", "model label"),
-        "judged",
-    ),
-    (
-        *(
-            "prediction",
-            "predicted",
-            "pred",
-            "predicted label",
-            "model",
-            "model verdict",
-            "ai label",
-            "answer",
-        ),
-        "output",
-    ),
-)
+    ("judge", "verdict", "judge label", "judge verdict", "llm", "llm label", "llm judge", "model label",
+     "judged"),
+    ("prediction", "predicted", "pred", "predicted label", "model", "model verdict", "ai label", "answer",
+     "output"),
+)  # fmt: skip
 HUMAN = (
     ("human", "human label", "label", "gold", "gold label", "ground truth", "truth", "expert", "majority"),
     ("reference", "target", "expected", "annotation", "true label", "y true"),

@@ -25,27 +25,8 @@ SPELLINGS_OF_NOTHING = tuple(
 # class of many data sets): they are never decided in silence.
 CODES = frozenset(
     (
-        *(
-            ".",
-            "-",
-            "--",
-            "---",
-            "?",
-            "/",
-            "n/a",
-            "n.a.",
-            "n.a",
-        ),
-        *(
-            "none",
-            "null",
-            "nil",
-            "(null)",
-            "\\n",
-            "(missing)",
-            "missing",
-            "(none)",
-        ),
+        *(".", "-", "--", "---", "?", "/", "n/a", "n.a.", "n.a"),
+        *("none", "null", "nil", "(null)", "\\n", "(missing)", "missing", "(none)"),
         *("-nan", "1.#ind", "1.#qnan", "undefined", "sysmis", "no answer", "no response", "not answered"),
         *("not available", "not applicable", "refused", "refusal", "declined", "error", "timeout", "skipped"),
         *("unparsed", "don't know", "dont know", "dk", "prefer not to say", "prefer not to answer"),

@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.judged import Judged, read_judged
 from conjury.inference.readers.judged.judged_columns import columns_of
 from conjury.inference.tables.items import item_column
+from conjury.inference.tables.reading import ReadingRules, read
 
 SAMPLE, RESULT = cases(__file__, "examples")
 
@@ -167,6 +168,19 @@ def test_columns_are_guessed_by_their_names(names, judge, human):
 def test_columns_that_could_be_several_are_refused_with_the_candidates(names, given, problem):
     with pytest.raises(InputError, match=problem):
         guessed(*names, **given)
+
+
+def test_people_are_suggested_by_their_labels_and_nothing_is_guessed_strictly():
+    labels = pd.Series(["a", "b", "a"])
+    frame = pd.DataFrame({"lang": ["en", "de", "en"], "verdict": labels, "kim": labels, "lee": labels})
+    with pytest.raises(InputError, match=r": kim, lee could be .* --judge verdict --human kim,lee\."):
+        columns_of(Judged(frame, "t.csv"), None, ())
+    strict = Judged(frame, "t.csv", table=read(frame, ReadingRules(strict=True)))
+    assert columns_of(strict, "verdict", ["kim"]).guessed == ()
+    with pytest.raises(
+        InputError, match=r"'verdict' .* a guess, and --strict allows none; state it with --judge"
+    ):
+        columns_of(strict, None, ["kim"])
 
 
 def test_texts_are_no_labels_and_items_are_named_by_id():

@@ -8,23 +8,31 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed
 from conjury.inference.tables.items import copies, repeated_items
+from conjury.inference.tables.reading.account import AccountEntry, ReadingAccount
 from conjury.inference.tables.row_numbers import row_words
 
 
 def item_of(
-    table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str, option: str = "--id"
+    table: pd.DataFrame,
+    named: str | None,
+    answers: Sequence[str],
+    source: str,
+    option: str = "--id",
+    strict: bool = False,
 ) -> tuple[str | None, list[str]]:
-    """The column by which rows are clustered: the one that is named, else one of items that repeat."""
+    """The column by which rows are clustered: the named one, else, unless strict, one that repeats."""
     notes = notes_on_copies(table, named, answers, source)
     if named is not None:
         return named, notes
     item, candidates = repeated_items(table, answers)
     n = f"{len(table):,} rows"
     if item is not None:
-        notes.append(
+        guess = (
             f"Column '{item}' repeats ({n} about {counted(table[item].nunique(), 'item')}), so it is used "
-            f"as the column of items; name another with {option}."
+            "as the column of items"
         )
+        ReadingAccount(strict=strict).adding([AccountEntry("roles", f"{source}: {guess}", option=option)])
+        notes.append(f"{guess}; name another with {option}.")
     elif candidates:
         several = len(candidates) > 1
         notes.append(

@@ -14,7 +14,7 @@ from conjury.inference.errors import listed
 from ....frames.kinds import limit_reason
 from ....numerics.intervals.bounded import POWER
 from ..validation_rows import row_of
-from .judge_sentences import in_words, interval, number
+from .judge_sentences import in_words, interval, labels_needed, number
 
 MARGIN = 0.1  # of the main coefficient: how far below people a judge may be who agrees as well as they do
 BEGINNINGS = {"yes": "Yes", "no": "No", "undecided": "Not enough labels", "unknown": "No answer"}
@@ -104,22 +104,26 @@ def _by_threshold(
         return JudgeAnswer("no", f"{text}, below {limit} with confidence.")
     needed = precision.loc[precision["measure"] == main, "n_for_threshold"]
     n = float(needed.iloc[0]) if len(needed) else np.nan
-    about = f"; about {n:,.0f} labelled rows would decide (power {POWER:.0%})" if np.isfinite(n) else ""
+    needed_rows = labels_needed(n, coefficient["n"], settings) if np.isfinite(n) else ""
+    about = f"; about {needed_rows} would decide (power {POWER:.0%})" if needed_rows else ""
     return JudgeAnswer("undecided", f"{text}, and may be above {limit} or below{about}.")
 
 
 def _beside_people(text: str, frame: pd.DataFrame, main: str) -> JudgeAnswer:
     people, contrast = row_of(frame, f"people_{main}"), row_of(frame, f"{main}_difference")
-    if people is None or contrast is None or not np.isfinite(contrast["lower"]):
+    if people is None or not np.isfinite(people["estimate"]):
         return JudgeAnswer(
             "unknown",
             f"{text}, but how well people agree among themselves is not known; state the limit that matters "
-            "by --threshold, or give labels of two people or more.",
+            "by --threshold, or let two people or more label the same rows.",
         )
-    beside = (
-        f"{text}, among people {number(people['estimate'], main)}; the difference is "
-        f"{interval(contrast, f'{main}_difference')}"
-    )
+    among = f"{text}, among people {number(people['estimate'], main)}"
+    if contrast is None or not np.isfinite(contrast["lower"]):
+        why = "and the difference has no interval"
+        if contrast is None:
+            why = "which is of single ratings, while the judge's is with the mean of people"
+        return JudgeAnswer("unknown", f"{among}, {why}; state the limit that matters by --threshold.")
+    beside = f"{among}; the difference is {interval(contrast, f'{main}_difference')}"
     margin = number(MARGIN, f"{main}_difference")
     if contrast["lower"] > -MARGIN:
         return JudgeAnswer("yes", f"{beside}, at most {margin} below people.")

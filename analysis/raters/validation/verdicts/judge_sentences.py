@@ -50,6 +50,13 @@ def interval(row: Row, measure: str) -> str:
     return f"{_scaled(row['lower'], measure)} to {number(row['upper'], measure)}"
 
 
+def labels_needed(n: float, labelled: float, settings: Mapping[str, Any]) -> str:
+    """How many labelled rows are needed, how many more, and whether the table has them."""
+    more, unlabelled = n - labelled, settings["n_answered"] - settings["n_both"]
+    lack = f"; the table has {unlabelled:,} without a label" if unlabelled else " than the table has"
+    return f"{n:,.0f} labelled rows ({more:,.0f} more{lack if more > unlabelled else ''})"
+
+
 def verdict_of(
     frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
 ) -> list[str]:
@@ -276,11 +283,14 @@ def replacement_in_words(result: Replacement, epsilon: str, level: str) -> str:
 
 
 def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    missing = settings["n_rows"] - settings["n_answered"]
+    left_out = f" (without {counted(missing, 'row')} that it did not answer)" if missing else ""
+    over = f"Over all judged rows{left_out}"
     if settings["scale"] != "nominal":
         mean, naive = row_of(frame, "corrected_mean"), row_of(frame, "judge_only_mean")
         if mean is not None and naive is not None and interval(mean, ""):
             yield (
-                f"Over all judged rows people's mean would be {number(mean['estimate'], '')} "
+                f"{over} people's mean would be {number(mean['estimate'], '')} "
                 f"({interval(mean, '')}); the judge alone gives {number(naive['estimate'], '')}."
             )
         return
@@ -289,7 +299,7 @@ def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         naive, people = (row_of(frame, f"{name}_only_rate[{row['class']}]") for name in ("judge", "people"))
         if naive is not None and people is not None and interval(row, "rate"):
             yield (
-                f"Over all judged rows people would give {row['class']!r} in "
+                f"{over} people would give {row['class']!r} in "
                 f"{number(row['estimate'], 'rate')} ({interval(row, 'rate')}); the judge gives it in "
                 f"{number(naive['estimate'], 'rate')}, and people in {number(people['estimate'], 'rate')} of "
                 "the rows that they labelled."
@@ -308,13 +318,13 @@ def _precision(table: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         )
     if np.isfinite(row["n_for_threshold"]) and row["n_for_threshold"] > row["n"]:
         yield (
-            f"If {name} stays as it is, about {row['n_for_threshold']:,.0f} labelled rows "
-            f"({row['n_for_threshold'] - row['n']:,.0f} more) would decide with a power of {POWER:.0%} on "
-            f"which side of {number(row['threshold'], settings['main'])} it is."
+            f"If {name} stays as it is, about {labels_needed(row['n_for_threshold'], row['n'], settings)} "
+            f"would decide with a power of {POWER:.0%} on which side of "
+            f"{number(row['threshold'], settings['main'])} it is."
         )
     if np.isfinite(row["n_for_width"]) and row["n_for_width"] > row["n"]:
         yield (
-            f"About {row['n_for_width']:,.0f} labelled rows ({row['n_for_width'] - row['n']:,.0f} more) "
-            f"would make its interval {number(row['wanted_width'], settings['main'])} wide; it is "
+            f"About {labels_needed(row['n_for_width'], row['n'], settings)} would make its interval "
+            f"{number(row['wanted_width'], settings['main'])} wide; it is "
             f"{number(row['width'], settings['main'])} wide now."
         )

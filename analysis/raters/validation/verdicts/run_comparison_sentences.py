@@ -38,6 +38,9 @@ def _changes(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         f"{first} and {second} differ in {number(flips['estimate'], 'flips')} of "
         f"{counted(int(flips['n']), 'pair')}{limits}."
     )
+    answered = row_of(frame, "answered_difference")
+    if answered is not None and answered["n"] > flips["n"]:
+        yield _difference(frame, answered, "share of answers", settings)
 
 
 def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:

@@ -483,9 +483,6 @@ def test_full_agreement_needs_labels_for_a_width_and_two_rows_do_not_show_how_ma
     needed = int(equal(10).extra["precision"].set_index("measure").loc["kappa", "n_for_width"])
     whole = row(equal(needed), "kappa")
     assert whole["upper"] - whole["lower"] == pytest.approx(0.1, abs=0.02)
-
-
-def test_no_number_of_labels_separates_kappa_from_one() -> None:
     for threshold in (1.0, -1.0):
         precision = judge(table(), "judge", ["p0"], threshold=threshold).extra["precision"]
         assert precision["n_for_threshold"].isna().all()
@@ -507,8 +504,19 @@ def test_the_page_has_a_table_of_each_part_with_its_numbers(monkeypatch: pytest.
 def test_scores_next_to_labels_are_asked_about_with_a_remedy_that_works(rules, labels) -> None:
     score = np.random.default_rng(1).random(60).round(3)
     table = pd.DataFrame({"score": score, "person": [labels[n % len(labels)] for n in range(60)]})
-    with pytest.raises(InputError, match="'score' contains numbers, and 'person' labels such as") as error:
+    with pytest.raises(InputError, match=r"numbers from 0\.028 to 0\.981, and 'person' labels") as error:
         judge(table, "score", "person", **rules)
-    remedy = dict(re.findall(r"--relabel '(\w+)=(\d)'", str(error.value)))
+    remedy = {label: str(n) for n, label in enumerate(re.findall(r"'(\w+)=NUMBER'", str(error.value)))}
     assert set(remedy) == set(map(str, labels))
     assert judge(table, "score", "person", relabel=remedy, **rules).settings["scale"] == "interval"
+
+
+def test_a_label_of_one_rater_alone_is_pointed_out_with_what_it_may_mean() -> None:
+    labels = ["spam", "ok"] * 20
+    table = pd.DataFrame(
+        {"verdict": ["spam: it sells", *labels[1:]], "kim": ["jpam", *labels[1:]], "lee": labels}
+    )
+    notes = " ".join(judge(table, "verdict", ["kim", "lee"]).notes)
+    assert "The judge alone gives 'spam: it sells', in 1 row; if it means 'spam', state --relabel " in notes
+    assert "'kim' alone gives 'jpam', in 1 row; if it means another label" in notes
+    assert "Fewer than" not in notes

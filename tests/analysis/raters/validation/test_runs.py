@@ -130,6 +130,10 @@ def test_levels_of_a_subgroup_are_adjusted_after_holm() -> None:
     assert len(tested) == 3
     known = multipletests(tested["p"].astype(float), method="holm")[1]
     assert tested["p_adjusted"].astype(float).tolist() == pytest.approx(known.tolist())
+    second["verdict"] = second["verdict"].where(second.index > 29)
+    fewer = compare_runs(first, second, "verdict", id="id")
+    assert row(fewer, "answered_difference")["estimate"] == pytest.approx(-0.1)
+    assert "The share of answers is 100.0% in A and 90.0% in B (" in " ".join(fewer.verdict)
 
 
 def test_equivalence_of_ratings_is_that_of_two_one_sided_tests() -> None:

@@ -101,8 +101,8 @@ def test_one_text_among_numbers_is_refused_and_never_makes_labels_of_all(text):
     ["I'm sorry, but I can't assist with that.", "I cannot rate this", "As an AI model, I have no view"],
 )
 def test_a_refusal_is_asked_about_in_words_and_in_numbers(text):
-    with pytest.raises(InputError, match="which may be no answer"):
-        compared([*TEXTS[:7], text], TEXTS)
+    with pytest.raises(InputError, match=r"which may be no answer.*; column .* contains '-' in 1 cell"):
+        compared([*TEXTS[:7], text], [*TEXTS[:7], "-"])
     numbers = [str(k % 7) for k in range(20)]
     with pytest.raises(InputError, match="else correct it"):
         compared([*numbers, text], [*numbers, "3"])
@@ -113,6 +113,9 @@ def test_spellings_of_a_label_are_one_label_spelled_as_the_reference_does():
     assert (answers.codes[0] == answers.codes[1]).all()
     assert answers.classes == ("1", "ok", "spam")
     assert any("one label" in entry.sentence for entry in answers.entries)
+    with pytest.raises(InputError, match=r"--strict allows none; state it with --relabel 'Spam=spam'"):
+        compared(["Spam", "ok"], ["spam", "ok"], strict=True)
+    assert compared(["1.0", "2"], ["1", "2"], strict=True).classes == ("1", "2")
 
 
 @pytest.mark.parametrize(
