@@ -26,7 +26,7 @@ CEILINGS = {
     "analysis/instrument": 42,
     "analysis/numerics": 43,
     "analysis/pipeline": 47,
-    "analysis/raters": 248,
+    "analysis/raters": 249,
     "analysis/report": 167,
     "analysis/trial": 42,
     "cli": 108,
