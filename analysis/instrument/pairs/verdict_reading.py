@@ -213,7 +213,7 @@ def _points_of(
     """Points of the answer in column a, (n,), from a column of verdicts."""
     code = answers.codes[at]
     points = np.full(len(code), np.nan)
-    names = _system_names(table)
+    names, unread = _system_names(table), dict[str, int]()
     for place, name in enumerate(answers.classes):
         rows = np.flatnonzero(code == place)
         if not len(rows):
@@ -234,13 +234,15 @@ def _points_of(
                 )
             points[rows] = np.where(order[rows] > 0, (FIRST | LETTERS)[word], 1 - (FIRST | LETTERS)[word])
         else:
-            row = int(rows[~(sides[0] | sides[1])][0])
-            raise InputError(
-                f"{source}: row {row_words(source, table['row'].iloc[row])} of column "
-                f"'{answers.names[at]}' has "
-                f"{quoted(name)}, which is none of its systems and no tie; state what it is, as --missing "
-                f"'{name}' or --relabel '{name}=tie'."
-            )
+            unread.setdefault(name, int(rows[~(sides[0] | sides[1])][0]))
+    if unread:
+        name, row = next(iter(unread.items()))
+        more = f" (and {listed(map(quoted, list(unread)[1:]), 6)})" if len(unread) > 1 else ""
+        raise InputError(
+            f"{source}: row {row_words(source, table['row'].iloc[row])} of column '{answers.names[at]}' has "
+            f"{quoted(name)}{more}, which is none of its systems and no tie; state what it is, as --missing "
+            f"'{name}' or --relabel '{name}=tie'."
+        )
     return points
 
 

@@ -256,9 +256,9 @@ def compare_systems(
     sampled = represented_rows(table.get(SAMPLING), label_rows)
     place = positive_class(data, source)
     positive_name = data.classes[place] if place is not None else None
+    of_margin = list[str]()
     if margin is None:
-        margin, more = default_margin(data, place is not None)
-        notes += more
+        margin, of_margin = default_margin(data, place is not None)
     if place is not None and margin >= 1:
         raise InputError(f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1.")
     if sampled is not None:
@@ -285,7 +285,7 @@ def compare_systems(
             result_rows, calibrated, contrasts, seed, system="", baseline="", source=""
         )
     frame = named_pairs(result_rows.frame(FURTHER if width is None else (*FURTHER, WIDTH)), len(rows.systems))
-    notes += [*data.notes, *_notes(rows, gates, prompt)]
+    notes = [*data.notes, *notes, *of_margin, *_notes(rows, gates, prompt)]
     settings: dict[str, Any] = {
         "judge": list(judges), "human": list(people), "by": list(segments), "id": prompt, "system": system,
         "systems": list(rows.systems), "scale": data.scale, "classes": list(data.classes),

@@ -81,6 +81,8 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(\.\d{3})+(,\d+)?)")
 _ONE_GROUP = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _POINT = re.compile(r"[+-]?\d+\.\d{1,2}|[+-]?\d+\.\d{4,}")
+# Whole numbers are far from all others by so many spans of these, in so few cells of at least so many.
+FAR, FEW_CELLS, FEWEST_NUMBERS = 3, 0.02, 20
 MOST = 0.5  # share of cells above which a column is one of numbers
 
 
@@ -193,3 +195,22 @@ def undecided_comma(texts: Sequence[str]) -> str | None:
     are_numbers = with_comma and sum(number_of(text) is not None for text in texts) * 2 > len(texts)
     is_open = are_numbers and all(_ONE_GROUP.fullmatch(text) for text in with_comma)
     return with_comma[0] if is_open and not any(_POINT.fullmatch(text) for text in texts) else None
+
+
+def far_numbers(values: NDArray[np.float64]) -> list[tuple[list[float], float, float]]:
+    """Few whole numbers far beyond all others, such as 70 on a scale to 10, and the range of these."""
+    present = values[np.isfinite(values)]
+    if len(present) < FEWEST_NUMBERS or (present % 1 != 0).any():
+        return []
+    groups = []
+    for sign in (1.0, -1.0):  # beyond the greatest, and below the least
+        distinct, counts = np.unique(sign * present, return_counts=True)
+        spans = distinct[:-1] - distinct[0]
+        cells_beyond = np.cumsum(counts[::-1])[::-1][1:]
+        is_far = (np.diff(distinct) > FAR * spans) & (spans > 0)
+        is_far &= cells_beyond <= max(1, FEW_CELLS * len(present))
+        if is_far.any():
+            at = int(is_far.argmax())
+            low, high = sorted((sign * distinct[[0, at]]).tolist())
+            groups.append(((sign * distinct[at + 1 :]).tolist(), low, high))
+    return groups

@@ -18,6 +18,7 @@ from ..row_numbers import row_words
 from ..safe_text import printable
 from .account import MOST_CELLS, AccountEntry, ReadingAccount
 from .cell_rules import (
+    far_numbers,
     has_unit,
     is_code,
     is_date,
@@ -158,6 +159,7 @@ def read_answers(
     scale = _scale_of(texts, options, source, entries)
     if scale == "interval":
         values = np.stack([_numbers(column, source) for column in texts])
+        entries = [*_far_numbers(texts, values), *entries]
         codes = np.where(np.isnan(values), WITHOUT_ANSWER, 0).astype(np.int64)
         account = ReadingAccount(strict=options.strict).adding(entries)
         return ComparedAnswers(tuple(columns), codes, values, (), scale, account.entries)
@@ -166,8 +168,24 @@ def read_answers(
     is_numeric = scale == "ordinal" and None not in numbers
     places = np.array([value or 0.0 for value in numbers] if is_numeric else range(len(classes)), dtype=float)
     values = np.where(codes >= 0, np.append(places, np.nan)[codes], np.nan)
+    entries = [*(_far_numbers(texts, values) if is_numeric else []), *entries]
     account = ReadingAccount(strict=options.strict).adding(entries)
     return ComparedAnswers(tuple(columns), codes, values, classes, scale, account.entries)
+
+
+def _far_numbers(texts: Sequence[DistinctTexts], values: Floats) -> list[AccountEntry]:
+    """Name few whole numbers that are far from all others of their column, such as 70 on a scale to 10."""
+    entries = []
+    for column, numbers in zip(texts, values, strict=True):
+        for far, low, high in far_numbers(numbers):
+            cells = [f"{value:g}" for value in far]
+            where = column.where([number_of(text) for text in column.texts].index(far[0]))
+            sentence = (
+                f"Column '{column.name}' has {listed(map(quoted, cells), MOST_CELLS)} (first in {where}), "
+                f"far from all others ({low:g} to {high:g}): correct it, or state --missing '{cells[0]}'."
+            )
+            entries.append(AccountEntry("types", sentence, column.name, tuple(cells), len(far)))
+    return entries
 
 
 def refuse_doubtful(columns: Mapping[str, pd.Series[Any]], options: ReadingRules, source: str) -> None:
