@@ -234,9 +234,13 @@ def p_of_difference(
 ) -> Floats:
     """P values, shape (m,), of no difference between a model's estimates on labelled and on other rows."""
     first, second = clustered_numbers(labelled, cluster), clustered_numbers(pool, cluster_other)
-    variance = first.variance + second.variance
-    df = joint_df(variance, first.variance, first.df, float(second.df[0]))
-    return inference(labelled.estimate - pool.estimate, np.sqrt(variance), df=df).p
+    # A value that a few labelled rows lack, or all have, varies among them no less than among the others.
+    of_others = second.variance * (second.df + 1) / (first.df + 1)
+    variance_labelled = np.where(first.variance < SAME**2, of_others, first.variance)
+    variance = variance_labelled + second.variance
+    df = joint_df(variance, variance_labelled, first.df, float(second.df[0]))
+    difference = labelled.estimate - pool.estimate
+    return inference(np.where(np.abs(difference) < SAME, 0.0, difference), np.sqrt(variance), df=df).p
 
 
 def refuse_chosen(

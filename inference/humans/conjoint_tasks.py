@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, did_you_mean, listed
 from ..readers.conjoints.level_order import in_usual_order
-from ..study.study_yaml import CHOICE_COLUMNS
+from ..study.study_yaml import COLUMNS_OF_CHOICES
 from ..tables.columns import refuse
 from ..tables.reading.compared_answers import as_argument
 from ..tables.reading.reading_rules import ReadingRules
@@ -25,7 +25,7 @@ from .text_tables import make_ids, read_export_table, require_column
 
 PROFILES = (1, 2)
 LABELS = ["attribute", "level", "attribute_id", "level_id"]
-TAKEN = {*CHOICE_COLUMNS, *TABLES["choices"], "origin", "panel"}
+TAKEN = COLUMNS_OF_CHOICES | TABLES["choices"].keys()
 
 
 @dataclass(frozen=True)

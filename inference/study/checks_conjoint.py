@@ -14,6 +14,7 @@ from .restrictions import count_cells, named_levels, shown_shares
 from .study_fields import PREFERENCES
 from .study_yaml import (
     CHOICE_COLUMNS,
+    COLUMNS_OF_CHOICES,
     RESERVED_TABLES,
     Location,
     Problem,
@@ -179,7 +180,7 @@ def _names(study: Study) -> Iterator[Problem]:
             location = (group, position, "id")
             if part.id in ids:
                 yield Problem(location, f"'{part.id}' is given twice; rename or remove one of them.")
-            if part.id in CHOICE_COLUMNS or part.id == study.outcome:
+            if part.id in COLUMNS_OF_CHOICES or part.id == study.outcome:
                 yield Problem(
                     location, f"'{part.id}' is the name of another column of choices; choose another id."
                 )

@@ -21,6 +21,13 @@ CHOICE_COLUMNS = (
     *("judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"),
     *("chosen", "status", "repeat", "repeat_of", "sample", "probability", "sampling_probability"),
 )
+# With those that choices of people and simulated ones have besides: no attribute may have such a name.
+COLUMNS_OF_CHOICES = frozenset(
+    (
+        *CHOICE_COLUMNS,
+        *("origin", "panel", "excluded", "seconds", "focus_lost", "focus_lost_seconds"),
+    )
+)
 
 
 RESERVED_TABLES = (

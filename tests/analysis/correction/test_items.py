@@ -255,6 +255,13 @@ def test_a_cluster_holds_its_items_together() -> None:
     assert made.loc["corrected", "std_error"] == pytest.approx(wanted.loc["corrected", "std_error"])
 
 
+def test_labels_that_few_items_lack_are_no_sign_of_a_choice_of_items() -> None:
+    for values in (["a"] * 300, ["b", "a", "b"] + ["a", "b", "c"] * 99):  # constant; 3 labelled lack 'c'
+        n = 90 if len(set(values)) == 1 else 3
+        table = pair((["a", "b"] * n)[:n], values)
+        assert not any("random sample" in note for note in prediction_powered(table, statistic="share").notes)
+
+
 @pytest.mark.long
 def test_sampling_probabilities_undo_the_choice_of_items() -> None:
     rng = np.random.default_rng(8)
