@@ -25,7 +25,7 @@ from .text_tables import make_ids, read_export_table, require_column
 
 PROFILES = (1, 2)
 LABELS = ["attribute", "level", "attribute_id", "level_id"]
-TAKEN = COLUMNS_OF_CHOICES | TABLES["choices"].keys()
+TAKEN = {*COLUMNS_OF_CHOICES, *TABLES["choices"]}
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ class SurveyResult(SurveyEffects):
         Columns of subgroups.
     design_effect : float, optional
         Kish's design effect of the weights.
+    sizes : mapping
+        Profiles and respondents of each group, by the column of groups.
 
     Examples
     --------
