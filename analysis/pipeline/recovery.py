@@ -206,9 +206,10 @@ def coverage_groups(
         counts = recovery_summary(frame)
     named = counts.assign(
         quantity=[
-            titles.get(name) or TRUTHS.get(name) or words(name) for name in counts["quantity"].astype(str)
+            f"“{titles.get(name) or TRUTHS.get(name) or words(name)}”"
+            for name in counts["quantity"].astype(str)
         ],
-        judge=[names.of("judge", name) for name in counts["judge"].astype(str)],
+        judge=[f"all estimates of {names.of('judge', name)}" for name in counts["judge"].astype(str)],
     )
     sums = [
         named.groupby(key, sort=False)[["n_inside", "n_intervals"]].sum() for key in ("quantity", "judge")

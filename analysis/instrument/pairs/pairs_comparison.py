@@ -266,7 +266,10 @@ def _add_pairs(
         mask = (data.low == min(first, second)) & (data.high == max(first, second))
         if not np.isfinite(data.points[mask]).any():
             continue
-        rates = rates_of_two(of_two(data.rows(mask), first, second), *options, rows.alpha)
+        try:
+            rates = rates_of_two(of_two(data.rows(mask), first, second), *options, rows.alpha)
+        except InputError:  # of these two alone, verdicts follow the order, or modelled ties have no estimate
+            continue
         label = f"{data.systems[first]} against {data.systems[second]}"
         measure, rate = "win_rate", rates.best
         if rates.basis != basis:  # people's verdicts on these two are too few

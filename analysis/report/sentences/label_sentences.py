@@ -202,8 +202,10 @@ def attempts_in_words(values: Attempts) -> str:
     where = f"{plain(values.place)}: " if values.place else ""
     shares = {"a single answer": values.single, f"the most frequent of {values.k}": values.majority}
     beside = [f"{what} {number(share, 2)}" for what, share in shares.items() if not np.isnan(share)]
-    most = "at most " if values.of > 1 else ""
-    text = f"{where}at least one of {values.k} answers is right in {most}{values.cell}"
+    highest = "the highest share" if values.of > 1 else "the share"
+    text = (
+        f"{where}{highest} with at least one of {values.k} answers right (pass@{values.k}) is {values.cell}"
+    )
     text = capitalised(f"{text} ({'; '.join([plain(values.who), *beside])})")
     if np.isnan(values.guesses):
         return f"{text}."

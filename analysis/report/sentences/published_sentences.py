@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ...frames.sentences import agreeing, capitalised, out_of, sentence
+from ...frames.sentences import agreeing, out_of, sentence
 from ..table_format import number, whole
 
 CLOSE = 0.00051  # half a unit of the last published digit
@@ -51,9 +51,9 @@ def misfits_in_words(values: VerdictCounts) -> str:
     n = dict(values.counts).get("inconsistent", 0)
     if not n:
         return ""
-    part = capitalised(out_of(n, sum(count for _, count in values.counts), "published number"))
+    part = out_of(n, sum(count for _, count in values.counts), "number")
     describes = agreeing(n, "fits no data that it", "fit no data that they")
-    return f"{part} of this study {describes} could describe (@sec-published)."
+    return f"{part} that the paper of this study prints {describes} could describe (@sec-published)."
 
 
 @dataclass(frozen=True)

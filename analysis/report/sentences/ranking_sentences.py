@@ -76,7 +76,8 @@ def leader_in_words(values: Leader) -> str:
     if len(names) == values.of:
         return f"{together(names)} have the same {what} ({values.cell})"
     if values.level:
-        level = "level" if all(size for *_, size in values.level) else "their intervals overlap"
+        tested = all(size for *_, size in values.level)
+        level = "do not differ clearly" if tested else "their intervals overlap"
         first = f"{together(names)} ({values.cell}{' each' * (len(names) > 1)})"
         leading = [first, *(f"{plain(name)} ({share}{size})" for name, share, size in values.level)]
         return f"the {several} of {together(leading)} are the highest, and {level}"
@@ -86,7 +87,7 @@ def leader_in_words(values: Leader) -> str:
 
 def level_rule(alpha: float) -> str:
     """What makes two level, for the end of a paragraph that calls some so."""
-    return f"Level: p of the difference, adjusted unlike its interval, is not below {alpha:g}."
+    return f"Not clearly: p of the difference, adjusted unlike its interval, is not below {alpha:g}."
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,9 @@ def closest_in_words(values: ClosestModels) -> str:
         return text
     text += f" The highest on other dimensions: {'; '.join(parts)}."
     several = values.leader.level or any(len(who) > 1 for who, _ in elsewhere)
-    return f"{text} Those named together are level. {level_rule(values.alpha)}" if several else text
+    return (
+        f"{text} Those named together do not differ clearly. {level_rule(values.alpha)}" if several else text
+    )
 
 
 @dataclass(frozen=True)

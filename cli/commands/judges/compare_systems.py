@@ -38,9 +38,7 @@ class SystemColumns:
     ] = None
     human: Annotated[
         list[str] | None,
-        typer.Option(
-            "--human", "--label", help="Columns of people, COL[,COL...], or none; otherwise guessed."
-        ),
+        typer.Option("--human", "--label", help="Columns of people, COL[,COL...]; otherwise guessed."),
     ] = None
     labels: Annotated[
         Path | None,
@@ -66,13 +64,9 @@ class SystemTests:
 
     margin: Annotated[
         float | None,
-        typer.Option(
-            help="Largest difference that counts as equivalent; else 0.05, or 5% of the range of ratings."
-        ),
+        typer.Option(help="Largest difference that counts as equivalent."),
     ] = None
-    width: Annotated[
-        float | None, typer.Option(help="Width of an interval that is wanted: how many labels would do?")
-    ] = None
+    width: Annotated[float | None, typer.Option(help="Width of the interval that is wanted.")] = None
     calibration: Annotated[
         bool, typer.Option(help="Use a monotone map of the judge's scores to people's scale, too.")
     ] = True

@@ -294,7 +294,10 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     assert {name for _, name in best.values()} == {"ahead"}
     first = "On Overall fun, the correlations with people's mean rating (Pearson's r) of Ahead model"
     assert headline.startswith(f"{first} ({best['fun'][0]:.2f} [")
-    assert "Ahead model and Brief model on Wit and Clarity. Those named together are level. Level" in headline
+    assert (
+        "Ahead model and Brief model on Wit and Clarity. Those named together do not differ clearly."
+        in headline
+    )
     for row in results["correlations"].extra["differences"].to_dict("records"):
         names = [row[side].removesuffix("_model") for side in ("left", "right")]
         difference = r_of[row["dimension"], names[0]] - r_of[row["dimension"], names[1]]

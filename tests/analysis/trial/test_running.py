@@ -79,6 +79,8 @@ def test_methods_can_be_chosen_by_name(tmp_path: Path) -> None:
     assert set(found.frame["method"]) == {"noisy"}
     with pytest.raises(InputError, match=r"no method 'noise' \(did you mean 'noisy'\?\)"):
         run(tmp_path, options={"methods": ["noise"]}, methods=methods)
+    noted = run(tmp_path, methods=[methods[0], {**methods[1], "options": {"of": "gap"}}]).notes
+    assert "Method noisy returned none of the quantities difference, and" in noted[0]
 
 
 @pytest.mark.long

@@ -63,8 +63,8 @@ def means(data: pd.DataFrame, *, scale: float = 1.0, alpha: float = 0.05) -> pd.
     )
 
 
-def noisy(data: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    return pd.DataFrame({"quantity": ["difference"], "estimate": [rng.normal()]})
+def noisy(data: pd.DataFrame, rng: np.random.Generator, *, of: str = "difference") -> pd.DataFrame:
+    return pd.DataFrame({"quantity": [of], "estimate": [rng.normal()]})
 
 
 def failing(data: pd.DataFrame) -> pd.DataFrame:

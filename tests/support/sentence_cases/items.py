@@ -46,7 +46,7 @@ def leader(draws: Draws) -> str:
     level = [n for n, x, c in zip(names, share, clear, strict=True) if known and x < max(values) and not c]
     assert list(record.names) == first
     assert sorted(name for name, *_ in record.level) == level
-    assert text.endswith("and level") == bool(level)
+    assert text.endswith("and do not differ clearly") == bool(level)
     assert ("), before " in text) == (not level and len(first) < len(values))
     then = sorted(set(values))[-2:][0]
     assert "before" not in text or f"({number(then, 2)}" in text.partition("before")[2]
@@ -267,7 +267,7 @@ def closest(draws: Draws) -> str:
     others = tuple((tuple(names[: draws.size(1, 2)]), ("wit",)) for _ in range(draws.size(0, 2)))
     text = rater_sentences.closest_in_words(rater_sentences.ClosestModels("fun", leader, others, 0.05))
     assert ("on other dimensions" in text) == (len(names) > 1 and bool(others))
-    assert ("are level" in text) == (len(names) > 1 and any(len(who) > 1 for who, _ in others))
+    assert ("not differ clearly. " in text) == (len(names) > 1 and any(len(who) > 1 for who, _ in others))
     return text
 
 
