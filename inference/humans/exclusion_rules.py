@@ -204,6 +204,7 @@ def to_values(
                 levels={name: levels} if levels else {},
                 value_labels={name: by_value} if by_value else {},
                 relabel=relabel,
+                strict=False,  # the account of the import is, which leaves out the scale
             ),
             source=source,
             rows=rows["row"].to_numpy(dtype=np.int64) - 1,

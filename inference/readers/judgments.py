@@ -258,7 +258,7 @@ def _with_labels(
         levels = rules.order_of(
             "value" if len(dimensions) == 1 and "value" in rules.levels else str(dimension)
         )
-        of_dimension = replace(rules, levels={"value": levels} if levels else {})
+        of_dimension = replace(rules, levels={"value": levels} if levels else {}, strict=False)
         answers = read_answers(
             {"value": frame["value"][mask]}, of_dimension, source=source, rows=np.flatnonzero(mask)
         )

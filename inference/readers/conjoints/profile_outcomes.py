@@ -75,7 +75,8 @@ def read_outcomes(
         rules.scale is None and bool(cells & NEITHER) and len(cells - NEITHER) <= len(set(position))
     )
     scale = "nominal" if may_name_none else rules.scale
-    rules = replace(rules, levels=_levels_of(rules, name), relabel=relabel, scale=scale)
+    # The account of the survey is strict, and leaves out the scale, which the outcome decides.
+    rules = replace(rules, levels=_levels_of(rules, name), relabel=relabel, scale=scale, strict=False)
     answers = read_answers({name: column}, rules, source=source)
     entries = [entry for entry in answers.entries if entry.subject not in ("types", "order")]
     codes, classes = answers.codes[0], answers.classes
