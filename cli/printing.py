@@ -158,7 +158,7 @@ def finding_sentences(folder: Path) -> list[str]:
 def print_finding(folder: Path) -> None:
     """Print what a run found, as its report says it."""
     from conjury.analysis.report import Report
-    from conjury.analysis.report.finding import finding_blocks
+    from conjury.analysis.report.finding import finding_blocks, sentence_beside_effects
 
     report = Report(folder)
     blocks = finding_blocks(report)
@@ -168,8 +168,7 @@ def print_finding(folder: Path) -> None:
         return
     console.print()
     tables = [block for block in blocks if not isinstance(block, str)]
-    # Beside the table of effects one answers what the study asks, or else compares with people.
-    main = sentences[0 if report.manifest.get("focus") else -1] if tables and sentences else ""
+    main = sentence_beside_effects(report, sentences) if tables else ""
     for sentence in sentences:
         with nullcontext() if sentence == main or not tables else details():
             console.print(sentence)

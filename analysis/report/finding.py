@@ -22,6 +22,7 @@ from .blocks import raw_block
 from .exhibits import EXHIBITS
 from .exhibits.conduct.finding_limits import limiting_sentences
 from .exhibits.conjoint.conjoint_basis import contrasts, estimates, in_points
+from .exhibits.conjoint.effect_findings import names_focus
 from .method_sentences import bounds_name, plain, unmarked
 from .report_data import ReportData
 from .sentences.effect_sentences import RowEstimate, limits_of, row_in_words, signed
@@ -59,6 +60,13 @@ def finding_blocks(report: ReportData) -> list[str | WordTable]:
         in_points=in_points(main),
     )
     return sentences if table is None else [*sentences, table]
+
+
+def sentence_beside_effects(report: ReportData, sentences: Sequence[str]) -> str:
+    """What stands beside the table of largest effects: what the study asks, or else models against people."""
+    main = next(iter(report.of_kind("amce")), None)
+    is_first = main is not None and names_focus(estimates(report, main), report)
+    return sentences[0 if is_first else -1] if sentences else ""
 
 
 def headlines(report: ReportData) -> list[str]:

@@ -16,6 +16,7 @@ from .study_yaml import (
     CHOICE_COLUMNS,
     COLUMNS_OF_CHOICES,
     RESERVED_TABLES,
+    STIMULI,
     Location,
     Problem,
     duplicates,
@@ -180,7 +181,8 @@ def _names(study: Study) -> Iterator[Problem]:
             location = (group, position, "id")
             if part.id in ids:
                 yield Problem(location, f"'{part.id}' is given twice; rename or remove one of them.")
-            if part.id in COLUMNS_OF_CHOICES or part.id == study.outcome:
+            reserved = {*COLUMNS_OF_CHOICES, study.outcome, *(() if group == "stimuli" else STIMULI)}
+            if part.id in reserved:
                 yield Problem(
                     location, f"'{part.id}' is the name of another column of choices; choose another id."
                 )

@@ -28,6 +28,7 @@ COLUMNS_OF_CHOICES = frozenset(
         *("origin", "panel", "excluded", "seconds", "focus_lost", "focus_lost_seconds"),
     )
 )
+STIMULI = ("text", "user")  # columns of choices whose names only stimuli may have
 
 
 RESERVED_TABLES = (

@@ -70,11 +70,12 @@ def tree(folder: Path) -> dict[str, str]:
 
 
 def test_a_report_counts_differences_at_the_level_of_its_fit(
-    folder: Path, done: Told, tmp_path: Path
+    folder: Path, conjury: Callable[..., Any], done: Told, tmp_path: Path
 ) -> None:
-    """Heading and key of its first figure, caption and finding have one level and one number."""
     shutil.copy(folder / "choices.parquet", tmp_path)
-    done(f"{FIT} --alpha 0.4 --only amce,amce_people --figures none", cwd=tmp_path)
+    command = f"{FIT} --alpha 0.4 --only amce,amce_people --figures none"
+    ended = conjury(command, cwd=tmp_path, everything=False)
+    assert ("a difference of" in ended.out, "differs from people in" in ended.out) == (True, False)
     done("report moderation", cwd=tmp_path)
     page = (tmp_path / "reports" / "moderation.html").read_text(encoding="utf-8")
     table = pd.read_parquet(tmp_path / "results" / "tables" / "amce_people.parquet")

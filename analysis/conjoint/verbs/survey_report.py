@@ -164,9 +164,8 @@ def to_page(effects: SurveyEffects, title: str, account: list[str]) -> str:
 def figure_heading(effects: SurveyEffects) -> tuple[str, str]:
     """Title and line below it of the figure that a command writes: what is clear, and what it rests on."""
     sample, *_, clear = summary(effects)
-    return clear.rstrip(
-        "."
-    ), f"{sample.partition('; outcome')[0]}. Standard errors are clustered by respondent."
+    basis = f"{sample.partition('; outcome')[0]}. Standard errors are clustered by respondent."
+    return clear.rstrip("."), basis
 
 
 def figures(effects: SurveyEffects) -> Iterator[tuple[str, Result, str]]:

@@ -36,14 +36,19 @@ LONGEST_TITLE = 125  # letters of a heading of a figure; what is longer stands i
 def headline(result: Result, record: RecordedResult, report: ReportData) -> str:
     """Name the effects that the study asks about, or else the largest one, of the main analysis."""
     frame, every = _of_focus(report, record)
-    is_asked = bool(report.manifest.get("focus"))
-    if is_asked and (frame.empty or ("judge" in frame and frame["judge"].nunique() <= MOST_JUDGES_IN_FOCUS)):
+    if names_focus(frame, report):
         return _in_focus(frame, record, report, every)
     names = [_bounds(frame.iloc[[at]], record) for at in range(len(frame))]
     levels = contrasts(frame, record, report)
     of_prompts = len(every) > len(frame)
     effect = largest_effect(frame, levels, names, of_prompts=of_prompts, in_points=in_points(record))
     return "" if effect is None else largest_effect_in_words(effect)
+
+
+def names_focus(frame: pd.DataFrame, report: ReportData) -> bool:
+    """Whether the finding is on the attributes that the study asks about, not on the largest effect alone."""
+    has_few_judges = frame.empty or ("judge" in frame and frame["judge"].nunique() <= MOST_JUDGES_IN_FOCUS)
+    return bool(report.manifest.get("focus")) and has_few_judges
 
 
 def _of_focus(report: ReportData, record: RecordedResult) -> tuple[pd.DataFrame, pd.DataFrame]:
