@@ -34,6 +34,11 @@ def true_minus(text: str) -> str:
     return re.sub(r"(?<![\w.\]\)-])-(?=\.?\d)", "\N{MINUS SIGN}", text)
 
 
+def points(change: float, *, signed: bool = False) -> str:
+    """A change of a share in percentage points, without the unit."""
+    return true_minus(f"{100 * change:{'+' if signed else ''}.1f}")
+
+
 def words(name: object) -> str:
     """Turn an identifier into words: ``black_male`` becomes ``Black male``."""
     text = " ".join(CAPITALISED.get(part, part) for part in str(name).replace("_", " ").split())

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted, listed
 
-from ...figures.labels import level_of, p_text, true_minus
+from ...figures.labels import level_of, p_text, points, true_minus
 from ...raters.validation.validation_rows import RANKS, row_of
 from ...raters.validation.verdicts.judge_sentences import interval, number
 from ...raters.validation.verdicts.notable_rows import Row
@@ -146,8 +146,8 @@ def _position(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]
             f"{number(flips['estimate'], 'order_flips')} change with the order{limits}"
         )
         if np.isfinite(net["lower"]):
-            low, high = (true_minus(f"{100 * net[name]:.1f}") for name in ("lower", "upper"))
-            size = true_minus(f"{100 * net['estimate']:+.1f}")
+            low, high = (points(net[name]) for name in ("lower", "upper"))
+            size = points(net["estimate"], signed=True)
             text += f"; always first minus always second is {size} points ({low} to {high})"
         yield f"{text}."
 

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from conjury.inference.errors import counted, listed
 
-from ...figures.labels import level_of, p_text, true_minus
+from ...figures.labels import level_of, p_text, points, true_minus
 from ...numerics.intervals.bounded import POWER
 from ..validation.validation_rows import DIFFERENCES, JUDGES, LEVELS, SUBGROUPS
 from ..validation.verdicts.judge_sentences import interval, number
@@ -352,7 +352,7 @@ def _what(settings: Mapping[str, Any]) -> str:
 
 def _size(value: float, settings: Mapping[str, Any]) -> str:
     return (
-        f"{true_minus(f'{value * 100:+.1f}')} points"
+        f"{points(value, signed=True)} points"
         if settings["measure"] == "rate"
         else true_minus(f"{value:+.3g}")
     )
@@ -360,5 +360,5 @@ def _size(value: float, settings: Mapping[str, Any]) -> str:
 
 def _limits(row: Row, settings: Mapping[str, Any]) -> str:
     if settings["measure"] == "rate":
-        return true_minus(f"{row['lower'] * 100:.1f} to {row['upper'] * 100:.1f}")
+        return f"{points(row['lower'])} to {points(row['upper'])}"
     return true_minus(f"{row['lower']:.3g} to {row['upper']:.3g}")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ....figures.labels import level_of, p_text, true_minus
+from ....figures.labels import level_of, p_text, points, true_minus
 from ....numerics.intervals import SAME
 from ....numerics.intervals.bounded import POWER
 from ....numerics.metrics.agreement_measures import measure_of
@@ -39,7 +39,7 @@ def _is_difference_of_shares(measure: str) -> bool:
 def _scaled(value: float, measure: str) -> str:
     """A number without the unit of a difference of shares."""
     if _is_difference_of_shares(measure):
-        return true_minus(f"{100 * value:.1f}")
+        return points(value)
     return number(value, measure)
 
 
