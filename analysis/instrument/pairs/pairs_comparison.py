@@ -198,7 +198,7 @@ def compare_pairs(
         notes += more
         p_adjusted = _add_ranking(rows, data, ranking)
         if TWO < len(data.systems) <= MOST_OF_PAIRS:
-            _add_pairs(rows, data, ranking, (ties, seed))
+            notes += _add_pairs(rows, data, ranking, (ties, seed))
         groups = [[data.systems[at] for at in group] for group in ranking.groups]
         settings |= {"groups": groups, "ranked": True, "ranking_corrected": ranking.corrected}
         settings["by_people"] = settings["by_people"] or ranking.by_people
@@ -258,23 +258,26 @@ def _add_win_rates(
 
 def _add_pairs(
     rows: TestRows, data: PairedVerdicts, ranking: SystemRanking, options: tuple[str, int]
-) -> None:
-    """Add the win rate of the higher in each pair of few systems, as of these two alone."""
+) -> list[str]:
+    """Add the win rate of the higher in each pair of few systems, as of these two; why one is missing."""
+    notes = list[str]()
     best_first = np.argsort(ranking.rank).tolist()
     basis = "corrected" if ranking.corrected else "people" if ranking.by_people else "judge"
     for first, second in combinations(best_first, 2):
         mask = (data.low == min(first, second)) & (data.high == max(first, second))
         if not np.isfinite(data.points[mask]).any():
             continue
+        label = f"{data.systems[first]} against {data.systems[second]}"
         try:
             rates = rates_of_two(of_two(data.rows(mask), first, second), *options, rows.alpha)
-        except InputError:  # of these two alone, verdicts follow the order, or modelled ties have no estimate
+        except InputError as error:  # few verdicts on these two follow their order, or are ties
+            notes.append(f"No win rate of {label}: {error}")
             continue
-        label = f"{data.systems[first]} against {data.systems[second]}"
         measure, rate = "win_rate", rates.best
         if rates.basis != basis:  # people's verdicts on these two are too few
             measure, rate = "judge_win_rate", rates.of_judge
         rows.add(WINS, measure, rate, label=label, p=_p(rate))
+    return notes
 
 
 def _p(rate: BoundedEstimate) -> float:
