@@ -38,6 +38,19 @@ def test_two_systems_have_the_same_difference_in_both_recipes() -> None:
     gap = frame.loc["strength[ant]", "estimate"] - frame.loc["strength[bee]", "estimate"]
     first = "ant" if two["model_a"].iloc[0] == "ant" else "bee"
     assert_allclose(frame.loc["win_rate", "estimate"], 1 / (1 + np.exp(-gap if first == "ant" else gap)))
+    alone = compare_pairs(two).frame.set_index("name").loc["win_rate", "estimate"]
+    of_five = compare_pairs(VERDICTS).frame.set_index("name").loc["win_rate[ant against bee]", "estimate"]
+    assert_allclose(of_five, alone if first == "ant" else 1 - alone)
+
+
+def test_a_pair_without_a_win_rate_of_its_own_says_why() -> None:
+    verdicts = [("a", "b", "a"), ("a", "b", "b"), ("a", "b", "tie"), ("b", "a", "tie")] * 3
+    verdicts += [("a", "c", "a"), ("a", "c", "c"), ("b", "c", "b"), ("b", "c", "b"), ("b", "c", "tie")]
+    table = pd.DataFrame(verdicts, columns=["system_a", "system_b", "verdict"])
+    result = compare_pairs(table, ties="modelled")
+    named = result.frame.loc[result.frame["measure"] == "win_rate", "name"]
+    assert not named.str.contains("b against c").any()
+    assert any(str(note).startswith("No win rate of b against c: ") for note in result.notes)
 
 
 def test_ranks_and_groups_follow_from_the_same_tests() -> None:
