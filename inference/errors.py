@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
+
+LONGEST = 60  # characters of a cell that a sentence quotes
 
 
 class ConjuryError(Exception):
@@ -77,3 +80,15 @@ def did_you_mean(word: str, among: Iterable[object]) -> str:
     close = difflib.get_close_matches(text, list(candidates), n=1, cutoff=0.61)  # Cost and chosen have 0.6
     close = close or [name for name in candidates if len(name) > 2 and text.startswith(name)]
     return f" (did you mean '{candidates[close[0]]}'?)" if close else ""
+
+
+def quoted(text: str) -> str:
+    """A cell as a sentence quotes it, cut where it is long."""
+    return f"'{text}'" if len(text) <= LONGEST else f"'{text[:LONGEST]}...'"
+
+
+def as_argument(text: str) -> str:
+    """A text as an argument of a command: whole, in quotes that a shell understands."""
+    if "'" not in text:
+        return f"'{text}'"
+    return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)

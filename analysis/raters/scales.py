@@ -14,8 +14,8 @@ from conjury.inference.errors import InputError, and_more, did_you_mean, listed
 from conjury.inference.readers.scale_checks import refuse_off_scale
 from conjury.inference.tables.columns import as_text, describe_rows, in_table, refuse
 from conjury.inference.tables.frames import any_frame
+from conjury.inference.tables.reading.answers.compared_answers import read_answers
 from conjury.inference.tables.reading.cell_rules import number_of
-from conjury.inference.tables.reading.compared_answers import read_answers
 from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.reading.table_reading import blank_cells
 from conjury.inference.tables.schema import require_columns

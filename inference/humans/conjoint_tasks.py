@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, as_argument, did_you_mean, listed
 from ..readers.conjoints.level_order import in_usual_order
 from ..study.study_yaml import COLUMNS_OF_CHOICES
 from ..tables.columns import refuse
-from ..tables.reading.compared_answers import as_argument
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.schema import TABLES
 from .qualtrics import read_responses

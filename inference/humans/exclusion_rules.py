@@ -12,8 +12,8 @@ import pandas as pd
 
 from ..errors import InputError, counted, did_you_mean, listed
 from ..tables.reading.account import AccountEntry
+from ..tables.reading.answers.compared_answers import read_answers
 from ..tables.reading.cell_rules import key_of, number_of
-from ..tables.reading.compared_answers import read_answers
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.row_numbers import row_words
 from .text_tables import read_export_table, require_column

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, listed
+from ..errors import InputError, as_argument, listed
 from ..tables.columns import as_text, refuse
 from ..tables.reading.account import AccountEntry
 from ..tables.reading.cell_rules import key_of, number_of
-from ..tables.reading.compared_answers import as_argument
 from ..tables.reading.reading_rules import ANY_COLUMN, ReadingRules
 from ..tables.schema import POSITIONS
 from .conjoints.profile_outcomes import WAYS, read_outcomes

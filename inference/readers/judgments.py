@@ -18,8 +18,8 @@ from ..study.models import LINE, ItemStudy
 from ..tables.columns import as_text, plain, refuse
 from ..tables.files import read_table
 from ..tables.reading.account import AccountEntry, ReadingAccount
+from ..tables.reading.answers.compared_answers import read_answers
 from ..tables.reading.cell_rules import number_of
-from ..tables.reading.compared_answers import read_answers
 from ..tables.reading.containers import FileContent
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import TableReading, read, select_rows

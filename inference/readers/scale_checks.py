@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import listed
 from ..tables.columns import as_text, in_table, refuse
-from ..tables.reading.compared_answers import read_answers
+from ..tables.reading.answers.compared_answers import read_answers
 from ..tables.reading.reading_rules import ReadingRules
 from .aliases import exclusion_reasons
 

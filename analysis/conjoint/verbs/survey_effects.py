@@ -12,10 +12,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from conjury.inference.errors import InputError, and_more, listed
+from conjury.inference.errors import InputError, and_more, as_argument, listed
 from conjury.inference.readers.conjoints import ConjointTable
 from conjury.inference.tables.reading.cell_rules import is_refusal
-from conjury.inference.tables.reading.compared_answers import as_argument
 from conjury.inference.tables.row_numbers import of_rows
 
 from ...frames.notes import for_command, noted_warnings

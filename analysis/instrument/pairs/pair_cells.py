@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.errors import InputError, counted, listed, quoted
 from conjury.inference.tables.columns import as_text, plain
-from conjury.inference.tables.reading.compared_answers import distinct_texts, quoted
+from conjury.inference.tables.reading.answers.distinct_texts import distinct_texts
 from conjury.inference.tables.row_numbers import row_words
 
 from ...numerics.types import Floats

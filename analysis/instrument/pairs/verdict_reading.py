@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.errors import InputError, counted, listed, quoted
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.reading import TableReading, read_answers
-from conjury.inference.tables.reading.compared_answers import ComparedAnswers, quoted
+from conjury.inference.tables.reading.answers.compared_answers import ComparedAnswers
 from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING

@@ -8,11 +8,10 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, listed, not_percent
+from conjury.inference.errors import InputError, counted, listed, not_percent, quoted
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.items import repeated_items
-from conjury.inference.tables.reading.compared_answers import quoted
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING

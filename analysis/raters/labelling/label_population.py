@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.errors import InputError, counted, did_you_mean, listed, quoted
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading import TableReading
 from conjury.inference.tables.reading.cell_rules import key_of, number_of
-from conjury.inference.tables.reading.compared_answers import quoted
 from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING
 

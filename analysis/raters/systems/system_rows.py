@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.errors import InputError, counted, did_you_mean, listed, quoted
 from conjury.inference.tables.reading.cell_rules import number_of
-from conjury.inference.tables.reading.compared_answers import quoted
 from conjury.inference.tables.row_numbers import row_words
 
 from ...numerics.intervals import SAME

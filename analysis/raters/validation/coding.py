@@ -10,14 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.errors import InputError, counted, did_you_mean, listed, quoted
+from conjury.inference.tables.reading.answers.compared_answers import ComparedAnswers, read_answers
+from conjury.inference.tables.reading.answers.distinct_texts import distinct_texts
 from conjury.inference.tables.reading.cell_rules import key_of
-from conjury.inference.tables.reading.compared_answers import (
-    ComparedAnswers,
-    distinct_texts,
-    quoted,
-    read_answers,
-)
 from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.safe_text import printable

@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed, not_percent
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.frames import answer_wrong_calls
-from conjury.inference.tables.reading.compared_answers import refuse_doubtful
+from conjury.inference.tables.reading.answers.compared_answers import refuse_doubtful
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
 from conjury.inference.tables.row_numbers import with_name
 from conjury.inference.tables.schema import SAMPLING

@@ -365,7 +365,7 @@ def _next(queue: LabelQueue) -> str:
 
 def _read_alike(queue: LabelQueue) -> str:
     """Options by which the next command reads the judge's answers as this one did."""
-    from conjury.inference.tables.reading.compared_answers import as_argument
+    from conjury.inference.errors import as_argument
 
     relabel = [f"{text}={label}" for text, label in queue.reading.rules.relabel.items()]
     options = [f" --relabel {as_argument(pair)}" for pair in relabel]

@@ -125,7 +125,7 @@ def next_command(
 
 def _question(reading: TableReading, answers: Sequence[str]) -> str | None:
     """What has to be decided about cells of columns before they are compared; None where nothing is open."""
-    from conjury.inference.tables.reading.compared_answers import refuse_doubtful
+    from conjury.inference.tables.reading.answers.compared_answers import refuse_doubtful
 
     columns = {name: reading.frame[name] for name in answers if name in reading.frame}
     try:

@@ -14,8 +14,8 @@ import pandas as pd
 from ...errors import InputError, did_you_mean, listed
 from ...tables.reading import ReadingRules, read_answers
 from ...tables.reading.account import AccountEntry
+from ...tables.reading.answers.distinct_texts import distinct_texts
 from ...tables.reading.cell_rules import is_code, is_nothing, key_of, number_codes, number_of
-from ...tables.reading.compared_answers import distinct_texts
 from .column_roles import MOST_LEVELS
 from .level_order import in_usual_order
 

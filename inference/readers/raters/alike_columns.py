@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ...tables.items import item_column
+from ...tables.reading.answers.distinct_texts import distinct_texts
 from ...tables.reading.cell_rules import is_code, is_nothing, key_of, number_of
 from ...tables.reading.column_kinds import kind_of_column
-from ...tables.reading.compared_answers import distinct_texts
 from .rating_rows import RATED
 
 FEW_VALUES = 11  # distinct numbers of all columns up to which ranges that overlap are one scale

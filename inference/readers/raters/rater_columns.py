@@ -14,9 +14,9 @@ from ...errors import InputError, listed
 from ...tables.columns import as_text
 from ...tables.items import item_column
 from ...tables.reading.account import AccountEntry
+from ...tables.reading.answers.compared_answers import read_answers
 from ...tables.reading.cell_rules import number_of
 from ...tables.reading.column_kinds import kind_of_column
-from ...tables.reading.compared_answers import read_answers
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
 from ...tables.row_numbers import of_rows

@@ -13,9 +13,9 @@ from ...errors import InputError, counted, listed
 from ...tables.columns import as_text, by_distinct, plain, refuse
 from ...tables.items import ITEM, LAST
 from ...tables.reading.account import AccountEntry
+from ...tables.reading.answers.compared_answers import read_answers
 from ...tables.reading.cell_rules import key_of
 from ...tables.reading.column_kinds import FEW_LABELS, has_lists, kind_of_column
-from ...tables.reading.compared_answers import read_answers
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
 from ...tables.row_numbers import of_rows, row_words

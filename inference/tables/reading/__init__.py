@@ -6,7 +6,7 @@ from ...lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from .account import AccountEntry, ReadingAccount
-    from .compared_answers import ComparedAnswers, read_answers
+    from .answers.compared_answers import ComparedAnswers, read_answers
     from .containers import FORMATS
     from .reading_rules import ReadingRules
     from .table_reading import TableReading, read
@@ -26,7 +26,7 @@ import_when_used(
     __name__,
     {
         ".account": ("AccountEntry", "ReadingAccount"),
-        ".compared_answers": ("ComparedAnswers", "read_answers"),
+        ".answers.compared_answers": ("ComparedAnswers", "read_answers"),
         ".containers": ("FORMATS",),
         ".reading_rules": ("ReadingRules",),
         ".table_reading": ("TableReading", "read"),

@@ -6,9 +6,8 @@ import re
 
 import numpy as np
 
-from conjury.inference.errors import counted, listed
+from conjury.inference.errors import as_argument, counted, listed, quoted
 from conjury.inference.tables.reading.cell_rules import key_of, number_of
-from conjury.inference.tables.reading.compared_answers import as_argument, quoted
 
 from ..coding import CodedRows, counts_of
 

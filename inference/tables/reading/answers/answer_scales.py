@@ -1,0 +1,115 @@
+"""The scale of answers, as stated or as their cells are, and their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import InputError, as_argument, listed, quoted
+from ..account import MOST_CELLS, AccountEntry
+from ..cell_rules import far_numbers, has_unit, number_of
+from ..reading_rules import ReadingRules
+from .distinct_texts import DistinctTexts
+from .missing_answers import refuse_few_words
+
+Floats = NDArray[np.float64]
+FEW_NUMBERS = 5  # whole numbers with more distinct values are measured, not counted as classes
+
+
+def scale_of(
+    texts: Sequence[DistinctTexts], options: ReadingRules, source: str, entries: list[AccountEntry]
+) -> str:
+    """The scale that is stated, else the one that the cells have."""
+    if options.scale in (None, "interval") and not any(options.order_of(column.name) for column in texts):
+        _refuse_scores_with_labels(texts, source)
+    if options.scale is not None:
+        return options.scale
+    orders = [column.order for column in texts if column.order]
+    has_levels = any(options.order_of(column.name) for column in texts)
+    if orders and not has_levels:
+        entries.append(AccountEntry("types", f"Ordered labels: {', '.join(orders[0])}."))
+        return "ordinal"
+    if has_levels:
+        return "nominal"
+    refuse_few_words(texts, source)
+    values = [number_of(text) for column in texts for text in column.texts]
+    numbers = {value for value in values if value is not None}
+    if None in values or not numbers:
+        _refuse_units(texts, source)
+        return "nominal"
+    if len(numbers) > FEW_NUMBERS or any(not value.is_integer() for value in numbers):
+        sentence = "Answers are numbers, and are compared as measurements (interval scale)."
+        entries.append(AccountEntry("types", sentence, option="--scale"))
+        return "interval"
+    if len(numbers) > 2:
+        span = f"{min(numbers):g} to {max(numbers):g}"
+        sentence = f"Answers are whole numbers from {span}, and are compared as ordered classes."
+        entries.append(AccountEntry("types", sentence, option="--scale"))
+        return "ordinal"
+    return "nominal"
+
+
+def numbers_of(column: DistinctTexts, source: str) -> Floats:
+    """The numbers of all cells, (n,); refuse a text that is none."""
+    values = []
+    for place, text in enumerate(column.texts):
+        value = number_of(text)
+        if value is None:
+            raise InputError(
+                f"{source}: column '{column.name}' contains {quoted(text)} in {column.where(place)}, "
+                f"which is no number; state it as --missing {as_argument(text)} if it is no answer, correct "
+                "it, or use --scale nominal."
+            )
+        values.append(value)
+    return np.array([*values, np.nan])[column.code]
+
+
+def far_number_entries(texts: Sequence[DistinctTexts], values: Floats) -> list[AccountEntry]:
+    """Name few whole numbers that are far from all others of their column, such as 70 on a scale to 10."""
+    entries = []
+    for column, numbers in zip(texts, values, strict=True):
+        for far, low, high in far_numbers(numbers):
+            cells = [f"{value:g}" for value in far]
+            where = column.where([number_of(text) for text in column.texts].index(far[0]))
+            sentence = (
+                f"Column '{column.name}' has {listed(map(quoted, cells), MOST_CELLS)} (first in {where}), "
+                f"far from all others ({low:g} to {high:g}): correct it, or state --missing '{cells[0]}'."
+            )
+            entries.append(AccountEntry("types", sentence, column.name, tuple(cells), len(far)))
+    return entries
+
+
+def _refuse_scores_with_labels(texts: Sequence[DistinctTexts], source: str) -> None:
+    """Refuse columns of measurements next to columns of labels: how they compare is not in the table."""
+    kinds: dict[bool, list[DistinctTexts]] = {True: [], False: []}
+    for column in texts:
+        values = [number_of(text) for text in column.texts]
+        numbers = [value for value in values if value is not None]
+        if not values or (numbers and len(numbers) < len(values)):
+            continue
+        is_score = len(numbers) > FEW_NUMBERS or any(not value.is_integer() for value in numbers)
+        if is_score or not numbers:
+            kinds[is_score].append(column)
+    if not kinds[True] or not kinds[False] or any(column.order for column in kinds[False]):
+        return
+    labels = sorted({text for column in kinds[False] for text in column.texts})
+    examples = " ".join(f"--relabel {as_argument(f'{label}=NUMBER')}" for label in labels[:MOST_CELLS])
+    scores = {number_of(text) or 0.0 for column in kinds[True] for text in column.texts}
+    raise InputError(
+        f"{source}: column '{kinds[True][0].name}' contains numbers from {min(scores):g} to "
+        f"{max(scores):g}, and '{kinds[False][0].name}' labels such as {quoted(labels[0])}; state the number "
+        f"that each label means, as {examples}, or name a column with the same labels."
+    )
+
+
+def _refuse_units(texts: Sequence[DistinctTexts], source: str) -> None:
+    """Refuse columns whose cells are numbers with units: as labels they would have no order."""
+    for column in texts:
+        if len(column.texts) > 2 and all(has_unit(text) for text in column.texts):
+            raise InputError(
+                f"{source}: column '{column.name}' contains numbers with units, such as "
+                f"{quoted(column.texts[0])}; write the numbers alone, or compare them as labels with --scale "
+                "nominal."
+            )
