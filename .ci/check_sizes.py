@@ -32,7 +32,7 @@ CEILINGS = {
     "cli": 108,
     "inference": 3,
     "inference/backends": 56,
-    "inference/collecting": 59,
+    "inference/collecting": 60,
     "inference/design": 26,
     "inference/humans": 43,
     "inference/ledger": 26,
@@ -44,11 +44,11 @@ CEILINGS = {
     "inference/requests": 13,
     "inference/simulation": 38,
     "inference/study": 35,
-    "inference/tables": 62,
+    "inference/tables": 63,
     "inference/vignettes": 44,
     "tests": 951,
 }
-MODULES = 552
+MODULES = 553
 
 
 def lines_of(root: Path) -> Counter[str]:

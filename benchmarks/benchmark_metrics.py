@@ -22,7 +22,7 @@ from sklearn import metrics as peer
 from conjury.analysis.audit.multiturn import published_protocol
 from conjury.analysis.benchmark import Scored, by_label, confusion, passes, score, scores
 from conjury.inference.parsing.completions import read_completions
-from conjury.inference.readers.judgments import labels_from_columns
+from conjury.inference.readers.judged.gold_labels import labels_from_columns
 from conjury.inference.study import ItemStudy, load_any_study
 
 SHARED = Path(os.environ.get("CONJURY_SHARED", HERE.parents[1] / "shared"))

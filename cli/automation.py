@@ -23,7 +23,7 @@ import typer
 
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, limit_error
-from conjury.inference.tables.reading.short_rows import ShortRows
+from conjury.inference.tables.reading.text_files.short_rows import ShortRows
 
 from .wishes import (
     details_announced,

@@ -255,7 +255,7 @@ def import_completions(table: Path, study: ItemStudy, parser: str, items: Path |
 
 def import_labels(table: Path, study: ItemStudy, gold: Sequence[str], lines: Path | None, out: Path) -> None:
     """Make gold labels from columns of a table of items and, perhaps, of one of lines."""
-    from conjury.inference.readers.judgments import labels_from_columns
+    from conjury.inference.readers.judged.gold_labels import labels_from_columns
     from conjury.inference.tables.files import load, write_table
 
     columns = {}

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.readers.judgments import majority_labels, notes_of_majority
+from conjury.inference.readers.judged.gold_labels import majority_labels, notes_of_majority
 from conjury.inference.readers.prepare import judge_of
 from conjury.inference.study.models import LINE, ItemStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text

@@ -10,12 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.readers.judgments import (
-    load_judgments,
-    majority_labels,
-    notes_of_majority,
-    read_labels,
-)
+from conjury.inference.readers.judged.gold_labels import majority_labels, notes_of_majority, read_labels
+from conjury.inference.readers.judgments import load_judgments
 from conjury.inference.study.models import LINE, ItemStudy
 from conjury.inference.tables.columns import as_text, companion, responses_beside
 from conjury.inference.tables.files import read_table

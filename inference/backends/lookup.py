@@ -15,7 +15,8 @@ from ..design.factorial import FactorialCell, asked_cells
 from ..design.run_design import DrawnDesign
 from ..errors import InputError, listed
 from ..ledger.exchanges import Outcome, Request
-from ..readers.judgments import lines_of, read_labels, with_texts
+from ..readers.judged.gold_labels import read_labels
+from ..readers.judgments import lines_of, with_texts
 from ..simulation.conjoint.conjoint_simulation import simulate
 from ..simulation.conjoint.faceted_answers import FacetedJudge, faceted_judges
 from ..simulation.labels.label_simulation import simulate_answers

@@ -13,7 +13,8 @@ from ..backends.endpoints import destination_of
 from ..design.run_design import assign_raters, draw_design
 from ..design.subjects import PresentedSubject, Subject, takes
 from ..errors import ConjuryError, InputError, did_you_mean, listed
-from ..readers.judgments import load_judgments, read_labels, scales_of
+from ..readers.judged.gold_labels import read_labels
+from ..readers.judgments import load_judgments, scales_of
 from ..readers.prepare import load_choices
 from ..readers.scale_checks import check_scales
 from ..requests.building import Builder

@@ -14,9 +14,9 @@ from ..tables.columns import by_distinct
 from ..tables.limits import parse_json
 from ..tables.reading.account import ReadingAccount
 from ..tables.reading.cell_rules import key_of
-from ..tables.reading.delimited import ZONE
 from ..tables.reading.reading_rules import ReadingRules
-from ..tables.reading.surplus_rows import IMPORT_ID
+from ..tables.reading.text_files.delimited import ZONE
+from ..tables.reading.text_files.surplus_rows import IMPORT_ID
 from ..tables.row_numbers import TableName, numbers_of
 from .exclusion_rules import Rules
 from .imported_ratings import Imported

@@ -19,9 +19,10 @@ from ..tables.limits import BLOCK
 from ..tables.reading.account import ReadingAccount
 from ..tables.reading.cell_rules import number_of
 from ..tables.reading.containers import FileContent, open_content
-from ..tables.reading.delimited import DELIMITERS, UTF16, decode_text
 from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import read
+from ..tables.reading.text_files.delimited import DELIMITERS
+from ..tables.reading.text_files.text_encoding import UTF16, decode_text
 from ..tables.row_numbers import with_name
 
 ABBREVIATIONS = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}

@@ -20,7 +20,8 @@ from ..tables.reading.reading_rules import ReadingRules
 from ..tables.reading.table_reading import read
 from ..tables.schema import TABLES, validate
 from .aliases import rename_columns
-from .judgments import load_judgments, read_labels, stack_judgments
+from .judged.gold_labels import read_labels
+from .judgments import load_judgments, stack_judgments
 from .prepare import load_choices, stack_choices
 
 ROLES = ("choices", "judgments", "responses", "items", "labels", "respondents")

@@ -22,7 +22,7 @@ from .frames import any_frame
 from .limits import DAMAGED_GZIP, check_columns, check_text_size, open_unpacked, reading, require_file
 from .parquet import MAGIC, column_names, read_parquet, write_parquet
 from .reading.cell_rules import SPELLINGS_OF_NOTHING
-from .reading.short_rows import short_rows, warn_of_short_rows
+from .reading.text_files.short_rows import short_rows, warn_of_short_rows
 from .schema import fields_of, validate
 from .writing import atomic_write
 

@@ -16,10 +16,10 @@ from ...tables.limits import parse_json
 from ...tables.reading.account import AccountEntry
 from ...tables.reading.containers import FORMATS as KINDS_OF_FILES
 from ...tables.reading.containers import STANDARD_INPUT, FileContent, open_content
-from ...tables.reading.delimited import names_in_text
 from ...tables.reading.json_rows import LISTS, parsed_json
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import read
+from ...tables.reading.text_files.delimited import names_in_text
 from ...tables.reading.typed_files import names_in_workbook, read_arrow_content
 from .formats import ANSWERS, FORMATS, PROGRAMS, RATINGS, Format, format_of, refuse_unknown
 from .record_shapes import is_doccano

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...design.profiles import factor
 from ...errors import InputError
-from ...readers.judgments import majority_labels
+from ...readers.judged.gold_labels import majority_labels
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, stream
 from ...tables.frames import SIMULATED, any_frame

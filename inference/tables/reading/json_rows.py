@@ -11,8 +11,8 @@ import pandas as pd
 from ...errors import InputError, listed
 from ..limits import parse_json
 from .account import AccountEntry
-from .delimited import decode_text
 from .reading_rules import ReadingRules
+from .text_files.text_encoding import decode_text
 
 DEEP = 3  # levels of objects that become columns
 LISTS = ("data", "rows", "records", "items", "results", "samples", "examples", "annotations")

@@ -25,11 +25,9 @@ from ..safe_text import printable
 from .account import AccountEntry, ReadingAccount
 from .cell_rules import SPELLINGS_OF_NOTHING, is_code, is_nothing, key_of, number_of
 from .containers import STANDARD_INPUT, TEXT_FORMATS, FileContent, open_content
-from .delimited import read_delimited
 from .json_rows import read_json_lines, read_json_table
 from .reading_rules import ReadingRules
 from .statistics.statistics_files import read_spss, read_stata
-from .surplus_rows import refuse_totals, without_headers
 from .text_arrays import (
     MarkTable,
     arrays_of,
@@ -40,6 +38,8 @@ from .text_arrays import (
     single_digits,
     with_gaps,
 )
+from .text_files.delimited import read_delimited
+from .text_files.surplus_rows import refuse_totals, without_headers
 from .typed_files import read_arrow_content, read_parquet_content, read_workbook
 
 READERS: Mapping[str, Callable[[bytes, ReadingRules, str], tuple[pd.DataFrame, list[AccountEntry]]]] = {

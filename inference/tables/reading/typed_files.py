@@ -17,9 +17,15 @@ from ..limits import EXHAUSTED
 from ..parquet import parse_parquet, plain_cells
 from .account import AccountEntry
 from .containers import DAMAGED_ZIP
-from .delimited import drop_survey_header
 from .reading_rules import ReadingRules
-from .surplus_rows import MOST_TITLES, numbered_names, refuse_data_as_header, title_entry, title_rows
+from .text_files.delimited import drop_survey_header
+from .text_files.surplus_rows import (
+    MOST_TITLES,
+    numbered_names,
+    refuse_data_as_header,
+    title_entry,
+    title_rows,
+)
 
 _ERROR_CELL = re.compile(rb'<c [^>]*t="e"[^>]*>(?:<f.*?(?:</f>|/>))?<v>([^<]*)</v>', re.DOTALL)
 _NO_RESULT = re.compile(rb"<f(?: [^>]*)?>[^<]*</f>(?:<v ?/>|<v></v>)?</c>")

@@ -26,7 +26,7 @@ from conjury.analysis.pipeline.runner import FitOptions
 from conjury.analysis.pipeline.wings.published import by_published_rules
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
-from conjury.inference.readers.judgments import read_labels
+from conjury.inference.readers.judged.gold_labels import read_labels
 from conjury.inference.simulation import simulate_labels
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, write_table

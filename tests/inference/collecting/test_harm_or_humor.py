@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from conjury.inference.readers.judgments import majority_labels, read_labels
+from conjury.inference.readers.judged.gold_labels import majority_labels, read_labels
 from conjury.inference.study import load_any_study
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "fixtures" / "harm_or_humor"

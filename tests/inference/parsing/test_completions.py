@@ -14,7 +14,7 @@ from conjury.inference.parsing.answer_rules import response_spec
 from conjury.inference.parsing.completions import Completions, read_completions
 from conjury.inference.parsing.label_rules import joke_type
 from conjury.inference.parsing.option_names import ValueNames, label_names
-from conjury.inference.readers.judgments import labels_from_columns
+from conjury.inference.readers.judged.gold_labels import labels_from_columns
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import validate
 

@@ -9,14 +9,13 @@ import pytest
 from cases import cases
 
 from conjury.inference.errors import InputError
-from conjury.inference.readers.judgments import (
+from conjury.inference.readers.judged.gold_labels import (
     labels_from_columns,
-    load_judgments,
     majority_labels,
     notes_of_majority,
     read_labels,
-    stack_judgments,
 )
+from conjury.inference.readers.judgments import load_judgments, stack_judgments
 from conjury.inference.study import load_any_study
 from conjury.inference.tables.reading import ReadingRules
 

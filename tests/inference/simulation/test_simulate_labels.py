@@ -10,7 +10,7 @@ from cases import cases
 from conjury.analysis.benchmark import passes, robustness, score
 from conjury.analysis.benchmark.annotators import annotators
 from conjury.inference.errors import InputError
-from conjury.inference.readers.judgments import majority_labels
+from conjury.inference.readers.judged.gold_labels import majority_labels
 from conjury.inference.simulation import LabelSimulation, read_label_truth, simulate_labels
 from conjury.inference.simulation.labels import simulate_people
 from conjury.inference.simulation.labels.simulated_labels import (

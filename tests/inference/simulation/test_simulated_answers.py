@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from fakes.studies import collect, table
 
-from conjury.inference.readers.judgments import read_labels
+from conjury.inference.readers.judged.gold_labels import read_labels
 from conjury.inference.simulation.labels.label_simulation import simulate_answers
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table

@@ -19,7 +19,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import resolve
 from conjury.inference.perturb import perturb_items
-from conjury.inference.readers.judgments import read_labels
+from conjury.inference.readers.judged.gold_labels import read_labels
 from conjury.inference.requests.building import Builder
 from conjury.inference.requests.templates import Templates
 from conjury.inference.simulation import simulate_ratings

@@ -1,8 +1,7 @@
-"""Tables of text: their encoding, separator, header rows and decimal commas, found or as stated."""
+"""Tables of text: their separator, header rows and decimal commas, found or as stated."""
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -18,11 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from ...errors import InputError, counted, listed
-from ..limits import BLOCK, CELL_CHARACTERS, check_columns, reading
-from .account import AccountEntry
-from .cell_rules import number_of, undecided_comma, writes_decimal_commas
-from .reading_rules import ReadingRules
+from ....errors import InputError, counted, listed
+from ...limits import BLOCK, CELL_CHARACTERS, check_columns, reading
+from ..account import AccountEntry
+from ..cell_rules import number_of, undecided_comma, writes_decimal_commas
+from ..reading_rules import ReadingRules
+from ..text_arrays import needs_trimming
 from .short_rows import warn_of_short_rows
 from .surplus_rows import (
     IMPORT_ID,
@@ -33,7 +33,7 @@ from .surplus_rows import (
     title_entry,
     title_rows,
 )
-from .text_arrays import needs_trimming
+from .text_encoding import decode_text, is_utf8
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -41,8 +41,6 @@ MOST_AT_ONCE = 8 * BLOCK
 HEAD = 50  # rows by which the separator is found
 HALF = 0.5  # share of rows that a separator has to split into as many cells as the header
 FIRST = 2**16  # characters among which these rows, and titles above the header, are looked for
-UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-WINDOWS = "cp1252"
 BLANKS = tuple(bytes([code]) for code in (32, 9, 11, 12, 28, 29, 30, 31))  # of ASCII, in lines
 ZONE = "timeZone"  # what Qualtrics notes there of columns of times
 _SEPARATOR_LINE = re.compile(r'^"?sep=(.)"?\r?\n')  # what Excel writes first for itself
@@ -53,7 +51,7 @@ def read_delimited(
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A table of text with stripped cells, all as text, "" where they are empty; and what was recognised."""
     entries: list[AccountEntry] = []
-    text = _head_of_utf8(data) if _is_utf8(data, options.encoding) else None
+    text = _head_of_utf8(data) if is_utf8(data, options.encoding) else None
     delimiter, after_mark = ("", "") if text is None else _delimiter_of(text, options, source, entries)
     if (
         text is None
@@ -92,20 +90,6 @@ def names_in_text(data: bytes, options: ReadingRules, source: str) -> list[str]:
     return [name.strip() for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])]
 
 
-def _is_utf8(data: bytes, encoding: str | None) -> bool:
-    """Whether bytes are text in UTF-8, and are not said to be anything else."""
-    if (encoding or _unicode_of(data)).lower() not in ("utf-8", "utf8") or b"\0" in data:
-        return False
-    if data.isascii():
-        return True
-    ends = pa.py_buffer(np.array([0, len(data)], dtype=np.int64))
-    try:
-        pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)]).cast(pa.large_string())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
 def _head_of_utf8(data: bytes) -> str:
     """The first lines of a text."""
     head = data[: 4 * FIRST].removeprefix(BOM_UTF8)
@@ -135,64 +119,6 @@ def _stated_delimiter(delimiter: str | None) -> str | None:
     if len(mark) != 1 or mark in '"\r\n':
         raise InputError(f"--delimiter {delimiter!r} is invalid; give one character, or tab.")
     return mark
-
-
-def decode_text(data: bytes, encoding: str | None, source: str, entries: list[AccountEntry]) -> str:
-    """Text of bytes: in the encoding that is stated, else UTF-16 by its marks, UTF-8, or Western European."""
-    if encoding is None:
-        encoding = _unicode_of(data)
-    try:
-        text = data.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
-    except LookupError:
-        raise InputError(
-            f"--encoding {encoding} is unknown; use utf-8, utf-16, cp932 or latin-1, as the program wrote it."
-        ) from None
-    except UnicodeError:
-        if encoding != "utf-8" or not _is_western(data):
-            raise InputError(
-                f"{source}: the file is not {encoding.upper()} text; name its encoding, such as --encoding "
-                "cp932 (Shift JIS), cp1251 (Cyrillic) or latin-1, or save it as CSV in UTF-8."
-            ) from None
-        text = data.decode(WINDOWS)
-        entries.append(
-            AccountEntry(
-                "source",
-                "The file is not UTF-8 and was read as Windows-1252 (Western European).",
-                option="--encoding",
-            )
-        )
-    if "\0" in text:
-        raise InputError(f"{source}: this is not a text file; correct the ending of its name.")
-    return text
-
-
-def _unicode_of(data: bytes) -> str:
-    """UTF-16 by its mark or by every second byte being zero, else UTF-8."""
-    if data.startswith(UTF16):
-        return "utf-16"
-    head = np.frombuffer(data[:2000], dtype=np.uint8)
-    for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-        if len(head) >= 8 and (head[first::2] == 0).mean() > 0.7:
-            return name
-    return "utf-8"
-
-
-def _is_western(data: bytes) -> bool:
-    """Whether bytes beyond ASCII are single accented letters within words, as in Windows-1252."""
-    # Shift JIS, GBK and Cyrillic text has runs of such bytes; detectors that guess from few bytes err.
-    try:
-        text = data.decode(WINDOWS)
-    except UnicodeError:
-        return False
-    runs = Counter(len(run) for run in re.findall(r"[^\x00-\x7f]+", text))
-    letters = "".join(re.findall(r"[^\x00-\x7f]", text))
-    usual = sum(
-        char.isalpha() or char in "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u20ac\u00a0\u00b0"
-        for char in letters
-    )
-    return sum(n for length, n in runs.items() if length <= 2) >= 0.9 * runs.total() and usual >= 0.9 * len(
-        letters
-    )
 
 
 def find_delimiter(text: str, source: str) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from ...errors import InputError, as_argument, counted
-from ..columns import as_text, fold
-from ..row_numbers import numbers_of, of_rows, row_words
-from .account import AccountEntry
-from .cell_rules import number_of
+from ....errors import InputError, as_argument, counted
+from ...columns import as_text, fold
+from ...row_numbers import numbers_of, of_rows, row_words
+from ..account import AccountEntry
+from ..cell_rules import number_of
 
 IMPORT_ID = '{"ImportId"'  # how Qualtrics begins the cells of its third header row
 MOST_TITLES = 20  # lines above a header

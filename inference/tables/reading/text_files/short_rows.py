@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ...errors import counted, listed
-from ..limits import CELL_CHARACTERS, open_unpacked
+from ....errors import counted, listed
+from ...limits import CELL_CHARACTERS, open_unpacked
 
 NAMED = 5  # lines of short rows that a note names
 
