@@ -12,10 +12,11 @@ from typing import Any
 
 from ..errors import ConjuryError, InputError
 from ..tables.writing import Lock, LockHeld
-from . import ledger_reading, recording, registering
+from . import ledger_counts, ledger_reading, recording, registering
 from . import recording as batches
 from .exchanges import Body, Outcome, Request, input_errors, now
-from .ledger_reading import Answered, Count, Readers, Usage
+from .ledger_counts import Count, Usage
+from .ledger_reading import Answered, Readers
 from .ledger_tables import connect_writer
 from .migrating import migrate, unproven
 from .recording import Batch
@@ -184,17 +185,17 @@ class Ledger:
     def counts(self) -> list[Count]:
         """Count requests by judge, prompt and state."""
         with self._readers.reading() as db:
-            return ledger_reading.read_counts(db)
+            return ledger_counts.read_counts(db)
 
     def counts_of(self, judge_id: str, subjects: Collection[str]) -> list[Count]:
         """Count requests of a judge about these subjects by prompt and state."""
         with self._readers.reading() as db:
-            return ledger_reading.read_counts_of(db, judge_id, subjects)
+            return ledger_counts.read_counts_of(db, judge_id, subjects)
 
     def usage(self, judge_id: str) -> list[Usage]:
         """Sum the tokens of all answers of a judge, those of earlier rounds included."""
         with self._readers.reading() as db:
-            return ledger_reading.read_usage(db, judge_id)
+            return ledger_counts.read_usage(db, judge_id)
 
     def unstated(self, judge_id: str) -> Iterator[tuple[bool, Body, Any]]:
         """Yield what may have been billed without stating its tokens; see `reading.read_unstated`."""
