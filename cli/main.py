@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from conjury.inference.entry_registry import Registry
+from conjury.inference.errors import sentences_of
 
 from .automation import (
     CRASHED,
@@ -267,7 +268,10 @@ def _exit_with_error(error: Exception) -> NoReturn:
     """End with one sentence, and for a defect with the lines of the code before it."""
     refused = refusal(error)
     if refused is not None:
-        _fail(one_line(str(refused)))
+        sentences = [one_line(sentence) for sentence in sentences_of(refused)]
+        for sentence in sentences[:-1]:
+            print(mask_keys(sentence), file=sys.stderr)
+        _fail(sentences[-1], "; ".join(sentences))
     print(mask_keys("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     sentence = one_line(
         f"this is a defect of conjury ({type(error).__name__}: {error}); please report it with the lines "
@@ -286,8 +290,8 @@ def _exit_interrupted(by_itself: bool = False) -> NoReturn:
     sys.exit(INTERRUPTED)
 
 
-def _fail(sentence: str) -> NoReturn:
+def _fail(sentence: str, record: str = "") -> NoReturn:
     """Print one line without keys, and exit with code 2."""
     print(f"conjury: {mask_keys(sentence)}", file=sys.stderr)
-    fail(sentence, REFUSED)
+    fail(record or sentence, REFUSED)
     sys.exit(REFUSED)

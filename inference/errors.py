@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 LONGEST = 60  # characters of a cell that a sentence quotes
@@ -17,6 +18,41 @@ class ConjuryError(Exception):
 
 class InputError(ConjuryError):
     """Bad input: the sentence names the file or table, the field, the row and the remedy."""
+
+
+class SeveralProblems(InputError):
+    """Problems of one table, each a sentence like that of an `InputError`, all at once: one a line."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        super().__init__("\n".join(sentences))
+        self.sentences = tuple(sentences)
+
+
+class Problems:
+    """What is wrong with the parts of a table, each of which is checked although others are wrong."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    @contextmanager
+    def also(self) -> Iterator[None]:
+        """Note a problem of one part, and go on with the next."""
+        try:
+            yield
+        except InputError as error:
+            self.sentences += sentences_of(error)
+
+    def refuse(self) -> None:
+        """Raise what was noted, if anything was."""
+        if len(self.sentences) == 1:
+            raise InputError(self.sentences[0])
+        if self.sentences:
+            raise SeveralProblems(self.sentences)
+
+
+def sentences_of(error: ConjuryError) -> tuple[str, ...]:
+    """The problems that an error names."""
+    return error.sentences if isinstance(error, SeveralProblems) else (str(error),)
 
 
 class UnknownOption(InputError):

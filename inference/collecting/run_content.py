@@ -137,7 +137,7 @@ def item_content(
     study: ItemStudy, first: int | None, images: bool, assigned: set[str] | None, occasion: int
 ) -> RunContent:
     """Gather what models are shown of the items of a study, ``assigned`` to people or all."""
-    path = study.file(study.items).resolve()
+    path = study.file(study.items)
     all_items = read_table(path, "items")
     items = all_items
     if assigned is not None:

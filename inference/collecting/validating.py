@@ -12,7 +12,7 @@ from pathlib import Path
 from ..backends.endpoints import destination_of
 from ..design.run_design import assign_raters, draw_design
 from ..design.subjects import PresentedSubject, Subject, takes
-from ..errors import ConjuryError, InputError, did_you_mean, listed
+from ..errors import ConjuryError, InputError, did_you_mean, listed, sentences_of
 from ..readers.judged.gold_labels import read_labels
 from ..readers.judgments import load_judgments, scales_of
 from ..readers.prepare import load_choices
@@ -97,21 +97,21 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> ValidatedS
     steps.append(lambda: truths.extend(_simulated_judges(study)))
     problems += _key_problems(study, marked)
     steps += [lambda file=file: _check_table(file, study) for file in files]  # type: ignore[misc]
-    problems += filter(None, map(_problem, steps))
+    problems += [sentence for step in steps for sentence in _problems(step)]
     problems += _prompt_problems(study, subjects or [_example_subject(study)])
     items = len(subjects) if isinstance(study, ItemStudy) else 0
     return ValidatedStudy(study, tuple(dict.fromkeys(problems)), examined.is_complete, tuple(truths), items)
 
 
-def _problem(step: Callable[[], None]) -> str:
-    """Run a step; return its problem, or an empty text."""
+def _problems(step: Callable[[], None]) -> tuple[str, ...]:
+    """Run a step; return what is wrong."""
     try:
         step()
     except ConjuryError as error:
-        return str(error)
+        return sentences_of(error)
     except OSError as error:
-        return f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."
-    return ""
+        return (f"{error.filename or 'A file'} cannot be used: {error.strerror or error}.",)
+    return ()
 
 
 def _is_in_folder(study: Study | ItemStudy, name: str) -> bool:
@@ -264,8 +264,8 @@ def _unfilled_placeholders(
     templates: Templates, builder: Builder, prompt: Prompt, subject: Subject
 ) -> Iterator[str]:
     """Report placeholders of a prompt without a value, where it cannot be filled."""
-    problem = _problem(lambda: _read(list, builder.requests([subject])))
-    if not problem:
+    problems = _problems(lambda: _read(list, builder.requests([subject])))
+    if not problems:
         return
     placeholders: list[str] = []
     with suppress(ConjuryError, IndexError):
@@ -277,7 +277,7 @@ def _unfilled_placeholders(
         for name in sorted(templates.names(file) - set(placeholders))
     ]
     if not placeholders or not unknown:
-        yield problem
+        yield from problems
         return
     for file, name in unknown:
         yield (

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..design.subjects import takes
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, Problems, did_you_mean, listed
 from ..study.asking import LineLabels
 from ..study.models import LINE, ItemStudy
 from ..tables.columns import as_text, refuse
@@ -300,18 +300,17 @@ def _check_dimensions(frame: pd.DataFrame, study: ItemStudy, source: str) -> Non
     names = list(dimensions_of(study))
     dimensions = [str(name) for name in frame["dimension"].unique()]
     lines = LINE in study.label_sets
-    stray = next(
-        (name for name in dimensions if name not in names and not (lines and re.fullmatch(_LINES, name))),
-        None,
-    )
-    if stray is not None and not names and not lines:
+    stray = [name for name in dimensions if name not in names and not (lines and re.fullmatch(_LINES, name))]
+    if stray and not names and not lines:
         raise InputError(
             f"{source}: answers to study {study.name} are texts, which are not analysed; have them rated: "
             f"conjury prepare RATING_STUDY --responses {source} --out items.csv."
         )
-    if stray is not None:
-        names += [f"{LINE}_1, {LINE}_2, ..."] if lines else []
-        raise InputError(
-            f"{source}: study {study.name} has no dimension '{stray}'{did_you_mean(stray, names)}; it has "
-            f"{listed(names)}."
-        )
+    names += [f"{LINE}_1, {LINE}_2, ..."] if lines else []
+    problems = Problems()
+    problems.sentences += [
+        f"{source}: study {study.name} has no dimension '{name}'{did_you_mean(name, names)}; it has "
+        f"{listed(names)}."
+        for name in stray
+    ]
+    problems.refuse()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, Problems, did_you_mean, listed
 from ..study.models import AnyStudy
 from ..study.study_yaml import suggestion
 from ..tables.contained_paths import require_inside
@@ -81,30 +81,37 @@ def read_rows(
     rules: Mapping[str, ParameterRule],
     choices: Mapping[str, Collection[str]],
     everywhere: Sequence[str] = EVERYWHERE,
+    check: Callable[[TruthRow], None] | None = None,
 ) -> TruthTable:
-    """Read a truth table and check every row."""
+    """Read a truth table and check every row, by `check` as well; all that is wrong is raised at once."""
     # `choices` has the names that a column may contain, under `PARAMETER.COLUMN` for one parameter's rows;
     # columns without an entry may contain any text.
     table, place = read_truth_file(source, columns)
     rows: list[TruthRow] = []
     kinds: dict[str, str] = {}
     keys: set[tuple[str, ...]] = set()
+    problems = Problems()
     for number, values in enumerate(table[list(columns)].astype(str).itertuples(index=False, name=None)):
         at = f"{place}:{number + 2}" if isinstance(source, Path) else f"{place}, row {number + 1}"
         cells = {name: cell for name, cell in zip(columns, values, strict=True) if cell}
-        parameter, text = cells.pop("parameter", ""), cells.pop("value", "")
-        if parameter not in rules:
-            raise InputError(f"{at}: column 'parameter': {suggestion(parameter, rules)}")
-        rule = rules[parameter]
-        _check_cells(at, parameter, rule, cells, choices, everywhere)
-        _check_kind(at, parameter, rule, cells, kinds)
-        value = _number(at, parameter, rule, text)
-        key = (parameter, *(cells.get(name, "") for name in columns))
-        if key in keys:
-            scope = " ".join(cells.values()) or "everything"
-            raise InputError(f"{at}: {parameter} is given twice for {scope}; keep one row.")
-        keys.add(key)
-        rows.append(TruthRow(at, parameter, cells, value))
+        with problems.also():
+            parameter, text = cells.pop("parameter", ""), cells.pop("value", "")
+            if parameter not in rules:
+                raise InputError(f"{at}: column 'parameter': {suggestion(parameter, rules)}")
+            rule = rules[parameter]
+            _check_cells(at, parameter, rule, cells, choices, everywhere)
+            _check_kind(at, parameter, rule, cells, kinds)
+            value = _number(at, parameter, rule, text)
+            key = (parameter, *(cells.get(name, "") for name in columns))
+            if key in keys:
+                scope = " ".join(cells.values()) or "everything"
+                raise InputError(f"{at}: {parameter} is given twice for {scope}; keep one row.")
+            keys.add(key)
+            row = TruthRow(at, parameter, cells, value)
+            if check is not None:
+                check(row)
+            rows.append(row)
+    problems.refuse()
     return TruthTable(tuple(rows), place, kinds)
 
 
@@ -137,8 +144,10 @@ def _check_kind(
     kind, judge = cells.get("judge_kind", ""), cells.get("judge")
     if (kind or judge) and kind not in JUDGE_KINDS:
         raise InputError(f"{at}: column 'judge_kind' contains '{kind}'; write human or model.")
-    if judge and kinds.setdefault(judge, kind) != kind:
-        raise InputError(f"{at}: {judge} is a {kinds[judge]} in an earlier row; write one judge_kind.")
+    earlier = kinds.setdefault(judge, kind) if judge else kind
+    if judge and earlier != kind:
+        kinds[judge] = kind  # so that further rows are not refused for the same reason
+        raise InputError(f"{at}: {judge} is a {earlier} in an earlier row; write one judge_kind.")
     if rule.kind and kind and rule.kind != kind:
         raise InputError(f"{at}: {parameter} belongs to a {rule.kind}, not to a {kind}; remove the row.")
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, Problems, counted, did_you_mean, listed, sentences_of
 from .limits import read_json
 from .row_numbers import row_words
 
@@ -169,6 +169,7 @@ def _distinct(column: str, levels: Any, path: Path) -> list[str]:
 Column = pd.Series
 Mask = npt.NDArray[np.bool_]
 
+NAMED = 5  # distinct cells of a column that are refused one by one
 EXACT = 2.0**53  # beyond it a float no longer distinguishes neighbouring whole numbers
 TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 
@@ -191,6 +192,24 @@ def in_table(row: npt.NDArray[np.int64], bad: Mask) -> Mask:
 def refuse(source: str, column: str, bad: Mask, problem: str, remedy: str) -> NoReturn:
     """Raise the InputError for the first row where ``bad`` is true; ``bad`` has one entry per row."""
     raise InputError(f"{source}: {describe_rows(column, bad, source)} {problem}; {remedy}.")
+
+
+def refuse_each(
+    values: Column[Any], bad: Mask, source: str, problem: Callable[[Any], str], remedy: str
+) -> None:
+    """Refuse a column for each of its first distinct cells that are bad, where there is any."""
+    if not bad.any():
+        return
+    codes, uniques = pd.factorize(values[bad].astype(str))
+    problems, place = Problems(), np.flatnonzero(bad)
+    for code, cell in enumerate(uniques[:NAMED]):
+        rows = np.zeros(len(bad), dtype=bool)
+        rows[place[codes == code]] = True
+        left = len(uniques) - NAMED if code == NAMED - 1 else 0
+        more = f"; {counted(left, 'other text')} of this column cannot be read either" if left > 0 else ""
+        with problems.also():
+            refuse(source, str(values.name), rows, problem(cell), remedy + more)
+    problems.refuse()
 
 
 def coerce(values: Column[Any], kind: str, source: str, levels: Sequence[str] = ()) -> Column[Any]:
@@ -234,9 +253,14 @@ def _to_label(values: Column[Any], levels: Sequence[str], source: str) -> Column
     positions = pd.Index(list(levels), dtype="str").get_indexer(pd.Index(texts, dtype="str"))
     unknown = np.append(positions < 0, False)[codes]
     if unknown.any():
-        value = texts[codes[np.flatnonzero(unknown)[0]]]
-        problem = f"contains '{value}', which is not one of its levels{did_you_mean(value, levels)}"
-        refuse(source, str(values.name), unknown, problem, f"use one of: {listed(levels)}")
+        cells = pd.Series([texts[code] for code in codes], name=values.name)
+        refuse_each(
+            cells,
+            unknown,
+            source,
+            lambda cell: f"contains '{cell}', which is not one of its levels{did_you_mean(cell, levels)}",
+            f"use one of: {listed(levels)}",
+        )
     new = pd.Categorical.from_codes(
         np.append(positions, -1)[codes], categories=pd.Index(list(levels), dtype="str"), ordered=False
     )
@@ -248,10 +272,8 @@ def _numbers(values: Column[Any], source: str) -> Column[Any]:
         values = values.astype(object)
     parsed: Column[Any] = pd.to_numeric(values, errors="coerce")
     bad = np.asarray(parsed.isna() & values.notna())
-    if bad.any():
-        value = values.iloc[int(np.flatnonzero(bad)[0])]
-        remedy = "write a number or leave the cell empty"
-        refuse(source, str(values.name), bad, f"contains '{value}', which is not a number", remedy)
+    remedy = "write a number or leave the cell empty"
+    refuse_each(values, bad, source, lambda cell: f"contains '{cell}', which is not a number", remedy)
     return parsed
 
 
@@ -276,7 +298,9 @@ def _to_binary(values: Column[Any], source: str) -> Column[Any]:
     try:
         numbers = _numbers(values, source).astype("Float64").to_numpy(dtype=float, na_value=np.nan)
     except InputError as error:
-        raise InputError(str(error).partition(";")[0] + f"; {remedy}.") from None
+        problems = Problems()
+        problems.sentences += [f"{text.partition(';')[0]}; {remedy}." for text in sentences_of(error)]
+        problems.refuse()
     bad = ~np.isnan(numbers) & (numbers != 0) & (numbers != 1)
     if bad.any():
         value = numbers[np.flatnonzero(bad)[0]]

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, Problems, did_you_mean, listed
 from .columns import coerce, refuse
 from .frames import any_frame, value_in_words
 
@@ -251,11 +251,13 @@ def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.D
     fields = fields_of(table)
     require_columns(frame, [name for name, field in fields.items() if field.required], source)
     typed = frame.reset_index(drop=True)
-    for name, field in fields.items():
-        if name in typed:
+    kinds = {name: field for name, field in fields.items() if name in typed}
+    kinds |= {name: INSTRUMENT[name] for name in instrument_columns(typed, table)}
+    problems = Problems()
+    for name, field in kinds.items():
+        with problems.also():
             typed[name] = coerce(typed[name], field.kind, source, field.levels)
-    for name in instrument_columns(typed, table):
-        typed[name] = coerce(typed[name], INSTRUMENT[name].kind, source, INSTRUMENT[name].levels)
+    problems.refuse()
     _check_schema(typed, table, source)
     _check_subject(typed, table, source)
     _check_key(typed, table, source)
@@ -362,11 +364,9 @@ def require_columns(frame: pd.DataFrame, columns: list[str], source: str, option
 
 
 def _check_schema(frame: pd.DataFrame, table: str, source: str) -> None:
-    from pandera.errors import SchemaError, SchemaErrorReason
+    from pandera.errors import SchemaError, SchemaErrorReason, SchemaErrors
 
-    try:
-        schema(table).validate(frame)
-    except SchemaError as error:
+    def refuse_cells(error: SchemaError) -> None:
         column = str(error.column_name)
         cases = error.failure_cases
         if not isinstance(cases, pd.DataFrame):
@@ -381,6 +381,15 @@ def _check_schema(frame: pd.DataFrame, table: str, source: str) -> None:
             start = f"above {field.minimum:g} and up" if field.above else f"from {field.minimum:g}"
             able = f"{start} to {field.maximum:g}"
         refuse(source, column, bad, f"contains {value}", f"write a value {able}")
+
+    problems = Problems()
+    try:
+        schema(table).validate(frame, lazy=True)
+    except SchemaErrors as errors:
+        for error in errors.schema_errors:
+            with problems.also():
+                refuse_cells(error)
+    problems.refuse()
 
 
 def _check_subject(frame: pd.DataFrame, table: str, source: str) -> None:

@@ -128,12 +128,14 @@ def level_spread(rater: RaterModel, study: Study) -> list[Floats]:
 
 def read_truth_table(source: Path | pd.DataFrame, study: Study) -> list[RaterModel]:
     """Read the raters of a truth table, in the order of their first row."""
-    table = read_rows(source, COLUMNS, RULES, {"prompt_id": study.prompt_labels}, EVERY_ROW)
-    if not table.rows:
-        raise InputError(f"{table.place}: the table has no rows; add the part-worths of at least one judge.")
-    for row in table.rows:
+
+    def check(row: TruthRow) -> None:
         _check_prompt(row)
         _check_term(row, study)
+
+    table = read_rows(source, COLUMNS, RULES, {"prompt_id": study.prompt_labels}, EVERY_ROW, check)
+    if not table.rows:
+        raise InputError(f"{table.place}: the table has no rows; add the part-worths of at least one judge.")
     raters = table.values(EVERY_ROW, ("feature", "level"))
     return [
         _rater(table.place, judge, kind, prompt, values) for (judge, kind, prompt), values in raters.items()

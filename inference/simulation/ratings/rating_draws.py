@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ...errors import did_you_mean, listed
+from ...errors import Problems, did_you_mean, listed
 from ...study.models import ItemStudy
-from ...tables.columns import as_text, refuse, stream
+from ...tables.columns import as_text, refuse_each, stream
 from ...tables.files import read_table
 from ...tables.schema import require_columns
 from ..truth_table import Floats, Integers
@@ -43,17 +43,23 @@ def read_items(study: ItemStudy) -> pd.DataFrame:
     >>> len(read_items(load_any_study("harm_or_humor")))
     31
     """
-    path = study.file(study.items).resolve()
-    items = read_table(path, "items")
+    path, problems = study.file(study.items), Problems()
+    with problems.also():
+        items = read_table(path, "items")
+    if problems.sentences:
+        items = read_table(path)
     require_columns(items, _joined_columns(study), str(path))
     for name in items.select_dtypes("category"):
         if name not in study.level_labels:
             items[name] = as_text(items[name])
     for name in study.level_labels:
-        items[name] = _categorical(items[name], study.levels(name), str(path))
+        with problems.also():
+            items[name] = _categorical(items[name], study.levels(name), str(path))
     if study.generator is not None:
         models = [judge.id for judge in study.judges if judge.kind == "model"]
-        _categorical(items[study.generator], [PEOPLE, *models], str(path))
+        with problems.also():
+            _categorical(items[study.generator], [PEOPLE, *models], str(path))
+    problems.refuse()
     return items
 
 
@@ -139,11 +145,12 @@ def make_up_items(study: ItemStudy, topics: Mapping[str, int], seed: int) -> pd.
 
 def _categorical(values: pd.Series[str], levels: list[str], source: str) -> pd.Series[str]:
     text = as_text(values)
+
+    def problem(cell: str) -> str:
+        return f"contains '{cell}'{did_you_mean(cell, levels)}" if cell else "is empty"
+
     bad = ~text.isin(levels).to_numpy(dtype=bool)
-    if bad.any():
-        value = text.iloc[int(bad.argmax())]
-        problem = "is empty" if pd.isna(value) else f"contains '{value}'{did_you_mean(str(value), levels)}"
-        refuse(source, str(values.name), bad, problem, f"use one of {listed(levels)}")
+    refuse_each(text.fillna(""), bad, source, problem, f"use one of {listed(levels)}")
     return pd.Series(pd.Categorical(text, categories=levels), index=values.index, name=values.name)
 
 

@@ -77,6 +77,7 @@ def test_problems_of_all_kinds_are_reported_together_in_the_order_of_the_file(fl
     change(
         flats / "truth.csv",
         ("mini,model,plain,part_worth,size,large", "mini,model,plain,part_worth,sise,large"),
+        ("mini,model,plain,noise", "mini,model,plain,noisse"),
     )
     places = [tuple(problem.split(": ")[:2]) for problem in said(flats)]
     assert places == [
@@ -87,8 +88,9 @@ def test_problems_of_all_kinds_are_reported_together_in_the_order_of_the_file(fl
         ("study.yaml:35", "bootstrap.draws"),
         ("study.yaml:37", "amce"),
         ("truth.csv:8", "'sise' is unknown here; did you mean 'size'?"),
+        ("truth.csv:13", "column 'parameter'"),
     ]
-    meant = ("'title'?", "0.02?", "pairs.j2", "'settings'?", "says 0", "'street'?", "'size'?")
+    meant = ("'title'?", "0.02?", "pairs.j2", "'settings'?", "says 0", "'street'?", "'size'?", "'noise'?")
     assert all(part in problem for part, problem in zip(meant, said(flats), strict=True))
     assert not validate(flats).is_complete
 
@@ -150,10 +152,12 @@ def test_templates_that_are_none_and_wrong_expressions_are_reported(flats, claim
 
 def test_items_labels_truth_and_pictures_that_do_not_fit_are_reported_with_row_or_column(claims):
     change(claims / "items.csv", ("Cars may cross the bridge.,short", "Cars may cross the bridge.,shrt"))
+    change(claims / "items.csv", ("\ns02_short", "\n"))
     change(claims / "labels.csv", ("s02_short,support,supported", "s02_short,support,suported"))
     change(claims / "label_truth.csv", ("mini,model,accuracy,,short", "mini,model,acuracy,,short"))
     problems = said(claims)
-    assert len(problems) == 3
+    assert len(problems) == 4
+    assert "items.csv: row 3 of column 'item_id' is empty" in problems.pop(0)
     assert "items.csv: row 1 of column 'claim_type' contains 'shrt' (did you mean 'short'?)" in problems[0]
     assert "labels.csv: 1 gold labels are none of the study's" in problems[1]
     assert "support 'suported' (1)" in problems[1]
