@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -346,7 +346,9 @@ def show_end(done: Collected, study: str) -> None:
         return
     if done.files:
         console.print(f"Tables in {prepared.folder.path}: {listed(file.name for file in done.files)}")
-    failure_text = ", ".join(f"{n:,} x {kind}" for kind, n in sorted(tally.failed.items())) or "none"
+    failures = [_times(tally.failed)] if tally.failed else []
+    failures += [f"{_times(tally.repeated)} (sent again)"] if tally.repeated else []
+    failure_text = "; ".join(failures) or "none"
     before = prepared.plan.spent or 0.0
     spent_text = f" Spent {money(tally.spent - before)}, in all {money(tally.spent)}." if tally.spent else ""
     console.print(f"{tally.answered:,} new answers; failed attempts: {failure_text}.{spent_text}")
@@ -373,6 +375,31 @@ def show_end(done: Collected, study: str) -> None:
         console.print(_why_stopped(tally, prepared.running.max_cost or 0.0))
     elif done.account is not None and not done.rechecked and not done.waiting:
         console.print(_next_step(done, study))
+        for line in _unread_steps(done, study):
+            console.print(line)
+
+
+def _times(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} x {kind}" for kind, n in sorted(kinds.items()))
+
+
+def _unread_steps(done: Collected, study: str) -> Iterator[str]:
+    """Name the commands that show, ask or read again what has no choice, where there is such an answer."""
+    from conjury.inference.collecting.past_runs import run_folder
+
+    folder, account = done.prepared.folder.path, done.account or {}
+    counts = {
+        name: account[name] for name in ("refused", "unparsed", "truncated", "empty") if account.get(name)
+    }
+    if not counts or not account["read"]:
+        return
+    out = "" if folder == run_folder(done.prepared.job.study, None).path else f" --out {folder}"
+    statuses = " ".join(f"--status {name}" for name in counts)
+    views = "; ".join(f"conjury view {folder} --filter {name}" for name in counts)
+    yield f"To see {listed(f'{n:,} {name}' for name, n in counts.items())}: {views}"
+    yield f"To ask these again: conjury run retry {study} {statuses}{out}, then the same command"
+    if "unparsed" in counts:
+        yield f"To read them by another rule: conjury run parse {study} --rule lenient{out}"
 
 
 def _next_step(done: Collected, study: str) -> str:

@@ -36,7 +36,9 @@ class Tally:
     passed, answered : int
         Requests handed on, and answers on disk.
     failed : Counter
-        Failed attempts by kind.
+        Requests that ended without an answer, by kind.
+    repeated : Counter
+        Failed exchanges after which the request was sent again, by status.
     errors : Counter
         Their messages.
     spent : float
@@ -72,6 +74,7 @@ class Tally:
     passed: int = 0
     answered: int = 0
     failed: Counter[str] = field(default_factory=Counter)
+    repeated: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     spent: float = 0.0
     unstated: float = 0.0
@@ -206,6 +209,8 @@ class RunRecorder:
         tally = self.tally
         for outcome in outcomes:
             self._count(outcome)
+            for attempt in outcome.attempts[: -1 if outcome.kind else None]:
+                tally.repeated[f"HTTP {attempt.status}" if attempt.status else "no answer"] += 1
             if outcome.kind:
                 tally.failed[outcome.kind] += 1
                 tally.errors[outcome.error[:200]] += 1

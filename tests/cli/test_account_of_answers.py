@@ -66,10 +66,13 @@ def test_a_run_with_missing_answers_says_why_and_that_the_same_command_sends_the
 
 def test_what_the_server_rejects_for_good_is_named_and_the_rest_can_be_analysed(collect):
     long = [400, {}, {"error": {"message": "This model's maximum context length is 8 tokens."}}]
-    printed, document = collect(answer("A"), answer("B"), answer("A"), long, further="--concurrency 1")
+    busy = [429, {"Retry-After": "0"}, {}]
+    printed, document = collect(answer("A"), answer("B"), busy, answer("A"), long, further="--concurrency 1")
+    assert "failed attempts: 2 x too_large; 2 x HTTP 429 (sent again)." in printed
     assert [each["kind"] for each in document["account"]["without_answer"]] == ["too_large"]
     assert "shorten what is shown, or choose another model." in printed
     assert READ in printed
+    assert "conjury run retry" not in printed
 
 
 def test_answers_without_log_probabilities_are_counted_where_they_were_asked_for(collect):
@@ -99,6 +102,10 @@ def test_unread_answers_have_reasons_with_three_examples_and_cut_and_refused_one
     assert "answers ended at the limit of tokens; raise `max_tokens`" in printed
     assert "collect into another folder with --out, since a run keeps the settings it began with." in printed
     assert "Examples: “Hard to say, number" in printed
+    assert "conjury view run --filter refused; conjury view run --filter unparsed" in printed
+    assert "conjury run retry towns/study.yaml --status refused --status unparsed" in printed.replace(
+        f"{Path.cwd()}/", ""
+    )
 
 
 def test_the_account_is_in_the_section_on_data_of_a_report(collect, here):
