@@ -7,12 +7,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, MissingDependency, listed
+from conjury.inference.errors import InputError, MissingDependency, did_you_mean, listed
 
 from .trial_file import MethodVariant, ProcessCell, Trial
 from .trial_registry import Drawn, find
@@ -41,6 +41,7 @@ class MethodDraws:
     method: int
     frame: pd.DataFrame
     seconds: float
+    quantities: frozenset[str] = frozenset()  # that the method returned
 
 
 def seeded(seed: int, key: str, draw: int, *more: str) -> np.random.Generator:
@@ -56,6 +57,7 @@ def draw_block(trial: Trial, task: Task) -> list[MethodDraws]:
     calls = [_bind_options(candidate, trial) for candidate in tried]
     rows: list[list[tuple[object, ...]]] = [[] for _ in tried]
     seconds = np.zeros(len(tried))
+    quantities: list[set[str]] = [set() for _ in tried]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for draw in range(task.first, task.last):
@@ -68,13 +70,29 @@ def draw_block(trial: Trial, task: Task) -> list[MethodDraws]:
                 )
                 seconds[place] += time.perf_counter() - begun
                 rows[place] += _rows(truth, numbers, failure, draw)
+                quantities[place] |= set(map(str, numbers))
     return [
-        MethodDraws(number, pd.DataFrame(method_rows, columns=list(COLUMNS)), float(spent))
-        for number, method_rows, spent in zip(task.methods, rows, seconds, strict=True)
+        MethodDraws(number, pd.DataFrame(method_rows, columns=list(COLUMNS)), float(spent), frozenset(names))
+        for number, method_rows, spent, names in zip(task.methods, rows, seconds, quantities, strict=True)
     ]
 
 
 def draw_data(trial: Trial, cell: ProcessCell, draw: int) -> Drawn:
+    """The data of one draw of a cell, with the true values that the trial file names."""
+    dataset = _draw(trial, cell, draw)
+    truth = dataset.truth
+    for column, names in (("estimand", trial.estimands), ("quantity", trial.quantities)):
+        truth = truth[truth[column].isin(list(names))] if names else truth
+    if truth.empty:
+        texts = [listed(list(dict.fromkeys(dataset.truth[name]))) for name in ("estimand", "quantity")]
+        raise InputError(
+            f"Process {cell.process} has no true value of the estimands and quantities that the trial file "
+            f"names; it has the estimands {texts[0]} and the quantities {texts[1]}."
+        )
+    return Drawn(dataset.data, truth.reset_index(drop=True))
+
+
+def _draw(trial: Trial, cell: ProcessCell, draw: int) -> Drawn:
     """The data of one draw of a cell, the same for every method and every call."""
     process = find("process", cell.process, trial.folder)
     try:
@@ -91,16 +109,7 @@ def draw_data(trial: Trial, cell: ProcessCell, draw: int) -> Drawn:
             f"Process {cell.process} does not return a Drawn whose truth has the columns {', '.join(TRUTH)}; "
             "correct it."
         )
-    truth = dataset.truth
-    for column, names in (("estimand", trial.estimands), ("quantity", trial.quantities)):
-        truth = truth[truth[column].isin(list(names))] if names else truth
-    if truth.empty:
-        texts = [listed(list(dict.fromkeys(dataset.truth[name]))) for name in ("estimand", "quantity")]
-        raise InputError(
-            f"Process {cell.process} has no true value of the estimands and quantities that the trial file "
-            f"names; it has the estimands {texts[0]} and the quantities {texts[1]}."
-        )
-    return Drawn(dataset.data, truth.reset_index(drop=True))
+    return dataset
 
 
 Call = Callable[[Any, np.random.Generator], pd.DataFrame]
@@ -149,6 +158,8 @@ def available_methods(trial: Trial, methods: Sequence[int]) -> tuple[list[int], 
     """Methods whose libraries are installed, notes on the others, and seconds of a draw of each cell."""
     installed_methods, notes, seconds = list(methods), list[str](), list[float]()
     failing: dict[int, list[str]] = {i: [] for i in methods}
+    foreign: dict[int, list[MethodDraws]] = {i: [] for i in methods}
+    _check_names(trial)
     for number in range(len(trial.cells)):
         while True:
             try:
@@ -163,6 +174,8 @@ def available_methods(trial: Trial, methods: Sequence[int]) -> tuple[list[int], 
             trial, Task(number, tuple(installed_methods), 0, 1)
         ):  # libraries are imported by now
             failing[block.method] += filter(None, block.frame["failure"].unique().tolist())
+            if not block.quantities & set(block.frame["quantity"]) and not block.frame["failure"].any():
+                foreign[block.method].append(block)
         seconds.append(time.perf_counter() - begun)
     if not installed_methods:
         raise InputError(f"No method of the trial can run here. {notes[0]}")
@@ -172,4 +185,32 @@ def available_methods(trial: Trial, methods: Sequence[int]) -> tuple[list[int], 
                 f"Method {trial.tried[i].label} fails in the first draw of every cell. {failing[i][0]} "
                 "Correct its options, or choose other methods with --only."
             )
+        if len(foreign[i]) == len(trial.cells):
+            _refuse_foreign(trial.tried[i].label, foreign[i][0])
     return installed_methods, notes, seconds
+
+
+def _check_names(trial: Trial) -> None:
+    """Refuse estimands and quantities of the trial file that no process has a true value of."""
+    if not (trial.estimands or trial.quantities):
+        return
+    truths = [_draw(trial, cell, 0).truth for cell in trial.cells]
+    for column, names in (("estimand", trial.estimands), ("quantity", trial.quantities)):
+        known = list(dict.fromkeys(str(name) for truth in truths for name in truth[column]))
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"The trial file names the {column} '{name}'{did_you_mean(name, known)}, of which no "
+                    f"process has a true value; they have {listed(known)}."
+                )
+
+
+def _refuse_foreign(label: str, block: MethodDraws) -> NoReturn:
+    """Refuse a method that returns nothing that its processes have true values of."""
+    known = list(dict.fromkeys(block.frame["quantity"]))
+    names = sorted(block.quantities)
+    likely = next((hint for hint in (did_you_mean(name, known) for name in names) if hint), "")
+    raise InputError(
+        f"Method {label} returns {listed(names, 6) or 'no quantity'}{likely}, and none of the quantities of "
+        f"which a process has a true value, {listed(known)}; name them alike."
+    )

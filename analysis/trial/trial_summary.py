@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, listed
-
 from ..numerics.performance import MEASURES, Draws, Measure
 from ..results import Result
 from .trial_file import ProcessCell, Trial
@@ -124,14 +122,6 @@ def result_of(trial: Trial, blocks: Sequence[CellDraws], notes: tuple[str, ...])
             table = performance(draws, measures)
             rows += [{**where, **row, **counts} for row in table.to_dict("records")]
             zipped.append(zip_rows(draws).assign(**where))
-    true_quantities = {quantity for block in blocks for quantity in block.frame["quantity"].astype(str)}
-    silent = {trial.tried[block.method].label for block in blocks} - {row["method"] for row in rows}
-    unknown = [
-        f"Method {name} returned none of the quantities {listed(sorted(true_quantities))}"
-        for name in sorted(silent)
-    ]
-    if not rows:
-        raise InputError(f"{'; '.join(unknown)}; name what it returns as the process names its true values.")
     labels = {
         "process": {process.name: process.label or process.name for process in trial.processes},
         "estimand": dict(trial.estimands),
@@ -149,8 +139,7 @@ def result_of(trial: Trial, blocks: Sequence[CellDraws], notes: tuple[str, ...])
         "until": dict(trial.until),
         "labels": labels,
     }
-    absent = (f"{text}, and is in no table." for text in unknown)
-    every = (*notes, *absent, *(f"Failed: {text}" for text in failed))
+    every = (*notes, *(f"Failed: {text}" for text in failed))
     extra = {"zip": pd.concat(zipped, ignore_index=True), "seconds": pd.DataFrame(seconds)}
     return Result(pd.DataFrame(rows), "trial", every, settings, extra)
 
