@@ -196,21 +196,21 @@ def _check_names(trial: Trial) -> None:
         return
     truths = [_draw(trial, cell, 0).truth for cell in trial.cells]
     for column, names in (("estimand", trial.estimands), ("quantity", trial.quantities)):
-        known = list(dict.fromkeys(str(name) for truth in truths for name in truth[column]))
+        true_names = list(dict.fromkeys(str(name) for truth in truths for name in truth[column]))
         for name in names:
-            if name not in known:
+            if name not in true_names:
                 raise InputError(
-                    f"The trial file names the {column} '{name}'{did_you_mean(name, known)}, of which no "
-                    f"process has a true value; they have {listed(known)}."
+                    f"The trial file names the {column} '{name}'{did_you_mean(name, true_names)}, of which no "
+                    f"process has a true value; they have {listed(true_names)}."
                 )
 
 
 def _refuse_foreign(label: str, block: MethodDraws) -> NoReturn:
     """Refuse a method that returns nothing that its processes have true values of."""
-    known = list(dict.fromkeys(block.frame["quantity"]))
+    true_names = list(dict.fromkeys(block.frame["quantity"]))
     names = sorted(block.quantities)
-    likely = next((hint for hint in (did_you_mean(name, known) for name in names) if hint), "")
+    likely = next((hint for hint in (did_you_mean(name, true_names) for name in names) if hint), "")
     raise InputError(
         f"Method {label} returns {listed(names, 6) or 'no quantity'}{likely}, and none of the quantities of "
-        f"which a process has a true value, {listed(known)}; name them alike."
+        f"which a process has a true value, {listed(true_names)}; name them alike."
     )

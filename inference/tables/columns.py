@@ -205,8 +205,8 @@ def refuse_each(
     for code, cell in enumerate(uniques[:NAMED]):
         rows = np.zeros(len(bad), dtype=bool)
         rows[place[codes == code]] = True
-        left = len(uniques) - NAMED if code == NAMED - 1 else 0
-        more = f"; {counted(left, 'other text')} of this column cannot be read either" if left > 0 else ""
+        n_more = len(uniques) - NAMED if code == NAMED - 1 else 0
+        more = f"; {counted(n_more, 'other text')} of this column cannot be read either" if n_more > 0 else ""
         with problems.also():
             refuse(source, str(values.name), rows, problem(cell), remedy + more)
     problems.refuse()
