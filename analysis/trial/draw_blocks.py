@@ -200,8 +200,8 @@ def _check_names(trial: Trial) -> None:
         for name in names:
             if name not in true_names:
                 raise InputError(
-                    f"The trial file names the {column} '{name}'{did_you_mean(name, true_names)}, of which no "
-                    f"process has a true value; they have {listed(true_names)}."
+                    f"The trial file names the {column} '{name}'{did_you_mean(name, true_names)}, of which "
+                    f"no process has a true value; they have {listed(true_names)}."
                 )
 
 
