@@ -55,12 +55,12 @@ def level_of(settings: Mapping[str, Any]) -> str:
     return level_at(float(settings.get("alpha") or 0.05))
 
 
-def p_text(p: float) -> str:
-    """A p value after its name, on its side of the usual levels."""
+def p_text(p: float, draws: int = 0) -> str:
+    """A p value after its name, on its side of the usual levels and no smaller than draws can tell."""
     if p != p:  # missing
         return "cannot be computed"
-    text = p_value(p)
-    return f"< {text[1:]}" if text.startswith("<") else f"= {text}"
+    text = p_value(p, draws)
+    return f"= {text}" if text[0].isdigit() else f"{text[0]} {text[1:]}"
 
 
 def resolve_labels(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> dict[LabelKey, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 BOOTSTRAP, NORMAL = "bootstrap", "normal"
+BY_FORMULA = (None, NORMAL, "t", "posterior", "delta")
 KIND = "interval_kind"  # column with the kind of interval of each estimate
 BY_ERRORS = "normal_"  # begins the names of columns with what limits of the bootstrap replace
 REPLACED = ("std_error", "p", "lower", "upper")
@@ -57,3 +58,10 @@ def resampling(settings: Mapping[str, Any]) -> str:
 def by_errors(settings: Mapping[str, Any]) -> str:
     """Kind of the intervals that standard errors give: normal, or of the t distribution."""
     return NORMAL if settings.get("vcov") in (None, "survey") else "t"
+
+
+def draws_behind(settings: Mapping[str, Any], frame: pd.DataFrame) -> int:
+    """Random draws by which limits and p values of a table were computed; 0 where they are by errors."""
+    if "boot_lower" in frame or settings.get("interval") in BY_FORMULA or settings.get("enumerated"):
+        return 0
+    return int(settings.get("draws") or 0)

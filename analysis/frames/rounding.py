@@ -48,6 +48,10 @@ def percentage(share: float, digits: int = 0) -> str:
     return f"{rounded(100 * share, digits, 0, 100)}%"
 
 
-def p_value(p: float) -> str:
+def p_value(p: float, draws: int = 0) -> str:
     """A p value with three digits, more where these would put it on another level, none below 0.001."""
+    # The smallest that so many random draws can give says no more than that p is at most it.
+    smallest = 1 / (draws + 1) if draws else 0.0
+    if p <= smallest * (1 + 1e-9) and 2 * smallest > SMALLEST_P:
+        return f"\N{LESS-THAN OR EQUAL TO}{rounded_up(smallest, 3)}"
     return f"<{SMALLEST_P:g}" if p < SMALLEST_P else rounded(p, 3, *P_LIMITS)

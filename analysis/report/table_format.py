@@ -118,18 +118,9 @@ def unit_of_axis(label: str) -> TableUnit:
     return IN_POINTS if POINTS in label else IN_PERCENT if PERCENT in label else AS_IT_IS
 
 
-def p_value(p: float | None) -> str:
-    """Show a p value on its side of the usual levels, and no smaller than ``<0.001``."""
-    return "" if p is None or pd.isna(p) else rounding.p_value(p)
-
-
-def drawn_p_value(p: float | None, draws: int) -> str:
-    """Show a p value of so many draws; the smallest that they can give is below the next usual level."""
-    smallest = 1 / (draws + 1) if draws else 0.0
-    above = next((limit for limit in rounding.P_LIMITS if limit > smallest), None)
-    if p is None or pd.isna(p) or above is None or not p <= smallest * (1 + 1e-9):
-        return p_value(p)
-    return f"<{above:g}"
+def p_value(p: float | None, draws: int = 0) -> str:
+    """Show a p value on its side of the usual levels, no smaller than ``<0.001`` or than draws can tell."""
+    return "" if p is None or pd.isna(p) else rounding.p_value(p, draws)
 
 
 _STARRED: ContextVar[bool] = ContextVar("starred", default=False)
@@ -238,6 +229,7 @@ class LimitNames:
     beside: str = ""
     lines: str = ""  # those of several series, in the plural
     draws: int = 0  # of the bootstrap, whose p values are never below 1 / (draws + 1)
+    drawn: bool = False  # whether the limits and p values themselves are of these draws
     note: str = ""  # plain text below the table
 
 
@@ -310,8 +302,8 @@ def _in_columns(
         columns[f"{heading}Std. error"] = replace(unit, is_signed=False).number(error, 1)
         columns[f"{heading}{name}"] = unit.limits(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
         if testing:
-            draws = bounds.draws if prefix == "boot_" else 0
-            columns[f"{heading}p"] = drawn_p_value(record.get(f"{prefix}p"), draws)
+            draws = bounds.draws if prefix == "boot_" or bounds.drawn else 0
+            columns[f"{heading}p"] = p_value(record.get(f"{prefix}p"), draws)
     return columns
 
 

@@ -15,6 +15,7 @@ from conjury.inference.tables.schema import CHOICE_OUTCOMES
 
 from ...figures.labels import ColumnNames, LabelKey, level_of, simulation_mark, words
 from ...frames.kinds import kind_of
+from ...frames.reported_intervals import draws_behind
 from ...results import Result
 from ..sentences.effect_sentences import RowEstimate, row_in_words
 
@@ -54,8 +55,9 @@ def row_sentence(
         statistic.startswith("amce") or statistic.endswith("difference")
     )
     level = level_of(result.settings)
+    draws = draws_behind(result.settings, frame)
     text = row_in_words(
-        RowEstimate(f"{subject}:", estimate, lower, upper, level, p, name != "p", n, unit, in_points)
+        RowEstimate(f"{subject}:", estimate, lower, upper, level, p, name != "p", n, unit, in_points, draws)
     )
     mark = simulation_mark(result.real_judges, ColumnNames(labels))
     return f"{text} {mark}." if mark else text

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...figures.labels import level_at
-from ...frames.rounding import digits_beside, p_value, percentage
+from ...figures.labels import level_at, p_text
+from ...frames.rounding import digits_beside, percentage
 from ...frames.sentences import agreeing, agreeing_with_part, capitalised, out_of, sentence
 from ..method_sentences import plain
 from ..table_format import AS_IT_IS, IN_PERCENT, IN_POINTS, number, whole
@@ -312,6 +312,7 @@ class RowEstimate:
     n: int  # 0 where it is not known
     counted: str  # what it counts
     in_points: bool = False  # whether the estimate is a change of a probability
+    draws: int = 0  # random draws that the p value is a share of
 
 
 @sentence
@@ -326,9 +327,7 @@ def row_in_words(values: RowEstimate) -> str:
     unit = " percentage points" if values.in_points else ""
     details = [f"{values.level} CI {lower} to {upper}" if lower and upper else ""]
     if values.p == values.p:
-        p = p_value(values.p)
-        name = "adjusted p" if values.adjusted else "p"
-        details.append(f"{name} < {p.removeprefix('<')}" if p.startswith("<") else f"{name} = {p}")
+        details.append(f"{'adjusted ' * values.adjusted}p {p_text(values.p, values.draws)}")
     details.append(f"N = {whole(values.n)} {values.counted}" if values.n else "")
     texts = ", ".join(filter(None, details))
     return f"{values.subject} {sign}{estimate}{unit}{f' ({texts})' * bool(texts)}."

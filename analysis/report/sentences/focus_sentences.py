@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...frames.rounding import p_value
+from ...figures.labels import p_text
 from ...frames.sentences import agreeing, capitalised, sentence, together
 from ..method_sentences import plain
 from ..table_format import whole
@@ -243,9 +243,7 @@ def _difference(effect: ComparedEffect, values: ComparedFocus) -> str:
     """The difference with its interval and test, and how many levels of the attribute differ."""
     size = change(effect.difference.estimate, values.in_points)
     limits = limits_of(effect.difference.lower, effect.difference.upper, values.in_points)
-    p = p_value(effect.p)
-    p = f"< {p[1:]}" if p.startswith("<") else f"= {p}"
-    test = ", ".join(filter(None, [limits, f"adjusted p {p}"]))
+    test = ", ".join(filter(None, [limits, f"adjusted p {p_text(effect.p)}"]))
     of = f"{effect.n_tested} levels of {plain(effect.feature)}"
     if effect.n_tested == 1:
         clause = "" if effect.n_differing else ", which is not clear"

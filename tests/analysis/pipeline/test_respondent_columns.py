@@ -18,7 +18,7 @@ from conjury.analysis.pipeline.runner import FitOptions, FittedResults
 from conjury.analysis.report.exhibits.conjoint.conjoint_exhibits import caption_of_means
 from conjury.analysis.report.method_sentences import describe_analysis
 from conjury.analysis.report.paper import tables_of_result
-from conjury.analysis.report.table_format import drawn_p_value
+from conjury.analysis.report.table_format import p_value
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import with_respondents
 from conjury.inference.study import load_study
@@ -242,10 +242,9 @@ def test_marginal_means_are_a_table_like_that_of_effects(fitted: FittedResults) 
     assert caption_of_means(Titled()) == "Marginal means."  # type: ignore[arg-type]
 
 
-def test_the_smallest_p_value_of_a_bootstrap_is_below_the_next_usual_level() -> None:
-    assert drawn_p_value(1 / 201, 200) == "<0.01"
-    assert drawn_p_value(1 / 1001, 1000) == "<0.001"
-    assert drawn_p_value(1 / 4, 3) == "0.250"
+def test_the_smallest_p_value_of_a_bootstrap_is_at_most_what_its_draws_can_tell() -> None:
+    pairs = [(1 / 201, 200), (1 / 1001, 1000), (1 / 4, 3), (1 / 10000, 9999), (2 / 201, 200)]
+    assert [p_value(*pair) for pair in pairs] == ["≤0.005", "≤0.001", "≤0.250", "<0.001", "0.010"]
 
 
 def test_python_gives_the_design_effect_with_the_same_numbers() -> None:

@@ -14,7 +14,14 @@ from conjury.inference.tables.schema import CHOICE_OUTCOMES, PROBABILITY
 
 from ....figures.conjoint.effect_figures import axis_label, is_reference, series_in_words
 from ....figures.labels import LevelLabels, rows_of_one_prompt, series_labels
-from ....frames.reported_intervals import BY_ERRORS, by_errors, interval_kinds, reported, resampling
+from ....frames.reported_intervals import (
+    BY_ERRORS,
+    by_errors,
+    draws_behind,
+    interval_kinds,
+    reported,
+    resampling,
+)
 from ....frames.variables import parse
 from ...method_sentences import bounds_name, bounds_names, clustered_by, describe_analysis, drawn_units, plain
 from ...report_data import ReportData
@@ -139,11 +146,13 @@ def estimates_tables(
     tables = {}
     for batch in batches(frame):
         booted = "boot_lower" in batch and batch["boot_lower"].notna().any()
+        drawn = draws_behind(record.settings, batch) > 0
         bounds = LimitNames(
-            bounds_name(record.settings, "normal") or "interval",
+            bounds_name(record.settings, "bootstrap" if drawn else "normal") or "interval",
             beside=bootstrap if booted else "",
             lines=bounds_names(record.settings, batch),
             draws=int(record.settings.get("draws") or 0),
+            drawn=drawn,
             note=note_of_sample(report, record, batch if sample is None else sample),
         )
         tables[part_name(batch)] = estimates_table(batch, labels, bounds=bounds, verbatim=verbatim)
