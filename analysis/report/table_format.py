@@ -229,7 +229,7 @@ class LimitNames:
     beside: str = ""
     lines: str = ""  # those of several series, in the plural
     draws: int = 0  # of the bootstrap, whose p values are never below 1 / (draws + 1)
-    drawn: bool = False  # whether the limits and p values themselves are of these draws
+    is_drawn: bool = False  # whether the limits and p values themselves are of these draws
     note: str = ""  # plain text below the table
 
 
@@ -302,7 +302,7 @@ def _in_columns(
         columns[f"{heading}Std. error"] = replace(unit, is_signed=False).number(error, 1)
         columns[f"{heading}{name}"] = unit.limits(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))
         if testing:
-            draws = bounds.draws if prefix == "boot_" or bounds.drawn else 0
+            draws = bounds.draws if prefix == "boot_" or bounds.is_drawn else 0
             columns[f"{heading}p"] = p_value(record.get(f"{prefix}p"), draws)
     return columns
 

@@ -146,13 +146,13 @@ def estimates_tables(
     tables = {}
     for batch in batches(frame):
         booted = "boot_lower" in batch and batch["boot_lower"].notna().any()
-        drawn = draws_behind(record.settings, batch) > 0
+        is_drawn = draws_behind(record.settings, batch) > 0
         bounds = LimitNames(
-            bounds_name(record.settings, "bootstrap" if drawn else "normal") or "interval",
+            bounds_name(record.settings, "bootstrap" if is_drawn else "normal") or "interval",
             beside=bootstrap if booted else "",
             lines=bounds_names(record.settings, batch),
             draws=int(record.settings.get("draws") or 0),
-            drawn=drawn,
+            is_drawn=is_drawn,
             note=note_of_sample(report, record, batch if sample is None else sample),
         )
         tables[part_name(batch)] = estimates_table(batch, labels, bounds=bounds, verbatim=verbatim)
