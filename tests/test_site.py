@@ -36,6 +36,8 @@ def test_commands_and_python_become_cells_and_sketches_do_not() -> None:
     assert made.startswith("---\nfile_format: mystnb\n")
     assert "```{code-cell} ipython3\n%%commands\nconjury init labels claims\n```" in made
     assert "```{code-cell} ipython3\n1 + 1" in made
+    with pytest.raises(ValueError, match="blocks within ::: would not be run"):
+        PAGES.page(f":::{{tab-item}} A\n{PAGE}:::\n", Path("/site/docs/howto/page.md"), {})
     assert "```bash\nconjury fit MINE\n```" in made
     assert "```yaml\nname: mine\n```" in made
 

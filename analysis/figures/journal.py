@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
 
 COVERED = 0.4  # of the height of the lower one of two texts: boxes are higher than letters
 BESIDE = 1.0  # points by which texts side by side may overlap
@@ -48,7 +49,7 @@ def fit_to_width(figure: Figure) -> Figure:
 
 def has_overlaps(figure: Figure) -> bool:
     """Whether texts of a figure that was laid out overlap, or leave it."""
-    boxes = [text.get_window_extent() for text in _visible_texts(figure)]
+    boxes = [_box_of(text) for text in _visible_texts(figure)]
     boxes = [box for box in boxes if box.width > 0 and box.height > 0]
     edge = figure.bbox.padded(EDGE * figure.dpi / 72)
     if any(box.x0 < edge.x0 or box.x1 > edge.x1 or box.y0 < edge.y0 or box.y1 > edge.y1 for box in boxes):
@@ -60,6 +61,13 @@ def has_overlaps(figure: Figure) -> bool:
             return True
     panels = [axes for axes in figure.axes if axes.get_visible() and axes.get_label() != BAR]
     return any(axes.bbox.width < 0.4 * figure.dpi for axes in panels)
+
+
+def _box_of(text: Text) -> Bbox:
+    """The box of a text without the empty line by which a label leaves room for the mark below it."""
+    box, lines = text.get_window_extent(), text.get_text().split("\n")
+    empty = 0 if lines[-1].strip() else box.height / len(lines)
+    return box if not empty else box.from_extents(box.x0, box.y0 + empty, box.x1, box.y1)
 
 
 def _visible_texts(figure: Figure) -> list[Text]:

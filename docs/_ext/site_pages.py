@@ -71,6 +71,8 @@ def page(text: str, here: Path, places: Mapping[Path, str], *, execute: bool = T
     def block(found: re.Match[str]) -> str:
         language, contents = found[1], found[2]
         if execute and language in ("python", ""):
+            if is_nested:
+                raise ValueError(f"{here}: blocks within ::: would not be run; end it before them.")
             magic = "" if language else "%%commands\n"
             return f"```{{code-cell}} ipython3\n{magic}{contents}```"
         return f"```{SHOWN.get(language, language)}\n{contents}```"
@@ -78,5 +80,8 @@ def page(text: str, here: Path, places: Mapping[Path, str], *, execute: bool = T
     head = HEAD if execute and RUN.search(text) else ""
     parts = FENCED.split(text)
     parts[::2] = [PICTURE.sub(picture, LINK.sub(link, prose)) for prose in parts[::2]]
-    parts[1::2] = [BLOCK.sub(block, fenced) for fenced in parts[1::2]]
+    for at in range(1, len(parts), 2):
+        colons = re.findall(r"^:{3,}(\{)?", "".join(parts[:at:2]), flags=re.MULTILINE)
+        is_nested = len(colons) != 2 * sum(map(bool, colons))
+        parts[at] = BLOCK.sub(block, parts[at])
     return head + "".join(parts)

@@ -33,6 +33,7 @@ from conjury.analysis.figures.theme import (
     DARK,
     LIGHT,
     MARKERS,
+    add_mark,
     colors_of,
     new_figure,
     styled,
@@ -266,6 +267,10 @@ def test_texts_that_touch_in_a_line_or_a_figure_higher_than_a_page_do_not_fit_a_
         fit_to_width(written(0.4, 0.45))
     with pytest.raises(InputError, match=r"is 246 mm high at a width of 84 mm, .* room for 244 mm"):
         fit_to_width(written(0.2, high=9.7))
+    marked = written(0.2)
+    marked.supxlabel("Effect (lines: 95% intervals)")
+    add_mark(marked, "Simulated data", LIGHT)
+    assert fit_to_width(marked)
 
 
 @pytest.mark.slow

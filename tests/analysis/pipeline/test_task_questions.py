@@ -106,3 +106,7 @@ def test_participants_are_counted_by_answer_group_and_missing_answer() -> None:
     ]
     assert table["share"].iloc[0] == pytest.approx(2 / 3)
     assert participants_table(people.assign(state="left"), section) is None
+    questions = [question.model_copy(update={"groups": []}) for question in section.questions]
+    ungrouped = participants_table(people, section.model_copy(update={"questions": questions}))
+    assert ungrouped is not None
+    assert next(level for level in ungrouped["level"] if " to " in level).startswith("mean 34.0")
