@@ -64,8 +64,9 @@ def score_gaps(
     by : sequence of str
         Columns to compare within.
     metrics : sequence of str, optional
-        See `scores`; by default accuracy, macro F1 and, where a class covers several gold labels, the recall
-        of each and the specificity of the class. Gold labels are compared by recall.
+        See `scores`; by default balanced accuracy, which shares of classes do not move, accuracy and, where a
+        class covers several gold labels, the recall of each and the specificity of the class. Gold labels are
+        compared by recall.
     missing : "wrong", "missing" or "study"
         What missing answers count as.
     adjust : "holm", "bh" or "none"
@@ -174,10 +175,10 @@ def _groups(
 
 
 def _default_metrics(cell: TaskCell) -> list[str]:
-    """Accuracy, macro F1, and recalls and specificity where a class covers several gold labels."""
+    """Balanced accuracy, accuracy, and recalls and specificity where a class covers several gold labels."""
     return [
+        "balanced_accuracy",
         ACCURACY,
-        "macro_f1",
         *(name for name in default_metrics(cell) if "_" in name and _is_of_one(name)),
     ]
 

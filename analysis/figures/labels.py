@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, did_you_mean, distinct_labels, listed
 
 from ..frames.rounding import p_value
-from ..frames.vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
+from ..frames.vocabulary import HUMAN, MEANING, ONE_PERSON, OVERALL, RATER_QUANTITIES
 from ..numerics.metrics.agreement_measures import AGREEMENT_COEFFICIENTS
 from .theme import LIGHT, distinct_colors
 
@@ -290,6 +290,11 @@ class ColumnNames:
             return KNOWN[text]
         is_model_name = column in RATERS and "_" not in text
         return text if is_model_name else self.levels.level(column, text)
+
+    def meaning(self, column: str, name: object) -> str:
+        """What an identifier means, as the study file puts it, in brackets behind a blank; else nothing."""
+        text = self.labels.get((f"{MEANING}{column}", str(name)), "")
+        return f" ({text})" if text else ""
 
     def column(self, name: object) -> str:
         """Label of a column of items or of a table."""

@@ -17,6 +17,7 @@ TIER_QUANTITIES = ("complete_order", "ordered_pairs")
 MAJORITY, RANDOM = "majority class", "random"
 MAJORITY_BY_STRATUM = "majority class by stratum"
 BASELINE = "baseline"  # judge_kind of judges that always give the same label, or a random one
+MEANING = "meaning of "  # begins the key of what levels of a column mean, among labels
 FEWEST_GOLD = 10  # units with a label in gold from which the use of the label is compared with gold
 RATER_QUANTITIES = {  # of a model of raters
     "discrimination": "Discrimination: how strongly ratings follow the consensus, in SDs of the noise",

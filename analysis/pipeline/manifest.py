@@ -19,6 +19,7 @@ from conjury.inference.tables.files import ROOT, file_hash
 
 from ..figures.labels import task_in_words
 from ..frames.notes import Note, note_of, read_note
+from ..frames.vocabulary import MEANING
 from .results_folder import FORMAT
 from .runner import NamedResult
 from .steps.study_text import study_text
@@ -215,6 +216,7 @@ def describe_study(study: Study | ItemStudy, prompts: Collection[str] | None = N
         described["main"] = study.main
         features = {"dimension": "Dimension", **features}
         levels = {"dimension": dimensions_of(study), **levels}
+        levels |= {f"{MEANING}{name}": texts for name, texts in study.level_meanings.items()}
     else:
         described |= {name: part for name in ("focus", "ordered") if (part := list(getattr(study, name)))}
     labels = {

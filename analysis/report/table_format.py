@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,6 +36,8 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 LIMITS = ("lower", "upper")
 BOLD = ("\ue000", "\ue001")  # around bold text of a cell, in any format
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+UNADJUSTED = "Intervals are not adjusted for several tests; where they disagree, the adjusted p decides."
+OF_SEVERAL = re.compile(r"adjusted p\b|p adjusted|p holm|adjusted by holm", re.IGNORECASE)  # of p values
 STAR_RULE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 SECOND = "bootstrap: "  # begins the names of columns of a second kind of inference
 MOST_SERIES_WITH_INTERVALS = 3
@@ -188,7 +191,16 @@ def styled_table(
     for heading, columns in (spans or {}).items():
         table = table.tab_spanner(heading, columns=list(columns))
         table = table.cols_label(cases={name: name.removeprefix(SECOND) for name in columns})
+    note = f"{note} {unadjusted(frame, note)}".strip()
     return table.tab_source_note(html(note)) if note else table
+
+
+def unadjusted(frame: pd.DataFrame, note: str) -> str:
+    """That intervals of a table with adjusted p values are not adjusted; empty of tables without both."""
+    texts = frame.astype(str)
+    in_cells = any(texts[column].str.contains("[", regex=False).any() for column in texts)
+    is_adjusted = any(OF_SEVERAL.search(text) for text in (note, *map(str, texts.columns)))
+    return UNADJUSTED if is_adjusted and (in_cells or "Lower" in texts) else ""
 
 
 def batches(frame: pd.DataFrame, most: int | None = None) -> list[pd.DataFrame]:

@@ -82,6 +82,8 @@ class LabelLevel(Named):
 
     aliases: list[str] = Field(default_factory=list)
     """Other words for it in answers and in gold labels."""
+    text: Text | None = None
+    """What it means, as reports put it in brackets behind the name where they first use it."""
 
 
 class Label(Part):

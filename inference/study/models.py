@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +12,18 @@ from ..errors import InputError, distinct_labels
 from ..tables.contained_paths import require_inside
 from ..tables.files import STUDIES
 from ..tables.limits import ATTRIBUTES
-from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
+from .asking import (
+    Choice,
+    Collecting,
+    Content,
+    Label,
+    LabelLevel,
+    LineLabels,
+    Ratings,
+    Response,
+    Scale,
+    Vignette,
+)
 from .instrument import Instrument
 from .panel_section import PanelSection
 from .reading_section import ReadingSection
@@ -20,6 +32,7 @@ from .study_fields import (
     Assignment,
     Attribute,
     Bootstrap,
+    Category,
     Checks,
     Clusters,
     Costs,
@@ -334,6 +347,15 @@ class ItemStudy(AnyStudy):
     def level_labels(self) -> dict[str, dict[str, str]]:
         """Levels in words, by stratum."""
         return {part.id: {level.id: level.label for level in part.levels} for part in self.strata}
+
+    @property
+    def level_meanings(self) -> dict[str, dict[str, str]]:
+        """What levels of strata, and gold labels by task, mean, of those for which the study file says it."""
+        parts: dict[str, Sequence[Category | LabelLevel]] = {part.id: part.levels for part in self.strata}
+        gold = self.gold.levels if self.gold is not None else []
+        parts |= {task: [*labels.labels, *gold] for task, labels in self.label_sets.items()}
+        texts = {name: {part.id: part.text for part in levels if part.text} for name, levels in parts.items()}
+        return {name: levels for name, levels in texts.items() if levels}
 
     def levels(self, stratum: str) -> list[str]:
         """Level ids of a stratum, in the order of the study file."""

@@ -303,6 +303,8 @@ class Category(Part):
     """Value in the column of items."""
     label: Text
     """Name in words, as figures and reports print it."""
+    text: Text | None = None
+    """What it means, as reports put it in brackets behind the name where they first use it."""
 
 
 class Stratum(Part):

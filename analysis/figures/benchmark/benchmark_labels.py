@@ -20,12 +20,12 @@ PASSES = {
     "best_of_k": "Best of the first k, as published",
 }
 MISSING = {
-    "wrong": "missing answers count as wrong",
-    "missing": "missing answers are excluded",
-    "study": "missing answers count as in the study",
+    "wrong": "answers without a label count as wrong",
+    "missing": "answers without a label are excluded",
+    "study": "answers without a label count as in the study",
 }
 STATUSES = {
-    "ok": "Answered",
+    "ok": "With a label",
     "other": "Another label",
     "refused": "Refused",
     "empty": "Empty",
@@ -203,7 +203,7 @@ def pairs_in_words(
 def label_in_words(task: str, label: str, names: ColumnNames) -> str:
     """A label of a task in words."""
     if label in (NO_ANSWER, OTHER_LABEL):
-        return label.capitalize()
+        return "No label" if label == NO_ANSWER else label.capitalize()
     return names.of(task, label)
 
 

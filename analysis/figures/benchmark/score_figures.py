@@ -31,7 +31,7 @@ from .benchmark_labels import (
     strata_of,
 )
 
-USUAL = ("accuracy", "macro_f1")
+USUAL = ("accuracy", "balanced_accuracy")
 OTHERS = ("auc",)
 MOST_ACROSS = 6
 PREFIX = "recall_"
@@ -131,7 +131,7 @@ def _rules_differ(result: Drawable) -> bool:
 
 @figure("scores", part="policies", when=_rules_differ)
 def policies(result: Drawable, style: FigureStyle) -> Forest:
-    """The first score under every rule for missing answers: a colour for each rule."""
+    """The first score under every rule for answers without a label: a colour for each rule."""
     frame, kinds = select_scores(result, None)
     frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]
     frame, panels = label_rows(frame, result.settings, style.names)
@@ -146,7 +146,7 @@ def policies(result: Drawable, style: FigureStyle) -> Forest:
         series=[policy_in_words(name) for name in frame["missing"].astype(str)],
         order=[policy_in_words(name) for name in rules],
         xlabel=f"{metric} ({level_of(result.settings)} intervals)",
-        what=f"{metric} under every rule for missing answers",
+        what=f"{metric} under every rule for answers without a label",
     )
 
 

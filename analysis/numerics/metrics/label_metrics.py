@@ -187,7 +187,7 @@ METRICS = [
     Metric("specificity", "Specificity", specificity, _random_mean_specificity, is_linear=True,
            is_fixed=True),
     Metric("mcc", "Matthews correlation", mcc, lambda _: 0.0, is_fixed=True, least=-1.0),
-    Metric("missing_rate", "No answer", missing_rate, lambda _: 0.0, counted="missing", is_fixed=True),
+    Metric("missing_rate", "No label", missing_rate, lambda _: 0.0, counted="missing", is_fixed=True),
     Metric("recall", "Recall", level_recall, _random_share, "label", "label", "right", is_linear=True,
            is_fixed=True),
     Metric("recall", "Recall", class_recall, _random_share, "class", "class", "right", is_linear=True,

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import counted
-from conjury.inference.study.asking import Label, LineLabels, Scale
+from conjury.inference.study.asking import Label, LabelLevel, LineLabels, Scale
 from conjury.inference.study.models import ItemStudy, Study
-from conjury.inference.study.study_fields import Prompt
+from conjury.inference.study.study_fields import Category, Prompt
 
 from ...figures.labels import task_in_words
 from ...frames.sentences import agreeing, capitalised, together
@@ -47,7 +47,7 @@ def _profiles(study: Study) -> Iterator[str]:
 
 
 def _items(study: ItemStudy) -> Iterator[str]:
-    """What an answer is, and what makes it right."""
+    """What an answer is, what makes it right, and what levels of items mean, of those that say it."""
     if study.scales:
         yield _scales(study.scales)
     tasks = list(study.label_sets.items())
@@ -61,13 +61,24 @@ def _items(study: ItemStudy) -> Iterator[str]:
         yield f"Answers are, for {'; for '.join(named)}."
     if tasks and study.gold is not None:
         rule = study.gold.rule
-        yield f"The gold label is {rule}." if rule else "Scores compare answers with gold labels."
-        gold = {level.id: level.label for level in study.gold.levels}
+        yield (
+            f"The gold label is {rule}."
+            if rule
+            else ("Scores compare answers with gold labels; the study file does not say who gave these.")
+        )
+        gold = {level.id: _with_meaning(level) for level in study.gold.levels}
         answers = {part.id: part.label for _, labels in tasks for part in labels.labels}
         for name, covered in study.gold.covers.items():
             if covered != [name]:
                 verb = agreeing(len(covered), "counts", "count")
                 yield f"{together(gold.get(level, level) for level in covered)} {verb} as {answers[name]}."
+    for stratum in study.strata:
+        if any(level.text for level in stratum.levels):
+            yield f"{stratum.label}: {together(map(_with_meaning, stratum.levels), len(stratum.levels))}."
+
+
+def _with_meaning(level: Category | LabelLevel) -> str:
+    return f"{level.label} ({level.text})" if level.text else level.label
 
 
 def _scales(scales: Sequence[Scale]) -> str:

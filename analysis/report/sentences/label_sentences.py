@@ -24,6 +24,7 @@ from ..table_format import number, whole
 from .ranking_sentences import Leader, leader_in_words
 
 HALF = 0.5
+BALANCED = "balanced accuracy, in which all labels weigh the same"
 RECALL, PASS_AT, MAJORITY_OF = "recall", "pass_at_k", "majority_of_k"
 MOST_NAMED = 3  # judges that a sentence names
 MOST_BESIDE = 4  # judges of a group beside the most frequent label, by name
@@ -39,8 +40,8 @@ class Baseline:
     noun: tuple[str, str]  # what is counted, one and several
     always: str  # the most frequent label, and of what
     share: float = np.nan  # of correct answers that it would have
-    above_by_f1: tuple[str, ...] = ()  # judges with a macro-F1 above its
-    f1: float = np.nan  # its macro-F1
+    above_balanced: tuple[str, ...] = ()  # judges with a balanced accuracy above its
+    balanced: float = np.nan  # its balanced accuracy
 
     @property
     def compared(self) -> int:
@@ -49,15 +50,19 @@ class Baseline:
 
 
 def baseline(
-    over: pd.DataFrame, always: str, share: float = np.nan, by_f1: Sequence[str] = (), f1: float = np.nan
+    over: pd.DataFrame,
+    always: str,
+    share: float = np.nan,
+    above: Sequence[str] = (),
+    balanced: float = np.nan,
 ) -> Baseline:
     """Sort judges by their difference from the most frequent label; prompts of a judge are counted apart."""
     bounded = over[over["lower"].notna() & over["upper"].notna()]
     several = len(bounded) > bounded["judge"].nunique()
     noun = (SERIES, SERIES) if several else ("judge", "judges")
     side = (bounded["lower"] > 0).astype(int) - (bounded["upper"] < 0)
-    below, above, unclear = (tuple(bounded.loc[side == sign, "_who"].astype(str)) for sign in (-1, 1, 0))
-    return Baseline(below, above, unclear, noun, always, share, tuple(by_f1), f1)
+    below, upper, unclear = (tuple(bounded.loc[side == sign, "_who"].astype(str)) for sign in (-1, 1, 0))
+    return Baseline(below, upper, unclear, noun, always, share, tuple(above), balanced)
 
 
 @dataclass(frozen=True)
@@ -83,30 +88,53 @@ def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
         return ""
     below, above, unclear = values.below, values.above, values.unclear
     share = "" if np.isnan(values.share) else f" ({number(values.share, 2)})"
-    by_f1 = ""
-    if len(values.above_by_f1) > len(above):
-        who = _named(values.above_by_f1, values.compared, "it" if values.compared == 1 else "all")
-        verb = agreeing(len(values.above_by_f1), "is", "are")
-        f1 = number(values.f1, 2)
-        by_f1 = f"; by macro-F1, in which all labels weigh the same, {who} {verb} above this rule ({f1})"
+    balanced = ""
+    if len(values.above_balanced) > len(above):
+        who = _named(values.above_balanced, values.compared, "it" if values.compared == 1 else "all")
+        verb = agreeing(len(values.above_balanced), "is", "are")
+        balanced = f"; by {BALANCED}, {who} {verb} above this rule ({number(values.balanced, 2)})"
     if single and values.compared == 1:
         text = (
             f"it is correct {'less' if below else 'more'} often than always answering {values.always}{share}"
         )
         if unclear:
             text = f"the interval of its difference from always answering {values.always}{share} contains 0"
-        return f"; {text}{by_f1}"
+        return f"; {text}{balanced}"
     which = f"{values.always if later else f'always answering {values.always}'}{share}"
     counted = f"{values.compared:,} {agreeing(values.compared, *values.noun)}"
     if not below and not above:
-        return f"; of {counted}, none differs from {which} by an interval without 0{by_f1}"
+        return f"; of {counted}, none differs from {which} by an interval without 0{balanced}"
     for group, how in ((below, "less"), (above, "more")):
         if len(group) == values.compared > 1:
-            return f"; all {counted} are correct {how} often than {which}{by_f1}"
+            return f"; all {counted} are correct {how} often than {which}{balanced}"
     more = f"{_named(above, 0)} {agreeing(len(above), 'is', 'are')}" if above else "none is"
     less = _named(below, 0) if below else "none"
     in_doubt = f"; {_named(unclear, 0)} could be either" if unclear else ""
-    return f"; of {counted}, {more} correct more often than {which}, {less} less often{in_doubt}{by_f1}"
+    return f"; of {counted}, {more} correct more often than {which}, {less} less often{in_doubt}{balanced}"
+
+
+@dataclass(frozen=True)
+class ComparedPlaces:
+    """The highest balanced accuracy in each of some places with the same labels in other shares."""
+
+    places: tuple[str, ...]
+    shares: tuple[float, ...]  # of the most frequent label of all in each place
+    highest: tuple[tuple[str, str], ...]  # the score and whose it is
+
+
+@sentence
+def places_in_words(values: ComparedPlaces) -> str:
+    """What compares places whose shares of labels differ; empty where these are the same in print."""
+    shares = [number(share, 2) for share in values.shares]
+    if len(set(shares)) < 2:
+        return ""
+    highest = [f"{cell} ({plain(who)})" for cell, who in values.highest]
+    every = len(shares)
+    return (
+        f"Accuracies of {together(map(plain, values.places), every)} do not compare, since shares of labels "
+        f"differ (of the most frequent one {together(shares, every)}); by {BALANCED}, the highest are "
+        f"{together(highest, every)}."
+    )
 
 
 def _named(names: tuple[str, ...], total: int, each: str = "") -> str:
@@ -121,7 +149,7 @@ class KindsOfGold:
     """How much of each kind of gold label judges find: the best one, and whoever finds most."""
 
     who: str
-    shares: tuple[tuple[str, str], ...]  # kinds of gold label, with its share of each
+    shares: tuple[tuple[str, str], ...]  # kinds of gold label, with what they mean, and its share of each
     least: str  # the kind that judges find least, by the median of their shares
     most: float  # the highest share of that kind
     whose: tuple[str, ...]  # who has it
@@ -140,7 +168,8 @@ def find_kinds_of_gold(rows: pd.DataFrame, who: str) -> KindsOfGold | None:
     most = ties(of_least["estimate"].to_numpy(float), int(of_least["estimate"].to_numpy().argmax()))
     whose = of_least.loc[most, "_who"].astype(str)
     specificity = rows[(rows["_kind"] != RECALL) & (rows["_who"] == whose.iloc[0])]["estimate"]
-    pairs = zip(shares["_label"].astype(str), shares["_cell"].astype(str), strict=True)
+    kinds = shares["_label"].astype(str) + shares.get("_meaning", "")
+    pairs = zip(kinds, shares["_cell"].astype(str), strict=True)
     return KindsOfGold(
         who, tuple(pairs), str(medians.idxmin()), float(of_least["estimate"].max()), tuple(whose),
         float(specificity.iloc[0]) if len(specificity) else np.nan, recalls["_who"].nunique(),
@@ -218,37 +247,37 @@ def attempts_in_words(values: Attempts) -> str:
 
 @dataclass(frozen=True)
 class FewestLabels:
-    """Who has fewest answers with a label."""
+    """Who has most answers without a label."""
 
     judges: tuple[str, ...]  # with their prompts: one, or several that are equal
-    share: float
+    share: float  # of answers without a label
     of: int  # judges with their prompts
-    below_half: int  # of these, those with fewer than half
+    above_half: int  # of these, those with more than half
 
 
 def find_least_parsed(ok: pd.Series[int], n: pd.Series[int], names: Sequence[str]) -> FewestLabels:
-    """Find the smallest share of answers with a label."""
-    share = np.asarray((ok / n.where(n > 0)).fillna(0.0), dtype=float)
-    at = int(share.argmin())
-    below_half = int((share < HALF).sum())
-    return FewestLabels(tuple(names[k] for k in ties(share, at)), float(share[at]), len(share), below_half)
+    """Find the largest share of answers without a label."""
+    share = np.asarray(((n - ok) / n.where(n > 0)).fillna(1.0), dtype=float)
+    at = int(share.argmax())
+    above_half = int((share > HALF).sum())
+    return FewestLabels(tuple(names[k] for k in ties(share, at)), float(share[at]), len(share), above_half)
 
 
 @sentence
 def parsed_in_words(values: FewestLabels) -> str:
     """Who leaves most answers without a label."""
-    if values.share == 1:
+    if not values.share:
         return "All answers have a label."
     share = percentage(values.share)
     if values.of == 1:
-        return f"Answers with a label: {share}."
+        return f"Answers without a label: {share}."
     if len(values.judges) == values.of:
-        return f"Answers with a label: {share} for everyone."
-    text = f"Fewest answers with a label: {together(values.judges)} ({share})"
-    if not values.below_half:
+        return f"Answers without a label: {share} for everyone."
+    text = f"Most answers without a label: {together(values.judges)} ({share})"
+    if not values.above_half:
         return f"{text}."
-    half = out_of(values.below_half, values.of, SERIES, SERIES)
-    return f"{text}; fewer than half of the answers have one in {half}."
+    half = out_of(values.above_half, values.of, SERIES, SERIES)
+    return f"{text}; more than half of the answers have none in {half}."
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ def lacking_in_words(values: LackingAnswers) -> str:
     treated = "are excluded, and may differ from the others"
     if values.wrong:
         treated = "count as wrong: scores also measure whether a judge answers in the form asked for"
-    return f"Answers without a valid one ({percentage(share)}) {treated}."
+    return f"Answers without {'a label' if values.wrong else 'a valid one'} ({percentage(share)}) {treated}."
 
 
 @dataclass(frozen=True)

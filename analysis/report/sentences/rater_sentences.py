@@ -145,7 +145,7 @@ class Orders:
     least_chance: float
     most_chance: float
     n: int = 0  # topics, 0 where they are not known
-    tiers: tuple[str, ...] = ()  # their column, and the tiers, the best first
+    tiers: tuple[str, ...] = ()  # the best first, with what they mean
 
 
 def orders(
@@ -166,10 +166,9 @@ def orders_in_words(values: Orders) -> str:
     low, high = percentage(values.least_chance, 1), percentage(values.most_chance, 1)
     chance = low if low == high else f"{low} to {high}"
     topics = f"{whole(values.n)} topics" if values.n > 1 else "topics"
-    column, *tiers = map(plain, values.tiers or ("tiers",))
-    order = f"{column} in the order {', '.join(tiers)}" if tiers else "tiers in their order"
+    order = f"the order {', '.join(map(plain, values.tiers))}" if values.tiers else "the order of their tiers"
     return (
-        f"Share of {topics} in which ratings put {order}, ties broken at random: {'; '.join(texts)}; by "
+        f"Share of {topics} in which ratings are in {order}, ties broken at random: {'; '.join(texts)}; by "
         f"chance {chance}."
     )
 

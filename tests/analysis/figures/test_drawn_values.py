@@ -79,9 +79,8 @@ def test_cells_of_confusions_are_shares_of_the_label_of_their_row(name: str, row
         if own
         else result.frame.assign(who=lambda t: t["judge"])
     )
-    counts = table.assign(
-        row=table[row].map(plain), column=table[column].map(plain), who=table["who"].map(plain)
-    )
+    answers = table[column].replace("no answer", "no label").map(plain)
+    counts = table.assign(row=table[row].map(plain), column=answers, who=table["who"].map(plain))
     drawn = panels(figure)
     rows, columns = ticks(next(iter(drawn.values())))[0], ticks(list(drawn.values())[-1])[1]
     assert set(drawn) == set(counts["who"])

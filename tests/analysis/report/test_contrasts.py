@@ -113,7 +113,7 @@ def test_scores_name_the_best_judge_and_count_those_below_and_above_the_most_fre
         assert f"| {right / n:.2f} [{low:.2f}, {high:.2f}]" in row
 
 
-def test_readings_name_the_judge_with_fewest_labels_and_bounds_those_that_lack_answers(
+def test_readings_name_the_judge_without_most_labels_and_bounds_those_that_lack_answers(
     tmp_path: Path,
 ) -> None:
     results = {
@@ -125,7 +125,8 @@ def test_readings_name_the_judge_with_fewest_labels_and_bounds_those_that_lack_a
     share = (given["count"] / given["size"]).sort_values()
     assert share.index[:2].tolist() == ["silent_model", "middling_model"]
     assert share.iloc[1] < share.iloc[2] == 1
-    assert f"Fewest answers with a label: {NAMES[share.index[0]]}, Plain ({100 * share.iloc[0]:.0f}%)" in text
+    most = f"{NAMES[share.index[0]]}, Plain ({100 - 100 * share.iloc[0]:.0f}%)"
+    assert f"Most answers without a label: {most}" in text
     lacking = "; ".join(
         f"{NAMES[name]} gave {n} of {asked} labels ({100 * n / asked:.1f}%)"
         for name, (n, asked) in given.loc[share.index[:2]].iterrows()
@@ -282,7 +283,7 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     on_fun = overall.loc[overall["coefficient"] == "pearson"].query("dimension == 'fun'")["estimate"]
     ends = f"between {on_fun.min() - 0.5:.2f} and {on_fun.max() - 0.2:.2f}.".replace("-", "\N{MINUS SIGN}")
     sentence = write(within.read(record), record, within)
-    assert sentence.endswith(f" Among items of a single Kind (X, say), correlations are {ends}")
+    assert sentence.endswith(f" Within one level of Kind at a time, correlations are {ends}")
     assert "Treat it as too short." in within.limits()
     r_of: dict[tuple[str, str], float] = {
         (dimension, name): stats.pearsonr(*paired(wide(dimension), f"{name}_model")).statistic
@@ -360,8 +361,8 @@ def test_orders_of_tiers_are_shares_of_topics_with_those_of_chance(tmp_path: Pat
         of_topics = own.pivot(index="topic", columns="tier", values="value")
         shares[name] = ((of_topics["high"] > of_topics["mid"]) & (of_topics["mid"] > of_topics["low"])).mean()
     assert shares["ahead_model"] > shares["behind_model"]
-    order = "Tier in the order High, Mid, Low, ties broken at random: "
-    sentence = text.split(f"Share of 12 topics in which ratings put {order}")[1].split("\n")[0]
+    order = "the order High, Mid, Low, ties broken at random: "
+    sentence = text.split(f"Share of 12 topics in which ratings are in {order}")[1].split("\n")[0]
     for name in ("ahead_model", "behind_model"):
         assert f"{NAMES[name]} {100 * shares[name]:.1f}% [" in sentence
     assert f"People {100 * shares['ann']:.1f}% [" in sentence

@@ -259,7 +259,9 @@ BENCHMARK: dict[str, Made] = {
     "scores, policies": (benchmark.harm, {"part": "policies"}),
     "scores, recalls": (benchmark.harm, {"part": "recalls"}),
     "bounds, scores": lambda: bounded(
-        benchmark.scores().frame.query("missing == 'wrong' and judge_kind == 'model'").assign(null=0.1),
+        benchmark.scores()
+        .frame.query("missing == 'wrong' and judge_kind == 'model' and metric == 'accuracy'")
+        .assign(null=0.1),
         ("judge",),
         null=None,
         counted="labels",

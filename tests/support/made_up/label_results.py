@@ -41,7 +41,7 @@ def scores(by: Sequence[str] = ("language",), judges: Sequence[str] = FEW, seed:
     keys: dict[str, Sequence[Any]] = {"judge": [*judges, "majority class", "random"], "task": list(TASKS)}
     if by:
         keys["language"] = LANGUAGES
-    keys |= {"missing": ["wrong", "missing"], "metric": ["accuracy", "macro_f1"]}
+    keys |= {"missing": ["wrong", "missing"], "metric": ["accuracy", "balanced_accuracy"]}
     rows = []
     for row in _rows(keys):
         base = row["judge"] not in judges
@@ -165,7 +165,7 @@ def harm() -> Result:
         "modality": ["text", "image", "video"],
         "language": ["en", "ar", "universal"],
         "missing": ["wrong", "missing", "study"],
-        "metric": ["accuracy", "macro_f1", "recall_implicit", "recall_explicit"],
+        "metric": ["accuracy", "balanced_accuracy", "recall_implicit", "recall_explicit"],
     }
     for row in _rows(keys):
         if row["modality"] == "text" and row["language"] == "universal":

@@ -23,8 +23,8 @@ def over_baseline(draws: Draws) -> tuple[label_sentences.Baseline, int, int, int
     pairs = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a)]
     below, above = sum(b < 0 for _, b in pairs), sum(a > 0 for a, _ in pairs)
     over = frame(judge=judges, _who=judges, lower=lower, upper=upper)
-    by_f1 = draws.names(draws.size(0, len(pairs)), "judge")
-    record = label_sentences.baseline(over, "the most frequent label", by_f1=by_f1, f1=0.5)
+    balanced = draws.names(draws.size(0, len(pairs)), "judge")
+    record = label_sentences.baseline(over, "the most frequent label", above=balanced, balanced=0.5)
     return record, below, above, len(pairs)
 
 
@@ -87,7 +87,7 @@ def best(draws: Draws) -> str:
     record = label_sentences.BestJudges(draws.one(["", "Wit"]), leading, reference, draws.flip())
     text = label_sentences.best_in_words(record)
     beside = text.partition(";")[2]
-    assert ("macro-F1" in text) == (compared > 0 and len(reference.above_by_f1) > above)
+    assert ("by balanced accuracy" in text) == (compared > 0 and len(reference.above_balanced) > above)
     if compared == 1 == len(names):
         assert ("less often than" in text, "more often than" in text) == (below == 1, above == 1)
         assert ("contains 0" in text) == (not below and not above)
@@ -98,6 +98,19 @@ def best(draws: Draws) -> str:
         assert not every or f"correct {every} often than" in beside
         assert ("could be either" in beside) == (0 < below + above < compared)
         assert ("series of answers" in text) == (reference.noun[0] != "judge")
+    return text
+
+
+@case("places_in_words")
+def places(draws: Draws) -> str:
+    names = draws.names(draws.size(), "place")
+    share = draws.shares(len(names), missing=False) if draws.flip() else [0.5] * len(names)
+    highest = tuple((number(x, 2), f"judge {x}") for x in draws.shares(len(names), missing=False))
+    text = label_sentences.places_in_words(
+        label_sentences.ComparedPlaces(tuple(names), tuple(share), highest)
+    )
+    assert bool(text) == (len({number(x, 2) for x in share}) > 1)
+    assert not text or all(f"{cell} ({who})" in text for cell, who in highest)
     return text
 
 
@@ -148,16 +161,16 @@ def parsed(draws: Draws) -> str:
     )
     share = [a / b for a, b in zip(ok, n, strict=True)]
     assert text.startswith("All answers") == (min(share) == 1)
-    assert ("100%" in text) is False
+    assert ("100%" in text) == (min(share) == 0)
     if min(share) < 1:
         least = [name for name, x in zip(names, share, strict=True) if abs(x - min(share)) < 1e-9]
-        assert percentage(min(share)) in text
-        assert ("Fewest" in text) == (len(least) < len(n))
-        if "Fewest" in text:
+        assert percentage(1 - min(share)) in text
+        assert ("Most" in text) == (len(least) < len(n))
+        if "Most" in text:
             assert all(name in least for name in names if name in text.split())
             assert least[0] in text
             below = sum(x < 0.5 for x in share)
-            assert ("fewer than half" in text) == (below > 0)
+            assert ("more than half" in text) == (below > 0)
             assert not below or f"in {below} of {len(n)} series" in text
     return text
 

@@ -216,7 +216,10 @@ def lengths(result: Result, names: ColumnNames) -> list[GT]:
             f" ({whole(ends['shortest'].iloc[-1])} to {whole(ends['longest'].iloc[-1])} characters by up to "
             f"{whole(ends['longest'].iloc[0])})"
         )
-    note = f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals."
+    note = (
+        f"The longest of {groups} groups of items minus the shortest{spans}; their shares of labels may "
+        f"differ. {level(result)} intervals."
+    )
     return [grouped(table, f"{note} {star_rule(_ADJUSTED)}".strip())]
 
 

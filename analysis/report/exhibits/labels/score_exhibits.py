@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ....pipeline.manifest import RecordedResult
 
 METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
-BESIDE_RECALLS = ("accuracy", "macro_f1")
+BESIDE_RECALLS = ("accuracy", "balanced_accuracy")
 PLACE = "place"
 MAIN = "all judges"  # the first of two parts of a table
 SURPLUS = "Surplus labels"
@@ -172,8 +172,8 @@ def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
             of_first["missing"].astype(str).map(policy_in_words),
             score_cell,
         )
-        note = f"{metric_in_words(first)} under each rule for missing answers; {level(result)} intervals."
-        tables["rules for missing answers"] = grouped(by_policy, note)
+        note = f"{metric_in_words(first)} under each rule for these answers; {level(result)} intervals."
+        tables["rules for answers without a label"] = grouped(by_policy, note)
     return tables
 
 

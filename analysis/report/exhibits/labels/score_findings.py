@@ -25,12 +25,14 @@ from ....results import Result
 from ...sentences.label_sentences import (
     Baseline,
     BestJudges,
+    ComparedPlaces,
     attempts_in_words,
     baseline,
     best_in_words,
     find_best_attempts,
     find_kinds_of_gold,
     kinds_in_words,
+    places_in_words,
 )
 from ...sentences.ranking_sentences import (
     Differ,
@@ -48,7 +50,7 @@ MANY = 0.1  # share of answers without a label, from which it is said first
 CORRECT = ("share of correct answers", "shares of correct answers")
 LABELLED = (f"{CORRECT[0]} among those with a label", f"{CORRECT[1]} among those with a label")
 score_cell = partial(estimate_cell, halves=False)  # one half is no score of nobody
-ACCURACY, MACRO_F1, EXCLUDED = "accuracy", "macro_f1", "missing"
+ACCURACY, BALANCED, EXCLUDED = "accuracy", "balanced_accuracy", "missing"
 KINDS, COUNTED = ("recall", "specificity"), ("answers", "units", "items")
 SAME = 1e-6  # a difference of two scores that is closer to that of a test is the same
 
@@ -73,7 +75,8 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
             continue
         over = _over_baseline(result, place, counted, names)
         described.append(BestJudges(place, leader, over, bool(described)))
-        kinds = find_kinds_of_gold(_with_kinds(counted, names), leader.names[0])
+        of_kinds = _with_kinds(counted, names).assign(**{"_meaning": ""} if any(texts) else {})
+        kinds = find_kinds_of_gold(of_kinds, leader.names[0])
         labelled = _of_judges(rows[rows["missing"].astype(str) == EXCLUDED], ACCURACY)
         sentences = [
             best_in_words(described[-1]),
@@ -83,6 +86,8 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
         texts.append(" ".join(filter(None, sentences)))
     if not described:
         return ""
+    estimated = frame[(frame["missing"].astype(str) == policy) & frame["estimate"].notna()]
+    texts += filter(None, [_compared_places(estimated, places)])
     notes = [f"Brackets are {level(result)} intervals." if any("[" in text for text in texts) else ""]
     if compared is not None and any(row[2] for best in described for row in best.leader.level):
         notes.append(level_rule(_alpha(compared)))
@@ -149,13 +154,14 @@ def _differ(compared: Result | None, judges: pd.DataFrame) -> Differ:
 
 
 def _with_kinds(rows: pd.DataFrame, names: ColumnNames) -> pd.DataFrame:
-    """Recalls and specificities of the judges, with the gold label in words (``_label``)."""
+    """Recalls and specificities of the judges, with the gold label in words, and with what it means."""
     kind = rows["metric"].astype(str).str.partition("_")
     mask = kind[0].isin(KINDS) & (kind[2] != "") & (rows["judge_kind"] != BASELINE)
-    pairs = zip(rows["task"].astype(str), kind[2], strict=True)
+    pairs = list(zip(rows["task"].astype(str), kind[2], strict=True))
     labels = [label_in_words(task, label, names).lower() for task, label in pairs]
+    meanings = [names.meaning(task, label) for task, label in pairs]
     cells = list(map(score_cell, rows.to_dict("records")))
-    return rows.assign(_kind=kind[0], _label=labels, _cell=cells)[mask]
+    return rows.assign(_kind=kind[0], _label=labels, _meaning=meanings, _cell=cells)[mask]
 
 
 def _among_labelled(labelled: pd.DataFrame, judges: pd.DataFrame, leader: Leader) -> str:
@@ -179,7 +185,8 @@ def _missing_as(result: Result, policy: str) -> tuple[str, float]:
     if not n_missing:
         return "", 0.0
     share = n_missing / float(rates["n_answers"].sum())
-    return f"{percentage(share)} of the answers have no label; {MISSING.get(policy, policy)}.", share
+    rule = MISSING.get(policy, policy).replace("answers without a label", "these")
+    return f"{percentage(share)} of the answers have no label; {rule}.", share
 
 
 def _over_baseline(result: Result, place: str, rows: pd.DataFrame, names: ColumnNames) -> Baseline | None:
@@ -191,16 +198,32 @@ def _over_baseline(result: Result, place: str, rows: pd.DataFrame, names: Column
     baseline_name = MAJORITY_BY_STRATUM if result.settings.get("strata") else MAJORITY
     constant = rows[rows["judge"].astype(str) == baseline_name]
     share = constant.loc[constant["metric"] == ACCURACY, "estimate"]
-    by_f1 = constant[constant["metric"] == MACRO_F1]
-    highest = by_f1[["estimate", "upper"]].max(axis=None)
-    judges = _of_judges(rows, MACRO_F1)
+    balanced = constant[constant["metric"] == BALANCED]
+    highest = balanced[["estimate", "upper"]].max(axis=None)
+    judges = _of_judges(rows, BALANCED)
     return baseline(
         over[over["_where"] == place],
         most_frequent(result.settings, names),
         float(share.iloc[0]) if len(share) else np.nan,
         list(judges.loc[judges["lower"] > highest, "_who"]),
-        float(by_f1["estimate"].iloc[0]) if len(by_f1) else np.nan,
+        float(balanced["estimate"].iloc[0]) if len(balanced) else np.nan,
     )
+
+
+def _compared_places(rows: pd.DataFrame, places: list[str]) -> str:
+    """Which scores compare places of one task where shares of labels differ."""
+    texts = []
+    for _, of_task in rows.groupby(rows["task"].astype(str), sort=False):
+        constant = of_task[(of_task["judge"].astype(str) == MAJORITY) & (of_task["metric"] == ACCURACY)]
+        share = dict(zip(constant["_where"], constant["estimate"], strict=True))
+        judges = _of_judges(of_task, BALANCED)
+        ordered = judges.sort_values("estimate", kind="stable")
+        best = {row["_where"]: row for row in ordered.to_dict("records")}  # the last of each place
+        compared = [place for place in places if place in share and place in best]
+        highest = tuple((score_cell(best[place]), str(best[place]["_who"])) for place in compared)
+        shares = tuple(float(share[place]) for place in compared)
+        texts.append(places_in_words(ComparedPlaces(tuple(compared), shares, highest)))
+    return " ".join(filter(None, texts))
 
 
 def several_answers(result: Result, names: ColumnNames) -> str:

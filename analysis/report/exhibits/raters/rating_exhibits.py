@@ -132,9 +132,9 @@ def _within_strata(rows: pd.DataFrame, result: Result, names: ColumnNames) -> st
     rows = rows[(rows[by].astype(str) != OVERALL).all(axis=1)].dropna(subset="estimate")
     if len(by) != 1 or len(rows) < 2:
         return ""
-    such, column = plain(names.of(by[0], rows[by[0]].iloc[0])), plain(names.column(by[0]))
+    column = plain(names.column(by[0]))
     low, high = number(rows["estimate"].min(), 2), number(rows["estimate"].max(), 2)
-    return f" Among items of a single {column} ({such}, say), correlations are between {low} and {high}."
+    return f" Within one level of {column} at a time, correlations are between {low} and {high}."
 
 
 @tables_of("correlations", headline=_closest, of_main=False)
@@ -176,9 +176,9 @@ def _with_intervals(rows: pd.DataFrame, result: Result, names: ColumnNames) -> G
         table["Items"] = rows["n_items"].map(whole)
     name = str(rows["coefficient"].iloc[0])
     note = (
-        f"{CORRELATIONS.get(name, words(name))} of people's mean rating and a model's. In brackets: "
-        f"{intervals(result.settings)}, not adjusted for several tests; p: adjusted by Holm's procedure over "
-        "all correlations, those within strata included."
+        f"{CORRELATIONS.get(name, words(name))} of people's mean rating and a model's. "
+        f"{in_brackets(intervals(result.settings), table)}; p: adjusted by Holm's procedure over all "
+        "correlations, those within strata included."
     )
     return styled_table(table, groups="dimension", note=with_gaps(note, table[["Correlation"]], UNDEFINED))
 
@@ -265,10 +265,11 @@ def complete_orders(result: Result, names: ColumnNames) -> str:
         estimate_cell(row, mark="%", digits=1, halves=False, scale=100) for row in order.to_dict("records")
     ]
     column = str(result.settings.get("column") or "")
-    tiers = [names.of(column, name) for name in result.settings.get("levels") or ()]
+    levels = result.settings.get("levels") or ()
+    tiers = [f"{names.of(column, name)}{names.meaning(column, name)}" for name in levels]
     n_topics = set(order["n_topics"].astype(int)) if "n_topics" in order else set()
     n = n_topics.pop() if len(n_topics) == 1 else 0
-    return orders_in_words(orders(judges, order, cells, n, (names.column(column), *tiers) if tiers else ()))
+    return orders_in_words(orders(judges, order, cells, n, tiers))
 
 
 @tables_of("tier_accuracy", reading=complete_orders, headline=complete_orders)
