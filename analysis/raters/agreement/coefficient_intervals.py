@@ -24,7 +24,7 @@ from ...numerics.rating_panel import RatingPanel, panel_from
 from ...numerics.types import Codes, Floats
 from . import chance_corrected as corrected
 from .icc import icc_from_mean_squares, icc_limits, mean_squares
-from .pair_kappas import mean_kappa, mean_kappa_influence, mean_kappas
+from .pair_kappas import mean_kappa, mean_kappa_influence, mean_kappa_influences, mean_kappas
 from .rater_pairs import SideShares, paired_coefficient, paired_influence
 
 PERCENT, COHEN, CONGER, KRIPPENDORFF, GWET = "percent", "cohen", "conger", "krippendorff", "gwet"
@@ -180,9 +180,11 @@ class PanelInterval:
         return self._patterns[key]
 
     def _kappa_influence(self, weights: Floats) -> Floats:
-        """Influence of each item on the mean kappa, (I,)."""
+        """Influence of each item on the mean kappa, (I,); those with other weights come along."""
         if weights.tobytes() not in self._influences:
-            self._influences[weights.tobytes()] = mean_kappa_influence(self.paired, weights)
+            matrices = {matrix.tobytes(): matrix for matrix in (weights, *self.matrices)}
+            influences = mean_kappa_influences(self.paired, list(matrices.values()))
+            self._influences |= dict(zip(matrices, influences, strict=True))
         return self._influences[weights.tobytes()]
 
     def _limits_of_kappa(self, weights: Floats, order: Codes, patterns: _Patterns) -> Floats:

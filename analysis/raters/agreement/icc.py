@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
+from ...numerics.intervals.bounded import Flags
 from ...numerics.rating_panel import RatingPanel
 from ...numerics.restricted_likelihood import Refit, cells_of, fit, sums_of, variances_at
 from ...numerics.types import Codes, Floats
@@ -28,15 +29,17 @@ def kendall_w(panel: RatingPanel, item_weights: Floats) -> Floats:
 
 
 def _concordance(category: Codes, item_weights: Floats, q: int) -> Floats:
-    n = item_weights.sum(axis=1)
-    m = category.shape[1]
+    n, (n_items, m) = item_weights.sum(axis=1), category.shape
     sums = np.zeros_like(item_weights)
-    ties = np.zeros(len(item_weights))
-    eye = np.eye(q)
-    for rater in range(m):
-        tied = item_weights @ eye[category[:, rater]]
-        ranks = np.cumsum(tied, axis=1) - tied / 2 + 0.5
-        sums += ranks[:, category[:, rater]]
+    ties = np.zeros(len(n))
+    for raters in np.array_split(np.arange(m), -(-n_items * m * q // BLOCK)):
+        is_category: Flags = category[:, raters, None] == np.arange(q)
+        indicators = is_category.reshape(n_items, -1).astype(
+            float
+        )  # whether a rater gave a category to an item
+        tied = item_weights @ indicators
+        below = np.cumsum(tied.reshape(len(n), -1, q), axis=2).reshape(tied.shape)
+        sums += (below - tied / 2 + 0.5) @ indicators.T
         ties += (tied**3 - tied).sum(axis=1)
     spread = 12 * (item_weights * (sums - m * (n[:, None] + 1) / 2) ** 2).sum(axis=1)
     most = m**2 * (n**3 - n) - m * ties

@@ -47,17 +47,22 @@ def mean_kappas(panel: RatingPanel, matrices: Sequence[Floats], item_weights: Fl
 
 def mean_kappa_influence(panel: RatingPanel, weights: Floats) -> Floats:
     """Influence of each item on the mean kappa of pairs, shape (I,)."""
+    return np.asarray(mean_kappa_influences(panel, [weights])[0])
+
+
+def mean_kappa_influences(panel: RatingPanel, matrices: Sequence[Floats]) -> Floats:
+    """The same with each of m matrices of weights, shape (m, I)."""
     if _is_sparse(panel):
-        return _listed_influence(panel, weights)
+        return np.stack([_listed_influence(panel, weights) for weights in matrices])
     grid, ones = _RatingGrid(panel), np.ones((1, panel.n_items))
-    above, total = (float(sums[0, 0]) for sums in grid.sums(ones, [weights]))
-    if not total > 0:
-        return np.full(panel.n_items, np.nan)
-    result = np.zeros(panel.n_items)
+    above, total = (sums[:, 0] for sums in grid.sums(ones, matrices))
+    result = np.zeros((len(matrices), panel.n_items))
     for partners in grid.partners_of_all(ones):
-        rows, influence = grid.influence(partners, weights, above / total)
-        result[rows] += influence
-    return result / total * panel.n_items
+        for at in np.flatnonzero(total > 0):
+            rows, influence = grid.influence(partners, matrices[at], above[at] / total[at])
+            result[at, rows] += influence
+    with np.errstate(invalid="ignore"):
+        return np.asarray(result / np.where(total > 0, total, np.nan)[:, None] * panel.n_items)
 
 
 def _is_sparse(panel: RatingPanel) -> bool:
