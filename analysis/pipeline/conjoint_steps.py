@@ -375,9 +375,9 @@ _DEFAULTS = {"amce": "amce_diffs", "mm": "mm_diffs"}
 
 
 def people_analyses(study: Study) -> list[Analysis]:
-    """Comparisons of models with people: those of the study, and two that every study gets."""
-    # These two are one of effects and one of means, unless the study has its own: about the formula of its
-    # first analysis of either that excludes no level.
+    """Comparisons of models with people: those of the study, and those that every study gets."""
+    # Unless the study has its own, these are one of effects and one of means, about the formula of its first
+    # analysis of either that excludes no level, and of effects one more for whatever the study asks besides.
     compared = [analysis for analysis in study.analyses if analysis.compares_people]
     verbs = {part.verb for part in compared}
     for verb, difference in _DEFAULTS.items():
@@ -387,9 +387,12 @@ def people_analyses(study: Study) -> list[Analysis]:
         )
         if not candidates or difference in verbs:
             continue
-        first, name = candidates[0], unused_name(study, f"{verb}_people")
-        changed = {"name": name, "verb": difference, "title": f"{first.title}: models minus people"}
-        compared.append(first.model_copy(update={**changed, "by": ["judge_id"], "h0": None}))
+        asked_of = [[part for part in candidates if name in part.features] for name in study.focus]
+        further = [parts[0] for parts in asked_of if parts] if verb == "amce" else []
+        for part in {part.name: part for part in (candidates[0], *further)}.values():
+            name = unused_name(study, f"{verb if part is candidates[0] else part.name}_people")
+            changed = {"name": name, "verb": difference, "title": f"{part.title}: models minus people"}
+            compared.append(part.model_copy(update={**changed, "by": ["judge_id"], "h0": None}))
     return compared
 
 

@@ -22,7 +22,7 @@ from .blocks import raw_block
 from .exhibits import EXHIBITS
 from .exhibits.conduct.finding_limits import limiting_sentences
 from .exhibits.conjoint.conjoint_basis import contrasts, estimates, in_points
-from .exhibits.conjoint.effect_findings import names_focus
+from .exhibits.conjoint.effect_findings import find_focus
 from .method_sentences import bounds_name, plain, unmarked
 from .report_data import ReportData
 from .sentences.effect_sentences import RowEstimate, limits_of, row_in_words, signed
@@ -65,7 +65,7 @@ def finding_blocks(report: ReportData) -> list[str | WordTable]:
 def sentence_beside_effects(report: ReportData, sentences: Sequence[str]) -> str:
     """What stands beside the table of largest effects: what the study asks, or else models against people."""
     main = next(iter(report.of_kind("amce")), None)
-    is_first = main is not None and names_focus(estimates(report, main), report)
+    is_first = main is not None and find_focus(report, main) is not None
     return sentences[0 if is_first else -1] if sentences else ""
 
 

@@ -39,6 +39,12 @@ IDENTIFIERS = {
     "topic_id": "topic",
     "source_id": "source",
 }
+ADJUSTED_BY = {  # by the name of the adjustment of p values
+    "holm": "Holm's method",
+    "bh": "the method of Benjamini and Hochberg",
+    "by": "the method of Benjamini and Yekutieli",
+    "romano_wolf": "the method of Romano and Wolf",
+}
 OUTCOMES = {"chosen": "choices", "probability": "probabilities of choices"}
 RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole respondents"}
 

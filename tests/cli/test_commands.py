@@ -30,8 +30,8 @@ from conjury.inference.tables import read_table
 pytestmark = pytest.mark.long
 
 Told = Callable[..., str]
-ESTIMATES = ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
-PEOPLE = ["amce_people", "mm_people"]
+ESTIMATES = ["amce", "mm", "amce_speech", "amce_slur", "amce_author", "amce_by_identity"]
+PEOPLE = ["amce_people", "amce_author_people", "mm_people"]
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 FIT = "fit moderation --data choices.parquet --draws 20"
 PROGRAM = shutil.which("conjury", path=str(Path(sys.executable).parent))

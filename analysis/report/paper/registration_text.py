@@ -9,7 +9,7 @@ from conjury.inference.errors import counted
 
 from ...figures.labels import level_at
 from ...frames.kinds import kind_of
-from ..method_sentences import CONVENTIONS, code, excluded, plain
+from ..method_sentences import ADJUSTED_BY, CONVENTIONS, code, excluded, plain
 from ..table_format import number, whole
 from .distribution import distribution_in_words
 from .facts import MARK
@@ -148,12 +148,6 @@ def inference_text(plan: Mapping[str, Any]) -> str:
     return f"{text} {errors}{CONVENTIONS.get(plan['vcov'], '')}. The bootstrap draws {whole(draws)} times."
 
 
-METHODS = {
-    "holm": "Holm's method",
-    "bh": "the method of Benjamini and Hochberg",
-    "by": "the method of Benjamini and Yekutieli",
-    "romano_wolf": "the method of Romano and Wolf",
-}
 OF_PEOPLE = "differences between models and people, by {} over those of each model under each prompt"
 FAMILIES = {
     "alt_test": "one-sided tests of a model against each person, by {} over these people",
@@ -175,7 +169,7 @@ def multiplicity_text(plan: Mapping[str, Any]) -> str:
     lines = []
     for name, method in adjusted.items():
         family = OF_PEOPLE if name in compared else FAMILIES[name]
-        lines.append(f"- {code(name)}: {family.format(METHODS[method])}")
+        lines.append(f"- {code(name)}: {family.format(ADJUSTED_BY[method])}")
     return (
         "P values are adjusted in these analyses, as far as the data allow them:\n\n"
         + "\n".join(lines)

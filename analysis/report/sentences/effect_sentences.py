@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...figures.labels import level_at, p_text
 from ...frames.rounding import digits_beside, percentage
-from ...frames.sentences import agreeing, agreeing_with_part, capitalised, out_of, sentence
+from ...frames.sentences import agreeing, capitalised, out_of, sentence
 from ..method_sentences import plain
 from ..table_format import AS_IT_IS, IN_PERCENT, IN_POINTS, number, whole
 
@@ -30,6 +30,13 @@ def change(value: float, in_points: bool) -> str:
 def signed(value: float, in_points: bool) -> str:
     """The number of `change` without its unit, for a column whose head has it."""
     return (IN_POINTS if in_points else AS_IT_IS).number(value)
+
+
+def sized(row: Mapping[Any, Any], unit: str) -> str:
+    """An estimate with its limits in points, percent or the unit of the outcome."""
+    number_of, suffix = UNITS[unit]
+    limits = number_of.limits(row["lower"], row["upper"])
+    return f"{number_of.number(row['estimate'])}{suffix}{f' ({limits})' * bool(limits)}"
 
 
 def limits_of(lower: float, upper: float, in_points: bool) -> str:
@@ -81,69 +88,6 @@ def largest_effect_in_words(values: LargestEffect) -> str:
     start = "Under one prompt of each judge, the" if values.of_prompts else "The"
     size = change(values.estimate, values.in_points)
     return f"{start} largest effect is {size}{bounds}, of *{plain(values.level)}*{who}."
-
-
-class ClearGroup(NamedTuple):
-    """Estimates of a judge: how many are clear, and the one that is farthest from the null value."""
-
-    judge: str  # empty where judges are counted together
-    n: int
-    total: int
-    level: str
-    estimate: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
-class ClearEstimates:
-    """How many effects, differences or means of each judge are clear, and which is the largest."""
-
-    groups: tuple[ClearGroup, ...]
-    what: str  # in the singular
-    rule: str  # what clear ones have
-    unit: str = ""  # points, percent, or that of the outcome
-    extreme: str = "the largest"
-
-
-def find_clear_estimates(
-    frame: pd.DataFrame, levels: Sequence[str], is_clear: Sequence[bool], null: float = 0.0
-) -> tuple[ClearGroup, ...]:
-    """Count clear estimates by judge, of more than two judges together, and find the largest."""
-    # `levels` names each row, and `is_clear` says whether its interval or test excludes the null value.
-    table = frame.assign(level_label=list(levels), clear=list(is_clear))
-    table = table[table["std_error"].notna() & table["estimate"].notna()]
-    judges = table["judge"].astype(str) if "judge" in table else pd.Series("", index=table.index)
-    if judges.nunique() > 2:
-        table["level_label"] = table["level_label"] + " for " + judges
-        judges = pd.Series("", index=table.index)
-    groups = []
-    for judge, rows in table.groupby(judges, sort=False):
-        candidates = rows[rows["clear"]] if rows["clear"].any() else rows
-        row = candidates.iloc[int(np.abs(candidates["estimate"].to_numpy(float) - null).argmax())]
-        ends = (float(row[name]) for name in ("estimate", "lower", "upper"))
-        groups.append(ClearGroup(str(judge), int(rows["clear"].sum()), len(rows), row["level_label"], *ends))
-    return tuple(groups)
-
-
-@sentence
-def clear_estimates_in_words(values: ClearEstimates) -> str:
-    """How many estimates are clear, judge by judge, and the largest of each."""
-    unit, suffix = UNITS[values.unit]
-    texts: list[str] = []
-    for group in values.groups:
-        who = f" of {plain(group.judge)}" if group.judge else ""
-        limits = unit.limits(group.lower, group.upper)
-        size = f"{unit.number(group.estimate)}{suffix}{f' ({limits})' * bool(limits)}"
-        if group.total == 1:
-            texts.append(f"the {values.what}{who} is {size}, of *{plain(group.level)}*")
-            continue
-        part = f"{out_of(group.n, group.total, values.what)}{who}"
-        if not any(values.rule in text for text in texts):
-            part += f" {agreeing_with_part(group.n, group.total, 'has', 'have')} {values.rule}"
-        extreme = ":" if group.n == 1 else f", {values.extreme}" + " being" * (not group.n)
-        texts.append(f"{part}{extreme} {size}, of *{plain(group.level)}*")
-    return f"{capitalised('; '.join(texts))}." if texts else ""
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ...figures.labels import p_text
-from ...frames.sentences import agreeing, capitalised, sentence, together
+from ...frames.sentences import agreeing, agreeing_with_part, capitalised, out_of, sentence, together
 from ..method_sentences import plain
 from ..table_format import whole
-from .effect_sentences import change, limits_of, signed
+from .effect_sentences import MOST_MODELS, change, limits_of, signed
+from .ranking_sentences import clear_rule
 
+PEOPLE = "people"
 MOST_EFFECTS = 2  # effects of a judge that a sentence names; one more of a judge who is alone
-MOST_ATTRIBUTES = 3  # of a model beside people
+MOST_ATTRIBUTES = 3  # of models beside people
 ENDS = ["estimate", "lower", "upper"]
 
 
@@ -129,7 +131,7 @@ def focus_in_words(values: FocusEffects) -> str:
     more = len(values.clear) - len(effects)
     with_effects = [name for name in values.features if name not in values.unclear]
     levels = f"more {agreeing(more, 'level', 'levels')} of {together(map(plain, with_effects))}"
-    verb = agreeing(more, "has a clear effect", "have clear effects")
+    verb = agreeing(more, "has an interval without 0", "have intervals without 0")
     effects += [f"{whole(more)} {levels} {verb} (unadjusted)"] if more else []
     text = "; ".join(filter(None, [together(effects, len(effects)), unclear]))
     size = f"in {whole(values.n)} {agreeing(values.n, 'choice', 'choices')} of" if values.n else "for"
@@ -142,115 +144,158 @@ def focus_in_words(values: FocusEffects) -> str:
     )
 
 
-@dataclass(frozen=True)
-class ComparedEffect:
-    """Of an attribute the level in which a model and people differ most; without any, the largest effect."""
+class ModelEffect(NamedTuple):
+    """The effect of a level on one model, and its difference from that on people."""
 
-    level: str
-    feature: str
-    model: Limits
-    people: Limits
+    model: str
+    effect: Limits
     difference: Limits
     p: float  # adjusted
     n_differing: int  # levels of the attribute whose adjusted p is below alpha
     n_tested: int
 
 
+@dataclass(frozen=True)
+class ComparedEffect:
+    """Of an attribute the level in which a model and people differ most; without any, the largest effect."""
+
+    level: str
+    feature: str
+    people: Limits
+    models: tuple[ModelEffect, ...]
+
+
 def find_compared_effects(
-    differences: pd.DataFrame,
-    model: pd.DataFrame,
-    people: pd.DataFrame,
-    features: Sequence[str],
-    levels: Sequence[str],
-    alpha: float,
+    differences: pd.DataFrame, effects: pd.DataFrame, alpha: float
 ) -> tuple[ComparedEffect, ...]:
-    """Compare a model with people in each attribute; ``features`` and ``levels`` name rows of differences."""
-    keys = ["feature", "level"]
-    frame = differences.astype(dict.fromkeys(keys, str))[[*keys, *ENDS, "p_adjusted"]]
-    frame = frame.assign(feature_label=list(features), level_label=list(levels))
-    for name, side in (("model_", model), ("people_", people)):
-        limits = side.astype(dict.fromkeys(keys, str))[[*keys, *ENDS]]
-        frame = frame.merge(limits.rename(columns={end: name + end for end in ENDS}), on=keys)
-    effects = []
+    """Compare models with people in each attribute; both tables have ``feature_label, level_label``."""
+    keys, sides = ["judge", "level_label"], effects[["judge", "level_label", *ENDS]].astype({"judge": str})
+    frame = differences[[*keys, "feature_label", *ENDS, "p_adjusted"]].astype({"judge": str})
+    of_people = sides[sides["judge"] == PEOPLE].drop(columns="judge")
+    frame = frame.merge(sides, on=keys, suffixes=("", "_model"))
+    frame = frame.merge(of_people, on="level_label", suffixes=("", "_people"))
+    compared = []
     for feature, rows in frame[frame["p_adjusted"].notna()].groupby("feature_label", sort=False):
-        clear_rows = rows[rows["p_adjusted"] < alpha]
-        sizes = clear_rows[["estimate"]] if len(clear_rows) else rows[["model_estimate", "people_estimate"]]
-        at = int(np.nanargmax(sizes.abs().max(axis=1).to_numpy(float)))
-        row = (clear_rows if len(clear_rows) else rows).iloc[at]
-        model_limits, people_limits, limits_of_difference = (
-            Limits(*(float(row[prefix + end]) for end in ENDS)) for prefix in ("model_", "people_", "")
-        )
-        effects.append(
-            ComparedEffect(
-                str(row["level_label"]),
-                str(feature),
-                model_limits,
-                people_limits,
-                limits_of_difference,
-                float(row["p_adjusted"]),
-                len(clear_rows),
-                len(rows),
+        is_clear = rows["p_adjusted"] < alpha
+        ranked = rows[is_clear] if is_clear.any() else rows
+        sizes = ranked[["estimate"] if is_clear.any() else ["estimate_model", "estimate_people"]]
+        row = ranked.iloc[int(np.nanargmax(sizes.abs().max(axis=1).to_numpy(float)))]
+        counts = is_clear.groupby(rows["judge"]).agg(["sum", "size"])
+        models = tuple(
+            ModelEffect(
+                str(at["judge"]),
+                _limits_in(at, "_model"),
+                _limits_in(at),
+                float(at["p_adjusted"]),
+                *(int(n) for n in counts.loc[at["judge"]]),
             )
+            for at in rows[rows["level_label"] == row["level_label"]].to_dict("records")
         )
-    return tuple(effects)
+        compared.append(
+            ComparedEffect(str(row["level_label"]), str(feature), _limits_in(row, "_people"), models)
+        )
+    return tuple(compared)
+
+
+def _limits_in(row: Mapping[str, Any] | pd.Series[Any], suffix: str = "") -> Limits:
+    return Limits(*(float(row[end + suffix]) for end in ENDS))
+
+
+class Basis(NamedTuple):
+    """What effects of a judge rest on: the name of their intervals, choices, and the prompt of several."""
+
+    bounds: str
+    n: int  # 0 where it is not known
+    prompt: str = ""
 
 
 @dataclass(frozen=True)
 class ComparedFocus:
-    """Effects of a model beside those of people, in the attributes that a study asks about."""
+    """Effects of models beside those of people, in the attributes that a study asks about."""
 
-    model: str
     effects: tuple[ComparedEffect, ...]
     outcome: str
-    bounds: tuple[str, str]  # names of the intervals of the model and of people
-    n: tuple[int, int]  # choices of the model and of people, 0 where they are not known
-    prompt: str = ""
-    over_prompts: tuple[tuple[float, float], ...] = ()
+    bases: Mapping[str, Basis]  # of models by name, and of people
+    alpha: float
+    over_prompts: tuple[tuple[float, float], ...] = ()  # of a model that is alone
     n_prompts: int = 1
     in_points: bool = False
 
 
 @sentence
 def compared_focus_in_words(values: ComparedFocus) -> str:
-    """In which levels of the attributes that the study asks about a model and people differ most."""
+    """In which levels of the attributes that the study asks about models and people differ most."""
     sentences: list[str] = []
     for effect in values.effects[:MOST_ATTRIBUTES]:
         first = not sentences
-        sides = [
-            f"{change(side.estimate, values.in_points)} for {who}{_basis(values, place, side, first)}"
-            for place, (who, side) in enumerate(
-                ((plain(values.model), effect.model), ("people", effect.people))
-            )
-        ]
         verb = f" changes {values.outcome} by " if first else ": "
-        sentences.append(f"*{plain(effect.level)}*{verb}{together(sides)}{_difference(effect, values)}.")
-    prompts = f"the {values.n_prompts} prompts of {plain(values.model)}"
-    return " ".join(sentences) + _over_prompts(values.over_prompts, prompts, values.in_points)
+        in_words = _model_beside_people if len(effect.models) == 1 else _models_beside_people
+        sentences.append(f"*{plain(effect.level)}*{verb}{in_words(effect, values, first)}.")
+    prompts = f"the {values.n_prompts} prompts of {plain(values.effects[0].models[0].model)}"
+    spans = _over_prompts(values.over_prompts, prompts, values.in_points)
+    return f"{' '.join(sentences)}{spans} {clear_rule(values.alpha)}"
 
 
-def _basis(values: ComparedFocus, place: int, side: Limits, first: bool) -> str:
-    """The interval of a model (place 0) or of people, at first mention with its name and with choices."""
-    limits, n = limits_of(side.lower, side.upper, values.in_points), values.n[place]
+def _side(values: ComparedFocus, who: str, side: Limits, *, first: bool) -> str:
+    """An effect for somebody with its interval; at first mention with its name, choices and prompt."""
+    basis, limits = values.bases[who], limits_of(side.lower, side.upper, values.in_points)
     if limits and first:
-        limits = f"{values.bounds[place]} {limits}"
-    under = f" under the prompt *{plain(values.prompt)}*" if values.prompt and not place else ""
-    counted = f"{whole(n)} {agreeing(n, 'choice', 'choices')}{under}" if n and first else ""
+        limits = f"{basis.bounds} {limits}"
+    under = f" under the prompt *{plain(basis.prompt)}*" if basis.prompt else ""
+    counted = f"{whole(basis.n)} {agreeing(basis.n, 'choice', 'choices')}{under}" if basis.n and first else ""
     details = "; ".join(filter(None, [limits, counted]))
-    return f" ({details})" if details else ""
+    return f"{change(side.estimate, values.in_points)} for {plain(who)}{f' ({details})' * bool(details)}"
 
 
-def _difference(effect: ComparedEffect, values: ComparedFocus) -> str:
-    """The difference with its interval and test, and how many levels of the attribute differ."""
-    size = change(effect.difference.estimate, values.in_points)
-    limits = limits_of(effect.difference.lower, effect.difference.upper, values.in_points)
-    test = ", ".join(filter(None, [limits, f"adjusted p {p_text(effect.p)}"]))
-    of = f"{effect.n_tested} levels of {plain(effect.feature)}"
-    if effect.n_tested == 1:
-        clause = "" if effect.n_differing else ", which is not clear"
-    elif not effect.n_differing:
+def _test(model: ModelEffect, values: ComparedFocus) -> str:
+    """The difference of a model from people with its interval and test."""
+    size = change(model.difference.estimate, values.in_points)
+    limits = limits_of(model.difference.lower, model.difference.upper, values.in_points)
+    return f"a difference of {size} ({', '.join(filter(None, [limits, f'adjusted p {p_text(model.p)}']))})"
+
+
+def _model_beside_people(effect: ComparedEffect, values: ComparedFocus, first: bool) -> str:
+    """One model beside people, and how many levels of the attribute differ."""
+    (model,) = effect.models
+    of = f"{model.n_tested} levels of {plain(effect.feature)}"
+    if model.n_tested == 1:
+        clause = "" if model.n_differing else ", which is not clear"
+    elif not model.n_differing:
         clause = f"; none of the {of} differs clearly"
-    elif effect.n_differing == 1:
+    elif model.n_differing == 1:
         clause = f", the only clear one among {of}"
     else:
-        clause = f", the largest of {effect.n_differing} clear ones among {of}"
-    return f", a difference of {size} ({test}){clause}"
+        clause = f", the largest of {model.n_differing} clear ones among {of}"
+    sides = ((model.model, model.effect), (PEOPLE, effect.people))
+    texts = [_side(values, who, side, first=first) for who, side in sides]
+    return f"{together(texts)}, {_test(model, values)}{clause}"
+
+
+def _models_beside_people(effect: ComparedEffect, values: ComparedFocus, first: bool) -> str:
+    """People, then several models, of many the most and the least distant; how many differ clearly."""
+    ranked = sorted(effect.models, key=lambda model: -abs(model.difference.estimate))
+    n_models, n_tested = len(ranked), max(model.n_tested for model in ranked)
+    is_few = n_models <= MOST_MODELS
+    named = (
+        [("", model) for model in effect.models]
+        if is_few
+        else [(f"farthest of {n_models} models ", ranked[0]), ("nearest ", ranked[-1])]
+    )
+    texts = [
+        f"{place}{_side(values, model.model, model.effect, first=first)}, {_test(model, values)}"
+        f"{', which is not clear' * (n_tested == 1 and not model.n_differing)}"
+        for place, model in named
+    ]
+    text = "; ".join([_side(values, PEOPLE, effect.people, first=first), *texts])
+    of = f"{n_tested} levels of {plain(effect.feature)}"
+    if is_few:
+        verbs = [" differs clearly", *[""] * n_models]
+        counts = [
+            f"{plain(model.model)}{verb} in {model.n_differing or 'none'}"
+            for verb, model in zip(verbs, effect.models, strict=False)
+        ]
+        return f"{text}; of {of} {together(counts)}" if n_tested > 1 else text
+    differing = sum(model.n_differing > 0 for model in effect.models)
+    where = f" in at least one of {of}" if n_tested > 1 else ""
+    verb = agreeing_with_part(differing, n_models, "differs", "differ")
+    return f"{text}; {out_of(differing, n_models, 'model')} {verb} clearly{where}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ...frames.sentences import agreeing_with_part, capitalised, out_of, sentence, ties, together
 from ...numerics.types import Floats
-from ..method_sentences import plain
+from ..method_sentences import ADJUSTED_BY, plain
 from ..table_format import number
 
 SIGNS = ("positive", "negative", "the largest")
@@ -85,61 +86,82 @@ def leader_in_words(values: Leader) -> str:
     return f"the highest {what} is that of {together(names)} ({values.cell}), before {after}"
 
 
-def level_rule(alpha: float) -> str:
-    """What makes two level, for the end of a paragraph that calls some so."""
-    return f"Not clearly: p of the difference, adjusted unlike its interval, is not below {alpha:g}."
+def clear_rule(alpha: float, method: str = "holm") -> str:
+    """What makes a difference clear, after sentences that call some so beside intervals."""
+    adjusted = f", adjusted by {ADJUSTED_BY[method]}," if method in ADJUSTED_BY else " (not adjusted)"
+    return f"A difference is clear where its p{adjusted} is below {alpha:g}; intervals are not adjusted."
+
+
+class ClearGroup(NamedTuple):
+    """Estimates of a judge: how many are clear, on which side of the null value, and the farthest from it."""
+
+    judge: str  # empty where judges are counted together
+    n: int
+    below: int  # of the clear ones, those below the null value
+    total: int
+    largest: str  # of the clear ones or, without any, of all
 
 
 @dataclass(frozen=True)
-class TestedDifferences:
-    """How many differences are clear by their adjusted p, on which side of none, and the largest."""
+class ClearEstimates:
+    """How many effects, differences or means are clear, on which side of none, and the largest."""
 
+    groups: tuple[ClearGroup, ...]
     noun: tuple[str, str]  # what is counted, one and several; empty for a short sentence
-    clear: int
-    below: int  # of the clear ones, those below no difference
-    tested: int
-    alpha: float
-    largest: str  # of the clear ones or, without any, of all: what it is of, and its size
+    rule: str  # what clear ones have
     signs: tuple[str, str, str]  # words for those above and below, if any, and for the largest
 
 
-def find_largest_difference(
+def find_clear_estimates(
     frame: pd.DataFrame,
-    names: Sequence[str],
-    cells: Sequence[str],
+    texts: Sequence[str],
+    is_clear: pd.Series[Any],
     noun: tuple[str, str],
-    alpha: float,
+    rule: str,
+    *,
+    null: float = 0.0,
     signs: tuple[str, str, str] = SIGNS,
-) -> TestedDifferences:
-    """Find the largest of differences (``estimate, p_adjusted``); names and cells are those of the rows."""
-    estimate, p = (frame[name].to_numpy(dtype=float) for name in ("estimate", "p_adjusted"))
-    tested = np.isfinite(estimate) & np.isfinite(p)
-    clear = tested & (p < alpha)
-    size = np.where(clear if clear.any() else tested, np.abs(estimate), -1.0)
-    largest = f"{names[int(size.argmax())]} {cells[int(size.argmax())]}" if tested.any() else ""
-    below = int((clear & (estimate < 0)).sum())
-    return TestedDifferences(noun, int(clear.sum()), below, int(tested.sum()), alpha, largest, signs)
+    by_judge: bool = False,
+) -> ClearEstimates:
+    """Count clear estimates, of up to two judges ``by_judge``, and find the largest."""
+    # `texts` has each row in words, and `is_clear` whether its interval or test excludes the null value,
+    # missing where there is neither.
+    judges = frame["judge"].astype(str).tolist() if by_judge and "judge" in frame else ""
+    table = frame[["estimate"]].reset_index(drop=True)
+    table = table.assign(text=list(texts), clear=is_clear.to_numpy(), judge=judges)
+    table = table.dropna(subset=["estimate", "clear"])
+    if table["judge"].nunique() > 2:
+        table = table.assign(text=table["text"] + " for " + table["judge"], judge="")
+    groups = []
+    for judge, rows in table.groupby("judge", sort=False):
+        distance, clear = rows["estimate"] - null, rows["clear"].astype(bool)
+        candidates = distance[clear] if clear.any() else distance
+        largest = str(rows.loc[candidates.index[int(candidates.abs().argmax())], "text"])
+        n, below = int(clear.sum()), int((distance[clear] < 0).sum())
+        groups.append(ClearGroup(str(judge), n, below, len(rows), largest))
+    return ClearEstimates(tuple(groups), noun, rule, signs)
 
 
 @sentence
-def largest_in_words(values: TestedDifferences) -> str:
-    """How many differences are clear, and the largest; empty where none was tested."""
-    if not values.tested:
-        return ""
-    clear, rule = values.clear, f"adjusted p below {values.alpha:g}"
-    below = ""
+def clear_estimates_in_words(values: ClearEstimates) -> str:
+    """How many estimates are clear, judge by judge, and the largest of each; empty where none is tested."""
     above, under, extreme = values.signs
-    if clear > 1 and above:
-        mixed = f"{values.below} of them {under}" if values.below else f"all {above}"
-        below = f", {f'all {under}' if values.below == clear else mixed}"
-    if not values.noun[0]:
-        largest = f"; {extreme}: {values.largest}" if clear else ""
-        if values.tested == 1:
-            return f"{values.largest if clear else 'none'}."
-        return f"{clear or 'none'} of {values.tested}{below}{largest}."
-    if values.tested == 1:
-        how = f"clear ({rule})" if clear else f"not clear ({rule.replace('below', 'not below')})"
-        return f"The {values.noun[0]} is {how}: {values.largest}."
-    verb = agreeing_with_part(clear, values.tested, "is", "are")
-    text = f"{capitalised(out_of(clear, values.tested, *values.noun))} {verb} clear ({rule}){below}"
-    return f"{text}; {'it is' if clear == 1 else f'{extreme}:'} {values.largest}."
+    texts: list[str] = []
+    for group in values.groups:
+        n, sides = group.n, ""
+        if n > 1 and above:
+            mixed = f"{group.below} of them {under}" if group.below else f"all {above}"
+            sides = f", {f'all {under}' if group.below == n else mixed}"
+        if not values.noun[0]:
+            largest = f"; {extreme}: {group.largest}" if n else ""
+            text = f"{n or 'none'} of {group.total}{sides}{largest}"
+            return f"{text if group.total > 1 else group.largest if n else 'none'}."
+        who = f" of {plain(group.judge)}" if group.judge else ""
+        is_single = group.total == 1
+        part = f"{f'the {values.noun[0]}' if is_single else out_of(n, group.total, *values.noun)}{who}"
+        verb = agreeing_with_part(n, group.total, "has", "have")
+        rule = f" {'does not have' if is_single and not n else verb} {values.rule}"
+        is_said = not is_single and any(values.rule in text for text in texts)
+        largest = f", {extreme}" if n != 1 and not is_single else ""
+        texts.append(f"{part}{rule * (not is_said)}{sides}{largest}: {group.largest}")
+    return f"{capitalised('; '.join(texts))}." if texts else ""

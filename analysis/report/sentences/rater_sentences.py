@@ -13,7 +13,7 @@ from ...frames.rounding import percentage
 from ...frames.sentences import agreeing, agreeing_with_part, out_of, sentence, together
 from ..method_sentences import plain
 from ..table_format import number, whole
-from .ranking_sentences import Leader, leader_in_words, level_rule
+from .ranking_sentences import Leader, clear_rule, leader_in_words
 
 MOST_PASSED = 8  # passed tests whose models are named
 SURE = 0.95  # share of bootstrap samples in which the strongest correlate is the strongest
@@ -133,7 +133,7 @@ def closest_in_words(values: ClosestModels) -> str:
     text += f" The highest on other dimensions: {'; '.join(parts)}."
     several = values.leader.level or any(len(who) > 1 for who, _ in elsewhere)
     return (
-        f"{text} Those named together do not differ clearly. {level_rule(values.alpha)}" if several else text
+        f"{text} Those named together do not differ clearly. {clear_rule(values.alpha)}" if several else text
     )
 
 

@@ -19,7 +19,7 @@ from conjury.inference.study import ItemStudy, Study, load_any_study
 
 OPTIONS = FitOptions(draws=0)
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
-BOUNDS = ["amce_bounds", "mm_bounds", "amce_speech_bounds", "amce_slur_bounds"]
+BOUNDS = ["amce_bounds", "mm_bounds", "amce_speech_bounds", "amce_slur_bounds", "amce_author_bounds"]
 
 
 @pytest.fixture(scope="module")

@@ -39,12 +39,12 @@ def test_every_analysis_with_a_correction_has_a_step_and_the_first_is_required(
     plan: StudySteps, study: Study, split: list[JudgeGroup]
 ) -> None:
     steps = [step for step in plan.steps if step.name.endswith("_corrected")]
-    names = ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
+    names = ["amce", "mm", "amce_speech", "amce_slur", "amce_author", "amce_by_identity"]
     assert [step.name for step in steps] == [f"{name}_corrected" for name in names]
-    assert [step.required for step in steps] == [True, False, False, False, False]
+    assert [step.required for step in steps] == [True, *[False] * 5]
     assert steps[1].title == "Marginal means: people, corrected by models"
     without = plan_conjoint(study, split, FitOptions(draws=0))
-    assert [step.name for step in without.steps] == [step.name for step in plan.steps[5:]]
+    assert [step.name for step in without.steps] == [step.name for step in plan.steps[6:]]
 
 
 @pytest.mark.parametrize("name", ["mm", "amce_by_identity"])

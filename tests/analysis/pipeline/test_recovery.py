@@ -45,7 +45,14 @@ def test_simulated_effects_and_their_differences_are_recovered() -> None:
     assert made.truth is not None
     fitted = fit_study(study, {"": made.choices}, FitOptions(draws=60))
     found = recovery(made.truth, fitted.tables).set_index("analysis")
-    assert found.index.tolist() == ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
+    assert found.index.tolist() == [
+        "amce",
+        "mm",
+        "amce_speech",
+        "amce_slur",
+        "amce_author",
+        "amce_by_identity",
+    ]
     assert found["n_levels"].to_dict()["amce_by_identity"] == 56
     assert found["in_normal"].between(0.8, 1).all()
     assert found["in_bootstrap"].between(0.75, 1).all()

@@ -165,7 +165,7 @@ def test_mistakes_name_the_judge_that_gives_a_label_too_often_and_the_most_frequ
     (_, gold, value), times = counts.index[-1], counts.iloc[-1]
     share = f"{100 * times / GOLD.count(gold):.0f}%"
     assert f"{gold.capitalize()} | {value.capitalize()} | {times} | {share}" in text
-    assert re.search("[1-6] of 6 differences in accuracy between judges are clear", text)
+    assert re.search("[1-6] of 6 differences in accuracy between judges have an adjusted p below", text)
 
 
 def test_perturbed_items_have_their_significant_differences_counted_by_sign(tmp_path: Path) -> None:
@@ -195,8 +195,8 @@ def test_perturbed_items_have_their_significant_differences_counted_by_sign(tmp_
     clear = multipletests(p, method="holm")[0]
     n, negative = clear.sum(), (clear & (t.to_numpy().ravel() < 0)).sum()
     assert (n, negative) == (3, 2)
-    start = f"{n} of {len(p)} differences in accuracy between perturbed and original items are clear"
-    assert f"{start} (adjusted p below 0.05), {negative} of them negative; the largest: " in text
+    start = f"{n} of {len(p)} differences in accuracy between perturbed and original items"
+    assert f"{start} have an adjusted p below 0.05, {negative} of them negative, the largest: " in text
 
 
 @cache

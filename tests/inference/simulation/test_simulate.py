@@ -106,7 +106,7 @@ def test_true_amces_and_means_lie_within_monte_carlo_error(moderation, full):
     scores = []
     for _, rows in choices.groupby(["judge_kind", choices["prompt_id"].fillna("")], observed=True):
         truth = full.truth[full.truth["prompt"] == rows["prompt_id"].fillna("").iloc[0]]
-        for feature in moderation.features:
+        for feature in [*(part.id for part in moderation.attributes), "speech"]:
             found = rows.groupby(feature, observed=True)["chosen"].mean().astype(float)
             error = np.sqrt(found * (1 - found) / rows[feature].value_counts())
             if feature != "speech":

@@ -50,7 +50,7 @@ def test_studies_load_by_name_folder_and_file_and_commands_name_them_so(moderati
 def test_levels_labels_and_costs_are_those_of_the_file_in_its_order(moderation):
     assert moderation.levels("identity")[0] == "anonymous"
     assert moderation.levels("speech") == ["benign", "slur"]
-    names = ["slur", "identity", "topic", "reply", "curse", "engagement", "speech"]
+    names = ["slur", "identity", "topic", "reply", "curse", "engagement", "speech", "race", "gender"]
     assert list(moderation.feature_labels) == names
     assert moderation.level_labels["slur"]["reclaimed"] == "Reclaimed slur"
     assert list(moderation.prompt_labels)[:2] == ["baseline", "context_aware"]

@@ -15,6 +15,7 @@ from conjury.analysis.report.sentences import (
     focus_sentences,
     instrument_sentences,
     preference_sentences,
+    ranking_sentences,
 )
 from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
@@ -186,67 +187,88 @@ def focus(draws: Draws) -> str:
 
 @case("compared_focus_in_words")
 def compared_focus(draws: Draws) -> str:
-    n = draws.size(1, 6)
-    keys = {"feature": draws.names(n, "attribute", 2), "level": [f"level {k}" for k in range(n)]}
-    sides = []
-    for _ in range(3):
+    n, models = draws.size(1, 6), [f"M{k}" for k in range(draws.one([1, 2, 5]))]
+    features, levels = draws.names(n, "attribute", 2), [f"level {k}" for k in range(n)]
+    parts = []
+    for judge in [*models, "people", *models]:  # the last are differences
         estimate = draws.numbers(n, missing=False)
         lower, upper = draws.limits(estimate)
-        sides.append(frame(**keys, estimate=estimate, lower=lower, upper=upper))
-    p = draws.p(n)
-    differences = sides[0].assign(p_adjusted=p)
-    effects = focus_sentences.find_compared_effects(
-        differences, *sides[1:], keys["feature"], keys["level"], 0.05
-    )
-    tested = {
-        name: [k for k in range(n) if keys["feature"][k] == name and not is_missing(p[k])]
-        for name in keys["feature"]
-    }
-    assert {effect.feature for effect in effects} == {name for name, rows in tested.items() if rows}
-    if not effects:
+        keys = {"judge": judge, "feature_label": features, "level_label": levels}
+        parts.append(frame(**keys, estimate=estimate, lower=lower, upper=upper, p_adjusted=draws.p(n)))
+    n_models = len(models)
+    effects, differences = pd.concat(parts[: n_models + 1]), pd.concat(parts[n_models + 1 :])
+    records = focus_sentences.find_compared_effects(differences, effects, 0.05)
+    tested = differences[differences["p_adjusted"].notna()]
+    assert {record.feature for record in records} == set(tested["feature_label"])
+    if not records:
         return ""
+    bases = {judge: focus_sentences.Basis("95% interval", 20) for judge in [*models, "people"]}
     text = focus_sentences.compared_focus_in_words(
-        focus_sentences.ComparedFocus("M", effects, "the choice", ("95% interval",) * 2, (20, 0))
+        focus_sentences.ComparedFocus(records, "the choice", bases, 0.05)
     )
-    size, *of_sides = (side["estimate"].to_numpy() for side in sides)
-    for effect in effects:
-        rows = tested[effect.feature]
-        clear = [k for k in rows if p[k] < 0.05]
-        at = keys["level"].index(effect.level)
-        rank = np.abs(size) if clear else np.fmax(*np.abs(of_sides))
-        assert rank[at] == max(rank[k] for k in clear or rows)
-        named = text.partition(f"*{effect.level}*")[2].partition("*level")[0]
-        assert f"{number(of_sides[0][at])} for M" in named
-        assert f"{number(of_sides[1][at])} for people" in named
-        assert f"a difference of {number(size[at])} (" in named
-        assert ("the only clear one" in named) == (len(clear) == 1 < len(rows))
-        assert (f"the largest of {len(clear)} clear ones among {len(rows)} " in named) == (len(clear) > 1)
-        assert ("not clear" in named or "none of the" in named) == (not clear)
+    assert text.endswith("adjusted by Holm's method, is below 0.05; intervals are not adjusted.")
+    size = effects.set_index(["judge", "level_label"])["estimate"]
+    for record in records:
+        rows = tested[tested["feature_label"] == record.feature]
+        clear = rows[rows["p_adjusted"] < 0.05]
+        at = rows["level_label"] == record.level
+        if len(clear):
+            largest = clear[clear["level_label"] == record.level]["estimate"].abs().max()
+            assert largest == clear["estimate"].abs().max()
+        else:
+            pairs = [(who, level) for judge, level in zip(rows["judge"], rows["level_label"], strict=True)
+                     for who in (judge, "people")]  # fmt: skip
+            at_level = [pair for pair in pairs if pair[1] == record.level]
+            assert size.loc[at_level].abs().max() == size.loc[pairs].abs().max()
+        named = text.partition(f"*{record.level}*")[2].partition("*level")[0]
+        assert f"{number(size['people', record.level])} for people" in named
+        compared = rows[at].set_index("judge")["estimate"]
+        if len(compared) > 3:
+            text_of_many = named.partition(f"; farthest of {len(compared)} models ")[2].partition("nearest ")
+            for part, rank in ((text_of_many[0], max), (text_of_many[2], min)):
+                limit = rank(compared.abs())
+                assert any(f"of {number(x)}" in part for x in compared if abs(x) == limit)
+        for judge, difference in compared.items() if len(compared) <= 3 else ():
+            side = f"{number(size[judge, record.level])} for {judge}"
+            assert f"a difference of {number(difference)}" in named.partition(side)[2]
+        counts = (rows["p_adjusted"] < 0.05).groupby(rows["judge"]).sum()
+        if len(compared) == n_models == 1:
+            n_clear, of = int(counts.iloc[0]), len(rows)
+            assert ("the only clear one" in named) == (n_clear == 1 < of)
+            assert (f"the largest of {n_clear} clear ones among {of} " in named) == (n_clear > 1)
+            assert ("not clear" in named or "none of the" in named) == (not n_clear)
     return text
 
 
 @case("clear_estimates_in_words")
 def clear_estimates(draws: Draws) -> str:
-    n = draws.size(1, 9)
-    estimate, errors = draws.numbers(n), np.abs(draws.numbers(n)) + 0.01
-    lower, upper = draws.limits(estimate)
-    judges, levels = draws.names(n, "judge", 4), [f"level {k}" for k in range(n)]
-    is_clear, null = [draws.flip() for _ in range(n)], draws.one([0.0, 0.5])
-    table = frame(judge=judges, estimate=estimate, std_error=errors, lower=lower, upper=upper)
-    groups = effect_sentences.find_clear_estimates(table, levels, is_clear, null)
-    text = effect_sentences.clear_estimates_in_words(
-        effect_sentences.ClearEstimates(groups, "effect", "an interval without 0")
-    )
-    usable = [k for k in range(n) if not is_missing(estimate[k]) and not is_missing(errors[k])]
-    together = len({judges[k] for k in usable}) > 2
-    for group in groups:
-        rows = [k for k in usable if together or judges[k] == group.judge]
-        clear = [k for k in rows if is_clear[k]]
-        assert (group.n, group.total) == (len(clear), len(rows))
-        at = levels.index(group.level.partition(" for ")[0])
+    n, null, by_judge = draws.size(1, 9), draws.one([0.0, 0.5]), draws.flip()
+    estimate, p = draws.numbers(n), draws.p(n)
+    judges, texts = draws.names(n, "judge", 4), [f"row {k} has {x}" for k, x in enumerate(estimate)]
+    is_clear = pd.Series([None if is_missing(x) else x < 0.05 for x in p], dtype=object)
+    record = ranking_sentences.find_clear_estimates(
+        frame(judge=judges, estimate=estimate), texts, is_clear, draws.one([("mean", "means"), ("", "")]),
+        "a small p", null=null, by_judge=by_judge,
+    )  # fmt: skip
+    text = ranking_sentences.clear_estimates_in_words(record)
+    usable = [k for k in range(n) if not is_missing(estimate[k]) and not is_missing(p[k])]
+    groups = {judges[k] for k in usable}
+    groups = groups if by_judge and len(groups) <= 2 else {""} if usable else set()
+    assert {group.judge for group in record.groups} == groups
+    parts = [part for part in re.split(r"; (?!the largest)", text) if part]
+    assert len(parts) == (len(groups) if record.noun[0] else min(1, len(groups)))
+    for group, part in zip(record.groups, parts, strict=False):
+        rows = [k for k in usable if group.judge in ("", judges[k])]
+        clear = [k for k in rows if p[k] < 0.05]
+        at = texts.index(group.largest.partition(" for ")[0])
         assert abs(estimate[at] - null) == max(abs(estimate[k] - null) for k in clear or rows)
-        assert re.search(rf"{re.escape(number(estimate[at]))}( \([^()]+\))?, of \*{group.level}\*", text)
-        assert len(rows) == 1 or f"{len(clear) or 'none'} of {len(rows)} effects" in text.lower()
+        if clear or record.noun[0]:
+            assert group.largest in part
+        if len(rows) > 1:
+            assert re.match(rf"(?i){len(clear) or 'none'} of {len(rows)}\b", part)
+            negative = sum(estimate[k] < null for k in clear)
+            assert ("all negative" in part) == (negative == len(clear) > 1)
+            assert ("all positive" in part) == (len(clear) > 1 and not negative)
     return text
 
 

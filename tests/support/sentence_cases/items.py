@@ -54,28 +54,6 @@ def leader(draws: Draws) -> str:
     return text
 
 
-@case("largest_in_words")
-def largest(draws: Draws) -> str:
-    p, estimate = draws.p(n := draws.size()), draws.numbers(n)
-    text = ranking_sentences.largest_in_words(
-        ranking_sentences.find_largest_difference(
-            frame(estimate=estimate, p_adjusted=p), draws.names(n, "row"), list(map(str, estimate)),
-            draws.one([("difference", "differences"), ("", "")]), 0.05,
-        )
-    )  # fmt: skip
-    values = [k for k in range(n) if not is_missing(p[k]) and not is_missing(estimate[k])]
-    clear = [k for k in values if p[k] < 0.05]
-    assert (text == "") == (not values)
-    if clear or (values and "difference" in text):
-        assert text.endswith(f" {max((estimate[k] for k in clear or values), key=abs)}.")
-    if len(values) > 1:
-        assert out_of(text) == (len(clear), len(values))
-        negative = sum(estimate[k] < 0 for k in clear)
-        assert ("all negative" in text) == (negative == len(clear) > 1)
-        assert ("all positive" in text) == (len(clear) > 1 and not negative)
-    return text
-
-
 @case("best_in_words")
 def best(draws: Draws) -> str:
     names = draws.names(draws.size(), "judge")

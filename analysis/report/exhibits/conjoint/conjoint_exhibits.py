@@ -21,14 +21,13 @@ from ...blocks import slug
 from ...method_sentences import code, excluded, in_words, plain
 from ...report_data import FURTHER_EFFECTS, ReportData
 from ...sentences.effect_sentences import (
-    ClearEstimates,
-    clear_estimates_in_words,
     count_differences,
     differing_in_words,
-    find_clear_estimates,
     key_of_differences,
+    sized,
 )
 from ...sentences.missing_sentences import count_unanswered, unanswered_in_words
+from ...sentences.ranking_sentences import clear_estimates_in_words, find_clear_estimates
 from ...table_format import any_table, batches, part_name, spread, styled_table, unit_of_axis, whole
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
 from ..template import tables_of
@@ -49,7 +48,14 @@ from .conjoint_basis import (
     under_prompt,
     uneven_note,
 )
-from .effect_findings import LONGEST_TITLE, basis_in_words, beside_effects, headline, title_of
+from .effect_findings import (
+    LONGEST_TITLE,
+    basis_in_words,
+    beside_effects,
+    headline,
+    largest_headline,
+    title_of,
+)
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -67,6 +73,8 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     lines = in_words(interval_note(record.settings, frame, LevelLabels(report.labels)), report.labels)
     notes = [lines, uneven_note(report, record)]
     figure, finding = _coefficients(frame, record, caption), headline(result, record, report)
+    if "judge" in frame and frame["judge"].nunique() > 2:  # too many for a heading that compares them
+        finding = largest_headline(record, report)
     beside = beside_effects(report, record, frame)
     if beside is not None:
         table, alpha = beside
@@ -119,12 +127,30 @@ def _clear(
     is_clear = (frame["lower"] > null) | (frame["upper"] < null)
     if "judge" in frame:
         frame = frame.assign(judge=frame["judge"].astype(str).replace(people_label, "people"))
-    groups = find_clear_estimates(frame, levels, list(is_clear), null)
+    is_clear = is_clear.where(frame["std_error"].notna())
     unit = ("percent" if of_means else "points") if in_points(record) else ""
     at = f"{100 * null:g}%" if unit == "percent" else f"{null:g}"
-    extreme = f"the farthest from {at}" if of_means else "the largest"
+    signs = ("", "", f"the farthest from {at}" if of_means else "the largest")
     rule = f"an interval without {at} (unadjusted)"
-    return clear_estimates_in_words(ClearEstimates(groups, what, rule, unit, extreme))
+    return _counted(frame, levels, is_clear, what, rule, unit, signs=signs, null=null)
+
+
+def _counted(
+    frame: pd.DataFrame,
+    levels: Sequence[str],
+    is_clear: pd.Series[Any],
+    what: str,
+    rule: str,
+    unit: str,
+    **how: Any,
+) -> str:
+    """How many estimates of each judge are clear, and the largest with its level."""
+    rows = zip(frame.to_dict("records"), levels, strict=True)
+    texts = [f"{sized(row, unit)}, of *{plain(level)}*" for row, level in rows]
+    noun = (what, f"{what}s")
+    return clear_estimates_in_words(
+        find_clear_estimates(frame, texts, is_clear, noun, rule, by_judge=True, **how)
+    )
 
 
 def _headline_of_groups(result: Result, record: RecordedResult, report: ReportData) -> str:
@@ -178,10 +204,9 @@ def _say_differences(result: Result, names: ColumnNames) -> str:
         f"{names.levels.both(feature, level)} under {names.of('prompts', prompt)}"
         for feature, level, prompt in zip(frame["feature"], frame["level"], frame["prompt"], strict=True)
     ]
-    groups = find_clear_estimates(frame, levels, list(frame["p_adjusted"] < alpha))
-    unit = "points" if in_points(result) else ""
-    rule = f"an adjusted p below {alpha:g}"
-    return clear_estimates_in_words(ClearEstimates(groups, "difference", rule, unit))
+    is_clear = (frame["p_adjusted"] < alpha).where(frame["p_adjusted"].notna())
+    unit, rule = "points" if in_points(result) else "", f"an adjusted p below {alpha:g}"
+    return _counted(frame, levels, is_clear, "difference", rule, unit, signs=("", "", "the largest"))
 
 
 @tables_of("prompt_diffs", values=_against, reading=_say_differences)

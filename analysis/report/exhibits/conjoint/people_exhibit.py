@@ -14,7 +14,7 @@ from ....figures.labels import LevelLabels, display_order, series_labels
 from ....frames.vocabulary import HUMAN
 from ....results import Result
 from ...method_sentences import bounds_name, plain
-from ...report_data import ReportData
+from ...report_data import FURTHER_EFFECTS, ReportData
 from ...sentences import effect_sentences
 from ...sentences.effect_sentences import (
     differing_in_words,
@@ -37,7 +37,7 @@ from ...table_format import (
 )
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
 from .conjoint_basis import contrasts, estimates, in_points, lines_of, method, under_prompt
-from .effect_findings import beside_effects, compared_levels
+from .effect_findings import beside_effects, compared_levels, is_about_same
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -52,8 +52,7 @@ QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
     """How many models differ from people, the largest difference, and differences of further quantities."""
     # AMCEs depend on the reference level, marginal means do not: where they disagree, that is a finding.
-    comparisons = report.of_kind("people")[1:]
-    further = [difference_sentences(report, comparison)[0] for comparison in comparisons]
+    further = _of_other_quantities(report, record)
     sentences = difference_sentences(report, record, without=compared_levels(report))
     return " ".join([*sentences, *further, *([WITHOUT_REFERENCE] if further else [])])
 
@@ -69,12 +68,14 @@ def drawing(record: RecordedResult, report: ReportData) -> Drawn:
 
 @exhibit("people", method=method, headline=_headline)
 def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
-    """How models differ from people; of further comparisons with people only the number of differences."""
-    frame = estimates(report, record)
-    records = report.of_kind("people")
-    if record is not records[0]:
-        return Exhibit()
-    sentences = [difference_sentences(report, comparison)[0] for comparison in records[1:]]
+    """How models differ from people; of other quantities only the number of differences."""
+    frame, records = estimates(report, record), report.of_kind("people")
+    is_first = record is records[0]
+    if not is_first:  # a table of the attributes that the first one does not have
+        features = estimates(report, records[0])["feature"].astype(str).unique()
+        frame = frame[~frame["feature"].astype(str).isin(features)].reset_index(drop=True)
+        if frame.empty:
+            return Exhibit()
     prompts = (
         "Each model is shown under one prompt; the table in the results folder contains all of them."
         if _several(record)
@@ -82,7 +83,9 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     )
     bounds = bounds_name(record.settings) or "interval"
     main = next(iter(report.of_kind("amce")), None)
-    is_joined = main is not None and beside_effects(report, main, estimates(report, main)) is not None
+    is_joined = (
+        is_first and main is not None and beside_effects(report, main, estimates(report, main)) is not None
+    )
     lead = "The figure of the effects shows" if is_joined else "{figure shows}"
     lines, sides = _sides(report, record)
     people_label = report.label("judges", HUMAN)
@@ -96,11 +99,24 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
         for part in batches(frame)
     ]
     notes = filter(None, [pairs_note(record), f"{lead} the differences, {{table}} the numbers.", prompts])
+    if not is_first:
+        return Exhibit("", [], [Laid(tables, f"{plain(record.title)}{under_prompt(frame, record)}.")])
+    sentences = [*difference_sentences(report, record), *_of_other_quantities(report, record)]
     return Exhibit(
-        f"{' '.join([*difference_sentences(report, record), *sentences])}\n\n{' '.join(notes)}",
+        f"{' '.join(sentences)}\n\n{' '.join(notes)}",
         [] if is_joined else [drawing(record, report)],
         [Laid(tables, f"{plain(record.title)}{under_prompt(frame, record)}.")],
     )
+
+
+def _of_other_quantities(report: ReportData, record: RecordedResult) -> list[str]:
+    """How many differences of quantities there are that are not those of a comparison."""
+    comparisons = [part for part in report.of_kind("people") if _verb(part) != _verb(record)]
+    return [difference_sentences(report, comparison)[0] for comparison in comparisons]
+
+
+def _verb(record: RecordedResult) -> str:
+    return str(record.settings.get("verb"))
 
 
 def difference_sentences(
@@ -108,9 +124,9 @@ def difference_sentences(
 ) -> list[str]:
     """How many differences there are, and which is the largest, unless it is of the levels left out."""
     labels, frame = LevelLabels(report.labels), estimates(report, record)
-    what = QUANTITIES.get(str(record.settings.get("verb")), "estimates")
+    what = QUANTITIES.get(_verb(record), "estimates")
     alpha = float(record.settings.get("alpha") or 0.05)
-    of_effects = record.settings.get("verb") == "amce_diffs"
+    of_effects = _verb(record) == "amce_diffs"
     levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
     if of_effects:
         levels = contrasts(frame, record, report)
@@ -160,9 +176,9 @@ def _note_of_sample(report: ReportData, record: RecordedResult, frame: pd.DataFr
 
 def _sides(report: ReportData, record: RecordedResult) -> tuple[str, pd.DataFrame]:
     """What intervals of people and of models are, and their estimates; empty without such a result."""
-    verb = str(record.settings.get("verb")).removesuffix("_diffs")
-    for source in report.of_kind(verb):
-        if source.settings.get("formula") == record.settings.get("formula"):
+    verb = _verb(record).removesuffix("_diffs")
+    for source in report.of_kind(verb, *([FURTHER_EFFECTS] if verb == "amce" else [])):
+        if is_about_same(source, record):
             frame = estimates(report, source)
             return lines_of(source, frame), frame[[*ROW, "estimate", "lower", "upper"]]
     return "", pd.DataFrame(columns=[*ROW, "estimate", "lower", "upper"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from ...sentences.label_sentences import (
     find_overused_labels,
     overused_in_words,
 )
-from ...sentences.ranking_sentences import SIGNS, find_largest_difference, largest_in_words
+from ...sentences.ranking_sentences import SIGNS, clear_estimates_in_words, find_clear_estimates
 from ...table_format import (
     NO_BREAK,
     estimate_cell,
@@ -89,7 +89,22 @@ def largest_text(frame: pd.DataFrame, result: Result, what: str, signs: tuple[st
         for row, change in zip(rows.to_dict("records"), relative, strict=True)
     ]
     alpha = float(result.settings.get("alpha", 0.05))
-    return largest_in_words(find_largest_difference(rows, list(rows["_what"]), cells, noun, alpha, signs))
+    return _counted(rows, list(rows["_what"]), cells, noun, alpha, signs)
+
+
+def _counted(
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    cells: Sequence[str],
+    noun: tuple[str, str],
+    alpha: float,
+    signs: tuple[str, str, str],
+) -> str:
+    """How many of some estimates have a small adjusted p, and the largest with its name."""
+    texts = [f"{name} {cell}" for name, cell in zip(names, cells, strict=True)]
+    is_clear = (frame["p_adjusted"] < alpha).where(frame["p_adjusted"].notna())
+    rule = f"an adjusted p below {alpha:g}"
+    return clear_estimates_in_words(find_clear_estimates(frame, texts, is_clear, noun, rule, signs=signs))
 
 
 def joined(*columns: Iterable[Any]) -> list[str]:
@@ -280,7 +295,7 @@ def _odds(result: Result, names: ColumnNames) -> str:
     cells = [estimate_cell(row, "odds_ratio", "odds_ratio_") for row in frame.to_dict("records")]
     alpha, signs = float(result.settings.get("alpha", 0.05)), ("above 1", "below 1", "the farthest from 1")
     noun = ("odds ratio", "odds ratios")
-    return largest_in_words(find_largest_difference(frame, rows, cells, noun, alpha, signs))
+    return _counted(frame, rows, cells, noun, alpha, signs)
 
 
 @tables_of("mixed", reading=_odds)

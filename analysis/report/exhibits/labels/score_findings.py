@@ -37,9 +37,9 @@ from ...sentences.label_sentences import (
 from ...sentences.ranking_sentences import (
     Differ,
     Leader,
+    clear_rule,
     find_leader,
     leader_in_words,
-    level_rule,
     overlap_of,
 )
 from ...table_format import estimate_cell, p_value, whole
@@ -90,7 +90,7 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
     texts += filter(None, [_compared_places(estimated, places)])
     notes = [f"Brackets are {level(result)} intervals." if any("[" in text for text in texts) else ""]
     if compared is not None and any(row[2] for best in described for row in best.leader.level):
-        notes.append(level_rule(_alpha(compared)))
+        notes.append(clear_rule(_alpha(compared), str(compared.settings.get("adjust") or "holm")))
     if any(best.baseline is not None and best.baseline.compared for best in described):
         notes.append(f"Comparisons with this rule are by {level(result)} intervals, item by item.")
     missing, share = _missing_as(result, policy)
