@@ -111,7 +111,7 @@ class PanelInterval:
         self._drawn: dict[bytes, Weights] = {}
         self._patterns: dict[tuple[bool, bool, bytes], _Patterns] = {}
         self._kappas: dict[bytes, Floats] = {}
-        self._influences: dict[bytes, Floats] = {}
+        self._influences: dict[bytes, tuple[float, Floats]] = {}
 
     @cached_property
     def paired(self) -> RatingPanel:
@@ -140,12 +140,11 @@ class PanelInterval:
             return share(corrected.pair_agreement(panel, weights), panel.cluster, alpha)
         if self.sides is not None and panel.is_complete and panel.n_raters == 2:  # the same estimate
             return self.sides.of(weights, COHEN if kind == CONGER else kind)
-        estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
-        influence = (
-            self._kappa_influence(weights)
-            if kind == COHEN and weights is not None
-            else influence_of(panel, weights, kind)
-        )
+        if kind == COHEN and weights is not None:
+            estimate, influence = self._kappa_of(weights)
+        else:
+            estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
+            influence = influence_of(panel, weights, kind)
         result = bounded(estimate, influence, panel.cluster)
         if not _has_limits(result):
             return result
@@ -179,12 +178,12 @@ class PanelInterval:
             self._patterns[key] = _Patterns(distinct, self._drawn[content], first)
         return self._patterns[key]
 
-    def _kappa_influence(self, weights: Floats) -> Floats:
-        """Influence of each item on the mean kappa, (I,); those with other weights come along."""
+    def _kappa_of(self, weights: Floats) -> tuple[float, Floats]:
+        """The mean kappa and the influence of each item, (I,); those with other weights come along."""
         if weights.tobytes() not in self._influences:
             matrices = {matrix.tobytes(): matrix for matrix in (weights, *self.matrices)}
-            influences = mean_kappa_influences(self.paired, list(matrices.values()))
-            self._influences |= dict(zip(matrices, influences, strict=True))
+            kappas = zip(*mean_kappa_influences(self.paired, list(matrices.values())), strict=True)
+            self._influences |= dict(zip(matrices, kappas, strict=True))
         return self._influences[weights.tobytes()]
 
     def _limits_of_kappa(self, weights: Floats, order: Codes, patterns: _Patterns) -> Floats:
@@ -196,7 +195,7 @@ class PanelInterval:
                 if np.array_equal(order_of(self.panel.categories, matrix, self.panel.q), order)
             }
             ordered = [matrix[np.ix_(order, order)] for matrix in matrices.values()]
-            influences = [self._kappa_influence(matrix) for matrix in matrices.values()]
+            influences = [self._kappa_of(matrix)[1] for matrix in matrices.values()]
             low, high = quantiles(
                 lambda part: mean_kappas(patterns.panel, ordered, part).T,
                 patterns.draws,

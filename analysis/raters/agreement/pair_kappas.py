@@ -47,22 +47,23 @@ def mean_kappas(panel: RatingPanel, matrices: Sequence[Floats], item_weights: Fl
 
 def mean_kappa_influence(panel: RatingPanel, weights: Floats) -> Floats:
     """Influence of each item on the mean kappa of pairs, shape (I,)."""
-    return np.asarray(mean_kappa_influences(panel, [weights])[0])
+    return np.asarray(mean_kappa_influences(panel, [weights])[1][0])
 
 
-def mean_kappa_influences(panel: RatingPanel, matrices: Sequence[Floats]) -> Floats:
-    """The same with each of m matrices of weights, shape (m, I)."""
+def mean_kappa_influences(panel: RatingPanel, matrices: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Mean kappas with each of m matrices of weights, shape (m,), and the influence of items, (m, I)."""
     if _is_sparse(panel):
-        return np.stack([_listed_influence(panel, weights) for weights in matrices])
+        means, influences = zip(*(_listed_influence(panel, weights) for weights in matrices), strict=True)
+        return np.array(means), np.stack(influences)
     grid, ones = _RatingGrid(panel), np.ones((1, panel.n_items))
-    above, total = (sums[:, 0] for sums in grid.sums(ones, matrices))
+    above, below = (sums[:, 0] for sums in grid.sums(ones, matrices))
+    total = np.where(below > 0, below, np.nan)
     result = np.zeros((len(matrices), panel.n_items))
     for partners in grid.partners_of_all(ones):
-        for at in np.flatnonzero(total > 0):
+        for at in np.flatnonzero(below > 0):
             rows, influence = grid.influence(partners, matrices[at], above[at] / total[at])
             result[at, rows] += influence
-    with np.errstate(invalid="ignore"):
-        return np.asarray(result / np.where(total > 0, total, np.nan)[:, None] * panel.n_items)
+    return above / total, result / total[:, None] * panel.n_items
 
 
 def _is_sparse(panel: RatingPanel) -> bool:
@@ -360,8 +361,8 @@ def _listed_means(panel: RatingPanel, matrices: Sequence[Floats], item_weights: 
     return np.concatenate(shares, axis=1)
 
 
-def _listed_influence(panel: RatingPanel, weights: Floats) -> Floats:
-    """As `mean_kappa_influence`, from a list of the pairs of ratings of each item."""
+def _listed_influence(panel: RatingPanel, weights: Floats) -> tuple[float, Floats]:
+    """The mean kappa and the influence of items, (I,), from a list of the pairs of ratings of each item."""
     pairs, q = pairs_of(panel), panel.q
     p, n_pairs = pairs.pair, len(pairs.first)
     n = np.bincount(p, minlength=n_pairs).astype(float)
@@ -377,11 +378,11 @@ def _listed_influence(panel: RatingPanel, weights: Floats) -> Floats:
     kappa = corrected(observed, chance)
     is_defined = np.isfinite(kappa)
     if not is_defined.any():
-        return np.full(panel.n_items, np.nan)
+        return np.nan, np.full(panel.n_items, np.nan)
     slope = (second @ weights)[p, pairs.left] + (first @ weights)[p, pairs.right] - 2 * chance[p]
     with np.errstate(divide="ignore", invalid="ignore"):
         influence = (agreement - observed[p] - (1 - kappa[p]) * slope) / (1 - chance[p])
     total = n[is_defined].sum()
-    mean = (n * kappa)[is_defined].sum() / total
+    mean = float((n * kappa)[is_defined].sum() / total)
     added = np.where(is_defined[p], influence + kappa[p] - mean, 0.0) / total
-    return np.asarray(np.bincount(pairs.item, added, minlength=panel.n_items) * panel.n_items)
+    return mean, np.asarray(np.bincount(pairs.item, added, minlength=panel.n_items) * panel.n_items)

@@ -29,11 +29,15 @@ def paired_coefficient(sides: SideShares, weights: Floats | None, item_weights: 
     """A coefficient of two sides in b samples, shape (b,), from how often items count, shape (b, I)."""
     # Chance is by the prevalence of each side (cohen), by their mean (fleiss, which is Scott's pi; gwet), or
     # uniform (brennan_prediger); krippendorff is Scott's with alpha's factor for two ratings per item.
-    n = item_weights.sum(axis=1)
-    first, second = (item_weights @ side / n[:, None] for side in (sides.first, sides.second))
+    columns = [np.ones((len(sides.first), 1)), sides.first, sides.second]
+    if weights is not None:
+        columns.append(((sides.first @ weights) * sides.second).sum(axis=1, keepdims=True))
+    sums = item_weights @ np.hstack(columns)  # the weights are large, and are read once
+    n, q = sums[:, 0], sides.first.shape[1]
+    first, second = sums[:, 1 : q + 1] / n[:, None], sums[:, q + 1 : 2 * q + 1] / n[:, None]
     if weights is None:
         return _ranked_alpha(sides, first, second, item_weights, n)
-    observed = item_weights @ ((sides.first @ weights) * sides.second).sum(axis=1) / n
+    observed = sums[:, -1] / n
     if kind == "percent":
         return np.asarray(observed)
     result = corrected(observed, chance(first, second, weights, kind))

@@ -341,10 +341,10 @@ def correlations_of(x: Floats, y: Floats) -> Floats:
 def shuffled_p(scores: Floats, seed: int) -> Floats:
     """Two-sided p values of sums over topics when each topic's labels are shuffled by themselves."""
     rng = np.random.default_rng(seed)
-    n_orders, m, n_topics = scores.shape
+    n_orders, m = scores.shape[:2]
     sums = np.zeros((SHUFFLES, m))
-    for topic in range(n_topics):
-        sums += scores[rng.integers(n_orders, size=SHUFFLES), :, topic]
+    for of_topic in np.ascontiguousarray(np.moveaxis(scores, 2, 0)):
+        sums += of_topic.take(rng.integers(n_orders, size=SHUFFLES), axis=0)
     real = scores[0].sum(axis=1)
     tails = np.stack([(sums >= real - CLOSE).sum(axis=0), (sums <= real + CLOSE).sum(axis=0)])
     p: Floats = 2 * (tails.min(axis=0) + 1) / (SHUFFLES + 1)
