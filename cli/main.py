@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from conjury.inference.entry_registry import Registry
-from conjury.inference.errors import sentences_of
+from conjury.inference.errors import OF_COMMAND, sentences_of
 
 from .automation import (
     CRASHED,
@@ -234,6 +234,7 @@ def main() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its default keeps 60 MB more
     accept_all_letters()
     begin()
+    token = OF_COMMAND.set(True)
     try:
         app()
     except Exception as error:
@@ -254,6 +255,7 @@ def main() -> None:
             fail(one_line(message()), REFUSED)
         raise
     finally:
+        OF_COMMAND.reset(token)
         gc.freeze()  # leaves nothing to search for cycles at the exit, which takes a sixth of a short command
 
 

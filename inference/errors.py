@@ -7,9 +7,14 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 
 LONGEST = 60  # characters of a cell that a sentence quotes
+
+
+# whether a command is running, whose user knows options as `--human`; elsewhere they are `human=`
+OF_COMMAND: ContextVar[bool] = ContextVar("OF_COMMAND", default=False)
 
 
 class ConjuryError(Exception):

@@ -15,6 +15,8 @@ import pytest
 from fakes.server import FakeServer
 from shared_folder import AVAILABLE, SHARED
 
+from conjury.inference.errors import OF_COMMAND
+
 if TYPE_CHECKING:
     from conjury.inference.vignettes import Fonts
 
@@ -99,6 +101,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    OF_COMMAND.set(True)  # tests expect sentences in the words of commands, by whoever they are raised
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypedDict
 
-from conjury.inference.errors import InputError, UnknownOption, listed
+from conjury.inference.errors import InputError, UnknownOption, did_you_mean, listed
 
 from ..results import Result
 from .debias import FOLDS, Tuning
@@ -210,7 +210,8 @@ def correction_of(
     """The method that ``correct`` and the options beside it mean; None where nothing is corrected."""
     stray = next((name for name in options if name not in option_names), None)
     if stray is not None:
-        text = f"There is no option {stray!r}; with correct='ppi' there are {listed(option_names)}."
+        beside = f"; with correct='ppi' there are {listed(option_names)}" if correct is not None else ""
+        text = f"There is no option {stray!r}{did_you_mean(stray, option_names)}{beside}; help() lists all."
         raise UnknownOption(text, stray)
     if options and isinstance(correct, Correction):
         name = type(correct).__name__

@@ -19,7 +19,7 @@ from conjury.inference.tables.writing import atomic_write
 from ..numerics.workers import Run, workers_of
 from ..results import Result
 from .draw_blocks import BLOCK, MethodDraws, Task, available_methods, draw_block
-from .trial_file import Trial, digest
+from .trial_file import Trial, digest, load_trial
 from .trial_registry import find
 from .trial_summary import CellDraws, is_precise_enough, result_of
 
@@ -53,7 +53,7 @@ class ExpectedWork:
 
 
 def run_trial(
-    trial: Trial,
+    trial: Trial | str | Path,
     out: str | Path | None = None,
     *,
     draws: int | None = None,
@@ -71,8 +71,8 @@ def run_trial(
 
     Parameters
     ----------
-    trial : Trial
-        As `load_trial` returns it.
+    trial : Trial, str or Path
+        A trial file, the name of a trial that ships, or what `load_trial` returns.
     out : str or Path, optional
         Folder in which finished blocks of draws are kept (``draws/``); what is there already is not
         computed again.
@@ -108,11 +108,12 @@ def run_trial(
 
     Examples
     --------
-    >>> from conjury.analysis.trial import load_trial, run_trial
-    >>> result = run_trial(load_trial("small"), draws=4, methods=["cr1"])
+    >>> from conjury.analysis.trial import run_trial
+    >>> result = run_trial("small", draws=4, methods=["cr1"])
     >>> result.frame["draws"].unique().tolist()
     [4]
     """
+    trial = trial if isinstance(trial, Trial) else load_trial(trial)
     execution = Execution(draws, methods, workers, backend, started, progress)
     blocks, notes = draws_of_trial(trial, out, execution)
     return result_of(trial, blocks, notes)

@@ -20,15 +20,18 @@ if TYPE_CHECKING:
     from conjury.analysis.conjoint import mm_diffs as mm_diffs
     from conjury.analysis.conjoint import people_diffs as people_diffs
     from conjury.analysis.conjoint import power as power
+    from conjury.analysis.conjoint import wild as wild
     from conjury.analysis.instrument.pairs import compare_pairs as compare_pairs
     from conjury.analysis.raters import agreement as agreement
     from conjury.analysis.raters import alt_test as alt_test
+    from conjury.analysis.raters import prediction_powered as prediction_powered
     from conjury.analysis.raters.automation import automate as automate
     from conjury.analysis.raters.labelling import label as label
     from conjury.analysis.raters.systems import combine_judges as combine_judges
     from conjury.analysis.raters.systems import compare_systems as compare_systems
     from conjury.analysis.raters.validation import compare_runs as compare_runs
     from conjury.analysis.raters.validation import judge as judge
+    from conjury.analysis.trial import run_trial as run_trial
     from conjury.inference.collecting import collect as collect
     from conjury.inference.readers.any_file import read as read
 
@@ -47,13 +50,15 @@ MODULES = {
         "mm_diffs",
         "people_diffs",
         "power",
+        "wild",
     ),
     "analysis.instrument.pairs": ("compare_pairs",),
-    "analysis.raters": ("agreement", "alt_test"),
+    "analysis.raters": ("agreement", "alt_test", "prediction_powered"),
     "analysis.raters.automation": ("automate",),
     "analysis.raters.labelling": ("label",),
     "analysis.raters.systems": ("combine_judges", "compare_systems"),
     "analysis.raters.validation": ("compare_runs", "judge"),
+    "analysis.trial": ("run_trial",),
     "inference.collecting": ("collect",),
     "inference.readers.any_file": ("read",),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from ..errors import ConjuryError, InputError, UnknownOption, did_you_mean, listed
+from ..errors import OF_COMMAND, ConjuryError, InputError, UnknownOption, did_you_mean, listed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,6 +34,10 @@ TYPES: Mapping[str, tuple[tuple[type, ...], str, str]] = {  # by annotation: in 
 # real judges of each table with simulated rows that was read for the public function that is running
 NOTED: ContextVar[list[tuple[str, ...]] | None] = ContextVar("NOTED", default=None)
 LONGEST = 60  # characters of a value in a sentence
+OPTION = re.compile(  # of a command, with what may be its value: in quotes, a number, NAME, a=b, a,b, a scale
+    r"--(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>'[^']*'|\"[^\"]*\"|\d+\b|\w+(?:[=,]\w+)+|[A-Z_]{2,}\b"
+    r"|(?:nominal|ordinal|interval|half)\b))?"
+)
 
 
 def any_frame(function: Callable[P, R]) -> Callable[P, R]:
@@ -123,6 +128,33 @@ def answer_wrong_calls(function: Callable[P, R]) -> Callable[P, R]:
     return answering
 
 
+def in_python(text: str, function: Callable[..., Any]) -> str:
+    """A sentence whose options are those of a function, as ``scale='nominal'``; commands stay as they are."""
+    names = set(signature(function).parameters)
+    if "RuleArguments" in str(list(signature(function).parameters.values())[-1].annotation):
+        from .reading.reading_rules import RuleArguments  # which imports this module
+
+        names |= set(RuleArguments.__annotations__)
+
+    def words(option: re.Match[str]) -> str:
+        name, value = option["name"].replace("-", "_"), option["value"]
+        if name not in names:
+            return option[0]
+        if value is not None and value.isupper() and "=" in value:
+            return f"{name}={{{value.replace('=', ': ')}}}"
+        if value is None or value.isdecimal() or value.isupper():
+            return f"{name}={value or ''}"
+        plain_text = value.strip("'\"") if value[0] in "'\"" else value
+        key, equals, content = plain_text.partition("=")
+        if equals and name != "missing":
+            return f"{name}={{{key!r}: {content!r}}}"
+        is_list = name == "levels" or (plain_text == value and "," in value)
+        return f"{name}={plain_text.split(',') if is_list else repr(plain_text)}"
+
+    parts = re.split("(`conjury [^`]*`)", text)
+    return "".join(part if part.startswith("`conjury ") else OPTION.sub(words, part) for part in parts)
+
+
 def _problem(
     error: Exception, function: Callable[..., Any], values: Collection[object], options: Mapping[str, object]
 ) -> str:
@@ -130,6 +162,9 @@ def _problem(
     if isinstance(error, UnknownOption):
         meant = did_you_mean(error.option, signature(function).parameters)
         return f"{function.__name__} has no option {error.option!r}{meant}." if meant else ""
+    if isinstance(error, InputError) and not OF_COMMAND.get():
+        text = in_python(str(error), function)
+        return text if text != str(error) else ""
     if isinstance(error, ConjuryError) or not isinstance(
         error, TypeError | AttributeError | ValueError | KeyError
     ):

@@ -123,8 +123,13 @@ def test_one_command_prints_and_writes_everything(
     assert "<svg" in page
     assert "Never shown together" in page
     assert (tmp_path / "amce.svg").exists()
-    assert {"amce", "mm"} <= set(pd.read_csv(tmp_path / "all.csv")["result"])
-    assert conjury("conjoint tidy.csv --by party --figure by.svg", cwd=tmp_path).code == 0
+    rows = pd.read_csv(tmp_path / "all.csv")
+    assert {"amce", "mm"} <= set(rows["result"])
+    assert rows[["level_of_interval", "n_respondents"]].drop_duplicates().to_numpy().tolist() == [[0.95, 60]]
+    assert conjury("conjoint tidy.csv --by party --figure by.svg --table by.tex", cwd=tmp_path).code == 0
+    latex = (tmp_path / "by.tex").read_text(encoding="utf-8")
+    assert r"\label{tab:amce_by}" in latex
+    assert latex.count("by respondent (60 clusters)") == latex.count(r"\begin{table}") == 6
     drawings = [(tmp_path / name).read_text(encoding="utf-8") for name in ("amce.svg", "by.svg")]
     assert ["Dem" in text and "Rep" in text for text in drawings] == [False, True]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -53,6 +54,28 @@ class SurveyEffects:
         for name in self.by:
             names |= {(name, str(level)): str(level) for level in self.table.frame[name].dropna().unique()}
         return names
+
+    def to_latex(self) -> str:
+        """All results as tables of LaTeX, each with its numbers of profiles and respondents below."""
+        texts = {name: result.to_latex(labels=self.labels) for name, result in self.results.items()}
+        return "\n".join(
+            re.sub(r"\\label\{[^}]*\}", lambda _, name=name: f"\\label{{tab:{name}}}", text)
+            for name, text in texts.items()
+        )
+
+    def estimates(self) -> pd.DataFrame:
+        """The estimates of all results with profiles, respondents and level of the interval, one row each."""
+        frames = [
+            result.frame.assign(
+                result=name,
+                level_of_interval=1 - float(result.settings["alpha"]),
+                n_profiles=result.settings.get("n_used"),
+                n_respondents=result.settings.get("n_clusters"),
+            )
+            for name, result in self.results.items()
+        ]
+        stacked = pd.concat(frames, ignore_index=True)
+        return stacked.astype(dict.fromkeys(("feature", "level"), "string"))
 
 
 def survey_effects(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.tables.frames import answer_wrong_calls
 
 from ...figures.labels import LabelKey, words
 from ...figures.note_labels import note_text
@@ -93,6 +94,7 @@ class _SingleResult(ReportData):
         return self._result.frame
 
 
+@answer_wrong_calls
 def tables_of_result(
     result: Result,
     *,

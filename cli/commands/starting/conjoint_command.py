@@ -73,9 +73,9 @@ class SurveyOutput:
     ] = "survey"
     figure: Annotated[Path | None, typer.Option(help="Write the figure (.png, .svg, .pdf).")] = None
     html: Annotated[Path | None, typer.Option("--html", help="Write one HTML page with figures.")] = None
-    table: Annotated[Path | None, typer.Option(help="Write all estimates as a table (.csv, .parquet).")] = (
-        None
-    )
+    table: Annotated[
+        Path | None, typer.Option(help="Write all estimates as a table (.csv, .parquet, .tex for LaTeX).")
+    ] = None
     draft_study: Annotated[
         Path | None,
         typer.Option("--draft-study", help="Draft a study file, for `conjury fit`."),
@@ -196,11 +196,11 @@ def _draft(effects: SurveyEffects, output: SurveyOutput) -> None:
 
 def _refuse_endings(output: SurveyOutput) -> None:
     """Refuse files of another kind before anything is computed."""
-    of_papers = " Tables for LaTeX and Word: --draft-study, `conjury fit`, `conjury tables`."
+    of_papers = " Tables for Word: --draft-study, `conjury fit`, `conjury tables`."
     for option, path, endings, hint in (
         ("--figure", output.figure, FIGURES, ""),
         ("--html", output.html, (".html", ".htm"), ""),
-        ("--table", output.table, (".csv", ".csv.gz", ".parquet"), of_papers),
+        ("--table", output.table, (".csv", ".csv.gz", ".parquet", ".tex"), of_papers),
     ):
         if path is not None and not path.name.lower().endswith(endings):
             raise InputError(f"{option} {path}: name a file that ends in {' or '.join(endings)}.{hint}")
@@ -208,8 +208,6 @@ def _refuse_endings(output: SurveyOutput) -> None:
 
 def _write(effects: SurveyEffects, output: SurveyOutput, title: str) -> None:
     """Write the figure, the page and the table that are asked for."""
-    import pandas as pd
-
     from conjury.analysis.conjoint.verbs.survey_report import figure_heading, to_page
     from conjury.analysis.figures.figure_registry import draw
     from conjury.analysis.figures.theme import save
@@ -228,10 +226,10 @@ def _write(effects: SurveyEffects, output: SurveyOutput, title: str) -> None:
         console.print(f"\nPage with figures: {output.html}")
         record(files=[output.html])
     if output.table is not None:
-        frames = [result.frame.assign(result=name) for name, result in effects.results.items()]
-        written_table = pd.concat(frames, ignore_index=True).astype(
-            dict.fromkeys(("feature", "level"), "string")
-        )
-        write_table(written_table, output.table)
+        written_table = effects.estimates()
+        if output.table.suffix.lower() == ".tex":
+            write_text(output.table, effects.to_latex())
+        else:
+            write_table(written_table, output.table)
         console.print(f"\n{len(written_table):,} estimates in {output.table}")
         record(files=[output.table])

@@ -148,7 +148,9 @@ def read_conjoint(
     table = read(source, replace(options, id=None))
     frame, source_name = table.frame, table.source
     if {*OF_CHOICES} <= {*map(str, frame)}:
-        table, frame, source_name = _without_study_columns(table, str(source), further_roles)
+        table, frame, source_name = _without_study_columns(
+            table, "FILE" if isinstance(source, pd.DataFrame) else str(source), further_roles
+        )
         id, task, profile, outcome = (
             id or "judge_id",
             task or "pair_id",

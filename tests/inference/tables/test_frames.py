@@ -21,8 +21,8 @@ from public_names import public_functions
 from conjury.analysis.conjoint import amce, mm
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.validation import judge
-from conjury.inference.errors import InputError
-from conjury.inference.tables.frames import to_pandas
+from conjury.inference.errors import OF_COMMAND, InputError
+from conjury.inference.tables.frames import in_python, to_pandas
 
 # Functions of tables that our own steps make, or that the package writes itself.
 OWN = ("audit", "prediction_powered.estimate", "prediction_powered.tasks", "vignettes", "require_columns")
@@ -106,3 +106,20 @@ def test_calls_that_cannot_be_right_are_answered_by_a_sentence(verb, options, se
     formula = {"formula": "chosen ~ colour"} if "idd" in options else {}
     with pytest.raises(InputError, match=f"^{re.escape(sentence)}"):
         verb(CHOICES, **formula, **options)
+
+
+def test_options_are_named_as_python_writes_them_but_those_of_commands_and_of_other_functions():
+    for words, python in (
+        ("state --missing 'n/a', or --levels 'a,b'", "state missing='n/a', or levels=['a', 'b']"),
+        ("--relabel 'X=tie' or --scale nominal.", "relabel={'X': 'tie'} or scale='nominal'."),
+        ("name it with --human; --header-row 2", "name it with human=; header_row=2"),
+        ("--relabel LABEL=LABEL, --id ID", "relabel={LABEL: LABEL}, id=ID"),
+        ("`conjury judge --human COLUMN` --json", "`conjury judge --human COLUMN` --json"),
+    ):
+        assert in_python(words, judge) == python
+    token = OF_COMMAND.set(False)
+    try:
+        with pytest.raises(InputError, match="state missing='n/a', else"):
+            judge(pd.DataFrame({"a": ["1", "2", "n/a"] * 9, "b": ["1", "2", "2"] * 9}), "a", "b")
+    finally:
+        OF_COMMAND.reset(token)

@@ -249,7 +249,7 @@ def interaction(report: ReportData, record: RecordedResult) -> Interaction:
 def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Differences between groups, and how to read them."""
     compared, labels = interaction(report, record), LevelLabels(report.labels)
-    if record.settings.get("traits"):
+    if record.settings.get("traits") or not record.settings.get("feature"):
         return _differences_of_people(record, report, compared)
     what, feature = quantity(compared.frame), plain(labels.feature(compared.feature))
     groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
@@ -341,6 +341,16 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
             report.label("judges", HUMAN),
         ),
     )
+
+
+@exhibit("cj_amce", "cj_mm", method=method)
+def in_groups(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Effects or means in each group of respondents, side by side."""
+    frame, labels = estimates(report, record), LevelLabels(report.labels)
+    columns = list(record.settings["by"])
+    groups = frame.assign(judge=series_in_words(frame, columns, labels))
+    caption = f"{plain(record.title)} by {plain(' and '.join(map(labels.feature, columns)))}."
+    return Exhibit("{table has} the numbers.", [], [Laid(estimates_tables(report, record, groups), caption)])
 
 
 def caption_of_means(record: RecordedResult) -> str:
