@@ -59,8 +59,7 @@ class SurveyEffects:
         """All results as tables of LaTeX, each with its numbers of profiles and respondents below."""
         texts = {name: result.to_latex(labels=self.labels) for name, result in self.results.items()}
         return "\n".join(
-            re.sub(r"\\label\{[^}]*\}", lambda _, name=name: f"\\label{{tab:{name}}}", text)
-            for name, text in texts.items()
+            re.sub(r"\\label\{[^}]*\}", rf"\\label{{tab:{name}}}", text) for name, text in texts.items()
         )
 
     def estimates(self) -> pd.DataFrame:
