@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from ...errors import InputError, listed
+from ...errors import InputError, as_argument, listed
 from ...tables.columns import plain
 from ...tables.reading.account import AccountEntry
+from ...tables.reading.cell_rules import is_refusal
 from ...tables.reading.table_reading import require_named
 from ..raters.alike_columns import columns_like
 from .judged_table import Judged
@@ -31,6 +32,7 @@ WORDS = {
     "judge": ("judge", "verdict", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "grader"),
     "human": ("human", "annotator", "rater", "expert", "coder", "gold", "person", "reviewer", "crowd"),
 }  # fmt: skip
+MOST_REFUSALS = 8  # texts that a suggested command calls missing
 FEW = 50  # distinct labels of a column that may be one of labels
 PERSON = re.compile(r"^(.*?)[ _.-]*(\d{1,3}|[a-z])$", re.IGNORECASE)
 
@@ -154,6 +156,9 @@ def _find_column(
     if spoken or not alike:
         raise InputError(_refusal(judged, role, spoken or free))
     example = f"--judge {shlex.quote(str(judge))} --human {shlex.quote(','.join(alike))}"
+    cells = [str(cell) for name in (judge, *alike) for cell in judged.frame[name].dropna().unique()]
+    refusals = [cell for cell in dict.fromkeys(cells) if is_refusal(cell)][:MOST_REFUSALS]
+    example += "".join(f" --missing {as_argument(cell)}" for cell in refusals)
     raise InputError(f"{_refusal(judged, role, alike).removesuffix('.')}, such as {example}.")
 
 

@@ -206,3 +206,9 @@ def test_choices_of_lm_eval_are_texts_where_the_targets_are(tmp_path, as_list):
     assert read_judged(file).frame["answer"].tolist() == ["no", "no"]
     file.write_text("\n".join(json.dumps({**row, "target": 1}) for row in rows))
     assert read_judged(file).frame["answer"].astype(str).tolist() == ["1", "1"]
+
+
+def test_a_suggested_command_says_that_refusals_are_missing():
+    frame = pd.DataFrame({"gpt": ["ok", "bad", "I cannot assist."] * 5, "ann": ["ok", "bad", "ok"] * 5})
+    with pytest.raises(InputError, match=r"--judge gpt --human ann --missing 'I cannot assist\.'\."):
+        columns_of(Judged(frame, "t.csv"), "gpt", ())
