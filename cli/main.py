@@ -112,6 +112,12 @@ MOVED = {  # former commands, whose names are understood until version 0.3
     "gallery": ("render", "--page"),
     "diagnose": ("check", "--results", "results", "--fail-on", "none"),  # a folder that is named follows
 }
+FORMER_OPTIONS = {  # of commands, whose names mean something else elsewhere and are understood until 0.3
+    "collect": {"--weights": "--model-weights"},
+    "alt-test": {"--power": "--simulate-power"},
+    "render": {"--check": "--verify"},
+    "panel export": {"--to": "--tables"},
+}
 _MARK = re.compile(r"(?<!\\)\[(?=[a-z#/@])")  # what rich takes for one
 
 
@@ -165,7 +171,26 @@ def _one_command(name: str) -> Any:
         alone.command(name.split()[-1])(loaded)
         command = typer.main.get_command(alone)
     _quote_brackets(command)
+    _accept_former_options(command, name)
     return add_json_and_log(command, name)
+
+
+def _accept_former_options(command: Any, name: str) -> None:
+    """Have a command, or the commands of a group, understand the names that options had before."""
+    for part, below in getattr(command, "commands", {}).items():
+        _accept_former_options(below, f"{name} {part}")
+    former, parse = FORMER_OPTIONS.get(name, {}), command.parse_args
+
+    def parse_args(context: Any, args: list[str]) -> Any:
+        for place, word in enumerate(args):
+            option, equals, value = word.partition("=")
+            if option in former:
+                print(f"conjury: {option} of `conjury {name}` is now {former[option]}.", file=sys.stderr)
+                args = [*args[:place], f"{former[option]}{equals}{value}", *args[place + 1 :]]
+        return parse(context, args)
+
+    if former:
+        command.parse_args = parse_args
 
 
 def _quote_brackets(command: Any) -> None:

@@ -106,10 +106,10 @@ class Delivery:
             rich_help_panel=DELIVERY,
         ),
     ] = False
-    check: Annotated[
+    verify: Annotated[
         bool,
         typer.Option(
-            "--check",
+            "--verify",
             help="Verify the pictures and list those that are missing or damaged; exit code 1 if there "
             "are any.",
             rich_help_panel=DELIVERY,
@@ -171,7 +171,7 @@ def render(
     folder = delivery.out or PICTURES
     cues = check_cues(selection.cues)
     _check_delivery(delivery)
-    if delivery.check:
+    if delivery.verify:
         raise typer.Exit(max(_check(loaded_study, name, folder) for name in cues))
     profiles, seed = _profiles(loaded_study, selection, keep=not delivery.dry_run)
     for name in cues:
@@ -190,7 +190,7 @@ def _draw_page(
     from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.vignettes import open_job
 
-    of_pictures = ("format", "workers", "dry_run", "check", "upload", "address")
+    of_pictures = ("format", "workers", "dry_run", "verify", "upload", "address")
     refuse_typed("is about the pictures themselves; omit it, or --page.", delivery, only=of_pictures)
     cues = check_cues(selection.cues)
     run = run_folder(study, selection.run)
@@ -376,7 +376,7 @@ def _check(study: Study, cues: Cues, root: Path) -> int:
     what = f"{len(damaged):,} of them missing or damaged" if damaged else "none missing or damaged"
     console.print(f"{JobFolder(root, study.name, cues).manifest}: {len(files):,} pictures, {what}.")
     if damaged:
-        console.print("Delete the damaged files and run the command without --check to draw them again.")
+        console.print("Delete the damaged files and run the command without --verify to draw them again.")
     return int(bool(damaged))
 
 

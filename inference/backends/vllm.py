@@ -91,7 +91,7 @@ class VLLMBackend:
             except (ValueError, OSError, RuntimeError, TypeError) as error:
                 raise InputError(
                     f"vLLM cannot load {self._model}: {first_line(error)}; correct 'engine' in the study "
-                    "file or name the folder of the weights with --weights."
+                    "file or name the folder of the weights with --model-weights."
                 ) from None
         return self._loaded
 

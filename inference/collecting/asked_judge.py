@@ -92,8 +92,8 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
         raise InputError("--wait applies to batches; add --batch, or omit it.")
     if running.export is not None and (running.batch or running.results is not None):
         raise InputError("--export writes requests and sends none; omit --batch and --results.")
-    if running.weights is not None and ask.backend not in ("vllm", "ray"):
-        raise InputError(f"--weights applies to vllm and ray, not to {ask.backend}; omit it.")
+    if running.model_weights is not None and ask.backend not in ("vllm", "ray"):
+        raise InputError(f"--model-weights applies to vllm and ray, not to {ask.backend}; omit it.")
     if running.cluster_dir is not None and ask.backend != "ray":
         raise InputError(
             f"--cluster-dir applies to --cluster, not to {ask.backend}; add --cluster, or omit it."

@@ -46,7 +46,7 @@ from .stopping import Rule, StoppingCheck
 def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger) -> Backend:
     """Make the backend of a job; InputError or MissingDependency where that cannot be."""
     ask = job.ask
-    weights = None if running.weights is None else str(running.weights)
+    weights = None if running.model_weights is None else str(running.model_weights)
     if ask.backend == "openai":
         from ..backends.openai.live import OpenAIBackend
 

@@ -90,7 +90,7 @@ class Running:
         File for the requests as JSON lines for a batch runner; nothing is sent.
     results : Path, optional
         Results of such a batch runner, which are imported.
-    weights : Path, optional
+    model_weights : Path, optional
         Folder of the weights for the backends "vllm" and "ray".
     cluster_dir : str, optional
         Address that all nodes of the cluster share, for requests and answers of the backend "ray"; by default
@@ -136,7 +136,7 @@ class Running:
     )
     export: Path | None = _option(None, "Write the requests as JSONL for a batch runner; send nothing.")
     results: Path | None = _option(None, "Read the results of a batch runner.")
-    weights: Path | None = _option(None, "Folder of the weights for vllm and ray.")
+    model_weights: Path | None = _option(None, "Folder of the model's weights for vllm and ray.")
     cluster_dir: str | None = _option(
         None, "Folder or address that all nodes share, such as s3://bucket/folder; by default OUT/cluster."
     )

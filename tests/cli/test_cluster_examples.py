@@ -144,7 +144,7 @@ def test_the_command_of_the_manifest_plans_a_run_with_ray(flats, conjury):
 @pytest.mark.long
 def test_the_command_of_the_manifest_runs_twice_and_asks_nothing_twice(flats, conjury):
     place, command = flats.parent, entry(flats.parent)
-    command = without([part for part in command if part != "--cluster"], "--weights", "--cluster-dir")
+    command = without([part for part in command if part != "--cluster"], "--model-weights", "--cluster-dir")
     simulated = [*command[1:], "--backend", "simulated", "--pairs", "20"]
     for answered in (REQUESTS, 0):  # what KubeRay does after a failure: the same command again
         ended = conjury(*simulated, cwd=place)

@@ -94,20 +94,20 @@ def test_check_finds_what_is_missing_or_damaged(
     towns: Path, render: Told, here: Callable[..., tuple[int, str, str]]
 ) -> None:
     render(towns, "--pairs 3")
-    checked = render(towns, "--check")
+    checked = render(towns, "--verify")
     assert checked == "stimuli/towns/both/profiles.parquet: 6 pictures, none missing or damaged.\n"
     files = table()["file"]
     Path("stimuli", files[1]).unlink()
     damaged = Path("stimuli", files[4])
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
-    code, out, _ = here("render", towns, "--check")
-    assert code == 1
+    code, out, err = here("render", towns, "--check")
+    assert (code, "--check of `conjury render` is now --verify." in err) == (1, True)
     assert f"  {files[1]} is missing\n" in out
     assert f"  {files[4]} is damaged\n" in out
     assert "6 pictures, 2 of them missing or damaged.\nDelete the damaged files" in out
     damaged.unlink()
     assert "already drawn     4\n" in render(towns, "--pairs 3")
-    render(towns, "--check")
+    render(towns, "--verify")
 
 
 def test_pictures_are_uploaded_and_their_host_is_named(towns: Path, render: Told) -> None:

@@ -295,7 +295,7 @@ class Testing:
     power: Annotated[
         bool,
         typer.Option(
-            "--power",
+            "--simulate-power",
             help="Also simulate how often models pass with such a panel; some seconds per dimension.",
         ),
     ] = False

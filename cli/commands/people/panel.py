@@ -193,7 +193,7 @@ def _serve(plan: PanelPlan, served: ServerOptions, database: str | None) -> None
 def export(
     study: StudyName,
     out: RunFolderPath = None,
-    to: Annotated[
+    tables: Annotated[
         Path | None, typer.Option(help="Folder of the tables; by default `people` in the folder of the run.")
     ] = None,
     database: Database = None,
@@ -201,10 +201,10 @@ def export(
     """Write responses, judgments, choices and respondents of the people so far as Parquet files."""
     visits, plan = _open_panel(study, out, database)
     try:
-        tables = visits.tables()
+        content = visits.tables()
     finally:
         visits.close()
-    _write(plan, tables, to)
+    _write(plan, content, tables)
 
 
 @panel.command()
