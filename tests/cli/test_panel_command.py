@@ -37,7 +37,7 @@ def test_a_demonstration_ends_with_tables_figures_and_identifiers_that_can_be_er
     before = {path.name: path.read_bytes() for path in people.iterdir()}
     assert "finished" in ran("panel", "status", towns, "--out", "runs/towns_demo")
     assert "are erased" in ran("panel", "forget", "demo-prolific_pid-00001")
-    assert "24 rows" in ran("panel", "export", towns, "--out", "runs/towns_demo", "--to", "again")
+    assert "24 rows" in ran("panel", "export", towns, "--out", "runs/towns_demo", "--tables", "again")
     assert {path.name: path.read_bytes() for path in Path("again").iterdir()} == before
 
 
