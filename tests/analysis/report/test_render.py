@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 import yaml
 from hostile import chromium
@@ -22,6 +23,7 @@ from conjury.analysis.report.document import read_text
 from conjury.analysis.report.markup import read_bibliography, to_html
 from conjury.analysis.report.page_drawings import picture, put_on_page
 from conjury.analysis.report.render import render, reports
+from conjury.analysis.report.table_format import styled_table
 from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import QUARTO
@@ -287,6 +289,41 @@ def test_a_browser_shows_the_page_without_error_or_request(page, tmp_path) -> No
                 own = "parseFloat(i.parentElement.style.width)"
                 shown = browser.execute_script(f"{SVG}.map(i => [{own}, i.clientWidth])")
                 assert all(min(stated, 560) <= wide <= stated for stated, wide in shown)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_tables_are_cut_nowhere_and_scroll_beside_their_first_column(tmp_path) -> None:
+    labels = ["Q" * 80, "a word " * 11, "\u0646\u0645\u0648\u0630\u062c", "GPT", ""]
+    scores = ["0.12\N{NO-BREAK SPACE}[0.10,\N{NO-BREAK SPACE}0.14]"] * 4 + [None]
+    page, css = tmp_path / "page.html", (QUARTO / "fallback.css").read_text(encoding="utf-8")
+    tables = [
+        pd.DataFrame({"Judge": labels[:rows], **{f"Score {k}": scores[:rows] for k in range(columns)}})
+        for rows, columns in ((1, 1), (5, 1), (5, 30))
+    ]
+    figures = [
+        f"<figure>{styled_table(table, note='words ' * 60).as_raw_html()}</figure>" for table in tables
+    ]
+    page.write_text(
+        f"<meta charset=utf-8><style>{css}</style><main>{''.join(figures)}</main>", encoding="utf-8"
+    )
+    with chromium(tmp_path / "profile") as browser:
+        for width in (390, 799, 1200):
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            browser.get(page.as_uri())
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+            boxes = "[...document.querySelectorAll('figure > div')]"
+            browser.execute_script(f"{boxes}.forEach(box => {{ box.scrollLeft = 1e6 }})")
+            sides = "(({left, right}) => [left, right])(%s.getBoundingClientRect())"
+            for part in ("td.gt_row", "th", "td span"):
+                seen = f"{boxes}.map(b => [{sides % 'b'}, {sides % f'b.querySelector({part!r})'}])"
+                for (left, right), (start, end) in browser.execute_script(f"return {seen}"):
+                    assert start == pytest.approx(left, abs=6)  # a note has the padding of its cell
+                    assert end <= right + 1
+                    assert part == "td span" or end - left <= 0.75 * (right - left)
+            cut = "filter(cell => cell.scrollWidth > cell.clientWidth + 1).length"
+            assert browser.execute_script(f"return [...document.querySelectorAll('td, th')].{cut}") == 0
 
 
 @pytest.mark.pdf
