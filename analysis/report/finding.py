@@ -266,6 +266,7 @@ def method_paragraph(report: ReportData, method_of: Callable[[RecordedResult], s
         plain(report.manifest.get("design") or ""),
         *dict.fromkeys(units),
         f"Data: {together(files)}." if files else "",
+        "Files of results have shares and their changes as fractions: 0.064 is 6.4%.",
         f"{whole(n_further)} {'further ' * bool(records)}analyses are described in @sec-methods."
         if n_further > 1
         else "",
