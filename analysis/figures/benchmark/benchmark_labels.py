@@ -71,6 +71,20 @@ def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
     return f"{label}: {'not ' * (kind == 'specificity')}{named}" if level else label
 
 
+def metric_of_gold(name: object, settings: Mapping[str, Any], names: ColumnNames) -> str:
+    """A metric in words; one of a label that counts as another class says what it is called."""
+    kind, _, label = str(name).partition("_")
+    covers: Mapping[str, Sequence[str]] = settings.get("covers") or {}
+    of_class = next((of for of, labels in covers.items() if label in labels and of != label), "")
+    if kind == "recall" and of_class:
+        return f"{names.of('gold', label)} called {names.of('gold', of_class).lower()}"
+    opposite = [of for of in covers if of != label]
+    if kind == "specificity" and len(opposite) == 1:
+        text = names.of("gold", opposite[0])
+        return f"{text} called {text.lower()}"
+    return metric_in_words(name)
+
+
 def policy_in_words(policy: str) -> str:
     """What a missing answer counts as, as a heading."""
     text = MISSING.get(policy, policy)

@@ -153,7 +153,7 @@ class KindsOfGold:
     least: str  # the kind that judges find least, by the median of their shares
     most: float  # the highest share of that kind
     whose: tuple[str, ...]  # who has it
-    specificity: float  # of the first of them
+    others: tuple[str, float] | None  # what the first of them gets right without that label, and how much
     of: int  # judges
 
 
@@ -167,12 +167,13 @@ def find_kinds_of_gold(rows: pd.DataFrame, who: str) -> KindsOfGold | None:
     of_least = recalls[recalls["_label"] == medians.idxmin()].reset_index(drop=True)
     most = ties(of_least["estimate"].to_numpy(float), int(of_least["estimate"].to_numpy().argmax()))
     whose = of_least.loc[most, "_who"].astype(str)
-    specificity = rows[(rows["_kind"] != RECALL) & (rows["_who"] == whose.iloc[0])]["estimate"]
+    others = rows[(rows["_kind"] != RECALL) & (rows["_who"] == whose.iloc[0]) & rows["estimate"].notna()]
     kinds = shares["_label"].astype(str) + shares.get("_meaning", "")
     pairs = zip(kinds, shares["_cell"].astype(str), strict=True)
     return KindsOfGold(
         who, tuple(pairs), str(medians.idxmin()), float(of_least["estimate"].max()), tuple(whose),
-        float(specificity.iloc[0]) if len(specificity) else np.nan, recalls["_who"].nunique(),
+        (str(others["_label"].iloc[0]), float(others["estimate"].iloc[0])) if len(others) else None,
+        recalls["_who"].nunique(),
     )  # fmt: skip
 
 
@@ -183,8 +184,9 @@ def kinds_in_words(values: KindsOfGold) -> str:
     text = f"{plain(values.who)} finds {together(shares, len(shares))}"
     if values.of == 1 or values.who in values.whose:
         return f"{text}."
-    right = number(values.specificity, 2)
-    who = together(map(plain, values.whose)) + f" (specificity {right})" * bool(right)
+    who = together(map(plain, values.whose))
+    if values.others is not None:
+        who += f" ({plain(values.others[0])}: {number(values.others[1], 2)})"
     most = f"the most that a judge finds of those labelled {plain(values.least)}"
     return f"{text}; {most} is {number(values.most, 2)}, by {who}."
 

@@ -178,7 +178,9 @@ def harm() -> Result:
             | {"estimate": estimate, "std_error": 0.03, "lower": estimate - 0.05, "upper": estimate + 0.05}
             | {"n_units": 200, "n_items": 200}
         )
-    return Result(pd.DataFrame(rows), "scores", settings=_settings(("modality", "language")))
+    covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
+    settings = {**_settings(("modality", "language")), "covers": covers}
+    return Result(pd.DataFrame(rows), "scores", settings=settings)
 
 
 def _settings(by: Sequence[str]) -> dict[str, Any]:

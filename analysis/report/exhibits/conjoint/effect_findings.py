@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ....figures.benchmark.score_figures import policy_of
 from ....figures.labels import LevelLabels, display_order, level_of
 from ....frames.vocabulary import HUMAN
 from ....results import Result
@@ -241,15 +242,17 @@ def basis_in_words(report: ReportData, record: RecordedResult, frame: pd.DataFra
 def basis_of(result: Result) -> str:
     """How many items, answers or rows a result rests on, and the level of its intervals."""
     counts = {"n_items": "Items", "n_answers": "Answers", "n_labelled": "Labelled units", "n": "Rows"}
-    texts = []
+    texts, frame = [], result.frame
+    if "missing" in frame:  # rules for answers without a label, of which one is drawn
+        frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
     for column, noun in counts.items():
-        numbers = result.frame[column].dropna() if column in result.frame else pd.Series(dtype=float)
+        numbers = frame[column].dropna() if column in frame else pd.Series(dtype=float)
         numbers = numbers[numbers > 0]
         if len(numbers):
             low, high = whole(numbers.min()), whole(numbers.max())
-            texts = [f"{noun}: {low if low == high else f'{low} to {high}'}."]
+            texts = [f"{noun}: {low if low == high else f'{low} to {high} by estimate'}."]
             break
-    if "lower" in result.frame and result.frame["lower"].notna().any():
+    if "lower" in frame and frame["lower"].notna().any():
         texts.append(f"Lines: {level_of(result.settings)} intervals.")
     return " ".join(texts)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.benchmark.benchmark_labels import judges_in_words, metric_in_words, strata_of
+from ....figures.benchmark.benchmark_labels import judges_in_words, metric_of_gold, strata_of
 from ....figures.benchmark.gap_figures import pairs_of_groups
 from ....figures.labels import ColumnNames
 from ....results import Result
@@ -54,7 +54,13 @@ def gaps(result: Result, names: ColumnNames) -> list[GT]:
     columns = (
         frame[what]
         .astype(str)
-        .map(metric_in_words if what == "metric" else lambda name: names.of("dimension", name))
+        .map(
+            lambda name: (
+                metric_of_gold(name, result.settings, names)
+                if what == "metric"
+                else names.of("dimension", name)
+            )
+        )
     )
     table = spread(
         frame.astype({what: str}),

@@ -15,6 +15,7 @@ from ....figures.benchmark.benchmark_labels import (
     STATUSES,
     label_rows,
     metric_in_words,
+    metric_of_gold,
     policy_in_words,
     rule_in_words,
     strata_of,
@@ -150,12 +151,14 @@ def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     table = spread(
         chosen,
         {PLACE: chosen["_where"], "Judge": chosen["_who"]},
-        pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
+        pd.Series([metric_of_gold(kind, result.settings, names) for kind in chosen["metric"]]),
         score_cell,
     )
     table = _baselines_last(table, chosen)
     what = in_brackets(f"{level(result)} intervals", table)
     kinds_note = " Recall, specificity: share of the items with, or without, that label that are right."
+    if result.settings.get("covers"):
+        kinds_note = " Called: share of the items with that gold label which are answered so."
     note = f"{what}; {MISSING.get(policy, policy)}.{kinds_note * bool(recalls)}"
     tables = {MAIN: grouped(table, with_gaps(note, table, "not defined, or no draw differs"))}
     first = metrics[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from ....figures.benchmark.benchmark_labels import (
     MISSING,
     label_in_words,
     label_rows,
+    metric_of_gold,
     most_frequent,
     strata_of,
 )
@@ -75,7 +77,9 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
             continue
         over = _over_baseline(result, place, counted, names)
         described.append(BestJudges(place, leader, over, bool(described)))
-        of_kinds = _with_kinds(counted, names).assign(**{"_meaning": ""} if any(texts) else {})
+        of_kinds = _with_kinds(counted, result.settings, names).assign(
+            **{"_meaning": ""} if any(texts) else {}
+        )
         kinds = find_kinds_of_gold(of_kinds, leader.names[0])
         labelled = _of_judges(rows[rows["missing"].astype(str) == EXCLUDED], ACCURACY)
         sentences = [
@@ -153,12 +157,14 @@ def _differ(compared: Result | None, judges: pd.DataFrame) -> Differ:
     return differ
 
 
-def _with_kinds(rows: pd.DataFrame, names: ColumnNames) -> pd.DataFrame:
+def _with_kinds(rows: pd.DataFrame, settings: Mapping[str, Any], names: ColumnNames) -> pd.DataFrame:
     """Recalls and specificities of the judges, with the gold label in words, and with what it means."""
     kind = rows["metric"].astype(str).str.partition("_")
     mask = kind[0].isin(KINDS) & (kind[2] != "") & (rows["judge_kind"] != BASELINE)
     pairs = list(zip(rows["task"].astype(str), kind[2], strict=True))
     labels = [label_in_words(task, label, names).lower() for task, label in pairs]
+    for place in (kind[0] != KINDS[0]).to_numpy().nonzero()[0]:
+        labels[place] = metric_of_gold(rows["metric"].iloc[place], settings, names).lower()
     meanings = [names.meaning(task, label) for task, label in pairs]
     cells = list(map(score_cell, rows.to_dict("records")))
     return rows.assign(_kind=kind[0], _label=labels, _meaning=meanings, _cell=cells)[mask]

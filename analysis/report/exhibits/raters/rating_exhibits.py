@@ -141,6 +141,7 @@ def _within_strata(rows: pd.DataFrame, result: Result, names: ColumnNames) -> st
 def correlation_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Correlations over all items with intervals; then all, a table for each coefficient."""
     by = list(result.settings.get("by") or [])
+    head = " / ".join(names.column(name) for name in by) or "Items"
     first = _over_all(result.frame, result)
     first = first[first["coefficient"] == result.frame["coefficient"].iloc[0]] if len(first) else first
     tables = {"all items": _with_intervals(first, result, names)} if len(first) else {}
@@ -152,7 +153,7 @@ def correlation_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
         ]
         table = spread(
             part,
-            {"judge": judge, "Stratum": pd.Series(level if by else [names.of("", OVERALL)] * len(part))},
+            {"judge": judge, head: pd.Series(level if by else [names.of("", OVERALL)] * len(part))},
             part["dimension"].map(partial(dimension_of, names)),
             lambda row: number(row["estimate"]) + stars(row.get("p_holm")),
         )
@@ -184,7 +185,7 @@ def _with_intervals(rows: pd.DataFrame, result: Result, names: ColumnNames) -> G
 
 
 UNDEFINED = "not defined, since one of the two gave all items the same rating"
-_STARS = "Stars: p of the cluster bootstrap, adjusted by Holm's procedure over the table."
+_STARS = "Stars: p by bootstrap standard errors, adjusted by Holm's procedure over the table."
 
 
 def _over_all(frame: pd.DataFrame, result: Result) -> pd.DataFrame:
