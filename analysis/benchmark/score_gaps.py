@@ -136,9 +136,7 @@ def score_gaps(
         for place, name in enumerate(names):
             groups = [replace(groups[place], level=level) for level, groups in by_level.items()]
             gaps.add({**keys, "metric": name}, [group for group in groups if np.isfinite(group.values[0])])
-    settings = {"between": between, "by": by, "missing": policy, **vars(plan)}
-    if scored.covers:
-        settings["covers"] = {name: list(labels) for name, labels in scored.covers.items()}
+    settings = {"between": between, "by": by, "missing": policy, **scored.cover_settings, **vars(plan)}
     notes = coverage_notes("gaps of scores", quantities, alpha) if draws else ()
     return gaps.result(["task", "metric"], adjust, settings, [*scored.notes, *notes])
 

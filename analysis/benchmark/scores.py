@@ -174,18 +174,8 @@ def scores(
             *interval_notes(frame, plan, scored),
             *(coverage_notes("scores", covered, alpha) if plan.draws or plan.interval is None else ()),
         ),
-        {
-            "by": list(by),
-            "missing": list(policies),
-            "strata": list(strata),
-            **(
-                {"covers": {name: list(labels) for name, labels in scored.covers.items()}}
-                if scored.covers
-                else {}
-            ),
-            **vars(plan),
-            **computed_from,
-        },
+        {"by": list(by), "missing": list(policies), "strata": list(strata)}
+        | {**scored.cover_settings, **vars(plan), **computed_from},
         {"over_baseline": pd.DataFrame(over)} if over else {},
     )
 

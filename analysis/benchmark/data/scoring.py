@@ -129,6 +129,11 @@ class Scored:
         return tuple(self.classes)
 
     @property
+    def cover_settings(self) -> dict[str, dict[str, list[str]]]:
+        """Setting of results: the gold labels of each class, where a class covers several."""
+        return {"covers": {name: list(labels) for name, labels in self.covers.items()}} if self.covers else {}
+
+    @property
     def is_perturbed(self) -> NDArray[np.bool_]:
         """Whether each answer is to a perturbed copy of an item, shape (n,)."""
         if CONDITION not in self.frame:

@@ -153,7 +153,7 @@ class KindsOfGold:
     least: str  # the kind that judges find least, by the median of their shares
     most: float  # the highest share of that kind
     whose: tuple[str, ...]  # who has it
-    others: tuple[str, float] | None  # what the first of them gets right without that label, and how much
+    negatives: tuple[str, float] | None  # what the first of them gets right without that label, and how much
     of: int  # judges
 
 
@@ -167,12 +167,12 @@ def find_kinds_of_gold(rows: pd.DataFrame, who: str) -> KindsOfGold | None:
     of_least = recalls[recalls["_label"] == medians.idxmin()].reset_index(drop=True)
     most = ties(of_least["estimate"].to_numpy(float), int(of_least["estimate"].to_numpy().argmax()))
     whose = of_least.loc[most, "_who"].astype(str)
-    others = rows[(rows["_kind"] != RECALL) & (rows["_who"] == whose.iloc[0]) & rows["estimate"].notna()]
+    negatives = rows[(rows["_kind"] != RECALL) & (rows["_who"] == whose.iloc[0]) & rows["estimate"].notna()]
     kinds = shares["_label"].astype(str) + shares.get("_meaning", "")
     pairs = zip(kinds, shares["_cell"].astype(str), strict=True)
     return KindsOfGold(
         who, tuple(pairs), str(medians.idxmin()), float(of_least["estimate"].max()), tuple(whose),
-        (str(others["_label"].iloc[0]), float(others["estimate"].iloc[0])) if len(others) else None,
+        (str(negatives["_label"].iloc[0]), float(negatives["estimate"].iloc[0])) if len(negatives) else None,
         recalls["_who"].nunique(),
     )  # fmt: skip
 
@@ -185,8 +185,8 @@ def kinds_in_words(values: KindsOfGold) -> str:
     if values.of == 1 or values.who in values.whose:
         return f"{text}."
     who = together(map(plain, values.whose))
-    if values.others is not None:
-        who += f" ({plain(values.others[0])}: {number(values.others[1], 2)})"
+    if values.negatives is not None:
+        who += f" ({plain(values.negatives[0])}: {number(values.negatives[1], 2)})"
     most = f"the most that a judge finds of those labelled {plain(values.least)}"
     return f"{text}; {most} is {number(values.most, 2)}, by {who}."
 
@@ -337,6 +337,8 @@ class OverusedLabels:
     of: int  # different judges
     several: bool  # whether a judge has several prompts
     tested: int  # labels of judges with enough gold units
+    by_label: tuple[tuple[str, int], ...] = ()  # of two labels: how many series give each too often
+    series: int = 0  # judges with their prompts
 
 
 def find_overused_labels(frame: pd.DataFrame, often: np.ndarray) -> OverusedLabels:
@@ -349,7 +351,11 @@ def find_overused_labels(frame: pd.DataFrame, often: np.ndarray) -> OverusedLabe
     )
     several = frame["_who"].nunique() > frame["judge"].nunique()
     tested = int((frame["n_gold"] >= FEWEST_GOLD).sum())
-    return OverusedLabels(top, rows["judge"].nunique(), frame["judge"].nunique(), bool(several), tested)
+    counts = rows.groupby("_label", sort=False)["_who"].nunique()
+    by_label = tuple(zip(counts.index.astype(str), map(int, counts), strict=True))
+    by_label = by_label if frame["_label"].nunique() == 2 else ()
+    judges = (rows["judge"].nunique(), frame["judge"].nunique())
+    return OverusedLabels(top, *judges, bool(several), tested, by_label, frame["_who"].nunique())
 
 
 @sentence
@@ -364,6 +370,11 @@ def overused_in_words(values: OverusedLabels) -> str:
     under = " under at least one prompt" if values.several else ""
     largest = f"the {MOST_NAMED} largest" if len(values.top) > MOST_NAMED else "the largest of each"
     who = f"{out_of(values.judges, values.of, 'judge')} {agreeing(values.judges, 'gives', 'give')}"
-    who = "The judge gives" if values.of == 1 else who
+    text = f"{'The judge gives' if values.of == 1 else who} a label too often{under}"
+    if values.by_label and values.series > 1:
+        noun = (SERIES, SERIES) if values.several else ("judge", "judges")
+        (label, n), *further = values.by_label
+        counts = [f"{plain(label)} by {out_of(n, values.series, *noun)}"]
+        text = "Given too often: " + ", ".join([*counts, *(f"{plain(name)} by {k}" for name, k in further)])
     ratio = "How often it is given, divided by how often it is gold"
-    return f"{who} a label too often{under}, {among}. {ratio}, {largest}: {'; '.join(texts)}."
+    return f"{text}, {among}. {ratio}, {largest}: {'; '.join(texts)}."

@@ -67,18 +67,9 @@ def test_a_result_is_listed_and_read_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        (
-            "oogiri",
-            "Response: High (ranked first beforehand, in the paper by votes), Mid (ranked in the middle), ",
-        ),
-        (
-            "multiturn",
-            "one of 13 labels for each line. The gold label is the one that one person gave the joke or",
-        ),
-        (
-            "harm_or_humor",
-            "see. Implicit (the harm has to be worked out) and Explicit (the harm is plain to see) count",
-        ),
+        ("oogiri", "Kind of response: High (ranked first beforehand, in the paper by votes), Mid (ranked"),
+        ("multiturn", "for each line. The gold label is the one that one person gave the joke or line"),
+        ("harm_or_humor", "Implicit (the harm has to be worked out) and Explicit (the harm is plain"),
         ("moderation", "differ in their instructions and what they show: Name without face shows"),
     ],
 )

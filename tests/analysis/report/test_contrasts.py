@@ -106,16 +106,14 @@ def test_scores_name_the_best_judge_and_count_those_below_and_above_the_most_fre
     constant = r"always answering the most frequent label \(0\.\d\d\)"
     more = f"; of {len(shares)} judges, {NAMES[best]} is correct more often than {constant}"
     assert re.search(rf"{more}, [\w ]+ and [\w ]+ less often; [\w ]+ could be either", text)
-    assert "Comparisons with this rule are by 95% intervals, item by item." in text
+    assert "Comparisons with the most frequent label are by 95% intervals, item by item." in text
     for name, (right, n) in shares.items():
         low, high = proportion_confint(right, n, method="wilson")
         row = next(line for line in text.splitlines() if line.startswith(f"{NAMES[name]} |"))
         assert f"| {right / n:.2f} [{low:.2f}, {high:.2f}]" in row
 
 
-def test_readings_name_the_judge_without_most_labels_and_bounds_those_that_lack_answers(
-    tmp_path: Path,
-) -> None:
+def test_readings_name_who_gives_fewest_labels_and_bounds_who_lacks_answers(tmp_path: Path) -> None:
     results = {
         "readings": benchmark.readings(answers().drop(columns="gold")),
         "bounds": benchmark.bounds(scored(), metrics=["accuracy"], missing="missing", draws=50),
@@ -145,9 +143,7 @@ def test_readings_name_the_judge_without_most_labels_and_bounds_those_that_lack_
     assert NAMES["silent_model"] in text.split("The smallest tipping share is")[1].split("):")[0]
 
 
-def test_mistakes_name_the_judge_that_gives_a_label_too_often_and_the_most_frequent_confusions(
-    tmp_path,
-) -> None:
+def test_mistakes_name_who_gives_a_label_too_often_and_the_most_frequent_confusions(tmp_path) -> None:
     results = {
         "by_label": benchmark.by_label(scored(), draws=200),
         "confusion": benchmark.confusion(scored()),

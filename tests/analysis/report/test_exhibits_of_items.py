@@ -147,30 +147,7 @@ def test_only_real_judgments_are_compared_with_published_numbers(tmp_path, simul
     assert "The folder has the other" not in shown(Report(folder), "published_means")
 
 
-def test_scores_are_compared_with_the_most_frequent_label(text_of) -> None:
-    result = labels.scores(by=())
-    over = result.extra["over_baseline"].assign(lower=-0.3, upper=[-0.1, 0.1] * 6)
-    over.loc[over["task"] == "line", ["lower", "upper"]] = [0.1, 0.2]
-    frame = result.frame
-    high = frame.assign(estimate=frame["estimate"].mask(frame["judge_kind"] == "baseline", 0.987))
-    text = text_of(replace(result, frame=high, extra={"over_baseline": over}))
-    below = over[(over["task"] == "joke_type") & (over["missing"] == "wrong") & (over["upper"] < 0)]
-    lower = f"all {len(below)} judges are correct less often than always answering the most frequent label"
-    assert lower in text
-    assert "; all 3 judges are correct more often than the most frequent label" in text
-    best = frame.query(
-        "judge_kind == 'model' and task == 'line' and metric == 'accuracy' and missing == 'wrong'"
-    )
-    stated = re.search(r"line: the highest share of correct answers is that of [^(]+ \((\S+) \[", text)
-    assert stated is not None
-    assert float(stated[1]) == pytest.approx(best["estimate"].max(), abs=0.0051)
-    nothing = text_of(replace(result, frame=frame.assign(estimate=float("nan"))))
-    assert ("@tbl-scores" in nothing, "{#fig-scores}" in nothing) == (True, False)
-
-
-def test_labels_given_significantly_too_often_are_named_and_those_never_given_marked(
-    text_of,
-) -> None:
+def test_labels_given_clearly_too_often_are_named_and_those_never_given_marked(text_of) -> None:
     result = labels.by_label(["setup", "tag", "timing"], ["gpt"])
     n, p = [60, 5, 60], [0.01, 0.01, 0.2]
     often = {"ratio": [3.0, 9.0, 5.0], "n_predicted": [180, 45, 300], "n_gold": n, "n_answers": n}

@@ -181,7 +181,8 @@ def overused(draws: Draws) -> str:
     who = [f"{a}, {b}" if several else a for a, b in zip(judges, prompts, strict=True)]
     ratio = np.abs(draws.numbers(n, 3.0, missing=False))
     often = (draws.rng.random(n) < draws.one([0, 0.5, 1])) & (ratio > 0)
-    table = frame(judge=judges, _who=who, _label=draws.names(n, "label"), ratio=ratio)
+    labels = draws.names(n, "label", draws.one([2, 20]))
+    table = frame(judge=judges, _who=who, _label=labels, ratio=ratio)
     fewest = label_sentences.FEWEST_GOLD
     table["n_gold"] = np.where(often, fewest, draws.one([0, fewest - 1, fewest]))
     text = label_sentences.overused_in_words(label_sentences.find_overused_labels(table, often))
@@ -190,14 +191,19 @@ def overused(draws: Draws) -> str:
         untested = bool((table["n_gold"] < fewest).all())
         assert text.startswith("No label is gold in" if untested else "No judge gives a label too often")
         return text
-    total = len(set(judges))
-    assert text.startswith("The judge gives" if total == 1 else f"{len(guilty)} of {total} judges ")
+    total, giving = len(set(judges)), {pair[:2] for pair in zip(labels, who, often, strict=True) if pair[2]}
+    start = "The judge gives" if total == 1 else f"{len(guilty)} of {total} judges "
+    if len(set(labels)) == 2 and len(set(who)) > 1:
+        start = "Given too often: "
+        for label in {label for label, _ in giving}:
+            assert f"{label} by {sum(name == label for name, _ in giving)}" in text
+    assert text.startswith(start)
     largest: dict[str, float] = {}
     for name, value, flag in zip(who, ratio, often, strict=True):
         if flag:
             largest[name] = max(value, largest.get(name, 0))
     displayed = sorted(largest.values(), reverse=True)[: label_sentences.MOST_NAMED]
-    assert [float(part.rpartition("(")[2].rstrip(").")) for part in text.split(": ")[1].split("; ")] == [
+    assert [float(part.rpartition("(")[2].rstrip(").")) for part in text.split(": ")[-1].split("; ")] == [
         float(number(value, 1)) for value in displayed
     ]
     assert ("largest of each" in text) == (len(largest) <= label_sentences.MOST_NAMED)

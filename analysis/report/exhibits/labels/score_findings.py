@@ -77,9 +77,8 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
             continue
         over = _over_baseline(result, place, counted, names)
         described.append(BestJudges(place, leader, over, bool(described)))
-        of_kinds = _with_kinds(counted, result.settings, names).assign(
-            **{"_meaning": ""} if any(texts) else {}
-        )
+        of_kinds = _with_kinds(counted, result.settings, names)
+        of_kinds = of_kinds.assign(_meaning="") if any(texts) else of_kinds
         kinds = find_kinds_of_gold(of_kinds, leader.names[0])
         labelled = _of_judges(rows[rows["missing"].astype(str) == EXCLUDED], ACCURACY)
         sentences = [
@@ -96,7 +95,9 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
     if compared is not None and any(row[2] for best in described for row in best.leader.level):
         notes.append(clear_rule(_alpha(compared), str(compared.settings.get("adjust") or "holm")))
     if any(best.baseline is not None and best.baseline.compared for best in described):
-        notes.append(f"Comparisons with this rule are by {level(result)} intervals, item by item.")
+        notes.append(
+            f"Comparisons with the most frequent label are by {level(result)} intervals, item by item."
+        )
     missing, share = _missing_as(result, policy)
     if share >= MANY:
         texts[0] = f"{missing} {texts[0]}"
