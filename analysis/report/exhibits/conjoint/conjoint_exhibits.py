@@ -249,7 +249,9 @@ def interaction(report: ReportData, record: RecordedResult) -> Interaction:
 def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Differences between groups, and how to read them."""
     compared, labels = interaction(report, record), LevelLabels(report.labels)
-    if record.settings.get("traits") or not record.settings.get("feature"):
+    with_differences = compared.frame.loc[compared.frame["estimate"].notna(), "feature"]
+    of_all = not record.settings.get("feature") and with_differences.nunique() > 1
+    if record.settings.get("traits") or of_all:
         return _differences_of_people(record, report, compared)
     what, feature = quantity(compared.frame), plain(labels.feature(compared.feature))
     groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
