@@ -173,7 +173,7 @@ def write_results(folder: Path) -> Path:
 ANALYSES = {
     "amce": ("amce", "Effects of all attributes", {}),
     "amce_slur": ("amce", "Kinds of insult", {"exclude": {"slur": ["none"]}}),
-    "amce_by_identity": ("amce_diffs", "Effects by author", {"by": ["identity"]}),
+    "amce_by_identity": ("amce_diffs", "Effects by author", {"by": ["identity"], "feature": "slur"}),
     "mm": ("mm", "Marginal means", {"h0": 0.5}),
     "frequencies": ("cj_freqs", "How often each level was shown", {"id": None, "n_clusters": None}),
 }
