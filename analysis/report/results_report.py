@@ -127,11 +127,12 @@ class Report(ReportData):
         version = f" with conjury {plain(self.run['conjury'])}" if self.run.get("conjury") else ""
         study = "" if self.manifest.get("study") == self.titled else f"Study: **{title}**. "
         text = plain(self.manifest.get("question") or "")
-        question = f"Judges were asked: “{text}” " if text else ""
-        summary = f"{study}{question}Results{counted}{when}{version}."
+        question = f"Judges were asked: “{text}”" if text else ""
+        summary = f"{study}Results{counted}{when}{version}."
         probable = PROBABLE if outcome_of(self) != "the choice" else ""
         facts = " ".join(filter(None, [summary, probable]))
-        blocks = [("facts", self._simulated()), ("finding", "\n\n".join(headlines(self))), ("facts", facts)]
+        lead = "\n\n".join(filter(None, [self._simulated(), question]))
+        blocks = [("facts", lead), ("finding", "\n\n".join(headlines(self))), ("facts", facts)]
         return "\n\n".join(f"::: {{.{name}}}\n{text}\n:::" for name, text in blocks if text)
 
     def key(self) -> None:

@@ -149,11 +149,13 @@ def _of_ratings(study: Study | ItemStudy, result: Result) -> Iterator[str]:
     frame = result.frame.assign(group=result.frame["group"].astype(str))
     scales = " on each scale" if frame["dimension"].nunique() > 1 else ""
     for is_model, part in frame.groupby(frame["group"] != HUMAN, sort=True):
-        people = counted(int(part["n_judges"].max()), "person", "people")
         ends = dict.fromkeys(f"{part['per_item'].agg(end):.1f}".removesuffix(".0") for end in ("min", "max"))
         ratings = f"{' to '.join(ends)} {'rating' if list(ends) == ['1'] else 'ratings'}"
-        who, items = _models(part["group"], study) if is_model else people, part["n_items"].max()
-        yield f"{who} gave {ratings} of each of {counted(int(items), 'item')}{scales}"
+        items = counted(int(part["n_items"].max()), "item")
+        if is_model:
+            yield f"{_models(part['group'], study)} gave {ratings} of each of {items}{scales}"
+        else:
+            yield f"each of {items} has {ratings}{scales} by people ({int(part['n_judges'].max()):,} in all)"
 
 
 def _of_labels(study: Study | ItemStudy, result: Result) -> Iterator[str]:

@@ -15,11 +15,12 @@ from ...frames.rounding import percentage
 from ...frames.sentences import agreeing, capitalised, out_of, sentence, together
 from ...frames.vocabulary import HUMAN
 from ..method_sentences import plain
-from ..table_format import whole
+from ..table_format import number, whole
 
 MOST_NAMED = 4  # judges whose answers are counted in the text, groups and dimensions that are named
 MANY = 0.05  # share of missing answers from which they limit a finding
 RARE = 0.01  # probability of so few true values in all groups together, by chance
+ABSOLUTE = "g_absolute"  # as raters differ from item to item
 AT_AN_END = 0.75  # share of ratings at an end of the scale from which little is left to order
 ONE = {"choices": "choice", "ratings": "rating", "labels": "label", "profiles": "profile"}
 
@@ -206,6 +207,41 @@ def rarely_in_words(values: LowCoverage) -> str:
         f"{percentage(values.level)} that they state, and are too short: {together(shares, MOST_NAMED)}."
     )
     return text if shares else ""
+
+
+@dataclass(frozen=True)
+class MeanReliability:
+    """Reliability of the mean rating of some people on a dimension; NaN where it is not known."""
+
+    dimension: str = ""
+    raters: float = float("nan")
+    reliability: float = float("nan")  # the absolute coefficient of generalisability
+
+
+def find_mean_reliability(frame: pd.DataFrame, dimension: str, name: str) -> MeanReliability:
+    """Find the reliability of people's mean on a dimension in a table of agreement."""
+    is_asked = frame["dimension"].astype(str).eq(dimension) & frame["among"].astype(str).eq(HUMAN)
+    rows = frame[is_asked & frame["coefficient"].astype(str).eq(ABSOLUTE)].dropna(subset="estimate")
+    if rows.empty:
+        return MeanReliability()
+    return MeanReliability(name, float(rows["raters"].iloc[0]), float(rows["estimate"].iloc[0]))
+
+
+@sentence
+def attenuated_in_words(values: MeanReliability) -> str:
+    """By how much the noise of people's mean ratings makes correlations with models smaller."""
+    text = (
+        "People's mean rating of an item is that of few people, whose noise makes correlations with models "
+        "smaller than those with what people think on average"
+    )
+    if not values.reliability > 0:
+        return f"{text}."
+    factor = number(values.reliability**-0.5, 2)
+    mean = f"the mean of {values.raters:g} people has a reliability of {number(values.reliability, 2)}"
+    return (
+        f"{text}: on {plain(values.dimension)}, {mean} (absolute generalisability), without whose noise "
+        f"correlations would be {factor} times as large."
+    )
 
 
 @dataclass(frozen=True)

@@ -279,7 +279,7 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     on_fun = overall.loc[overall["coefficient"] == "pearson"].query("dimension == 'fun'")["estimate"]
     ends = f"between {on_fun.min() - 0.5:.2f} and {on_fun.max() - 0.2:.2f}.".replace("-", "\N{MINUS SIGN}")
     sentence = write(within.read(record), record, within)
-    assert sentence.endswith(f" Within one level of Kind at a time, correlations are {ends}")
+    assert sentence.endswith(f", correlations within one level of Kind at a time are {ends}")
     assert "Treat it as too short." in within.limits()
     r_of: dict[tuple[str, str], float] = {
         (dimension, name): stats.pearsonr(*paired(wide(dimension), f"{name}_model")).statistic

@@ -317,6 +317,20 @@ def ends(draws: Draws) -> str:
     return text
 
 
+@case("attenuated_in_words")
+def attenuated(draws: Draws) -> str:
+    reliability, raters = draws.one([0.25, 0.64, 0.81, np.nan]), draws.size() + 1
+    table = frame(dimension=["wit", "wit", "wit", "sense"], among=["human", "human", "model", "human"],
+                  coefficient=["g_relative", *3 * ["g_absolute"]], raters=raters,
+                  estimate=[0.9, reliability, 0.5, 0.5])  # fmt: skip
+    text = missing_sentences.attenuated_in_words(missing_sentences.find_mean_reliability(table, "wit", "Wit"))
+    factor = {0.25: "2.00", 0.64: "1.25", 0.81: "1.11"}.get(reliability)
+    assert ("times as large" in text) == (factor is not None)
+    assert factor is None or f"the mean of {raters} people" in text
+    assert factor is None or f"would be {factor} times as large" in text
+    return text
+
+
 @case("predicted_in_words")
 def predicted(draws: Draws) -> str:
     n = draws.size()

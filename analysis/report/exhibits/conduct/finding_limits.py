@@ -20,11 +20,14 @@ from ...method_sentences import plain
 from ...report_data import ReportData
 from ...sentences.missing_sentences import (
     LackingAnswers,
+    MeanReliability,
     UnansweredCounts,
+    attenuated_in_words,
     count_unanswered,
     ends_in_words,
     find_end_shares,
     find_low_coverage,
+    find_mean_reliability,
     lacking_in_words,
     rarely_in_words,
 )
@@ -43,10 +46,6 @@ ABOUT_RATERS = {
     FIXED_PEOPLE: (
         "Intervals of ratings are about further items, rated by the same people; for other people they are "
         "too short."
-    ),
-    ATTENUATED: (
-        "People's mean rating of an item is that of few people: its noise makes correlations with models "
-        "smaller than those with what people think on average."
     ),
     UNLIKE: (
         "Correlations between dimensions are of means of several people and of single ratings of a model, "
@@ -106,9 +105,20 @@ def _raters(report: ReportData) -> list[str]:
     """That people are treated as fixed, that their means are noisy, and who rates at an end of the scale."""
     templates = {note.template for record in report.of_run for note in record.notes}
     texts = [sentence_ for note, sentence_ in ABOUT_RATERS.items() if note in templates]
+    if ATTENUATED in templates:
+        texts.append(attenuated_in_words(_reliability_of_people(report)))
     for record in report.of_kind("distributions")[:1]:
         texts.append(ends_in_words(find_end_shares(report.read(record).frame, report.names.of)))
     return texts
+
+
+def _reliability_of_people(report: ReportData) -> MeanReliability:
+    """How reliable people's mean rating is on the dimension that correlations are first about."""
+    for correlations in report.of_kind("correlations")[:1]:
+        for record in report.of_kind("agreement")[:1]:
+            main = str(correlations.settings.get("main"))
+            return find_mean_reliability(report.read(record).frame, main, report.names.of("dimension", main))
+    return MeanReliability()
 
 
 def _few_clusters(report: ReportData) -> list[str]:

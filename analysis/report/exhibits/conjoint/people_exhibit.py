@@ -167,7 +167,7 @@ def _note_of_sample(report: ReportData, record: RecordedResult, frame: pd.DataFr
     weights = {name: first[name] for name in ("weights", "design_effect") if name in first}
     people = {**first["people"], **weights}
     models = [
-        (name, {"n_used": group["n_choices"] * 2, "n_choices": group["n_choices"]})
+        (name, {"n_used": group["n_used"] - group["people"]["n_used"], "n_choices": group["n_choices"]})
         for name, group in columns
         if group.get("n_choices")
     ]

@@ -90,7 +90,8 @@ def _closest(result: Result, names: ColumnNames) -> str:
     listed = tuple((who, tuple(on)) for who, on in elsewhere.items())
     alpha = float(result.settings.get("alpha") or 0.05)
     text = closest_in_words(ClosestModels(dimension_of(names, main), leaders[main], listed, alpha))
-    return f"{text}{_within_strata(first[first['dimension'].astype(str) == main], result, names)}"
+    rows = first[first["dimension"].astype(str) == main]
+    return f"{text}{_within_strata(rows, result, names, dimension_of(names, main))}"
 
 
 def _leader(rows: pd.DataFrame, result: Result, names: ColumnNames) -> Leader | None:
@@ -126,7 +127,7 @@ def _leader(rows: pd.DataFrame, result: Result, names: ColumnNames) -> Leader | 
     )
 
 
-def _within_strata(rows: pd.DataFrame, result: Result, names: ColumnNames) -> str:
+def _within_strata(rows: pd.DataFrame, result: Result, names: ColumnNames, dimension: str) -> str:
     """The range of the correlations on one dimension among items of one stratum; empty without strata."""
     by = list(result.settings.get("by") or [])
     rows = rows[(rows[by].astype(str) != OVERALL).all(axis=1)].dropna(subset="estimate")
@@ -134,7 +135,9 @@ def _within_strata(rows: pd.DataFrame, result: Result, names: ColumnNames) -> st
         return ""
     column = plain(names.column(by[0]))
     low, high = number(rows["estimate"].min(), 2), number(rows["estimate"].max(), 2)
-    return f" Within one level of {column} at a time, correlations are between {low} and {high}."
+    return (
+        f" On {dimension}, correlations within one level of {column} at a time are between {low} and {high}."
+    )
 
 
 @tables_of("correlations", headline=_closest, of_main=False)
