@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .data.label_answers import LabelAnswers
 
 GOLD = "gold label"
-RECALL = "recall"
+RECALL, BALANCED = "recall", "balanced_accuracy"
 
 
 @any_frame
@@ -64,9 +64,9 @@ def score_gaps(
     by : sequence of str
         Columns to compare within.
     metrics : sequence of str, optional
-        See `scores`; by default balanced accuracy, which shares of classes do not move, accuracy and, where a
-        class covers several gold labels, the recall of each and the specificity of the class. Gold labels are
-        compared by recall.
+        See `scores`; by default balanced accuracy, which shares of classes do not move (over those classes
+        that gold has at each of the levels, if any), accuracy and, where a class covers several gold
+        labels, the recall of each and the specificity of the class. Gold labels are compared by recall.
     missing : "wrong", "missing" or "study"
         What missing answers count as.
     adjust : "holm", "bh" or "none"
@@ -101,9 +101,9 @@ def score_gaps(
     ...     "label": ["yes", "yes", "no", "yes"]})
     >>> items = pd.DataFrame({"item_id": list("abcd"), "language": ["en", "en", "ar", "ar"]})
     >>> scored = score(judged, gold, items=items)
-    >>> found = score_gaps(scored, between="language", metrics=["accuracy"], draws=0)
-    >>> found.frame[["left", "right", "estimate"]].values.tolist()
-    [['en', 'ar', 0.0]]
+    >>> found = score_gaps(scored, between="language", metrics=["accuracy", "balanced_accuracy"], draws=0)
+    >>> found.frame[["metric", "left", "right", "estimate"]].values.tolist()
+    [['accuracy', 'en', 'ar', 0.0], ['balanced_accuracy', 'en', 'ar', -0.5]]
     """
     plan, policy = IntervalPlan(draws, seed, alpha, cluster), check_one(missing, metrics or ())
     by = [name for name in by if name != between]
@@ -126,13 +126,21 @@ def score_gaps(
             continue
         column, levels = as_text(rows[between]), _levels(rows[between])
         check_levels(between, len(levels))
-        names = _default_metrics(cell) if metrics is None else metrics
+        names = _default_metrics(cell) if metrics is None else list(metrics)
         gold = np.bincount(answers.class_of[answers.level], minlength=len(answers.classes)).astype(float)
         quantities += quantities_of_metrics(names, "gap of ", answers.classes, gold, answers.cluster)
-        by_level = {}
-        for level in levels:
-            mask = (column == level).fillna(False).to_numpy(dtype=bool)
-            by_level[level] = _groups(names, answers, mask, plan)
+        masks = {level: (column == level).fillna(False).to_numpy(dtype=bool) for level in levels}
+        by_level = {level: _groups(names, answers, mask, plan) for level, mask in masks.items()}
+        if BALANCED in names:
+            classes = answers.class_of[answers.level]
+            common = np.all(
+                [np.isin(classes, classes[mask]) for mask in masks.values() if mask.any()], axis=0
+            )
+            for level, groups in by_level.items() if common.any() else ():
+                if groups:
+                    groups[names.index(BALANCED)] = _groups([BALANCED], answers, masks[level] & common, plan)[
+                        0
+                    ]
         for place, name in enumerate(names):
             groups = [replace(groups[place], level=level) for level, groups in by_level.items()]
             gaps.add({**keys, "metric": name}, [group for group in groups if np.isfinite(group.values[0])])
@@ -177,7 +185,7 @@ def _groups(
 def _default_metrics(cell: TaskCell) -> list[str]:
     """Balanced accuracy, accuracy, and recalls and specificity where a class covers several gold labels."""
     return [
-        "balanced_accuracy",
+        BALANCED,
         ACCURACY,
         *(name for name in default_metrics(cell) if "_" in name and _is_of_one(name)),
     ]
