@@ -74,7 +74,7 @@ def test_further_results_join_those_of_the_fit_and_all_are_reported(place: Path,
     assert "(Overall Funniness, GPT-4.1)" in added["title"]
     assert read_table(tables / f"{name}.parquet")["model"].tolist() == ["gpt_4_1"]
     assert len(read_table(tables / "alt_test.parquet")) == 18
-    done("alt-test --results res --dimension clarity --draws 0 --power", cwd=place)
+    done("alt-test --results res --dimension clarity --draws 0 --simulate-power", cwd=place)
     assert set(read_table(tables / "alt_test_clarity_power.parquet")["instances"]) == {64, 128, 256, 512}
     results = manifest(place / "res")["results"]
     kinds = [one["kind"] for one in results if one["part"] == "alt_test_clarity"]

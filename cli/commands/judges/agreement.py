@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,7 +27,7 @@ from ...options import (
     refuse_typed,
     split_names,
 )
-from ...printing import console, draw_figures, figure_formats, print_frame, print_notes
+from ...printing import console, draw_figures, figure_formats, print_frame, print_notes, show_steps
 from ...reading_options import RatingTableOptions
 from ...wishes import details
 
@@ -346,13 +347,13 @@ def _powers(
     powers: dict[str, tuple[str, Result]] = {}
     scorings = list(dict.fromkeys(test.frame["scoring"]))
     dimensions = dimension_names(judgments)
-    for dimension in dimensions:
-        for scoring in scorings:
+    with show_steps(len(dimensions) * len(scorings)) as step:
+        for dimension, scoring in product(dimensions, scorings):
             parts = [dimension] if dimension and len(dimensions) > 1 else []
             parts += [scoring] if len(scorings) > 1 else []
             labels = labels_of(results, [dimension] if dimension else [], [])
             title = "Power of the replacement test with this panel" + f" ({listed(labels)})" * bool(labels)
-            console.print(f"  {title}")
+            step(title)
             power = panel_power(
                 judgments,
                 dimension=dimension,
