@@ -169,9 +169,11 @@ def print_finding(folder: Path) -> None:
     console.print()
     tables = [block for block in blocks if not isinstance(block, str)]
     main = sentence_beside_effects(report, sentences) if tables else ""
+    mark = f" ({report.mark}.)" if report.mark else ""
     for sentence in sentences:
+        is_last = sentence == main if tables else sentence is sentences[-1]
         with nullcontext() if sentence == main or not tables else details():
-            console.print(sentence)
+            console.print(f"{sentence}{mark if is_last else ''}")
     print_blocks(tables)
 
 

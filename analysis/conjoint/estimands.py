@@ -99,6 +99,27 @@ def amce_diffs_plan(
     return _difference_plan(request, cells, parts, reported_rows, "amce_difference")
 
 
+def double_diffs_plan(request: EstimateRequest, cells: AttributeCells) -> EstimationPlan:
+    """Second less first level of one column, minus the same at the first level of another; own clusters."""
+    side, by = request.by
+    groups = _own_groups(request, cells)
+    levels = list(dict.fromkeys(group.levels[1] for group in groups))
+    if (n := len(levels)) < 2 or len(groups) < 2 * n:
+        raise InputError(f"Column {by!r} needs at least two levels, each with rows of both of {side!r}.")
+    counted = [np.logical_or.reduce([group.inside for group in part]) for part in (groups[:n], groups[n:])]
+    groups = [group._replace(counted=counted[place >= n]) for place, group in enumerate(groups)]
+    parts, bases = _amce_parts(request, cells, groups)
+    rows = np.array(list(level_rows(request, cells)), dtype=object)
+    reported = ~_is_base([*map(tuple, rows)], bases)
+    differences = [
+        GroupEstimands(
+            (level,), first.blocks + second.blocks, np.hstack([-first.contrasts, second.contrasts])[reported]
+        )
+        for level, first, second in zip(levels, parts[:n], parts[n:], strict=True)
+    ]
+    return _difference_plan(request, cells, differences, [*map(tuple, rows[reported])], "amce_difference", by)
+
+
 def mm_diffs_plan(request: EstimateRequest, cells: AttributeCells) -> EstimationPlan:
     """Each level's mean in each group; those of each group minus those of the first."""
     parts = _mm_parts(request, cells, _own_groups(request, cells))
@@ -200,8 +221,6 @@ def _check_variation(cells: AttributeCells, features: Sequence[str]) -> None:
 
 
 def _without_by(request: EstimateRequest) -> EstimateRequest:
-    if len(request.by) != 1:
-        raise InputError(f"{request.verb} compares the levels of one column; give by='column'.")
     formula = request.formula.without(request.by)
     if not formula.features:
         raise InputError(f"Formula {request.formula} has no feature besides {request.by[0]!r}; name another.")
@@ -288,8 +307,11 @@ def _difference_plan(
     parts: Sequence[GroupEstimands],
     rows: Sequence[Row],
     statistic: str,
+    by: str | None = None,
 ) -> EstimationPlan:
-    by = request.by[0]
+    if by is None and len(request.by) != 1:
+        raise InputError(f"{request.verb} compares the levels of one column; give by='column'.")
+    by = by or request.by[0]
     if len(parts) < 2:
         raise InputError(f"Column {by!r} has fewer than two groups; differences need at least two.")
     contrasts = []

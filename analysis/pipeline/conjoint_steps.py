@@ -379,7 +379,7 @@ def people_analyses(study: Study) -> list[Analysis]:
     # Unless the study has its own, these are one of effects and one of means, about the formula of its first
     # analysis of either that excludes no level, and of effects one more for whatever the study asks besides.
     compared = [analysis for analysis in study.analyses if analysis.compares_people]
-    verbs = {part.verb for part in compared}
+    verbs = {part.verb for part in compared if len(part.by) == 1}
     for verb, difference in _DEFAULTS.items():
         candidates = sorted(
             (part for part in study.analyses if part.verb == verb and not part.by),
@@ -437,7 +437,8 @@ def _compare_all(
     if not compared.estimated:
         raise InputError(" ".join(compared.refused))
     settings = _settings(study, analysis, people, compared.estimated, options)
-    return Result(stack(compared.frames), "people", compared.notes, settings)
+    kind = "people_by" if analysis.by[1:] else "people"
+    return Result(stack(compared.frames), kind, compared.notes, settings)
 
 
 def _compare(
@@ -454,6 +455,7 @@ def _compare(
         vcov=options.vcov or study.clusters.vcov,  # type: ignore[arg-type]
         alpha=options.alpha,
         weights=study.weights,
+        by=next(iter(analysis.by[1:]), None),
     )
     return name_groups(estimates.frame, group), estimates
 

@@ -102,10 +102,12 @@ def _estimand(analysis: Mapping[str, Any]) -> str:
     text = kind_of(verb).quantity or verb
     if analysis.get("formula"):
         text += f" of {code(analysis['formula'])}"
-    if analysis.get("by") and not analysis.get("against"):
-        by = analysis["by"] if isinstance(analysis["by"], list) else [analysis["by"]]
-        text += f", by {', '.join(map(code, by))}"
-    return f"{text}: each model minus all people" if analysis.get("against") else text
+    by = analysis.get("by") or []
+    names = [code(name) for name in (by if isinstance(by, list) else [by])]
+    if analysis.get("against"):
+        less = f", less this at the first level of {names[1]}" if names[1:] else ""
+        return f"{text}: each model minus all people{less}"
+    return f"{text}, by {', '.join(names)}" if names else text
 
 
 def _excluded_rows(analysis: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ APART = ("compared", "diagnosed", "checked", "published_numbers")  # runs with d
 TABLES = ("answers", "published", "published_means", "published_correlations", "recovery")
 CONJOINT = (
     *("amce", "mm", "amce_diffs", "mm_diffs", "cj_freqs", "cj_props", "cj_anova", "amce_by_reference"),
-    *("people", "prompt_diffs"),
+    *("people", "people_by", "prompt_diffs"),
     OF_CONJOINTS,
     "bounds",
 )

@@ -312,7 +312,7 @@ def _print_tables(work: PlannedFit, fitted: FittedResults, extra_tables: Tables)
         for name, result in fitted.by_name.items()
         if work.groups
         and "groups" in result.settings
-        and result.kind not in ("people", "prompt_diffs", "bounds", *CORRECTIONS)
+        and result.kind not in ("people", "people_by", "prompt_diffs", "bounds", *CORRECTIONS)
     }
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:

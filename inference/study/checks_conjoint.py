@@ -296,6 +296,9 @@ def _traits(study: Study) -> Iterator[Problem]:
 def _groups(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem]:
     """Report groups that are neither attributes nor listed, and whose names are nearly those of such."""
     candidates = [*study.features, *(trait.id for trait in study.traits)]
+    if analysis.compares_people:
+        yield from _groups_beside_people(study, analysis, at)
+        return
     for name in () if analysis.crosses_groups else analysis.by:
         near = [] if name in candidates else get_close_matches(name, candidates, n=1, cutoff=NEARLY_A_NAME)
         if near:
@@ -311,6 +314,18 @@ def _groups(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem]
             )
     if analysis.verb in DIFFERENCES and len(analysis.by) > 1:
         yield Problem((*at, "by"), f"{analysis.name}: {analysis.verb} compares by one column; name one.")
+
+
+def _groups_beside_people(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem]:
+    """Report groups other than one attribute between which effects on models are compared with people."""
+    _, *names = analysis.by
+    for name in names:
+        if name not in study.features:
+            yield Problem((*at, "by"), f"{analysis.name}: {suggestion(name, study.features)}")
+    if len(names) > 1 or (names and analysis.verb != "amce_diffs"):
+        yield Problem(
+            (*at, "by"), f"{analysis.name}: beside judge_id, by names one attribute, of amce_diffs alone."
+        )
 
 
 def _focus(study: Study) -> Iterator[Problem]:

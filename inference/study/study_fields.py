@@ -251,7 +251,8 @@ class Analysis(Part):
     """Outcome and attributes: chosen ~ a + b, with a * b for attributes that restrict each other."""
     by: list[str] = Field(default_factory=list)
     """Attributes or columns of respondents whose levels are compared; of differences, judge_id compares
-    each model with all people, and prompt_id each model under one prompt with itself under another."""
+    each model with all people ([judge_id, race] how this differs between levels of race), and prompt_id each
+    model under one prompt with itself under another."""
     exclude: dict[str, list[str]] = Field(default_factory=dict)
     """Levels whose profiles are excluded, by attribute."""
     h0: float | None = None
@@ -261,8 +262,8 @@ class Analysis(Part):
 
     @property
     def compares_people(self) -> bool:
-        """Whether it is about models minus people: differences by judge."""
-        return self.verb in ("amce_diffs", "mm_diffs") and self.by == ["judge_id"]
+        """Whether it is about models minus people: differences by judge, and of these by an attribute."""
+        return self.verb in ("amce_diffs", "mm_diffs") and self.by[:1] == ["judge_id"]
 
     @property
     def compares_prompts(self) -> bool:

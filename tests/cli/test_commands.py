@@ -31,7 +31,7 @@ pytestmark = pytest.mark.long
 
 Told = Callable[..., str]
 ESTIMATES = ["amce", "mm", "amce_speech", "amce_slur", "amce_author", "amce_by_identity"]
-PEOPLE = ["amce_people", "amce_author_people", "mm_people"]
+PEOPLE = ["people_by_race", "amce_people", "amce_author_people", "mm_people"]
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 FIT = "fit moderation --data choices.parquet --draws 20"
 PROGRAM = shutil.which("conjury", path=str(Path(sys.executable).parent))
@@ -75,6 +75,7 @@ def test_a_report_counts_differences_at_the_level_of_its_fit(
     shutil.copy(folder / "choices.parquet", tmp_path)
     command = f"{FIT} --alpha 0.4 --only amce,amce_people --figures none"
     ended = conjury(command, cwd=tmp_path, everything=False)
+    assert "(Simulated data.)" in " ".join(ended.out.split())
     assert ("a difference of" in ended.out, "differs from people in" in ended.out) == (True, False)
     done("report moderation", cwd=tmp_path)
     page = (tmp_path / "reports" / "moderation.html").read_text(encoding="utf-8")

@@ -47,10 +47,10 @@ def test_the_planned_design_gets_detectable_effects_sizes_and_costs(ran: Told, s
     ):
         assert sentence in out
     table = pd.read_csv("power.csv")
-    assert len(table) == 15 * 3 * 19
+    assert len(table) == 15 * 3 * 23
     assert set(table["judge"]) == set(study.judge_labels)
     paid = table[(table["judge"] == "gpt4o") & (table["question"] == "detectable effect")]
-    assert paid["cost"].tolist() == [75.5] * 19
+    assert paid["cost"].tolist() == [75.5] * 23
     assert table.loc[table["judge"] == "qwen2_2b", "cost"].isna().all()
     assert Path("power.png").read_bytes().startswith(b"\x89PNG")
 

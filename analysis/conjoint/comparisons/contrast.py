@@ -297,6 +297,8 @@ def _refuse_uncontrastable(fit: Estimates) -> None:
             "These estimates are corrected by several swapping errors, which a contrast cannot combine; "
             "correct again with reference={feature: level}, or by one swapping error."
         )
+    if fit.provenance.verb in DIFFERENCES and len(fit.provenance.by) > 1:
+        raise InputError("Differences of differences are contrasts already; fit again with other groups.")
     if "statistic" in fit.frame and fit.frame["statistic"].astype(str).isin(["acie", "amie"]).any():
         raise InputError(
             "Interactions are contrasts already; contrast the effects of conditional_amce, or name another "

@@ -23,7 +23,7 @@ from ..comparisons.multiplicity import adjust
 from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import SOLVERS, assemble, solve
-from ..estimands import MakePlan, amce_diffs_plan, mm_diffs_plan, plan_of
+from ..estimands import MakePlan, amce_diffs_plan, double_diffs_plan, mm_diffs_plan, plan_of
 from ..estimates import Estimates
 from ..estimation_plan import EstimationPlan
 from ..request import Vcov, is_independent, make_request
@@ -60,6 +60,7 @@ def people_diffs(
     vcov: Vcov = "survey",
     alpha: float = 0.05,
     weights: str | None = None,
+    by: str | None = None,
 ) -> Estimates:
     """Estimate how far a model's AMCEs or marginal means lie from those of people: model minus people.
 
@@ -87,12 +88,15 @@ def people_diffs(
         As in `amce`. Crossed clusters are computed by the native engine, and by CR1 where vcov="CR2".
     weights : str, optional
         Column of weights of people; the model's answers, which need none, all count alike.
+    by : str, optional
+        An attribute: model minus people at each of its levels, less model minus people at its first.
 
     Returns
     -------
     Estimates
         Statistic "amce_difference" or "mm_difference", with columns ``people`` and ``model`` (the two
-        estimates behind ``estimate``) and ``p_adjusted`` (Holm, over all rows). The factor G/(G-1) counts
+        estimates behind ``estimate``; with ``by`` their differences between levels) and ``p_adjusted`` (Holm,
+        over all rows). The factor G/(G-1) counts
         the clusters of each group, so that without shared pairs the squared standard error is the sum of
         both groups'.
         ``provenance.extra["pairs"]`` counts the pairs of people, of the model and of both.
@@ -113,8 +117,10 @@ def people_diffs(
     """
     if estimate not in _PLANS:
         raise InputError(f"estimate is {estimate!r}; give 'amce' or 'mm'.")
+    if by is not None and estimate != "amce":
+        raise InputError("by compares AMCEs between levels; omit it, or give estimate='amce'.")
     parsed = formula if isinstance(formula, Formula) else parse(formula)
-    data = read_rows(data, parsed.features)
+    data = read_rows(data, [*parsed.features, *([] if by is None else [by])])
     data, is_person, name = _two_groups(data, judge, prompt)
     columns = list(profile or parsed.features)
     for column in columns:
@@ -137,14 +143,15 @@ def people_diffs(
     request = make_request(
         f"{estimate}_diffs",
         parsed,
-        by=JUDGE,
+        by=JUDGE if by is None else [JUDGE, by],
         id=None if is_independent(vcov) else list(clusters),
         vcov=vcov,
         alpha=alpha,
         engine=engine,
         weights=weights,
     )
-    plan = plan_of(request, pd.concat([grouped, clusters], axis=1), _PLANS[estimate])
+    make = _PLANS[estimate] if by is None else double_diffs_plan
+    plan = plan_of(request, pd.concat([grouped, clusters], axis=1), make)
     warn_of_few_clusters(plan)
     estimates = assemble(plan, solve(plan, engine))
     adjusted_estimates = adjust(_with_group_estimates(estimates, plan), "holm")
@@ -237,11 +244,13 @@ def _with_group_estimates(estimates: Estimates, plan: EstimationPlan) -> Estimat
     """Add the estimates of people and of the model that each difference is made of."""
     assert estimates.fitted is not None
     coef, contrasts = estimates.fitted.solution.coef, plan.contrasts
-    first = plan.slices[len(plan.blocks) // 2 - 1].stop
+    judge, by_people = plan.cells.code(JUDGE), np.zeros(len(coef), dtype=bool)
+    for block, columns in zip(plan.blocks, plan.slices, strict=True):
+        by_people[columns] = not judge[block.inside].any()
     has_estimate = estimates.frame["estimate"].notna()
     group_estimates: dict[str, Any] = {
-        PEOPLE: -(np.nan_to_num(contrasts[:, :first]) @ coef[:first]),
-        "model": np.nan_to_num(contrasts[:, first:]) @ coef[first:],
+        PEOPLE: -(np.nan_to_num(contrasts) @ (coef * by_people)),
+        "model": np.nan_to_num(contrasts) @ (coef * ~by_people),
     }
     frame = estimates.frame.copy()
     for name, values in group_estimates.items():

@@ -40,7 +40,16 @@ VERBS = (
         "mixed",
         "interaction",
     ),
-    *("pamce", "pmm", "people", "prompt_diffs", "coefficients", "marginal_means", "target_sensitivity"),
+    *(
+        "pamce",
+        "pmm",
+        "people",
+        "people_by",
+        "prompt_diffs",
+        "coefficients",
+        "marginal_means",
+        "target_sensitivity",
+    ),
 )
 
 

@@ -201,7 +201,10 @@ def find_low_coverage(groups: Iterable[tuple[str, int, int]], level: float) -> L
 @sentence
 def rarely_in_words(values: LowCoverage) -> str:
     """Which intervals are too short in this simulation; empty where none is."""
-    shares = [f"{inside} of {n} for {plain(name)}" for name, inside, n in values.groups]
+    shares = [
+        f"{inside} of {n} intervals of {plain(name)} contain them ({percentage(inside / n)})"
+        for name, inside, n in values.groups
+    ]
     text = (
         "Some intervals contain the true values of this simulation more rarely than the "
         f"{percentage(values.level)} that they state, and are too short: {together(shares, MOST_NAMED)}."

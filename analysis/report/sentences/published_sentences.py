@@ -53,7 +53,8 @@ def misfits_in_words(values: VerdictCounts) -> str:
         return ""
     part = out_of(n, sum(count for _, count in values.counts), "number")
     describes = agreeing(n, "fits no data that it", "fit no data that they")
-    return f"{part} that the paper of this study prints {describes} could describe (@sec-published)."
+    rests = "No result of this report rests on the numbers of the paper."
+    return f"{part} that the paper of this study prints {describes} could describe (@sec-published). {rests}"
 
 
 @dataclass(frozen=True)

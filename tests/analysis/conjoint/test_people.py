@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.formula.api as smf
 from fits import fit_study
 from made_up.choices import forced_choices
 from snapshots import shown
@@ -125,6 +126,21 @@ def test_without_shared_pairs_both_errors_add_up_and_equal_ids_alone_change_noth
     found = people_diffs(with_profiles, FORMULA, estimate=estimate, profile=["profile_id"])
     assert found.provenance.extra["pairs"].shared == 0
     np.testing.assert_allclose(found.frame["std_error"], added, rtol=1e-9)
+
+
+def test_differences_of_differences_are_those_of_least_squares_with_interactions_by_statsmodels() -> None:
+    data = world(3, shared=False, pairs=80, respondents=30)
+    estimate = variance = 0.0
+    for kind, unit, sign in (("human", "judge_id", -1), ("model", "pair_id", 1)):
+        rows = data[data["judge_kind"] == kind].astype({"tone": str, "author": str})
+        units = {"groups": pd.factorize(rows[unit])[0], "use_correction": False}
+        fit = smf.ols("chosen ~ tone * author", rows).fit(cov_type="cluster", cov_kwds=units)
+        estimate, n = estimate + sign * fit.params.to_numpy()[-2:], rows[unit].nunique()
+        variance = variance + np.diag(fit.cov_params())[-2:] * n / (n - 1)
+    ours = people_diffs(data, "chosen ~ tone", by="author").frame
+    for name, expected in (("estimate", estimate), ("std_error", np.sqrt(variance))):
+        np.testing.assert_allclose(ours[name], expected, atol=1e-10)
+    np.testing.assert_allclose(ours["model"] - ours["people"], estimate, atol=1e-12)
 
 
 def test_columns_that_both_name_cross_and_others_stay_with_their_group() -> None:

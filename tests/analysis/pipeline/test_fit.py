@@ -231,9 +231,8 @@ def test_kinds_rules_repeats_and_clusters_of_an_analysis_are_recorded(
     kinds = {name: one.kind for name, one in recorded.items()}
     verbs = {"amce_by_identity": "amce_diffs", "frequencies": "cj_freqs", "tested": "cj_anova"}
     effects = {"amce": "amce", "mm": "mm", "amce_speech": "amce", "amce_slur": "amce", "amce_author": "amce"}
-    assert kinds == effects | verbs | dict.fromkeys(
-        ["amce_people", "amce_author_people", "mm_people"], "people"
-    )
+    people = dict.fromkeys(["amce_people", "amce_author_people", "mm_people"], "people")
+    assert kinds == effects | verbs | people | {"people_by_race": "people_by"}
     settings = {name: one.settings for name, one in recorded.items()}
     assert (settings["amce_slur"]["exclude"], settings["amce"]["exclude"]) == ({"slur": ["none"]}, {})
     assert (settings["mm"]["h0"], settings["amce"]["h0"]) == (0.5, 0.0)

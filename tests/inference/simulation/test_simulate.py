@@ -106,12 +106,11 @@ def test_true_amces_and_means_lie_within_monte_carlo_error(moderation, full):
     scores = []
     for _, rows in choices.groupby(["judge_kind", choices["prompt_id"].fillna("")], observed=True):
         truth = full.truth[full.truth["prompt"] == rows["prompt_id"].fillna("").iloc[0]]
-        for feature in [*(part.id for part in moderation.attributes), "speech"]:
+        for feature in (part.id for part in moderation.attributes):
             found = rows.groupby(feature, observed=True)["chosen"].mean().astype(float)
             error = np.sqrt(found * (1 - found) / rows[feature].value_counts())
-            if feature != "speech":
-                mean = truth.query("statistic == 'mm' and feature == @feature").set_index("level")
-                scores += ((found - mean["estimate"]) / error).tolist()
+            mean = truth.query("statistic == 'mm' and feature == @feature").set_index("level")
+            scores += ((found - mean["estimate"]) / error).tolist()
             amce = truth.query("statistic == 'amce' and feature == @feature").drop_duplicates("level")
             effect = found - found.iloc[0] - amce.set_index("level")["estimate"]
             scores += (effect / np.hypot(error, error.iloc[0])).iloc[1:].tolist()

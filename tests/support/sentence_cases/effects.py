@@ -195,45 +195,34 @@ def compared_focus(draws: Draws) -> str:
         lower, upper = draws.limits(estimate)
         keys = {"judge": judge, "feature_label": features, "level_label": levels}
         parts.append(frame(**keys, estimate=estimate, lower=lower, upper=upper, p_adjusted=draws.p(n)))
-    n_models = len(models)
-    effects, differences = pd.concat(parts[: n_models + 1]), pd.concat(parts[n_models + 1 :])
+    effects, differences = pd.concat(parts[: len(models) + 1]), pd.concat(parts[len(models) + 1 :])
     records = focus_sentences.find_compared_effects(differences, effects, 0.05)
     tested = differences[differences["p_adjusted"].notna()]
     assert {record.feature for record in records} == set(tested["feature_label"])
     if not records:
         return ""
-    bases = {judge: focus_sentences.Basis("95% interval", 20) for judge in [*models, "people"]}
-    text = focus_sentences.compared_focus_in_words(
-        focus_sentences.ComparedFocus(records, "the choice", bases, 0.05)
-    )
+    bases = dict.fromkeys([*models, "people"], focus_sentences.Basis("95% interval", 20))
+    values = focus_sentences.ComparedFocus(records, "the choice", bases, 0.05)
+    text = focus_sentences.compared_focus_in_words(values)
     assert text.endswith("adjusted by Holm's method, is below 0.05; intervals are not adjusted.")
     size = effects.set_index(["judge", "level_label"])["estimate"]
     for record in records:
         rows = tested[tested["feature_label"] == record.feature]
         clear = rows[rows["p_adjusted"] < 0.05]
         at = rows["level_label"] == record.level
-        if len(clear):
-            largest = clear[clear["level_label"] == record.level]["estimate"].abs().max()
-            assert largest == clear["estimate"].abs().max()
-        else:
-            pairs = [(who, level) for judge, level in zip(rows["judge"], rows["level_label"], strict=True)
-                     for who in (judge, "people")]  # fmt: skip
-            at_level = [pair for pair in pairs if pair[1] == record.level]
-            assert size.loc[at_level].abs().max() == size.loc[pairs].abs().max()
+        largest = clear[clear["level_label"] == record.level]["estimate"].abs().max()
+        assert clear.empty or largest == clear["estimate"].abs().max()
         named = text.partition(f"*{record.level}*")[2].partition("*level")[0]
         assert f"{number(size['people', record.level])} for people" in named
         compared = rows[at].set_index("judge")["estimate"]
         if len(compared) > 3:
-            text_of_many = named.partition(f"; farthest of {len(compared)} models ")[2].partition("nearest ")
-            for part, rank in ((text_of_many[0], max), (text_of_many[2], min)):
-                limit = rank(compared.abs())
-                assert any(f"of {number(x)}" in part for x in compared if abs(x) == limit)
+            farthest = named.partition(f"; farthest of {len(compared)} models ")[2].partition("nearest ")[0]
+            assert any(f"of {number(x)}" in farthest for x in compared if abs(x) == max(compared.abs()))
         for judge, difference in compared.items() if len(compared) <= 3 else ():
-            side = f"{number(size[judge, record.level])} for {judge}"
-            assert f"a difference of {number(difference)}" in named.partition(side)[2]
-        counts = (rows["p_adjusted"] < 0.05).groupby(rows["judge"]).sum()
-        if len(compared) == n_models == 1:
-            n_clear, of = int(counts.iloc[0]), len(rows)
+            after = named.partition(f"{number(size[judge, record.level])} for {judge}")[2]
+            assert f"a difference of {number(difference)}" in after
+        if len(models) == 1:
+            n_clear, of = len(clear), len(rows)
             assert ("the only clear one" in named) == (n_clear == 1 < of)
             assert (f"the largest of {n_clear} clear ones among {of} " in named) == (n_clear > 1)
             assert ("not clear" in named or "none of the" in named) == (not n_clear)
@@ -256,14 +245,12 @@ def clear_estimates(draws: Draws) -> str:
     groups = groups if by_judge and len(groups) <= 2 else {""} if usable else set()
     assert {group.judge for group in record.groups} == groups
     parts = [part for part in re.split(r"; (?!the largest)", text) if part]
-    assert len(parts) == (len(groups) if record.noun[0] else min(1, len(groups)))
-    for group, part in zip(record.groups, parts, strict=False):
+    for group, part in zip(record.groups, parts, strict=bool(record.noun[0])):
         rows = [k for k in usable if group.judge in ("", judges[k])]
         clear = [k for k in rows if p[k] < 0.05]
         at = texts.index(group.largest.partition(" for ")[0])
         assert abs(estimate[at] - null) == max(abs(estimate[k] - null) for k in clear or rows)
-        if clear or record.noun[0]:
-            assert group.largest in part
+        assert group.largest in part or not (clear or record.noun[0])
         if len(rows) > 1:
             assert re.match(rf"(?i){len(clear) or 'none'} of {len(rows)}\b", part)
             negative = sum(estimate[k] < null for k in clear)

@@ -48,7 +48,7 @@ def inside(draws: Draws) -> str:
     assert {name for name, *_ in low.groups} == {
         name for name, k, n in counts if n and k < n and binom.cdf(k, n, 0.95) * sum(of > 0) < 0.01
     }
-    assert all(f"{k} of {n} for {name}" in rare for name, k, n in low.groups[:4])
+    assert all(f"{k} of {n} intervals of {name} contain them" in rare for name, k, n in low.groups[:4])
     return f"{text} {rare}".strip()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -10,23 +11,26 @@ import numpy as np
 import pandas as pd
 
 from ....figures.conjoint.effect_figures import axis_label
-from ....figures.labels import LevelLabels, display_order, series_labels
+from ....figures.labels import ColumnNames, LevelLabels, display_order, rows_of_one_prompt, series_labels
 from ....frames.vocabulary import HUMAN
 from ....results import Result
 from ...method_sentences import bounds_name, plain
 from ...report_data import FURTHER_EFFECTS, ReportData
 from ...sentences import effect_sentences
 from ...sentences.effect_sentences import (
+    change,
     differing_in_words,
     largest_difference,
     largest_difference_in_words,
 )
+from ...sentences.ranking_sentences import clear_estimates_in_words, find_clear_estimates
 from ...sentences.sample_sentences import groups_of_table, sample_note
 from ...table_format import (
     IN_PERCENT,
     IN_POINTS,
     MOST_SERIES_WITH_INTERVALS,
     NO_BREAK,
+    any_table,
     batches,
     p_value,
     star_rule,
@@ -36,6 +40,7 @@ from ...table_format import (
     whole,
 )
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from ..template import tables_of
 from .conjoint_basis import contrasts, estimates, in_points, lines_of, method, under_prompt
 from .effect_findings import beside_effects, compared_levels, is_about_same
 
@@ -136,6 +141,50 @@ def difference_sentences(
     if largest is None or (of_effects and largest.level in without):
         return sentences
     return [*sentences, largest_difference_in_words(largest)]
+
+
+def _of_one_prompt(result: Result) -> Result:
+    """A result under one prompt for each model, without the column of the second group."""
+    frame = rows_of_one_prompt(result.frame).drop(columns=result.settings["by"], errors="ignore")
+    return replace(result, frame=frame.reset_index(drop=True))
+
+
+def _groups_in_words(names: ColumnNames, result: Result, by: object) -> str:
+    """The levels between which differences from people are compared, of ``black - white``."""
+    attribute = result.settings["by"][1]
+    return " minus ".join(names.levels.level(attribute, level) for level in str(by).split(" - "))
+
+
+def _first_level(result: Result, names: ColumnNames) -> dict[str, str]:
+    attribute, by = result.settings["by"][1], str(result.frame["by"].iloc[0])
+    return {"against": plain(names.levels.both(attribute, by.split(" - ")[-1]))}
+
+
+def _say_double_differences(result: Result, names: ColumnNames) -> str:
+    """How many differences from people in the first attribute differ between groups, and the largest."""
+    frame, alpha = _of_one_prompt(result).frame, float(result.settings.get("alpha") or 0.05)
+    frame = frame[frame["feature"].astype(str) == str(result.settings["feature"])]
+    frame = frame.assign(judge=[names.of("judges", name) for name in frame["judge"]])
+    unit = "points" if in_points(result) else ""
+    texts = [
+        f"{effect_sentences.sized(row, unit)}, of *{plain(names.levels.both(row['feature'], row['level']))}, "
+        f"{plain(_groups_in_words(names, result, row['by']))}* ({change(row['model'], bool(unit))} for "
+        f"{plain(row['judge'])}, {change(row['people'], bool(unit))} for people)"
+        for row in frame.to_dict("records")
+    ]
+    is_clear = (frame["p_adjusted"] < alpha).where(frame["p_adjusted"].notna())
+    noun, rule = ("difference", "differences"), f"an adjusted p below {alpha:g}"
+    return clear_estimates_in_words(
+        find_clear_estimates(frame, texts, is_clear, noun, rule, signs=("", "", "the largest"), by_judge=True)
+    )
+
+
+@tables_of("people_by", values=_first_level, reading=_say_double_differences, figure_of=_of_one_prompt)
+def people_by(result: Result, names: ColumnNames) -> list[GT]:
+    """Differences from people between levels of an attribute, with adjusted p values."""
+    frame = _of_one_prompt(result).frame.drop(columns=["outcome", "statistic", "z", "p"])
+    frame = frame.assign(by=[_groups_in_words(names, result, by) for by in frame["by"]])
+    return any_table(frame, names, unit_of_axis(axis_label(result.frame)))
 
 
 def pairs_note(record: RecordedResult) -> str:

@@ -143,7 +143,7 @@ def test_a_study_gives_its_probabilities_and_stimuli_and_notes_the_limit_that_th
     assert found.loc[("speech", "slur"), "n_reference"] == pytest.approx(60_000 / 7)
     own = first(5, amce=0.02, pairs=30_000)["power"]
     assert found.loc[("topic", "work"), "power"] == pytest.approx(own)
-    assert len(found) == 6 + 4 + 4 + 2 + 1 + 1 + 1
+    assert len(found) == 6 + 4 + 4 + 2 + 1 + 1 + 1 + 2 + 2
     limited = power(study, amce=0.02, power=0.8, stimulus_sd={"topic": 0.03}, features=["topic", "reply"])
     of_topic = limited.frame["feature"] == "topic"
     np.testing.assert_array_equal(np.isinf(limited.frame["pairs"]), of_topic)
