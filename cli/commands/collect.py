@@ -395,7 +395,8 @@ def _unread_steps(done: Collected, study: str) -> Iterator[str]:
         return
     out = "" if folder == run_folder(done.prepared.job.study, None).path else f" --out {folder}"
     statuses = " ".join(f"--status {name}" for name in counts)
-    views = "; ".join(f"conjury view {folder} --filter {name}" for name in counts)
+    of_study = "" if study == done.prepared.job.study.name else f" --study {study}"
+    views = "; ".join(f"conjury view {folder}{of_study} --filter {name}" for name in counts)
     yield f"To see {listed(f'{n:,} {name}' for name, n in counts.items())}: {views}"
     yield f"To ask these again: conjury run retry {study} {statuses}{out}, then the same command"
     if "unparsed" in counts:
