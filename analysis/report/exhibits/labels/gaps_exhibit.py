@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from ....figures.benchmark.benchmark_labels import judges_in_words, metric_of_gold, strata_of
@@ -18,6 +19,7 @@ from .mistake_exhibits import first_metric, joined, largest_text
 if TYPE_CHECKING:
     from great_tables import GT
 
+ACCURACY = "accuracy"
 MOST_PLACES = 6  # that are described one by one
 
 
@@ -34,10 +36,28 @@ def _gaps_text(result: Result, names: ColumnNames) -> str:
     by_place = frame.assign(_what=who).groupby(where, sort=False)
     if by_place.ngroups == 1 or by_place.ngroups > MOST_PLACES:
         return largest_text(frame.assign(_what=joined(who, where)), result, " between groups")
-    texts = [f"{place}: {largest_text(rows, result, '')}" for place, rows in by_place]
     alpha = float(result.settings.get("alpha", 0.05))
+    texts = [
+        f"{place}: {largest_text(rows, result, '').removesuffix('.')}{_by_accuracy(rows, alpha)}."
+        for place, rows in by_place
+    ]
     what = f"Judges whose {first_metric(frame)} differs clearly (adjusted p below {alpha:g})"
+    if any(f"({ACCURACY}: " in text for text in texts):
+        what += "; in brackets: by accuracy, which shares of labels move, where that is otherwise"
     return f"{what}. {' '.join(texts)}"
+
+
+def _by_accuracy(rows: pd.DataFrame, alpha: float) -> str:
+    """How many gaps in accuracy are clear, where these are others than in the first score."""
+    signs = [
+        np.sign(part["estimate"]).where(part["p_adjusted"] < alpha, 0).tolist()
+        for part in (rows[rows["metric"] == rows["metric"].iloc[0]], rows[rows["metric"] == ACCURACY])
+    ]
+    if not signs[1] or signs[0] == signs[1]:
+        return ""
+    clear = signs[1].count(1) + signs[1].count(-1)
+    negative = f", {signs[1].count(-1)} of them negative" if clear and signs[1].count(-1) else ""
+    return f" ({ACCURACY}: {clear or 'none'} of {len(signs[1])}{negative})"
 
 
 @tables_of("gaps", reading=_gaps_text)
