@@ -263,9 +263,9 @@ def _model_beside_people(effect: ComparedEffect, values: ComparedFocus, first: b
     elif not model.n_differing:
         clause = f"; none of the {of} differs clearly"
     elif model.n_differing == 1:
-        clause = f", the only clear one among {of}"
+        clause = f", the only clear difference among {of}"
     else:
-        clause = f", the largest of {model.n_differing} clear ones among {of}"
+        clause = f", the largest of {model.n_differing} clear differences among {of}"
     sides = ((model.model, model.effect), (PEOPLE, effect.people))
     texts = [_side(values, who, side, first=first) for who, side in sides]
     return f"{together(texts)}, {_test(model, values)}{clause}"

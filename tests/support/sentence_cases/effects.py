@@ -223,8 +223,8 @@ def compared_focus(draws: Draws) -> str:
             assert f"a difference of {number(difference)}" in after
         if len(models) == 1:
             n_clear, of = len(clear), len(rows)
-            assert ("the only clear one" in named) == (n_clear == 1 < of)
-            assert (f"the largest of {n_clear} clear ones among {of} " in named) == (n_clear > 1)
+            assert ("the only clear difference" in named) == (n_clear == 1 < of)
+            assert (f"the largest of {n_clear} clear differences among {of} " in named) == (n_clear > 1)
             assert ("not clear" in named or "none of the" in named) == (not n_clear)
     return text
 
