@@ -18,7 +18,7 @@ from .ranking_sentences import clear_rule
 
 PEOPLE = "people"
 MOST_EFFECTS = 2  # effects of a judge that a sentence names; one more of a judge who is alone
-MOST_ATTRIBUTES = 3  # of models beside people
+MOST_ATTRIBUTES = 4  # of models beside people
 ENDS = ["estimate", "lower", "upper"]
 
 
@@ -111,7 +111,11 @@ def _over_prompts(spans: Sequence[tuple[float, float]], prompts: str, in_points:
     if not spans:
         return ""
     ends = [f"{signed(low, in_points)} to {change(high, in_points)}" for low, high in spans]
-    names = ["effect"] if len(ends) == 1 else [f"{place} effect" for place in ("first", "second", "third")]
+    names = (
+        ["effect"]
+        if len(ends) == 1
+        else [f"{place} effect" for place in ("first", "second", "third", "fourth")]
+    )
     texts = [f"the {name} is {text}" for name, text in zip(names, ends, strict=False)]
     return f" Under {prompts}, {together(texts)}."
 
