@@ -14,6 +14,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, MissingDependency, counted, did_you_mean, listed
 from conjury.inference.tables.files import read_table, write_table
+from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.writing import atomic_write
 
 from ..numerics.workers import Run, workers_of
@@ -52,6 +53,7 @@ class ExpectedWork:
     notes: tuple[str, ...]
 
 
+@answer_wrong_calls
 def run_trial(
     trial: Trial | str | Path,
     out: str | Path | None = None,

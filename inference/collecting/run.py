@@ -21,6 +21,7 @@ from ..study.asking import MAX_TOKENS, PAID, Sampling
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.study_fields import Prompt
+from ..tables.frames import answer_wrong_calls
 from .answering.answer_account import read_accounts
 from .answering.probing import use_probe
 from .answering.provenance import check_records, remember_engine
@@ -222,6 +223,7 @@ def preview(
         return setup
 
 
+@answer_wrong_calls
 def collect(
     study: str | Path | AnyStudy,
     judge: str,

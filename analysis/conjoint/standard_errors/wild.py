@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.frames import answer_wrong_calls
 
 from ...frames.variables import warn_caller
 from ...numerics.bootstrap import TestMoments, draw_weights, limits, moments, signs
@@ -61,6 +62,7 @@ def draw_ratios(
     return Ratios(statistic, ratios.reshape(-1, len(contrasts)), int(not enumerated))
 
 
+@answer_wrong_calls
 def wild(
     fit: Estimates,
     *,
@@ -146,7 +148,7 @@ def wild(
         "clusters": {name: n_clusters},
         "draws": 2**n_clusters if enumerated else draws,
         "enumerated": enumerated,
-        "weights": kind,
+        "multipliers": kind,
         "restricted": restricted,
         "seed": seed,
     }

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from public_names import public_functions
 
+import conjury
 from conjury.analysis.conjoint import amce, mm
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.validation import judge
@@ -106,6 +107,14 @@ def test_calls_that_cannot_be_right_are_answered_by_a_sentence(verb, options, se
     formula = {"formula": "chosen ~ colour"} if "idd" in options else {}
     with pytest.raises(InputError, match=f"^{re.escape(sentence)}"):
         verb(CHOICES, **formula, **options)
+
+
+def test_every_function_at_the_top_answers_an_unknown_option_by_a_sentence():
+    functions = [f for name in conjury.__all__ if inspect.isfunction(f := getattr(conjury, name))]
+    for function in functions:
+        with pytest.raises(InputError, match=f"^{function.__name__} (has no option|needs) "):
+            function(unknown=1)
+    assert len(functions) > 20
 
 
 def test_options_are_named_as_python_writes_them_but_those_of_commands_and_of_other_functions():
