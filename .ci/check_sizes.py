@@ -27,7 +27,7 @@ CEILINGS = {
     "analysis/numerics": 43,
     "analysis/pipeline": 47,
     "analysis/raters": 249,
-    "analysis/report": 171,
+    "analysis/report": 173,
     "analysis/trial": 42,
     "cli": 109,
     "inference": 3,
@@ -48,7 +48,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 952,
 }
-MODULES = 553
+MODULES = 554
 
 
 def lines_of(root: Path) -> Counter[str]:

@@ -47,6 +47,12 @@ BASELINES = {
     "majority class by stratum": "Always the most frequent label of each stratum",
     "random": "Random label",
 }
+PERTURBED = {  # what each kind of perturbation does, in brackets behind its name
+    "orthographic": " (typing errors)",
+    "preserving": " (other words of the same meaning)",
+    "drift": " (words that change the meaning, so that the gold label may no longer fit)",
+    "dialect": " (words of another variety of the language)",
+}
 TESTS = {
     "bootstrap": "paired bootstrap",
     "mcnemar exact": "McNemar's exact test",

@@ -1,4 +1,4 @@
-"""Sentences on labels compared with gold labels: scores, mistakes, lengths, perturbed items."""
+"""Sentences on labels compared with gold labels: kinds of label, parsed answers, copies, overused labels."""
 
 from __future__ import annotations
 
@@ -12,136 +12,18 @@ from ...frames.rounding import percentage
 from ...frames.sentences import (
     SERIES,
     agreeing,
-    capitalised,
     out_of,
     sentence,
     ties,
     together,
 )
-from ...frames.vocabulary import BASELINE, FEWEST_GOLD, RANDOM
+from ...frames.vocabulary import FEWEST_GOLD
 from ..method_sentences import plain
 from ..table_format import number, whole
-from .ranking_sentences import Leader, leader_in_words
 
 HALF = 0.5
-BALANCED = "balanced accuracy, in which all labels weigh the same"
-RECALL, PASS_AT, MAJORITY_OF = "recall", "pass_at_k", "majority_of_k"
+RECALL = "recall"
 MOST_NAMED = 3  # judges that a sentence names
-MOST_BESIDE = 4  # judges of a group beside the most frequent label, by name
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """Judges that are right less often, and more often, than the most frequent label would be."""
-
-    below: tuple[str, ...]
-    above: tuple[str, ...]
-    unclear: tuple[str, ...]
-    noun: tuple[str, str]  # what is counted, one and several
-    always: str  # the most frequent label, and of what
-    share: float = np.nan  # of correct answers that it would have
-    above_balanced: tuple[str, ...] = ()  # judges with a balanced accuracy above its
-    balanced: float = np.nan  # its balanced accuracy
-
-    @property
-    def compared(self) -> int:
-        """Judges with an interval."""
-        return len(self.below) + len(self.above) + len(self.unclear)
-
-
-def baseline(
-    over: pd.DataFrame,
-    always: str,
-    share: float = np.nan,
-    above: Sequence[str] = (),
-    balanced: float = np.nan,
-) -> Baseline:
-    """Sort judges by their difference from the most frequent label; prompts of a judge are counted apart."""
-    bounded = over[over["lower"].notna() & over["upper"].notna()]
-    several = len(bounded) > bounded["judge"].nunique()
-    noun = (SERIES, SERIES) if several else ("judge", "judges")
-    side = (bounded["lower"] > 0).astype(int) - (bounded["upper"] < 0)
-    below, upper, unclear = (tuple(bounded.loc[side == sign, "_who"].astype(str)) for sign in (-1, 1, 0))
-    return Baseline(below, upper, unclear, noun, always, share, tuple(above), balanced)
-
-
-@dataclass(frozen=True)
-class BestJudges:
-    """The judges with the highest share of correct answers in one place, beside the constant answer."""
-
-    place: str
-    leader: Leader
-    baseline: Baseline | None
-    later: bool = False  # whether a sentence about another place comes before
-
-
-@sentence
-def best_in_words(values: BestJudges) -> str:
-    """The best judge of a place, and which judges are below and above the constant answer."""
-    where = f"{plain(values.place)}: " if values.place else ""
-    beside = _beside_baseline(values.baseline, values.leader.of == 1, values.later)
-    return f"{capitalised(where + leader_in_words(values.leader))}{beside}."
-
-
-def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
-    if values is None or not values.compared:
-        return ""
-    below, above, unclear = values.below, values.above, values.unclear
-    share = "" if np.isnan(values.share) else f" ({number(values.share, 2)})"
-    balanced = ""
-    if len(values.above_balanced) > len(above):
-        who = _named(values.above_balanced, values.compared, "it" if values.compared == 1 else "all")
-        verb = agreeing(len(values.above_balanced), "is", "are")
-        balanced = f"; by {BALANCED}, {who} {verb} above this rule ({number(values.balanced, 2)})"
-    if single and values.compared == 1:
-        text = (
-            f"it is correct {'less' if below else 'more'} often than always answering {values.always}{share}"
-        )
-        if unclear:
-            text = f"the interval of its difference from always answering {values.always}{share} contains 0"
-        return f"; {text}{balanced}"
-    which = f"{values.always if later else f'always answering {values.always}'}{share}"
-    counted = f"{values.compared:,} {agreeing(values.compared, *values.noun)}"
-    if not below and not above:
-        return f"; of {counted}, none differs from {which} by an interval without 0{balanced}"
-    for group, how in ((below, "less"), (above, "more")):
-        if len(group) == values.compared > 1:
-            return f"; all {counted} are correct {how} often than {which}{balanced}"
-    more = f"{_named(above, 0)} {agreeing(len(above), 'is', 'are')}" if above else "none is"
-    less = _named(below, 0) if below else "none"
-    in_doubt = f"; {_named(unclear, 0)} could be either" if unclear else ""
-    return f"; of {counted}, {more} correct more often than {which}, {less} less often{in_doubt}{balanced}"
-
-
-@dataclass(frozen=True)
-class ComparedPlaces:
-    """The highest balanced accuracy in each of some places with the same labels in other shares."""
-
-    places: tuple[str, ...]
-    shares: tuple[float, ...]  # of the most frequent label of all in each place
-    highest: tuple[tuple[str, str], ...]  # the score and whose it is
-
-
-@sentence
-def places_in_words(values: ComparedPlaces) -> str:
-    """What compares places whose shares of labels differ; empty where these are the same in print."""
-    shares = [number(share, 2) for share in values.shares]
-    if len(set(shares)) < 2:
-        return ""
-    highest = [f"{cell} ({plain(who)})" for cell, who in values.highest]
-    every = len(shares)
-    return (
-        f"Accuracies of {together(map(plain, values.places), every)} do not compare, since shares of labels "
-        f"differ (of the most frequent one {together(shares, every)}); by {BALANCED}, the highest are "
-        f"{together(highest, every)}."
-    )
-
-
-def _named(names: tuple[str, ...], total: int, each: str = "") -> str:
-    """Judges by name where they are few, otherwise their number; all of them as a sentence calls them."""
-    if len(names) == total:
-        return each
-    return together(map(plain, names), MOST_BESIDE) if len(names) <= MOST_BESIDE else whole(len(names))
 
 
 @dataclass(frozen=True)
@@ -189,62 +71,6 @@ def kinds_in_words(values: KindsOfGold) -> str:
         who += f" ({plain(values.negatives[0])}: {number(values.negatives[1], 2)})"
     most = f"the most that a judge finds of those labelled {plain(values.least)}"
     return f"{text}; {most} is {number(values.most, 2)}, by {who}."
-
-
-@dataclass(frozen=True)
-class Attempts:
-    """The judge of whose several answers most often at least one is right, beside as many guesses."""
-
-    place: str
-    k: int
-    who: str
-    cell: str
-    single: float  # share of single answers that are right
-    majority: float  # share of items whose most frequent answer is right
-    guesses: float
-    above: tuple[str, ...]  # judges above the guesses by their intervals
-    of: int  # judges
-
-
-def find_best_attempts(rows: pd.DataFrame, place: str) -> Attempts | None:
-    """Find the best judge of the scores (``_who, _cell``) of one and of most answers; None without any."""
-    k = int(rows["k"].max())
-    passed = rows[(rows["metric"] == PASS_AT) & (rows["k"] == k)]
-    judges = passed[passed["judge_kind"] != BASELINE]
-    if judges.empty:
-        return None
-    best = judges.iloc[int(judges["estimate"].to_numpy().argmax())]
-    of_best = rows[(rows["_who"] == best["_who"]) & (rows["judge_kind"] != BASELINE)]
-    parts = (
-        of_best[(of_best["metric"] == PASS_AT) & (of_best["k"] == 1)],
-        of_best[(of_best["metric"] == MAJORITY_OF) & (of_best["k"] == k)],
-        passed[passed["judge"].astype(str) == RANDOM],
-    )
-    single, majority, guesses = (float(part["estimate"].iloc[0]) if len(part) else np.nan for part in parts)
-    above = judges.loc[judges["lower"] > guesses, "_who"].astype(str)
-    return Attempts(
-        place, k, str(best["_who"]), str(best["_cell"]), single, majority, guesses, tuple(above), len(judges)
-    )  # fmt: skip
-
-
-@sentence
-def attempts_in_words(values: Attempts) -> str:
-    """How often at least one of several answers is right, beside one, the most frequent, and guesses."""
-    where = f"{plain(values.place)}: " if values.place else ""
-    shares = {"a single answer": values.single, f"the most frequent of {values.k}": values.majority}
-    beside = [f"{what} {number(share, 2)}" for what, share in shares.items() if not np.isnan(share)]
-    highest = "the highest share" if values.of > 1 else "the share"
-    text = (
-        f"{where}{highest} with at least one of {values.k} answers right (pass@{values.k}) is {values.cell}"
-    )
-    text = capitalised(f"{text} ({'; '.join([plain(values.who), *beside])})")
-    if np.isnan(values.guesses):
-        return f"{text}."
-    guesses = f"above {values.k} random guesses ({number(values.guesses, 2)})"
-    if not values.above:
-        return f"{text}, not clearly {guesses}{'; nor is any other judge' * (values.of > 1)}."
-    who = _named(values.above, values.of, "it" if values.of == 1 else f"all {values.of} judges")
-    return f"{text}; {who} {agreeing(len(values.above), 'is', 'are')} clearly {guesses}."
 
 
 @dataclass(frozen=True)

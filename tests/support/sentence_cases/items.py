@@ -11,12 +11,13 @@ from conjury.analysis.report.sentences import (
     missing_sentences,
     ranking_sentences,
     rater_sentences,
+    score_sentences,
 )
 from conjury.analysis.report.table_format import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
 
 
-def over_baseline(draws: Draws) -> tuple[label_sentences.Baseline, int, int, int]:
+def over_baseline(draws: Draws) -> tuple[score_sentences.Baseline, int, int, int]:
     """A comparison with the most frequent label: how many are below, above, and known."""
     judges = draws.names(draws.size(0, 6), "judge", 4)
     lower, upper = draws.limits(draws.numbers(max(len(judges), 1), missing=False)[: len(judges)])
@@ -24,7 +25,7 @@ def over_baseline(draws: Draws) -> tuple[label_sentences.Baseline, int, int, int
     below, above = sum(b < 0 for _, b in pairs), sum(a > 0 for a, _ in pairs)
     over = frame(judge=judges, _who=judges, lower=lower, upper=upper)
     balanced = draws.names(draws.size(0, len(pairs)), "judge")
-    record = label_sentences.baseline(over, "the most frequent label", above=balanced, balanced=0.5)
+    record = score_sentences.baseline(over, "the most frequent label", above=balanced, balanced=0.5)
     return record, below, above, len(pairs)
 
 
@@ -57,25 +58,57 @@ def leader(draws: Draws) -> str:
 @case("best_in_words")
 def best(draws: Draws) -> str:
     names = draws.names(draws.size(), "judge")
-    leading = ranking_sentences.find_leader(
-        ("share", "shares"), names, pd.Series(draws.shares(len(names), missing=False)), ["0.5"] * len(names)
+    leading, balanced = (
+        ranking_sentences.find_leader(
+            (what, what), names, pd.Series(draws.shares(len(names), missing=False)), ["0.5"] * len(names)
+        )
+        for what in ("share", "weight")
     )
     assert leading is not None
     reference, below, above, compared = over_baseline(draws)
-    record = label_sentences.BestJudges(draws.one(["", "Wit"]), leading, reference, draws.flip())
-    text = label_sentences.best_in_words(record)
-    beside = text.partition(";")[2]
-    assert ("by balanced accuracy" in text) == (compared > 0 and len(reference.above_balanced) > above)
+    record = score_sentences.BestJudges(draws.one(["", "Wit"]), leading, reference, draws.flip(), balanced)
+    text = score_sentences.best_in_words(record)
+    first, beside = text.partition(". ")[0].lower(), text.partition(";")[2]
+    assert ("what such" in text) == (compared > 0 and (not above or len(reference.above_balanced) > above))
+    assert ("weight" in text) == (compared > 0 == above)
     if compared == 1 == len(names):
-        assert ("less often than" in text, "more often than" in text) == (below == 1, above == 1)
-        assert ("contains 0" in text) == (not below and not above)
-    elif compared:
-        every = next((how for n, how in ((below, "less"), (above, "more")) if n == compared > 1), "")
+        assert ("less often than" in first) == (below == 1)
+        assert ("not clearly more" in first) == (not below and not above)
+    elif compared and above:
         assert f" all {compared} " in beside or beside.startswith(f" of {compared} ")
-        assert ("without 0" in beside) == (not below and not above)
-        assert not every or f"correct {every} often than" in beside
-        assert ("could be either" in beside) == (0 < below + above < compared)
+        assert ("all " in beside.partition("are correct")[0]) == (above == compared > 1)
+        assert above == compared or ("could be either" in beside) == (below + above < compared)
         assert ("series of answers" in text) == (reference.noun[0] != "judge")
+    elif compared:
+        assert f"none of {compared} " in first or compared == 1
+        assert ("as often as" in first) == (below == compared)
+    return text
+
+
+@case("left_out_in_words")
+def left_out(draws: Draws) -> str:
+    names = draws.names(draws.size(), "place")
+    changes = [draws.one(["same", "level", "best"]) for _ in names]
+    pairs = tuple(zip(names, changes, strict=True))
+    text = score_sentences.left_out_in_words(score_sentences.LeftOut(pairs))
+    level, changed = (changes.count(kind) for kind in ("level", "best"))
+    assert ("best judge changes" in text, "stays the same" in text) == (changed > 0, changed < len(names))
+    assert ("is level" in text) == (level > 0)
+    assert len(names) == 1 or all(name in text for name in names)
+    return text
+
+
+@case("copies_scored_in_words")
+def copies_scored(draws: Draws) -> str:
+    clear = [bool(x < 0.5) for x in draws.shares(draws.size(), missing=False)]
+    places = draws.names(len(clear), "place", 2)
+    rows = tuple(zip(places, draws.names(len(clear), "kind"), ["+0.1"] * len(clear), clear, strict=True))
+    text = score_sentences.copies_scored_in_words(
+        score_sentences.CopyScores("accuracy", draws.flip(), 0.05, rows)
+    )
+    assert text.count(", clear") == sum(clear)
+    assert ("none has an adjusted p" in text) == (not any(clear))
+    assert all(text.count(f"{place}: ") == 1 for place in set(places))
     return text
 
 
@@ -84,8 +117,8 @@ def places(draws: Draws) -> str:
     names = draws.names(draws.size(), "place")
     share = draws.shares(len(names), missing=False) if draws.flip() else [0.5] * len(names)
     highest = tuple((number(x, 2), f"judge {x}") for x in draws.shares(len(names), missing=False))
-    text = label_sentences.places_in_words(
-        label_sentences.ComparedPlaces(tuple(names), tuple(share), highest)
+    text = score_sentences.places_in_words(
+        score_sentences.ComparedPlaces(tuple(names), tuple(share), highest)
     )
     assert bool(text) == (len({number(x, 2) for x in share}) > 1)
     assert not text or all(f"{cell} ({who})" in text for cell, who in highest)
@@ -117,14 +150,21 @@ def attempts(draws: Draws) -> str:
     judges, guesses = draws.names(draws.size(), "judge"), draws.shares(1, missing=False)[0]
     rows = frame(judge=judges, _who=judges, judge_kind="model", metric="pass_at_k", k=5)
     rows["estimate"] = draws.shares(len(judges), missing=False)
-    rows["lower"] = rows["estimate"] - 0.1
+    rows = rows.assign(lower=rows["estimate"] - 0.1, upper=rows["estimate"] + 0.1)
     random = rows.head(1).assign(judge="random", _who="random", judge_kind="baseline", estimate=guesses)
-    rows = pd.concat([rows, random]).assign(_cell="0.5")
-    record = label_sentences.find_best_attempts(rows, draws.one(["", "Wit"]))
+    majority = rows.assign(metric="majority_of_k", estimate=rows["estimate"].to_numpy()[::-1])
+    table = pd.concat([rows, random, *[majority] * draws.flip()]).assign(_cell="0.5")
+    always = ("the most frequent label", draws.one([0.3, np.nan]))
+    record = score_sentences.find_best_attempts(table, draws.one(["", "Wit"]), always)
     assert record is not None
-    text = label_sentences.attempts_in_words(record)
-    above = sum(x - 0.1 > guesses for x in rows["estimate"][:-1])
-    assert ("not clearly above" in text) == (not above)
+    text = score_sentences.attempts_in_words(record)
+    above, most = sum(x - 0.1 > guesses for x in rows["estimate"]), rows["estimate"].max()
+    assert ("most frequent of 5" in text) == (len(table) > len(judges) + 1)
+    assert ("answering the most frequent label 0.30" in text) == (
+        len(table) > len(judges) + 1 and always[1] == 0.3
+    )
+    assert ("not clearly above" in text) == (not above and most + 0.1 >= guesses)
+    assert ("which is below" in text) == (most + 0.1 < guesses)
     assert (f"all {len(judges)} judges are" in text) == (above == len(judges) > 1)
     return text
 

@@ -146,4 +146,6 @@ def _failed_checks(report: ReportData) -> list[str]:
             return [f"Checks of the data with an error or a warning: {together(titles, MOST_FAILED)}."]
         return []
     is_checked = {"diagnosed", "checked"} & set(runs)
-    return [] if is_checked else ["Answers were not checked for copies, constant answers or drift."]
+    return (
+        [] if is_checked else ["Answers were not checked for copies, constant answers or change over time."]
+    )

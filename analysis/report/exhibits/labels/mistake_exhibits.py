@@ -12,6 +12,7 @@ import pandas as pd
 from ....benchmark.confusion import use_of_labels
 from ....figures.benchmark.benchmark_labels import (
     NO_ANSWER,
+    PERTURBED,
     TESTS,
     judges_in_words,
     label_in_words,
@@ -34,6 +35,7 @@ from ...sentences.label_sentences import (
     overused_in_words,
 )
 from ...sentences.ranking_sentences import SIGNS, clear_estimates_in_words, find_clear_estimates
+from ...sentences.score_sentences import CopyScores, copies_scored_in_words
 from ...table_format import (
     NO_BREAK,
     estimate_cell,
@@ -59,6 +61,7 @@ VIEWED = {"judge": "judge", "value": "predicted"}  # filters of answers, and the
 MISTAKES = 3
 EACH_JUDGE = "each judge"  # a table that only the first result of its kind shows
 MOST_PAIRS = 6
+MOST_CHANGES = 8  # of scores of perturbed items, that are described one by one
 MOST_COLUMNS = 8
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 
@@ -83,13 +86,17 @@ def largest_text(frame: pd.DataFrame, result: Result, what: str, signs: tuple[st
     rows = frame[(frame["metric"] == frame["metric"].iloc[0]).to_numpy()]
     metric = first_metric(rows)
     noun = (f"difference in {metric}{what}", f"differences in {metric}{what}") if what else ("", "")
+    alpha = float(result.settings.get("alpha", 0.05))
+    return _counted(rows, list(rows["_what"]), change_cells(rows), noun, alpha, signs)
+
+
+def change_cells(rows: pd.DataFrame) -> list[str]:
+    """Differences with their intervals and, where there are any, what they are of the first score."""
     relative = rows["relative"].fillna(0) if "relative" in rows else pd.Series(0.0, rows.index)
-    cells = [
+    return [
         estimate_cell(row, sign=True) + true_minus(f" ({change:+.0%})") * bool(change)
         for row, change in zip(rows.to_dict("records"), relative, strict=True)
     ]
-    alpha = float(result.settings.get("alpha", 0.05))
-    return _counted(rows, list(rows["_what"]), cells, noun, alpha, signs)
 
 
 def _counted(
@@ -121,20 +128,36 @@ def lengths_text(result: Result, names: ColumnNames) -> str:
 
 def changed_scores(result: Result, names: ColumnNames) -> str:
     """How scores differ on perturbed items: on average over judges, and of single judges."""
-    texts = []
-    for table in (result.extra.get("mean", pd.DataFrame()), result.frame):
-        if not len(table):
+    means = result.extra.get("mean", pd.DataFrame())
+    averaged = bool(len(means) and means["n_judges"].max() > 1)
+    texts: list[str] = []
+    for table in ([means.assign(judge="")] if averaged else []) + [result.frame]:
+        frame = label_rows(table, result.settings, names)[0]
+        frame = frame[(frame["metric"] == frame["metric"].iloc[0]).to_numpy()]
+        if averaged and not texts:
+            frame["p_adjusted"] = adjust_p_values(frame["p"].to_numpy(float), "holm")
+        if len(frame) <= MOST_CHANGES:
+            texts.append(copies_scored_in_words(_score_copies(frame, result, names)))
             continue
-        is_mean = "judge" not in table
-        frame = label_rows(table.assign(judge="") if is_mean else table, result.settings, names)[0]
         condition = frame["condition"].map(lambda text: names.of("condition", text))
-        frame["_what"] = joined(*[frame["_who"]] * (not is_mean), frame["_where"], condition)
-        if is_mean:
-            first = frame["metric"] == frame["metric"].iloc[0]
-            frame.loc[first, "p_adjusted"] = adjust_p_values(frame.loc[first, "p"].to_numpy(float), "holm")
-        what = f"{', on average over judges,' * is_mean} between perturbed and original items"
-        texts.append(largest_text(frame, result, what))
+        frame["_what"] = joined(frame["_who"], frame["_where"], condition)
+        over = ", on average over judges," * (averaged and not texts)
+        texts.append(largest_text(frame, result, f"{over} between perturbed and original items"))
     return " ".join(texts)
+
+
+def _score_copies(frame: pd.DataFrame, result: Result, names: ColumnNames) -> CopyScores:
+    """Differences of one score by place, judge and kind of perturbation, with what each kind does."""
+    alpha, explained = float(result.settings.get("alpha", 0.05)), set[str]()
+    frame, metric, rows = frame.dropna(subset="estimate"), first_metric(frame), []
+    for row, cell in zip(frame.to_dict("records"), change_cells(frame), strict=True):
+        condition = str(row["condition"])
+        meaning = names.meaning("condition", condition) or PERTURBED.get(condition, "")
+        kind = names.of("condition", condition) + meaning * (condition not in explained)
+        explained.add(condition)
+        place = ", ".join(filter(None, (row["_where"], row["_who"])))
+        rows.append((place, kind, cell, bool(row["p_adjusted"] < alpha)))
+    return CopyScores(metric, not frame["_who"].any(), alpha, tuple(rows))
 
 
 def _where_mistakes_are(result: Result, record: RecordedResult, report: ReportData) -> list[Exhibit]:

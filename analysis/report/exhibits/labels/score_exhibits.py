@@ -68,7 +68,19 @@ def copies_text(result: Result, _: ColumnNames) -> str:
     return copies_in_words(Copies(int(cells.sum()), len(cells)))
 
 
-@tables_of("passes", reading=copies_text, headline=several_answers)
+def _several(result: Result, _: RecordedResult, report: ReportData) -> str:
+    """What several answers add, beside the constant answer where the same run has scores of these places."""
+    by = result.settings.get("by")
+    scored = (report.read(record) for record in report.of_kind("scores") if record.settings.get("by") == by)
+    return several_answers(result, report.names, next(scored, None))
+
+
+@exhibit("passes", headline=_several)
+def _passes(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
+    """Scores of several answers."""
+    return from_texts(TemplateCode(passes, reading=copies_text), result, record, report)
+
+
 def passes(result: Result, names: ColumnNames) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
     rows = _one_policy(result.frame)

@@ -24,18 +24,8 @@ from ....frames.rounding import percentage
 from ....frames.sentences import agreeing, capitalised
 from ....frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM
 from ....results import Result
-from ...sentences.label_sentences import (
-    Baseline,
-    BestJudges,
-    ComparedPlaces,
-    attempts_in_words,
-    baseline,
-    best_in_words,
-    find_best_attempts,
-    find_kinds_of_gold,
-    kinds_in_words,
-    places_in_words,
-)
+from ...method_sentences import plain
+from ...sentences.label_sentences import find_kinds_of_gold, kinds_in_words
 from ...sentences.ranking_sentences import (
     Differ,
     Leader,
@@ -44,17 +34,34 @@ from ...sentences.ranking_sentences import (
     leader_in_words,
     overlap_of,
 )
+from ...sentences.score_sentences import (
+    BEST,
+    LEVEL,
+    SAME,
+    Baseline,
+    BestJudges,
+    ComparedPlaces,
+    LeftOut,
+    attempts_in_words,
+    baseline,
+    best_in_words,
+    find_best_attempts,
+    left_out_in_words,
+    places_in_words,
+)
 from ...table_format import estimate_cell, p_value, whole
 from ..exhibit_registry import level
 
 MOST_PLACES = 4  # tasks and strata that are described one by one
 MANY = 0.1  # share of answers without a label, from which it is said first
-CORRECT = ("share of correct answers", "shares of correct answers")
-LABELLED = (f"{CORRECT[0]} among those with a label", f"{CORRECT[1]} among those with a label")
 score_cell = partial(estimate_cell, halves=False)  # one half is no score of nobody
-ACCURACY, BALANCED, EXCLUDED = "accuracy", "balanced_accuracy", "missing"
+ACCURACY, BALANCED_ACCURACY, EXCLUDED = "accuracy", "balanced_accuracy", "missing"
+SCORES = {  # what each score is of one judge and of several, and what is said of it
+    ACCURACY: ("share of correct answers", "shares of correct answers", ""),
+    BALANCED_ACCURACY: ("balanced accuracy", "balanced accuracies", ", in which all labels weigh the same,"),
+}
 KINDS, COUNTED = ("recall", "specificity"), ("answers", "units", "items")
-SAME = 1e-6  # a difference of two scores that is closer to that of a test is the same
+EQUAL = 1e-6  # a difference of two scores that is closer to that of a test is the same
 
 
 def best_judges(result: Result, names: ColumnNames, compared: Result | None = None) -> str:
@@ -65,26 +72,30 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
         return ""
     described: list[BestJudges] = []
     texts: list[str] = []
+    changes: dict[str, str] = {}
     for place in places:
         rows = frame[(frame["_where"] == place) & frame["estimate"].notna()]
         counted = rows[rows["missing"].astype(str) == policy]
-        judges = _of_judges(counted, ACCURACY)
-        cells, differ = _cells(judges), _differ(compared, judges)
-        leader = find_leader(CORRECT, list(judges["_who"]), judges["estimate"], cells, differ)
-        if leader is not None and not leader.level and not any(row[2] for row in leader.following):
-            leader = find_leader(CORRECT, list(judges["_who"]), judges["estimate"], cells, overlap_of(judges))
+        leader, balanced = (_leader(counted, metric, compared) for metric in SCORES)
         if leader is None:
             continue
         over = _over_baseline(result, place, counted, names)
-        described.append(BestJudges(place, leader, over, bool(described)))
+        best = BestJudges(place, leader, over, bool(described), balanced)
+        described.append(best)
+        metric = ACCURACY
+        if best.is_below and balanced is not None:
+            leader, metric = balanced, BALANCED_ACCURACY
         of_kinds = _with_kinds(counted, result.settings, names)
         of_kinds = of_kinds.assign(_meaning="") if any(texts) else of_kinds
         kinds = find_kinds_of_gold(of_kinds, leader.names[0])
-        labelled = _of_judges(rows[rows["missing"].astype(str) == EXCLUDED], ACCURACY)
+        judges = _of_judges(counted, metric)
+        labelled = _of_judges(rows[rows["missing"].astype(str) == EXCLUDED], metric)
+        change = _change(judges, labelled) if policy != EXCLUDED else None
+        changes |= {place: change} if change else {}
         sentences = [
-            best_in_words(described[-1]),
+            best_in_words(best),
             kinds_in_words(kinds) if kinds else "",
-            _among_labelled(labelled, judges, leader),
+            _among_labelled(labelled, judges, metric) if change in (BEST, LEVEL) else "",
         ]
         texts.append(" ".join(filter(None, sentences)))
     if not described:
@@ -92,13 +103,15 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
     estimated = frame[(frame["missing"].astype(str) == policy) & frame["estimate"].notna()]
     texts += filter(None, [_compared_places(estimated, places)])
     notes = [f"Brackets are {level(result)} intervals." if any("[" in text for text in texts) else ""]
-    if compared is not None and any(row[2] for best in described for row in best.leader.level):
+    rivals = [row for best in described for row in (*best.leader.level, *best.leader.following)]
+    if compared is not None and any(row[2] for row in rivals):
         notes.append(clear_rule(_alpha(compared), str(compared.settings.get("adjust") or "holm")))
     if any(best.baseline is not None and best.baseline.compared for best in described):
         notes.append(
             f"Comparisons with the most frequent label are by {level(result)} intervals, item by item."
         )
-    missing, share = _missing_as(result, policy)
+    missing, share = _missing_as(estimated, policy)
+    missing = f"{missing} {left_out_in_words(LeftOut(tuple(changes.items())))}".strip() if missing else ""
     if share >= MANY:
         texts[0] = f"{missing} {texts[0]}"
     else:
@@ -116,6 +129,31 @@ def _of_judges(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     return rows[(rows["judge_kind"] != BASELINE) & (rows["metric"] == metric)].reset_index(drop=True)
 
 
+def _leader(rows: pd.DataFrame, metric: str, compared: Result | None) -> Leader | None:
+    """The best judge by a score, with those level with them by tests or, without any, by intervals."""
+    judges = _of_judges(rows, metric)
+    who, (single, several, says) = list(judges["_who"]), SCORES[metric]
+    what = (single + says, several + says)
+    cells = _cells(judges) if metric == ACCURACY else list(map(score_cell, judges.to_dict("records")))
+    leader = find_leader(what, who, judges["estimate"], cells, _differ(compared, judges, metric))
+    if leader is not None and not leader.level and not any(row[2] for row in leader.following):
+        return find_leader(what, who, judges["estimate"], cells, overlap_of(judges))
+    return leader
+
+
+def _change(judges: pd.DataFrame, labelled: pd.DataFrame) -> str | None:
+    """Whether the best of several judges, or who is level by intervals, changes; None where there is one."""
+    before, after = (
+        find_leader(("", ""), list(rows["_who"]), rows["estimate"], [""] * len(rows), overlap_of(rows))
+        for rows in (judges, labelled)
+    )
+    if before is None or after is None or before.of == 1:
+        return None
+    if set(before.names) != set(after.names):
+        return BEST
+    return SAME if {row[0] for row in before.level} == {row[0] for row in after.level} else LEVEL
+
+
 def _cells(judges: pd.DataFrame) -> list[str]:
     """Shares with their intervals, and how many answers to how many lines and items they are of."""
     cells = []
@@ -131,15 +169,15 @@ def _cells(judges: pd.DataFrame) -> list[str]:
     return cells
 
 
-def _differ(compared: Result | None, judges: pd.DataFrame) -> Differ:
-    """Whether two judges of a place differ clearly on the same items, by accuracy, and by how much."""
+def _differ(compared: Result | None, judges: pd.DataFrame, metric: str) -> Differ:
+    """Whether two judges of a place differ clearly on the same items, by a score, and by how much."""
     if compared is None or compared.settings.get("between") != "judge":
         return lambda *_: None
     numbers = judges["estimate"].to_numpy(dtype=float)
     pairs: dict[tuple[str, ...], dict[Any, Any]] = {}
     frame = rows_of_first_test(compared.frame)
     keys = [name for name in ("prompt", "task", *strata_of(compared.settings, frame)) if name in judges]
-    rows = frame[frame["metric"] == ACCURACY].dropna(subset=["estimate", "p_adjusted"])
+    rows = frame[frame["metric"] == metric].dropna(subset=["estimate", "p_adjusted"])
     for row in rows.to_dict("records"):
         where = tuple(str(row[name]) for name in keys)
         back = row | {"estimate": -row["estimate"], "lower": -row["upper"], "upper": -row["lower"]}
@@ -149,11 +187,10 @@ def _differ(compared: Result | None, judges: pd.DataFrame) -> Differ:
 
     def differ(first: int, second: int) -> tuple[bool, str] | None:
         row = pairs.get((*ids[first], *ids[second]))
-        if row is None or abs(row["estimate"] - (numbers[first] - numbers[second])) > SAME:
+        if row is None or abs(row["estimate"] - (numbers[first] - numbers[second])) > EQUAL:
             return None  # not on all items of the place
         clear = row["p_adjusted"] < _alpha(compared)
-        p = "" if clear else f", adjusted p {p_value(row['p_adjusted'])}"
-        return clear, f"{score_cell(row)}{p}"
+        return clear, f"{score_cell(row)}, adjusted p {p_value(row['p_adjusted'])}"
 
     return differ
 
@@ -171,29 +208,34 @@ def _with_kinds(rows: pd.DataFrame, settings: Mapping[str, Any], names: ColumnNa
     return rows.assign(_kind=kind[0], _label=labels, _meaning=meanings, _cell=cells)[mask]
 
 
-def _among_labelled(labelled: pd.DataFrame, judges: pd.DataFrame, leader: Leader) -> str:
-    """Who is best where answers without a label are excluded, if not who is best or level otherwise."""
+def _among_labelled(labelled: pd.DataFrame, judges: pd.DataFrame, metric: str) -> str:
+    """Who is best where answers without a label are excluded."""
     n_asked = dict(zip(judges["_who"], judges.get("n_answers", pd.Series(0, judges.index)), strict=True))
     cells = []
     for who, row in zip(labelled["_who"], labelled.to_dict("records"), strict=True):
         of = f", {percentage(row['n_answers'] / n_asked[who])} of its answers" if n_asked.get(who) else ""
         cells.append(f"{score_cell(row)}{of}")
-    who, differ = list(labelled["_who"]), overlap_of(labelled)
-    best = find_leader(LABELLED, who, labelled["estimate"], cells, differ)
-    leading = {name for name, *_ in leader.level} | set(leader.names)
-    return "" if best is None or set(best.names) <= leading else f"{capitalised(leader_in_words(best))}."
+    who = list(labelled["_who"])
+    what = tuple(f"{text} among those with a label" for text in SCORES[metric][:2])
+    best = find_leader((what[0], what[1]), who, labelled["estimate"], cells, overlap_of(labelled))
+    return "" if best is None else f"{capitalised(leader_in_words(best))}."
 
 
-def _missing_as(result: Result, policy: str) -> tuple[str, float]:
-    """What missing answers count as, where there are any, and their share."""
-    frame = result.frame[result.frame["missing"].astype(str) == policy]
-    rates = _of_judges(frame, "missing_rate")
-    n_missing = float((rates["estimate"] * rates["n_answers"]).sum()) if "n_answers" in rates else 0.0
-    if not n_missing:
+def _missing_as(rows: pd.DataFrame, policy: str) -> tuple[str, float]:
+    """What missing answers count as, where there are any, and their share, place by place if it differs."""
+    rates = _of_judges(rows, "missing_rate")
+    if "n_answers" not in rates:
         return "", 0.0
-    share = n_missing / float(rates["n_answers"].sum())
+    rates = rates.assign(_missing=rates["estimate"] * rates["n_answers"])
+    counts = rates.groupby("_where", sort=False)[["_missing", "n_answers"]].sum()
+    if not counts["_missing"].sum():
+        return "", 0.0
+    share = float(counts["_missing"].sum() / counts["n_answers"].sum())
+    by_place = (counts["_missing"] / counts["n_answers"]).map(percentage)
+    parts = [f"{text} for {plain(place)}" for place, text in by_place.items()]
+    of_places = f" ({'; '.join(parts)})" if by_place.nunique() > 1 else ""
     rule = MISSING.get(policy, policy).replace("answers without a label", "these")
-    return f"{percentage(share)} of the answers have no label; {rule}.", share
+    return f"{percentage(share)} of the answers have no label{of_places}; {rule}.", share
 
 
 def _over_baseline(result: Result, place: str, rows: pd.DataFrame, names: ColumnNames) -> Baseline | None:
@@ -205,9 +247,9 @@ def _over_baseline(result: Result, place: str, rows: pd.DataFrame, names: Column
     baseline_name = MAJORITY_BY_STRATUM if result.settings.get("strata") else MAJORITY
     constant = rows[rows["judge"].astype(str) == baseline_name]
     share = constant.loc[constant["metric"] == ACCURACY, "estimate"]
-    balanced = constant[constant["metric"] == BALANCED]
+    balanced = constant[constant["metric"] == BALANCED_ACCURACY]
     highest = balanced[["estimate", "upper"]].max(axis=None)
-    judges = _of_judges(rows, BALANCED)
+    judges = _of_judges(rows, BALANCED_ACCURACY)
     return baseline(
         over[over["_where"] == place],
         most_frequent(result.settings, names),
@@ -223,7 +265,7 @@ def _compared_places(rows: pd.DataFrame, places: list[str]) -> str:
     for _, of_task in rows.groupby(rows["task"].astype(str), sort=False):
         constant = of_task[(of_task["judge"].astype(str) == MAJORITY) & (of_task["metric"] == ACCURACY)]
         share = dict(zip(constant["_where"], constant["estimate"], strict=True))
-        judges = _of_judges(of_task, BALANCED)
+        judges = _of_judges(of_task, BALANCED_ACCURACY)
         ordered = judges.sort_values("estimate", kind="stable")
         best = {row["_where"]: row for row in ordered.to_dict("records")}  # the last of each place
         compared = [place for place in places if place in share and place in best]
@@ -233,8 +275,8 @@ def _compared_places(rows: pd.DataFrame, places: list[str]) -> str:
     return " ".join(filter(None, texts))
 
 
-def several_answers(result: Result, names: ColumnNames) -> str:
-    """What at least one of several answers gets right in each place, beside one answer and guessing."""
+def several_answers(result: Result, names: ColumnNames, scored: Result | None = None) -> str:
+    """What several answers get right in each place, beside one answer, a constant one and guessing."""
     rows = result.frame.dropna(subset="estimate")
     rows = rows.assign(judge_kind=rows.get("judge_kind", ""))  # older results do not have it
     if "missing" in rows:
@@ -244,5 +286,19 @@ def several_answers(result: Result, names: ColumnNames) -> str:
     if most == 1 or len(places) > MOST_PLACES:
         return ""
     frame = frame.assign(_cell=list(map(score_cell, frame.to_dict("records"))))
-    attempts = (find_best_attempts(frame[frame["_where"] == place], place) for place in places)
+    always, shares = most_frequent((scored or result).settings, names), _shares_of_constant(scored, names)
+    attempts = (
+        find_best_attempts(frame[frame["_where"] == place], place, (always, shares.get(place, np.nan)))
+        for place in places
+    )
     return " ".join(attempts_in_words(best) for best in attempts if best is not None)
+
+
+def _shares_of_constant(scored: Result | None, names: ColumnNames) -> dict[str, float]:
+    """The share of correct answers of the most frequent label in each place."""
+    if scored is None:
+        return {}
+    name = MAJORITY_BY_STRATUM if scored.settings.get("strata") else MAJORITY
+    frame = label_rows(scored.frame, scored.settings, names)[0]
+    rows = frame[(frame["judge"].astype(str) == name) & (frame["metric"] == ACCURACY)]
+    return dict(zip(rows["_where"], rows["estimate"], strict=True))
