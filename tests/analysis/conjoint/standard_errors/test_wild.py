@@ -110,8 +110,8 @@ def test_the_same_seed_gives_the_same_numbers_and_few_clusters_six_points() -> N
     first, again, other = (wild(fitted(), draws=199, seed=seed) for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(first.frame, again.frame)
     assert not first.frame.equals(other.frame)
-    assert first.provenance.extra["weights"] == "webb"
-    assert wild(fitted("user"), draws=99).provenance.extra["weights"] == "rademacher"
+    assert first.provenance.extra["multipliers"] == "webb"
+    assert wild(fitted("user"), draws=99).provenance.extra["multipliers"] == "rademacher"
     for kind, points in {"rademacher": 2, "webb": 6, "mammen": 2}.items():
         drawn = draw_weights(kind, 20_000, 10, np.random.default_rng(1))
         assert abs(drawn.mean()) < 0.01
