@@ -164,7 +164,7 @@ def test_mistakes_name_who_gives_a_label_too_often_and_the_most_frequent_confusi
     assert re.search("[1-6] of 6 differences in accuracy between judges have an adjusted p below", text)
 
 
-def test_perturbed_items_have_their_significant_differences_counted_by_sign(tmp_path: Path) -> None:
+def test_perturbed_items_have_their_significant_differences_named(tmp_path: Path) -> None:
     """One judge loses under both conditions, one gains under one of them, one stays as it is."""
     changes = {"strong": (-20, -24), "middling": (1, -1), "weak": (2, 25)}
     rows = []
@@ -191,8 +191,9 @@ def test_perturbed_items_have_their_significant_differences_counted_by_sign(tmp_
     clear = multipletests(p, method="holm")[0]
     n, negative = clear.sum(), (clear & (t.to_numpy().ravel() < 0)).sum()
     assert (n, negative) == (3, 2)
-    start = f"{n} of {len(p)} differences in accuracy between perturbed and original items"
-    assert f"{start} have an adjusted p below 0.05, {negative} of them negative, the largest: " in text
+    _, _, listed = text.partition("Accuracy of perturbed items minus that of the originals (clear: ")
+    cells = re.findall(r"([+-])[\d.]+ \[[^]]*\] \([^)]*\), clear", listed)
+    assert (len(cells), cells.count("-")) == (n, negative)
 
 
 @cache

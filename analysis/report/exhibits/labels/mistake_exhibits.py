@@ -314,10 +314,10 @@ def differences(result: Result, record: RecordedResult, report: ReportData) -> E
 def _odds(result: Result, names: ColumnNames) -> str:
     """The odds ratio that is furthest from one, and how many differ from it."""
     frame = label_pairs(result.frame, result.settings, names)[0]
-    rows = joined(frame["_where"], pairs_in_words(frame, result.settings, names, " by "))
+    rows = joined(frame["_where"], pairs_in_words(frame, result.settings, names, " divided by "))
     cells = [estimate_cell(row, "odds_ratio", "odds_ratio_") for row in frame.to_dict("records")]
     alpha, signs = float(result.settings.get("alpha", 0.05)), ("above 1", "below 1", "the farthest from 1")
-    noun = ("odds ratio", "odds ratios")
+    noun = ("ratio of the odds of a correct answer", "ratios of the odds of a correct answer")
     return _counted(frame, rows, cells, noun, alpha, signs)
 
 
