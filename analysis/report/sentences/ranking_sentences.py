@@ -100,6 +100,7 @@ class ClearGroup(NamedTuple):
     below: int  # of the clear ones, those below the null value
     total: int
     largest: str  # of the clear ones or, without any, of all
+    opposite: str = ""  # the farthest of the clear ones on the other side of the null value
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,12 @@ def find_clear_estimates(
     for judge, rows in table.groupby("judge", sort=False):
         distance, clear = rows["estimate"] - null, rows["clear"].astype(bool)
         candidates = distance[clear] if clear.any() else distance
-        largest = str(rows.loc[candidates.index[int(candidates.abs().argmax())], "text"])
+        at = candidates.index[int(candidates.abs().argmax())]
+        opposed = distance[clear & (distance * distance[at] < 0)]
+        across = rows.loc[opposed.index[int(opposed.abs().argmax())], "text"] if len(opposed) else ""
         n, below = int(clear.sum()), int((distance[clear] < 0).sum())
-        groups.append(ClearGroup(str(judge), n, below, len(rows), largest))
+        text = str(rows.loc[at, "text"])
+        groups.append(ClearGroup(str(judge), n, below, len(rows), text, str(across)))
     return ClearEstimates(tuple(groups), noun, rule, signs)
 
 
@@ -148,12 +152,13 @@ def clear_estimates_in_words(values: ClearEstimates) -> str:
     above, under, extreme = values.signs
     texts: list[str] = []
     for group in values.groups:
-        n, sides = group.n, ""
+        n, sides, across = group.n, "", f", on the other side: {group.opposite}"
+        across *= bool(group.opposite and above)
         if n > 1 and above:
             mixed = f"{group.below} of them {under}" if group.below else f"all {above}"
             sides = f", {f'all {under}' if group.below == n else mixed}"
         if not values.noun[0]:
-            largest = f"; {extreme}: {group.largest}" if n else ""
+            largest = f"; {extreme}: {group.largest}{across}" if n else ""
             text = f"{n or 'none'} of {group.total}{sides}{largest}"
             return f"{text if group.total > 1 else group.largest if n else 'none'}."
         who = f" of {plain(group.judge)}" if group.judge else ""
@@ -163,5 +168,5 @@ def clear_estimates_in_words(values: ClearEstimates) -> str:
         rule = f" {'does not have' if is_single and not n else verb} {values.rule}"
         is_said = not is_single and any(values.rule in text for text in texts)
         largest = f", {extreme}" if n != 1 and not is_single else ""
-        texts.append(f"{part}{rule * (not is_said)}{sides}{largest}: {group.largest}")
+        texts.append(f"{part}{rule * (not is_said)}{sides}{largest}: {group.largest}{across}")
     return f"{capitalised('; '.join(texts))}." if texts else ""

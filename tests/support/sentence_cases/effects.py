@@ -255,6 +255,7 @@ def clear_estimates(draws: Draws) -> str:
             assert re.match(rf"(?i){len(clear) or 'none'} of {len(rows)}\b", part)
             negative = sum(estimate[k] < null for k in clear)
             assert ("all negative" in part) == (negative == len(clear) > 1)
+            assert ("on the other side" in part) == (0 < negative < len(clear))
             assert ("all positive" in part) == (len(clear) > 1 and not negative)
     return text
 

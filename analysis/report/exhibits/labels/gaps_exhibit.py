@@ -41,7 +41,8 @@ def _gaps_text(result: Result, names: ColumnNames) -> str:
         f"{place}: {largest_text(rows, result, '').removesuffix('.')}{_by_accuracy(rows, alpha)}."
         for place, rows in by_place
     ]
-    what = f"Judges whose {first_metric(frame)} differs clearly (adjusted p below {alpha:g})"
+    clear = f"adjusted p below {alpha:g}; positive: higher in the first group"
+    what = f"Judges whose {first_metric(frame)} differs clearly ({clear})"
     if any(f"({ACCURACY}: " in text for text in texts):
         what += "; in brackets: by accuracy, which shares of labels move, where that is otherwise"
     return f"{what}. {' '.join(texts)}"
