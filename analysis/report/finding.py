@@ -41,7 +41,7 @@ KEYS = (  # kinds whose first figure a main report shows, and those whose first 
 MOST_OTHERS = 2  # titles that "all but" names
 REFERRING = re.compile(r"(It|Its|They|Nor|This|These|Those|Both)\b")  # starts of sentences on the one before
 EACH = ("gaps", "by_label", "confusion")  # kinds of which each result asks something else
-LONGEST_READING = 600  # letters of what an exhibit says, where it is listed
+LONGEST_READING = 1_100  # letters of what an exhibit says, where it is listed
 
 
 def finding_blocks(report: ReportData) -> list[str | WordTable]:
