@@ -69,7 +69,11 @@ def test_levels_are_counted_and_expected(shown, card) -> None:
     assert levels.loc[("reply", "agree"), "expected"] == pytest.approx(400)
     assert levels.groupby("feature")["shown"].sum().eq(1200).all()
     assert levels.index[levels["reference"]].tolist()[:2] == [("slur", "generic"), ("identity", "anonymous")]
-    assert levels.loc[levels["derived"]].index.get_level_values(0).unique().tolist() == ["speech"]
+    assert levels.loc[levels["derived"]].index.get_level_values(0).unique().tolist() == [
+        "speech",
+        "race",
+        "gender",
+    ]
     assert (levels["drawn"] == levels["probability"]).all()
 
 
@@ -151,4 +155,4 @@ def test_a_card_without_plans_has_levels_alone(study: Study) -> None:
     card = make_card(study, drawn(study, 5, 1), [])
     assert card.contrasts.empty
     assert card.n_pairs == 5
-    assert len(card.levels) == 26
+    assert len(card.levels) == 32

@@ -48,7 +48,7 @@ def test_all_210_000_posts_are_distinct_and_belong_to_their_levels(moderation, p
         prefix = profiles[stimulus].astype("str").str.slice(0, -3)
         assert (prefix == profiles[attribute].astype("str")).all()
     assert ((profiles["speech"] == "benign") == (profiles["slur"] == "none")).all()
-    partial = pd.DataFrame({"slur": pd.Categorical(["racism", "none", None])})
+    partial = pd.DataFrame({"slur": pd.Categorical(["racism", "none", None]), "identity": "black_male"})
     derived = add_derived(moderation, partial)["speech"].astype(object).fillna("?")
     assert derived.tolist() == ["slur", "benign", "?"]
 

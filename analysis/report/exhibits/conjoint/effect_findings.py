@@ -158,9 +158,9 @@ def compared_focus(focus: Focus, report: ReportData) -> ComparedFocus | None:
     if not effects:
         return None
     bases, every = {}, None
-    for judge in display_order(frame["judge"]):
-        basis = _prompts_of(people if judge == PEOPLE else judge, focus, report)
-        bases[judge] = Basis(_bounds(frame[frame["judge"] == judge], focus.record), basis.n, basis.prompt)
+    for judge in display_order(focus.effects["judge"]):
+        basis, name = _prompts_of(judge, focus, report), PEOPLE if judge == people else judge
+        bases[name] = Basis(_bounds(frame[frame["judge"] == name], focus.record), basis.n, basis.prompt)
         every = every if basis.every is None else basis.every
     if len(bases) > 2:  # whose effects depend on prompts is said of a model that is alone
         every = None
