@@ -37,6 +37,10 @@ def _describe_sizes(group: Mapping[str, Any]) -> str:
         text = f"N = {counted(int(choices), 'choice')} ({counted(int(profiles), 'profile')})"
     if group.get("n_respondents"):
         text += f" by {counted(int(group['n_respondents']), 'respondent')}"
+    n_rows = int(group.get("n_rows") or profiles)
+    if n_rows > profiles:
+        left_out = whole(n_rows - int(profiles))
+        text += f", without {left_out} of {whole(n_rows)} rows that lack an outcome, a level or a weight"
     clusters = group.get("n_clusters")
     if group.get("id") and clusters:
         crossed = ", " in str(group["id"])

@@ -155,6 +155,8 @@ def test_a_printed_result_is_a_table_for_people() -> None:
         assert f"{100 * value:+.1f}".replace("-", "\N{MINUS SIGN}") in printed.split()
     assert "NaN" not in "".join(lines)
     assert "NaN" in repr(Result(SHORT, "amce"))
+    sized_lines = str(Result(SHORT, "amce", settings={"n_rows": 1_800, "n_used": 1_762})).splitlines()
+    assert "N = 1,762 profiles, without 38 of 1,800 rows that lack an outcome" in sized_lines[-1]
 
 
 def test_of_a_long_result_the_first_rows_are_printed() -> None:
