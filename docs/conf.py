@@ -83,9 +83,8 @@ html_additional_pages = {"404": "404.html"}
 # Where GitHub serves the site of OWNER/NAME, for the page without an address of its own.
 html_context = {"root": f"/{os.environ['CONJURY_DOCS_REPOSITORY'].rpartition('/')[2]}/".replace("//", "/")}
 html_css_files = ["figures.css", "site.css"]
-html_search_scorer = str(
-    Path(__file__).parent / "_static" / "scorer.js"
-)  # titles with the words of the query come first
+# Titles with the words of the query come first; Sphinx opens the path from where it was started.
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = True  # llms.txt is made from the copies
 html_last_updated_fmt = None

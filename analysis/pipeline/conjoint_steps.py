@@ -467,13 +467,16 @@ def _settings(
     compared: Sequence[tuple[JudgeGroup, Estimates]],
     options: FitOptions,
 ) -> dict[str, Any]:
-    """Settings of a comparison; rows of people count in every group."""
+    """Settings of a comparison; rows of people count in every group, whose sides have their own sizes."""
     settings = settings_of(study, analysis, compared, replace(options, draws=0))
-    for entry, (_, estimates) in zip(settings["groups"], compared, strict=True):
+    for entry, (group, estimates) in zip(settings["groups"], compared, strict=True):
         counts: PairCounts = estimates.provenance.extra["pairs"]
         entry["pairs"] = asdict(counts)
-        rows = analysis.select(people[entry["variant"]])
-        entry["people"] = asdict(sample_sizes(rows, study.outcome, HUMAN, study.weights))
+        for side, kind, rows in (
+            ("people", HUMAN, people[group.variant]),
+            ("model", group.kind, group.choices),
+        ):
+            entry[side] = asdict(sample_sizes(analysis.select(rows), study.outcome, kind, study.weights))
     kinds = () if is_independent(options.vcov or study.clusters.vcov) else ("human", "model")
     clusters = {kind: list(options.id or study.clusters.of(kind)) for kind in kinds}
     return settings | {"against": "people", "adjusted": "holm", "clusters": clusters}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
 SAMPLERS = ("pymc", "nutpie", "arviz", "pytensor", "numba")
 R_ENGINES = ("survey", "cregg")
-UNITS = "Shares and their changes are fractions in all tables: 0.064 is 6.4% or 6.4 percentage points."
+UNITS = "Files of results have shares and their changes as fractions: 0.064 is 6.4% or 6.4 percentage points."
 FIT = "fit"  # the part of a manifest that `conjury fit` writes
 RENAMED = {"beside_print": "published_scores"}  # kind of format 1 -> kind
 ROBUSTNESS = {  # table of `conjury check --results` -> kind of result

@@ -21,7 +21,7 @@ from ..pipeline.manifest import RecordedResult
 from .blocks import raw_block
 from .exhibits import EXHIBITS
 from .exhibits.conduct.finding_limits import limiting_sentences
-from .exhibits.conjoint.conjoint_basis import contrasts, estimates, in_points
+from .exhibits.conjoint.conjoint_basis import choices_of_judges, contrasts, estimates, in_points
 from .exhibits.conjoint.effect_findings import find_focus
 from .method_sentences import bounds_name, plain, unmarked
 from .report_data import ReportData
@@ -187,12 +187,10 @@ def _of_effects(report: ReportData, record: RecordedResult) -> Iterable[RowEstim
     frame = estimates(report, record)
     frame = frame.assign(contrast=contrasts(frame, record, report))
     has_prompts = any(group.get("prompt") for group in record.groups)
-    sizes = {
-        report.label("judges", group["judge"]): int(group["n_choices"])
-        for group in reversed(record.groups)
-        if group.get("n_choices")
-    }
+    sizes = choices_of_judges(report, record)
     points = in_points(record)
+    n_people = next((group["people"]["n_choices"] for group in record.groups if group.get("people")), None)
+    counted_as = f"choices and {whole(n_people)} of people" if n_people else "choices"
     for row in frame[frame["std_error"].notna() & frame["estimate"].notna()].to_dict("records"):
         judge, what = str(row.get("judge") or "All judges"), str(row["contrast"])
         under = f" under the prompt {row['prompt']}" if has_prompts and row.get("prompt") else ""
@@ -205,7 +203,7 @@ def _of_effects(report: ReportData, record: RecordedResult) -> Iterable[RowEstim
         p = row.get("p_adjusted", row.get("p"))
         yield RowEstimate(
             subject, row["estimate"], row["lower"], row["upper"], level_of(record.settings),
-            np.nan if p is None else float(p), "p_adjusted" in row, sizes.get(judge, 0), "choices", points,
+            np.nan if p is None else float(p), "p_adjusted" in row, sizes.get(judge, 0), counted_as, points,
         )  # fmt: skip
 
 
@@ -266,7 +264,7 @@ def method_paragraph(report: ReportData, method_of: Callable[[RecordedResult], s
         plain(report.manifest.get("design") or ""),
         *dict.fromkeys(units),
         f"Data: {together(files)}." if files else "",
-        "Files of results have shares and their changes as fractions: 0.064 is 6.4%.",
+        plain(report.run.get("units") or ""),
         f"{whole(n_further)} {'further ' * bool(records)}analyses are described in @sec-methods."
         if n_further > 1
         else "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -73,7 +74,8 @@ def test_a_report_counts_differences_at_the_level_of_its_fit(
     folder: Path, conjury: Callable[..., Any], done: Told, tmp_path: Path
 ) -> None:
     shutil.copy(folder / "choices.parquet", tmp_path)
-    command = f"{FIT} --alpha 0.4 --only amce,amce_people --figures none"
+    analyses = "amce,amce_people,amce_author,amce_author_people"
+    command = f"{FIT} --alpha 0.4 --only {analyses} --figures none"
     ended = conjury(command, cwd=tmp_path, everything=False)
     assert "(Simulated data.)" in " ".join(ended.out.split())
     assert ("a difference of" in ended.out, "differs from people in" in ended.out) == (True, False)
@@ -86,6 +88,11 @@ def test_a_report_counts_differences_at_the_level_of_its_fit(
     assert "adjusted p &lt; 0.4" in page or "adjusted p < 0.4" in page
     assert "adjustment is below 0.4." in page
     assert f"{counts[1]} of 18" not in page
+    rows = pd.read_parquet(tmp_path / "choices.parquet")
+    of_model = rows["judge_id"].eq("gpt4o") & rows["prompt_id"].eq("baseline") & ~rows["repeat"].fillna(False)
+    named = int((of_model & rows["identity"].ne("anonymous")).sum())
+    supplement = (tmp_path / "reports" / "moderation-supplement.html").read_text(encoding="utf-8")
+    assert re.search(rf"GPT-4o: N = [\d,]+ choices \({named:,} profiles\)\.", supplement)
 
 
 def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:

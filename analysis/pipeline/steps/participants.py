@@ -56,7 +56,7 @@ def _rows_of_number(values: pd.Series[Any], question: Question) -> Iterator[tupl
     """Groups of a number where the study has some, then its mean and range."""
     numbers = values.dropna().astype(float)
     starts = sorted(set(question.groups))
-    for low, high in zip(starts, [*starts[1:], None][: len(starts)], strict=True):
+    for low, high in zip(starts, [*starts[1:], None], strict=False):  # without groups there is none
         in_group = numbers.ge(low) if high is None else numbers.ge(low) & numbers.lt(high)
         last = question.maximum if high is None else high - 1
         name = f"{low} or more" if last is None else f"{low} to {last}"

@@ -237,7 +237,8 @@ def compared_focus_in_words(values: ComparedFocus) -> str:
         sentences.append(f"*{plain(effect.level)}*{verb}{in_words(effect, values, first)}.")
     prompts = f"the {values.n_prompts} prompts of {plain(values.effects[0].models[0].model)}"
     spans = _over_prompts(values.over_prompts, prompts, values.in_points)
-    return f"{' '.join(sentences)}{spans} {clear_rule(values.alpha)}"
+    between = " " if len(values.bases) == 2 else "\n\n"  # several models make an attribute a paragraph
+    return f"{between.join(sentences)}{spans} {clear_rule(values.alpha)}"
 
 
 def _side(values: ComparedFocus, who: str, side: Limits, *, first: bool) -> str:

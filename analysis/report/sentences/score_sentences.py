@@ -1,4 +1,4 @@
-"""Sentences on scores: the best judges answers left out, several answers, copies."""
+"""Sentences on scores: the best judges, answers that are left out, several answers, copies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from ..method_sentences import plain
 from ..table_format import number, whole
 from .ranking_sentences import Leader, leader_in_words
 
-BALANCED = "balanced accuracy, in which all labels weigh the same"
+SAME_WEIGHT = "in which all labels weigh the same"
+BALANCED = f"balanced accuracy, {SAME_WEIGHT}"
 BEST, LEVEL, SAME = "best", "level", "same"  # what changes where answers without a label are left out
 PASS_AT, MAJORITY_OF = "pass_at_k", "majority_of_k"
 MOST_BESIDE = 4  # judges of a group beside the most frequent label, by name

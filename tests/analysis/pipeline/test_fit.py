@@ -225,6 +225,20 @@ def recorded(choices: pd.DataFrame) -> dict[str, RecordedResult]:
 
 
 @pytest.mark.long
+def test_sides_of_a_comparison_have_the_profiles_that_it_uses(
+    recorded: dict[str, RecordedResult], choices: pd.DataFrame
+) -> None:
+    rows = choices[choices["chosen"].notna() & ~choices["repeat"].fillna(False).astype(bool)]
+    named = rows[rows["identity"] != "anonymous"]
+    for name, part in (("amce_people", rows), ("amce_author_people", named)):
+        (group,) = recorded[name].groups
+        of_model = part["judge_id"].eq("gpt4o") & part["prompt_id"].eq("baseline")
+        sizes = part[of_model], part[part["judge_kind"] == "human"]
+        assert [group[side]["n_used"] for side in ("model", "people")] == list(map(len, sizes))
+        assert group["model"]["n_choices"] == sizes[0]["pair_id"].nunique()
+
+
+@pytest.mark.long
 def test_kinds_rules_repeats_and_clusters_of_an_analysis_are_recorded(
     recorded: dict[str, RecordedResult],
 ) -> None:

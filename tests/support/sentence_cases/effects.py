@@ -205,6 +205,8 @@ def compared_focus(draws: Draws) -> str:
     values = focus_sentences.ComparedFocus(records, "the choice", bases, 0.05)
     text = focus_sentences.compared_focus_in_words(values)
     assert text.endswith("adjusted by Holm's method, is below 0.05; intervals are not adjusted.")
+    paragraphs = 1 if len(models) == 1 else min(len(records), focus_sentences.MOST_ATTRIBUTES)
+    assert len(text.split("\n\n")) == paragraphs
     size = effects.set_index(["judge", "level_label"])["estimate"]
     for record in records:
         rows = tested[tested["feature_label"] == record.feature]

@@ -131,6 +131,15 @@ def reference_of(report: ReportData, record: RecordedResult, feature: str) -> st
     return next((str(text) for level, text in levels.items() if level not in without), "")
 
 
+def choices_of_judges(report: ReportData, record: RecordedResult) -> dict[str, int]:
+    """Choices behind a result by judge, as they are called; of several prompts those of the first."""
+    return {
+        report.label("judges", group["judge"]): int(group["n_choices"])
+        for group in reversed(record.groups)
+        if group.get("n_choices")
+    }
+
+
 def estimates_tables(
     report: ReportData,
     record: RecordedResult,

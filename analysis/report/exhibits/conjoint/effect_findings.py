@@ -28,7 +28,7 @@ from ...sentences.focus_sentences import (
     span_of_prompts,
 )
 from ...table_format import whole
-from .conjoint_basis import contrasts, estimates, group_columns, in_points, outcome_of
+from .conjoint_basis import choices_of_judges, contrasts, estimates, group_columns, in_points, outcome_of
 
 if TYPE_CHECKING:
     from ....pipeline.manifest import RecordedResult
@@ -224,11 +224,7 @@ def basis_in_words(report: ReportData, record: RecordedResult, frame: pd.DataFra
     prompts = [name for name in display_order(frame["prompt"]) if name] if "prompt" in frame else []
     has_several = len({group.get("prompt") for group in record.groups if group.get("prompt")}) > 1
     texts = [f"Prompt: {prompts[0]}."] if has_several and len(prompts) == 1 else []
-    counts = {
-        report.label("judges", group["judge"]): int(group["n_choices"])
-        for group in reversed(record.groups)
-        if group.get("n_choices")
-    }
+    counts = choices_of_judges(report, record)
     judges = [name for name in (display_order(frame["judge"]) if "judge" in frame else []) if name in counts]
     if not judges:
         return texts

@@ -215,11 +215,7 @@ def _note_of_sample(report: ReportData, record: RecordedResult, frame: pd.DataFr
     first = columns[0][1]
     weights = {name: first[name] for name in ("weights", "design_effect") if name in first}
     people = {**first["people"], **weights}
-    models = [
-        (name, {"n_used": group["n_used"] - group["people"]["n_used"], "n_choices": group["n_choices"]})
-        for name, group in columns
-        if group.get("n_choices")
-    ]
+    models = [(name, group["model"]) for name, group in columns if group.get("model")]
     return " ".join(filter(None, [sample_note({}, [("People", people), *models])]))
 
 

@@ -38,6 +38,7 @@ from ...sentences.score_sentences import (
     BEST,
     LEVEL,
     SAME,
+    SAME_WEIGHT,
     Baseline,
     BestJudges,
     ComparedPlaces,
@@ -58,7 +59,7 @@ score_cell = partial(estimate_cell, halves=False)  # one half is no score of nob
 ACCURACY, BALANCED_ACCURACY, EXCLUDED = "accuracy", "balanced_accuracy", "missing"
 SCORES = {  # what each score is of one judge and of several, and what is said of it
     ACCURACY: ("share of correct answers", "shares of correct answers", ""),
-    BALANCED_ACCURACY: ("balanced accuracy", "balanced accuracies", ", in which all labels weigh the same,"),
+    BALANCED_ACCURACY: ("balanced accuracy", "balanced accuracies", f", {SAME_WEIGHT},"),
 }
 KINDS, COUNTED = ("recall", "specificity"), ("answers", "units", "items")
 EQUAL = 1e-6  # a difference of two scores that is closer to that of a test is the same
