@@ -203,12 +203,12 @@ def rows_of(
 ) -> Iterator[dict[str, Any]]:
     """Rows of one pair: every metric by the bootstrap, then the tests of right and wrong answers."""
     _, n_clusters = pair.clusters(plan.cluster)
-    parted = discordance(*pair.correct)
-    discordant_counts = {"only_left": parted.only_left, "only_right": parted.only_right}
 
     def row(name: str, test: str, numbers: Mapping[str, float], of: MatchedAnswers = pair) -> dict[str, Any]:
         keys = {**pair.keys, "left": pair.left, "right": pair.right, "metric": name, "test": test}
-        return {**keys, **numbers, **of.counts, "n_clusters": n_clusters, **discordant_counts}
+        parted = discordance(*of.correct)  # of the pairs of this test, of which `n_pairs` is the number
+        sides = {"only_left": parted.only_left, "only_right": parted.only_right}
+        return {**keys, **numbers, **of.counts, "n_clusters": n_clusters, **sides}
 
     if BOOTSTRAP in tests:
         margins = margins_of_sides(pair, plan)

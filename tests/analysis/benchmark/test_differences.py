@@ -140,6 +140,7 @@ def test_mcnemar_uses_one_sample_per_unit_and_a_note_says_that_lines_count_as_in
     found = compared(scored, "bootstrap", "mcnemar exact").frame.set_index("test")
     assert found["n_pairs"].to_dict() == {"bootstrap": 20, "mcnemar exact": 10}
     assert found["estimate"].to_dict() == {"bootstrap": 0.75, "mcnemar exact": 1.0}
+    assert found["only_left"].to_dict() == {"bootstrap": 15, "mcnemar exact": 10}
     note = "treat the lines of an item as independent"
     answers = answers_of_judges(8, 2, 30)
     assert noted(compared(scored_answers(answers, lines=3), "mcnemar mid-p"), note)
