@@ -23,7 +23,7 @@ from conjury.inference.tables.reading.containers import FORMATS as KINDS_OF_FILE
 
 from .automation import record
 from .import_options import CompletionOptions, ExportOptions
-from .options import grouped, typed_options
+from .options import grouped, split_names, typed_options
 from .printing import console
 from .reading_options import TableOptions, about_reading
 
@@ -196,7 +196,7 @@ def _import_choices(
         labels=options.labels,
         first=options.first,
         second=options.second,
-        covariates=None if options.covariates is None else options.covariates.split(","),
+        covariates=None if options.covariates is None else list(split_names([options.covariates])),
         prefix=options.prefix,
         id=id or RESPONSE_ID,
         rules=_rules(options, reading),
@@ -287,7 +287,7 @@ def _layout(options: ExportOptions) -> Layout:
         person=options.prolific_id if options.prolific is not None else None,
         dimensions=read_names(options.dimensions, "--dimensions"),
         items=read_names(options.items, "--items"),
-        covariates=_split(options.covariates),
+        covariates=split_names([options.covariates or ""]),
         kind=options.judge_kind,
         models=tuple(options.models or ()),
         people=options.people,
@@ -306,7 +306,7 @@ def _rules(options: ExportOptions, reading: ReadingRules) -> Rules:
         check_items=read_checks(options.check_item or (), "--check-item"),
         min_seconds=options.min_seconds,
         again=options.again,
-        ignore=_split(options.ignore),
+        ignore=split_names([options.ignore or ""]),
     )
 
 
@@ -321,10 +321,6 @@ def _read_judgments(options: ExportOptions, reader: Format) -> Imported:
             f"ratings with --{reader.name}."
         )
     return Imported(read_table(options.judgments, "judgments"), ())
-
-
-def _split(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
 def _values(texts: Sequence[str] | None) -> dict[str, str]:
@@ -349,7 +345,7 @@ def _outcomes(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
             raise InputError(
                 f"--outcomes {text!r} is invalid; give each outcome once, as NAME=COLUMN,COLUMN."
             )
-        columns_by_outcome[name] = columns.split(",")
+        columns_by_outcome[name] = list(split_names([columns]))
     return columns_by_outcome or None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from inspect import Parameter, Signature, signature
@@ -140,5 +141,6 @@ def _flag(name: str, annotations: Sequence[Any], default: object) -> str:
 
 
 def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of an option that may be repeated, or have several names separated by commas."""
-    return tuple(name.strip() for text in values or () for name in text.split(",") if name.strip())
+    """Names of an option that may be repeated, or have several, separated by commas as in a row of CSV."""
+    rows = (csv.reader(text.splitlines(), skipinitialspace=True) for text in values or ())
+    return tuple(name.strip() for texts in rows for row in texts for name in row if name.strip())

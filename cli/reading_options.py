@@ -154,7 +154,7 @@ def read_levels(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
             levels |= {name: tuple(labels) for name, labels in load_levels(text).items()}
             continue
         column, equals, names = text.rpartition("=")
-        labels = tuple(name.strip() for name in names.split(",") if name.strip())
+        labels = split_names([names])
         if len(labels) < 2 or (equals and not column):
             raise InputError(
                 f"--levels '{text}' is incomplete; give at least two labels, as low,high or COLUMN=low,high."

@@ -80,8 +80,8 @@ def require_installed(packages: Iterable[str], sentence: str) -> None:
 
 
 def listed(values: Iterable[object], limit: int = 12) -> str:
-    """Values joined for a sentence, cut after ``limit``."""
-    names = [str(value) for value in values]
+    """Values joined for a sentence, cut after ``limit``; in quotes where one has a comma."""
+    names = [f"'{name}'" if ", " in name and name[0] not in "'\"" else name for name in map(str, values)]
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more
 
@@ -119,8 +119,16 @@ def did_you_mean(word: str, among: Iterable[object]) -> str:
     candidates = {str(name).casefold(): str(name) for name in among}
     text = word.casefold()
     close = difflib.get_close_matches(text, list(candidates), n=1, cutoff=0.61)  # Cost and chosen have 0.6
+    close = [name for name in candidates if name.startswith(f"{text},")] or close
     close = close or [name for name in candidates if len(name) > 2 and text.startswith(name)]
-    return f" (did you mean '{candidates[close[0]]}'?)" if close else ""
+    match = candidates[close[0]] if close else ""
+    match = match if "," in word else option_of([match])
+    return f" (did you mean '{match}'?)" if close else ""
+
+
+def option_of(names: Iterable[str]) -> str:
+    """Names as one option has them: separated by commas, in double quotes where they have one."""
+    return ",".join(f'"{name}"' if "," in name else name for name in names)
 
 
 def quoted(text: str) -> str:

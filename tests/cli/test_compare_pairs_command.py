@@ -25,6 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pairs")
     table = pd.read_csv(EXAMPLES / "pairs" / "verdicts.csv")
     table.to_csv(folder / "verdicts.csv", index=False)
+    table.replace("small", "small, new").to_csv(folder / "commas.csv", index=False)
     table.drop(columns="ann").to_json(folder / "judged.jsonl", orient="records", lines=True)
     labels = table.dropna(subset="ann")[["prompt", "model_a", "model_b", "ann"]].iloc[::2]
     labels.sample(frac=1, random_state=1).to_csv(folder / "labels.csv", index=False, sep=";")
@@ -67,10 +68,11 @@ def test_a_second_file_of_labels_gives_the_result_of_one_file(place: Path, conju
     ],
 )
 def test_a_limit_that_is_not_met_ends_with_1(limits: str, code: int, place: Path, conjury: Run) -> None:
-    ended = conjury(
-        f"compare-pairs verdicts.csv --id prompt --judge winner --systems tuned,small {limits}", cwd=place
-    )
+    command = f"compare-pairs commas.csv --id prompt --judge winner {limits} --systems tuned,"
+    ended = conjury(f"{command}'\"small, new\"'", cwd=place)
     assert ended.code == code, ended.err
+    assert "pairs of tuned, 'small, new'" in ended.out
+    assert "no system 'small' (did you mean '\"small, new\"'?)" in conjury(f"{command}small", cwd=place).err
     assert ("FAILS" in ended.out) == bool(code)
     assert "preference alone: tuned wins 75.8% of 32 pairs" in " ".join(ended.out.split())
 

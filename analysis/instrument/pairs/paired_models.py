@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError, listed, option_of
 
 from ...numerics.types import Floats
 from .verdict_reading import HALF, PairedVerdicts
@@ -172,7 +172,7 @@ def refuse_unranked(systems: Sequence[str], low: np.ndarray, high: np.ndarray, p
     if n_parts > 1:
         groups = [[systems[at] for at in np.flatnonzero(part == label)] for label in range(n_parts)]
         groups.sort(key=len)
-        largest = ",".join(groups[-1])
+        largest = option_of(groups[-1])
         raise InputError(
             f"No comparison connects {listed(map(repr, groups[0]), 4)} with "
             f"{listed(map(repr, groups[-1]), 4)}, so they have no common ranking; compare a "
@@ -193,7 +193,7 @@ def refuse_unranked(systems: Sequence[str], low: np.ndarray, high: np.ndarray, p
         group, remainder = remainder, group
     verb = verbs[0 if is_best else 1][min(len(group), 2) - 1]
     of = "its strength has" if len(group) == 1 else "their strengths have"
-    remedy = f", or rank the rest with --systems '{','.join(remainder)}'" if len(remainder) > 1 else ""
+    remedy = f", or rank the rest with --systems '{option_of(remainder)}'" if len(remainder) > 1 else ""
     raise InputError(
         f"{listed(map(repr, group), 4)} never {verb} with any other system, so {of} no finite estimate; add "
         f"comparisons{remedy}."

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, listed, quoted
+from conjury.inference.errors import InputError, counted, did_you_mean, listed, quoted
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.reading import TableReading, read_answers
 from conjury.inference.tables.reading.answers.compared_answers import ComparedAnswers
@@ -285,7 +285,8 @@ def _with_systems(
     present = list(first.values())
     for name in requested:
         if name not in present:
-            raise InputError(f"{source}: there is no system '{name}'; there are {listed(present)}.")
+            hint = did_you_mean(name, present)
+            raise InputError(f"{source}: there is no system '{name}'{hint}; there are {listed(present)}.")
     if len(requested) == 1:
         present = [requested[0], *(name for name in present if name != requested[0])]
         if len(present) > 2:

@@ -217,7 +217,7 @@ def _levels(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     rows = _corrected(frame, LEVELS, settings)
     if not rows.empty:
         texts = [
-            f"{row['system']} {number(row['estimate'], settings['measure'])}"
+            f"{listed([row['system']])} {number(row['estimate'], settings['measure'])}"
             + (f" ({interval(row, settings['measure'])})" if interval(row, settings["measure"]) else "")
             for _, row in rows.iterrows()
         ]

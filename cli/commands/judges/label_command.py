@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.errors import InputError, counted, listed, option_of
 
 from ...automation import record
 from ...options import grouped, split_names
@@ -353,7 +353,7 @@ def _print_row(queue: LabelQueue, row: int) -> None:
 def _next(queue: LabelQueue) -> str:
     """The command that analyses the labels."""
     plan = queue.plan
-    judges, more = ",".join(plan.judge), _read_alike(queue)
+    judges, more = option_of(plan.judge), _read_alike(queue)
     if plan.system is not None:
         prompt = f" --id {plan.id}" if plan.id else ""
         return (

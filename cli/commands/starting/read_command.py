@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conjury.inference.errors import InputError, counted
+from conjury.inference.errors import InputError, counted, option_of
 
 from ...automation import record
 from ...options import grouped
@@ -198,7 +198,7 @@ def _command_for_columns(
         return f"conjury judge {name}", ()
     judged = Judged(frame, reading.source)
     if not has_roles(judged) and (raters := raters_of(frame, item_column(frame))):
-        return f"conjury agreement {name} --raters {shlex.quote(','.join(raters))}", raters
+        return f"conjury agreement {name} --raters {shlex.quote(option_of(raters))}", raters
     judge = unnamed = "COLUMN"
     people: Sequence[str] = (unnamed,)
     with suppress(InputError):  # columns that are called like neither are left to the user
@@ -207,5 +207,5 @@ def _command_for_columns(
         people = columns_of(judged, judge, ()).human
     if unnamed in people and not _can_compare(frame):
         return "add answers of people, or of further raters; no two columns can be compared.", ()
-    command = f"conjury judge {name} --judge {shlex.quote(judge)} --human {shlex.quote(','.join(people))}"
+    command = f"conjury judge {name} --judge {shlex.quote(judge)} --human {shlex.quote(option_of(people))}"
     return command, (judge, *people)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from ...errors import InputError, counted, listed
+from ...errors import InputError, counted, listed, option_of
 from ...tables.reading.account import AccountEntry
 from ...tables.reading.cell_rules import key_of
 from ...tables.reading.table_reading import require_named
@@ -302,7 +302,7 @@ def _refuse_choices(frame: pd.DataFrame, keys: Sequence[str], attributes: Sequen
     """Refuse to guess whether a column with one yes in each task is an attribute or a further outcome."""
     for name in attributes:
         if is_yes_or_no(frame[name]) and is_choice(frame, name, keys):
-            names = ",".join(further for further in attributes if further != name)
+            names = option_of(further for further in attributes if further != name)
             raise InputError(
                 f"{source}: column '{name}' marks one profile of each task, so it may be a choice or an "
                 f"attribute; name all attributes, as --attributes {shlex.quote(names)}, with it if it is one."

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...errors import InputError, as_argument, listed
+from ...errors import InputError, as_argument, listed, option_of
 from ...tables.columns import plain
 from ...tables.reading.account import AccountEntry
 from ...tables.reading.cell_rules import is_refusal
@@ -155,7 +155,7 @@ def _find_column(
     alike = [name for name in columns_like(judged.frame, judge) if name in free] if judge else []
     if spoken or not alike:
         raise InputError(_refusal(judged, role, spoken or free))
-    example = f"--judge {shlex.quote(str(judge))} --human {shlex.quote(','.join(alike))}"
+    example = f"--judge {shlex.quote(str(judge))} --human {shlex.quote(option_of(alike))}"
     cells = [str(cell) for name in (judge, *alike) for cell in judged.frame[name].dropna().unique()]
     refusals = [cell for cell in dict.fromkeys(cells) if is_refusal(cell)][:MOST_REFUSALS]
     example += "".join(f" --missing {as_argument(cell)}" for cell in refusals)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from ....errors import InputError, as_argument, counted, listed, quoted
+from ....errors import InputError, as_argument, counted, listed, option_of, quoted
 from ..account import MOST_CELLS
 from ..cell_rules import (
     is_code,
@@ -82,7 +82,7 @@ def _question(column: DistinctTexts, places: Sequence[int]) -> str:
         remedy = "else correct it"
     else:
         labels = [*list(answers.values())[:3], *(["..."] if len(answers) > 3 else []), *texts[:MOST_CELLS]]
-        remedy = f"and if they are labels, name all labels with --levels {as_argument(','.join(labels))}"
+        remedy = f"and if they are labels, name all labels with --levels {as_argument(option_of(labels))}"
     return (
         f"column '{column.name}' contains {listed(map(quoted, texts), MOST_CELLS)} in "
         f"{counted(total, 'cell')} (first in {column.where(places[0])}), {phrase}, {remedy}"
