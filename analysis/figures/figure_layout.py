@@ -13,7 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .theme import PAGE_HEIGHT, Theme, installed_fonts, page_width
+from .theme import PAGE_HEIGHT, Theme, column_width, installed_fonts, page_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,14 +202,16 @@ def add_legend(
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=HEADING)
 
 
-def add_heading(figure: Figure, title: str, subtitle: str, look: Theme) -> None:
-    """Write what was found, and below it what it rests on, above all that is laid out."""
+def add_heading(figure: Figure, title: str | None, subtitle: str, look: Theme) -> None:
+    """Write what was found, if that is said, and below it what it rests on, above all that is laid out."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     width, height = (float(edge) for edge in figure.get_size_inches())
     head, below = heading(title, width) or "", wrap(subtitle, width - 0.3, REFERENCE)
-    top = height + 0.12 + lines_high(head, HEADING)
-    total = top + (lines_high(below, REFERENCE) + 0.06 if below else 0)
+    deep = lines_high(head, HEADING) if head else 0.0
+    total = height + 0.18 + deep + lines_high(below, REFERENCE)
+    if not head and column_width() is not None and total > PAGE_HEIGHT:
+        return  # what it rests on costs no figure of a journal its page
     figure.set_size_inches(width, total)
     engine, legend_height = figure.get_layout_engine(), 0.0
     for legend in figure.legends:  # one that is put somewhere has no room of its own in the layout
@@ -221,9 +223,7 @@ def add_heading(figure: Figure, title: str, subtitle: str, look: Theme) -> None:
         engine.set(rect=(edge, at[0] / total, wide, at[1] / total))
     edge = 0.09 / width
     figure.text(edge, 1 - 0.08 / total, head, va="top", fontweight="bold", fontsize=HEADING)
-    if below:
-        place = 1 - (0.1 + lines_high(head, HEADING)) / total
-        figure.text(edge, place, below, va="top", fontsize=REFERENCE, color=look.muted)
+    figure.text(edge, 1 - (0.1 + deep) / total, below, va="top", fontsize=REFERENCE, color=look.muted)
 
 
 PANEL_TITLE = 9.5

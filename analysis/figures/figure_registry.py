@@ -141,7 +141,7 @@ def draw(
     title : str, optional
         Heading above the figure.
     subtitle : str, optional
-        Smaller words below the heading, such as the number of choices and the kind of the intervals.
+        Smaller words, below the heading if there is one, such as the number of choices.
     part : str
         A further figure of the result, one of `parts`; by default its main figure.
     size : {"single", "double"}, optional
@@ -182,7 +182,7 @@ def draw(
         fig.set_label(true_minus(kind.alt(result, style) if kind.alt is not None else drawing.describe()))
         if words := mark if mark is False else mark or simulation_mark(result.real_judges, style.names):
             add_mark(fig, str(words), style.look)
-        if title and subtitle:
+        if subtitle:
             add_heading(fig, title, subtitle, style.look)
         return fig if column_width() is None else fit_to_width(fig)
 

@@ -26,9 +26,10 @@ from .blocks import captioned, slug, table_blocks, table_references
 from .document import RESULTS
 from .exhibits import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid
 from .exhibits.conjoint.conjoint_basis import outcome_of
-from .exhibits.conjoint.effect_findings import LONGEST_TITLE, basis_of, title_of
+from .exhibits.conjoint.effect_findings import LONGEST_TITLE, title_of
 from .exhibits.conjoint.people_exhibit import drawing
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
+from .exhibits.figure_basis import basis_of, lines_in_words
 from .finding import further_findings, headlines, key_results, limits, merged, method_paragraph, row_sentences
 from .method_sentences import code, in_words, note_list, plain
 from .page_drawings import DrawingFile, PageDrawing, picture, put_on_page
@@ -239,7 +240,8 @@ class Report(ReportData):
                         part_figure for each in (exhibit, *exhibit.further) for part_figure in each.figures
                     ]
                     if record.kind == "people" and not figures:  # in the folder, though not on the page
-                        figures = [drawing(record, self)]
+                        alone = self._with_basis(Exhibit(figures=[drawing(record, self)]), record)
+                        figures = list(alone.figures)
                     for figure in figures:
                         name = _joined(record.name, figure.key)
                         self._figures[name] = figure
@@ -258,7 +260,7 @@ class Report(ReportData):
         return DrawingFile(self.path / "figures" / f"{name}.svg", figure, labels)
 
     def _drawn(self, figure: Drawn) -> Figure:
-        heading = {"title": figure.title, "subtitle": figure.subtitle} if figure.title else {}
+        heading = {"title": figure.title or None, "subtitle": figure.subtitle}
         options = {**figure.options, **heading}
         return draw(figure.result, labels=self.labels, part=figure.part, mark=self.mark, **options)
 
@@ -316,7 +318,7 @@ class Report(ReportData):
     def _build(self, record: RecordedResult) -> Exhibit:
         """The exhibit of a result; its first figure has the finding as its heading, or else the question."""
         result, builder, title = self.read(record), EXHIBITS[record.kind], ""
-        exhibit, headline = builder.build(result, record, self), builder.headline
+        exhibit, headline = self._with_basis(builder.build(result, record, self), record), builder.headline
         is_first = self.of_kind(record.kind)[0].name == record.name  # whose finding opens the report
         if not is_first or not exhibit.figures or exhibit.figures[0].title or kind_of(record.kind).by_group:
             return exhibit
@@ -326,8 +328,18 @@ class Report(ReportData):
             title = record.title if record.title.endswith("?") else ""
         if not title:
             return exhibit
-        first = replace(exhibit.figures[0], title=title, subtitle=basis_of(result))
+        first = exhibit.figures[0]
+        first = replace(first, title=title, subtitle=f"{first.subtitle} {lines_in_words(result)}".strip())
         return replace(exhibit, figures=[first, *exhibit.figures[1:]])
+
+    def _with_basis(self, exhibit: Exhibit, record: RecordedResult) -> Exhibit:
+        """An exhibit whose figures say what they rest on."""
+        figures = [
+            figure if figure.subtitle else replace(figure, subtitle=basis_of(figure, record, self))
+            for figure in exhibit.figures
+        ]
+        further = [self._with_basis(part, record) for part in exhibit.further]
+        return replace(exhibit, figures=figures, further=further)
 
     def _blocks(self, exhibit: Exhibit, name: str, title: str, parts: slice = ALL_PARTS) -> str:
         """An exhibit as Markdown: heading, lead, reading, figures, tables, and further exhibits."""

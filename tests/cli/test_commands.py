@@ -104,6 +104,10 @@ def test_fit_writes_tables_figures_data_and_manifest(folder: Path) -> None:
     written = set(tree(folder / "results"))
     assert written == tables | figures | {"manifest.json", "data/choices.parquet"}
     assert str(folder) not in (folder / "results" / "manifest.json").read_text(encoding="utf-8")
+    people = pd.read_parquet(folder / "choices.parquet").query("judge_kind == 'human' and not repeat")
+    sizes = f"{len(people) // 2:,} by {people['judge_id'].nunique():,} respondents"
+    for name in ("amce", "mm", "amce_people", "frequencies", "recovery"):
+        assert sizes in (folder / "results" / "figures" / f"{name}.svg").read_text(encoding="utf-8")
     for name in ESTIMATES:
         table = folder / "results" / "tables" / f"{name}.parquet"
         text = pd.read_csv(table.with_suffix(".csv"), keep_default_na=False, na_values=[""])
@@ -163,11 +167,9 @@ def test_a_second_run_with_the_same_seed_gives_the_same_tables_and_figures(
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for processes")
 def test_interrupting_a_fit_leaves_no_trace_but_one_sentence(folder: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    words = ["fit", "moderation", "--data", folder / "choices.parquet", "--out", results]
-    long = ["--draws", "20000", "--interval", "studentized"]
-    process = interruptible_process(
-        [str(PROGRAM), *map(str, words), *long], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
-    )
+    words = ["fit", "moderation", "--draws", "20000", "--interval", "studentized", "--data"]
+    words = [str(PROGRAM), *words, str(folder / "choices.parquet"), "--out", str(results)]
+    process = interruptible_process(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not results.exists() and time.monotonic() < deadline:
         time.sleep(0.05)

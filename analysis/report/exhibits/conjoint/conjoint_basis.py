@@ -168,11 +168,15 @@ def estimates_tables(
     return tables
 
 
+def names_of_judges(report: ReportData, record: RecordedResult) -> dict[str, str]:
+    """Labels of the judges behind a result, by their names."""
+    return {str(group["judge"]): report.label("judges", group["judge"]) for group in record.groups}
+
+
 def note_of_sample(report: ReportData, record: RecordedResult, frame: pd.DataFrame) -> str:
     """What a table rests on: choices, respondents, clusters and weights of its columns."""
     judges = set(frame["judge"].astype(str)) if "judge" in frame else set()
-    names = {str(group["judge"]): report.label("judges", group["judge"]) for group in record.groups}
-    groups = groups_of_table(record.groups, names, judges)
+    groups = groups_of_table(record.groups, names_of_judges(report, record), judges)
     labels = LevelLabels(report.labels)
     subgroups = [describe_subgroups(group, labels.level) for _, group in groups]
     return " ".join(filter(None, [sample_note(record.settings, groups), *subgroups]))

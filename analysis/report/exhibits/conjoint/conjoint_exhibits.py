@@ -30,6 +30,7 @@ from ...sentences.missing_sentences import count_unanswered, unanswered_in_words
 from ...sentences.ranking_sentences import clear_estimates_in_words, find_clear_estimates
 from ...table_format import any_table, batches, part_name, spread, styled_table, unit_of_axis, whole
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from ..figure_basis import basis_in_words
 from ..template import tables_of
 from .conjoint_basis import (
     HALF,
@@ -50,7 +51,6 @@ from .conjoint_basis import (
 )
 from .effect_findings import (
     LONGEST_TITLE,
-    basis_in_words,
     beside_effects,
     headline,
     largest_headline,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ....figures.benchmark.score_figures import policy_of
-from ....figures.labels import LevelLabels, display_order, level_of
+from ....figures.labels import LevelLabels, display_order
 from ....frames.vocabulary import HUMAN
 from ....results import Result
 from ...method_sentences import bounds_name, unmarked
@@ -27,8 +26,7 @@ from ...sentences.focus_sentences import (
     focus_in_words,
     span_of_prompts,
 )
-from ...table_format import whole
-from .conjoint_basis import choices_of_judges, contrasts, estimates, group_columns, in_points, outcome_of
+from .conjoint_basis import contrasts, estimates, group_columns, in_points, outcome_of
 
 if TYPE_CHECKING:
     from ....pipeline.manifest import RecordedResult
@@ -217,40 +215,6 @@ def title_of(sentence: str) -> str:
     text = re.sub(r"\s*\([^()]*(?:\[[^\]]*\]|p below)[^()]*\)", "", text)
     text = re.split(r"\.(?=\s|$)", text)[0].strip()
     return text if len(text) <= LONGEST_TITLE else FURTHER_CLAUSE.split(text)[0]
-
-
-def basis_in_words(report: ReportData, record: RecordedResult, frame: pd.DataFrame) -> list[str]:
-    """The prompt of the models where there are several, and how many choices each judge made."""
-    prompts = [name for name in display_order(frame["prompt"]) if name] if "prompt" in frame else []
-    has_several = len({group.get("prompt") for group in record.groups if group.get("prompt")}) > 1
-    texts = [f"Prompt: {prompts[0]}."] if has_several and len(prompts) == 1 else []
-    counts = choices_of_judges(report, record)
-    judges = [name for name in (display_order(frame["judge"]) if "judge" in frame else []) if name in counts]
-    if not judges:
-        return texts
-    low, high = (whole(end(counts[name] for name in judges)) for end in (min, max))
-    each = f"{low if low == high else f'{low} to {high}'} of each judge"
-    if len(judges) <= 2:
-        each = ", ".join(f"{name} {whole(counts[name])}" for name in judges)
-    return [*texts, f"Choices: {each}."]
-
-
-def basis_of(result: Result) -> str:
-    """How many items, answers or rows a result rests on, and the level of its intervals."""
-    counts = {"n_items": "Items", "n_answers": "Answers", "n_labelled": "Labelled units", "n": "Rows"}
-    texts, frame = [], result.frame
-    if "missing" in frame:  # rules for answers without a label, of which one is drawn
-        frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
-    for column, noun in counts.items():
-        numbers = frame[column].dropna() if column in frame else pd.Series(dtype=float)
-        numbers = numbers[numbers > 0]
-        if len(numbers):
-            low, high = whole(numbers.min()), whole(numbers.max())
-            texts = [f"{noun}: {low if low == high else f'{low} to {high} by estimate'}."]
-            break
-    if "lower" in frame and frame["lower"].notna().any():
-        texts.append(f"Lines: {level_of(result.settings)} intervals.")
-    return " ".join(texts)
 
 
 def beside_effects(

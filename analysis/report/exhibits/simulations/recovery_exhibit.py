@@ -24,6 +24,7 @@ from ...sentences.simulation_sentences import (
 from ...table_format import NO_BREAK, number, styled_table, whole
 from ..conjoint.conjoint_basis import lines_of
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from ..figure_basis import basis_in_words
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -65,6 +66,7 @@ def _conjoint_recovery(result: Result, report: ReportData) -> Exhibit:
         Result(report.named(comparison), "truth"),
         "Estimates minus true values, with intervals, by attribute.",
         options={"bounds": lines_of(main, comparison)},
+        subtitle=" ".join(basis_in_words(report, main, comparison)),
     )
     return Exhibit(
         f"{_simulated(report)} {{figure shows}} the errors of the estimates in @fig-{slug(main.name)}: where "
