@@ -23,7 +23,8 @@ def place(tmp_path: Path) -> Path:
     table = pd.read_csv(EXAMPLES / "systems" / "assistants.csv")
     table.to_csv(tmp_path / "assistants.csv", index=False)
     for name, part in table.groupby("system"):
-        part.drop(columns="system").to_csv(tmp_path / f"{name}.csv", index=False)
+        (tmp_path / name).mkdir()
+        part.drop(columns="system").to_csv(tmp_path / name / "run.csv", index=False)
     table.drop(columns="ann").to_parquet(tmp_path / "graded.parquet")
     table.dropna(subset="ann")[["system", "prompt", "ann"]].to_excel(tmp_path / "labels.xlsx", index=False)
     return tmp_path
@@ -42,7 +43,7 @@ def test_one_file_files_by_system_and_labels_beside_them_have_the_numbers_of_pyt
     expected = dict(zip(frame["name"], frame["estimate"], strict=True))
     for command in (
         ONE,
-        f"compare-systems baseline.csv retrieval.csv {COLUMNS}",
+        f"compare-systems baseline/run.csv retrieval/run.csv {COLUMNS}",
         f"compare-systems graded.parquet --labels labels.xlsx --system system {COLUMNS}",
     ):
         assert estimates(conjury(f"{command} --covariates tokens --json", cwd=place)) == pytest.approx(
@@ -53,11 +54,11 @@ def test_one_file_files_by_system_and_labels_beside_them_have_the_numbers_of_pyt
 @pytest.mark.parametrize(
     ("columns", "first", "guesses"),
     [
-        ("", "retrieval has a higher mean rating than baseline: +0.696 ", "judge, people"),
+        ("", "retrieval has a higher mean rating than baseline: +0.696 ", "systems, judge, people"),
         (
             "--human none",
             "No labels of people: what they would say is not estimated. By the judge's",
-            "judge",
+            "systems, judge",
         ),
     ],
 )
@@ -66,11 +67,11 @@ def test_the_finding_comes_first_and_the_judge_alone_is_named(
 ) -> None:
     table = pd.read_csv(place / "assistants.csv").rename(columns={"grade": "judge", "ann": "human"})
     table[["prompt", "system", "judge", "human"]].to_csv(place / "plain.csv", index=False)
-    ended = conjury(f"compare-systems plain.csv --system system {columns} --width 0.5", cwd=place)
+    ended = conjury(f"compare-systems plain.csv {columns} --width 0.5", cwd=place)
     assert ended.code == 0, ended.err
     assert next(line for line in ended.out.splitlines() if line.startswith("- ")).startswith(f"- {first}")
     assert f"(guessed: {guesses})" in ended.out
-    assert ("Intervals that are 0.5 wide need labels of about" in ended.out) == (guesses != "judge")
+    assert ("Intervals that are 0.5 wide need labels of about" in ended.out) == (guesses != "systems, judge")
 
 
 def test_a_small_dirty_study_ends_with_a_state_and_no_invented_number(place: Path, conjury: Run) -> None:

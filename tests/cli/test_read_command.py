@@ -60,6 +60,7 @@ def test_the_account_is_whole_in_json(here: Callable[..., Any], tmp_path: Path) 
         ("verdict,ann,ben\nx,y,y\nz,y,z\n", "conjury judge some.csv --judge verdict --human ben"),
         ("ResponseId,DistributionChannel\nR_1,preview\n", "conjury import some.csv --ratings PATTERN --out "),
         (CONJOINT, "conjury conjoint some.csv"),
+        ("id,model,ok\na,m,1\na,n,0\n", "conjury compare-systems some.csv --system model"),
         (CONJOINT.replace("chosen", "tint"), "conjury conjoint some.csv"),
     ],
 )

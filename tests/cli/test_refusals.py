@@ -113,7 +113,7 @@ def semicolons(place: Path) -> None:
 def systems(place: Path) -> None:
     """Grades of several systems in one file, without their labels, and the labels alone; one system alone."""
     table = pd.read_csv(EXAMPLES / "systems" / "assistants.csv")
-    table.to_csv(place / "all.csv", index=False)
+    table.assign(target=table["prompt"] % 9, model=table["system"]).to_csv(place / "all.csv", index=False)
     table.drop(columns="ann").to_csv(place / "graded.csv", index=False)
     table.dropna(subset="ann")[["system", "prompt", "ann"]].to_csv(place / "labels.csv", index=False)
     table[table["system"] == "baseline"].drop(columns="system").to_csv(place / "one.csv", index=False)

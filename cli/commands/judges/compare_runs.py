@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, listed
 
 from ...options import Alpha, grouped, split_names
 from ...reading_options import RatingTableOptions
-from .judge import By, Human, Labelled, Output, Positive, finish, labels_statement
+from .judge import By, Human, Labelled, Output, Positive, finish, labels_statement, run_names
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def compare_runs(
         if item is None or item not in [run.id for run in runs]:
             guess = f"Pairs are of rows with the same '{item}'" if item else "Rows are paired by their order"
             runs[0].reading.account.adding([AccountEntry("roles", guess, option="--id")])
-    names = split_names([pairing.names] if pairing.names else None) or _names(a, b)
+    names = split_names([pairing.names] if pairing.names else None) or run_names((a, b))
     if len(names) != 2:
         raise InputError(f"--names {pairing.names!r}: give two names, as old,new.")
     result = compute(
@@ -128,13 +128,3 @@ def compare_runs(
     )
     title = f"{first} against {second}: {result.settings['n_pairs']:,} pairs"
     finish(ValidationReport(result, title, (str(a), str(b)), columns), gates, output)
-
-
-def _names(a: Path, b: Path) -> tuple[str, str]:
-    """Names of the runs: of the files, else with their folders."""
-    stems = tuple(path.name.partition(".")[0] for path in (a, b))
-    if stems[0] == stems[1]:
-        stems = tuple(
-            f"{path.resolve().parent.name}/{stem}" for path, stem in zip((a, b), stems, strict=True)
-        )
-    return (stems[0], stems[1])

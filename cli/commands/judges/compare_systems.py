@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError, counted, listed
 
 from ...options import Alpha, grouped, split_names
 from ...reading_options import TableOptions
-from .judge import By, Labelled, Output, finish, labels_statement
+from .judge import By, Labelled, Output, finish, labels_statement, run_names
 
 if TYPE_CHECKING:
     from conjury.analysis.raters.systems import MapRequest
@@ -154,22 +154,28 @@ def compare_systems(
     from conjury.inference.readers.judged import read_judged
     from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_files import read_answers_alone
+    from conjury.inference.readers.judged.judged_systems import refuse_targets, system_column
 
     gates, rules, names = output.gates, reading.rules(), _system_names(files, columns)
     labels = read_judged(columns.labels, rules) if columns.labels is not None else None
     judges, human = split_names([columns.judge] if columns.judge else None), split_names(columns.human)
+    guesses = list[str]()
     if names:
         parts = [read_judged(file, rules, (*judges, *human)) for file in files]
     else:
         parts = [read_answers_alone(files[0], rules, (*judges, *human), columns.system)]
+        if columns.system is None:
+            columns = replace(columns, system=system_column(parts[0]))
+            guesses.append("systems")
     answers, labelled = [_without_roles(part, columns, tested) for part in (parts[0], labels or parts[0])]
-    guesses = list[str]()
     if not judges:
-        judges = (columns_of(answers, None, human, needs_human=False).judge,)
+        judges = _scores(answers) or (columns_of(answers, None, human, needs_human=False).judge,)
         guesses.append("judge")
     if not human:
         human = _people(labelled, judges, needs_human=maps.saved_map is None)
         guesses += ["people"] if human else []
+        if labels is None:
+            refuse_targets(dict(zip(names or [""], parts, strict=True)), human, columns.system)
     elif human == (NONE,) and NONE not in (labels or parts[0]).frame:
         human = ()
     tables = [
@@ -213,11 +219,18 @@ def _without_roles(part: Judged, columns: SystemColumns, tested: SystemTests) ->
     return replace(part, frame=part.frame.drop(columns=[name for name in names if name in part.frame]))
 
 
+def _scores(table: Judged) -> tuple[str, ...]:
+    """The column of scores of a program that compared answers with their targets; none of other tables."""
+    if len(table.scores) > 1:
+        raise InputError(f"{table.source}: {listed(table.scores)} are scores; name one with --judge.")
+    return table.scores
+
+
 def _people(table: Judged, judges: Sequence[str], needs_human: bool) -> tuple[str, ...]:
     """The columns of people in a table; none where it has no columns but those of judges."""
     from conjury.inference.readers.judged.judged_columns import columns_of, guessed_people, label_columns
 
-    if not needs_human:
+    if not needs_human or judges[0] in table.scores:
         return guessed_people(table, judges[0])
     if not label_columns(table, judges) and not table.people and table.human is None:
         return ()
@@ -235,12 +248,8 @@ def _system_names(files: Sequence[Path], columns: SystemColumns) -> tuple[str, .
             raise InputError(
                 "--names is for several files; in one file the systems are in a column, see --system."
             )
-        if columns.system is None:
-            raise InputError(
-                f"{files[0]}: name the column of the systems with --system, or give a file per system."
-            )
         return ()
-    names = names or tuple(path.name.partition(".")[0] for path in files)
+    names = names or run_names(files)
     if len(names) != len(files):
         raise InputError(
             f"--names gives {counted(len(names), 'name')} for {len(files)} files; give one for each."

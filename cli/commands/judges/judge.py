@@ -173,6 +173,14 @@ def _refuse_single(columns: JudgeColumns, request: DecisionOptions) -> None:
         raise InputError(f"{option} is about one judge; name one column with --judge, or omit {option}.")
 
 
+def run_names(files: Sequence[Path]) -> tuple[str, ...]:
+    """Names of runs in several files: those of the files, else of their folders, else both."""
+    stems = [Path(path.name.removesuffix(".gz")).stem for path in files]
+    folders = [path.resolve().parent.name for path in files]
+    both = [f"{folder}/{stem}" for folder, stem in zip(folders, stems, strict=True)]
+    return tuple(next((names for names in (stems, folders) if len(set(names)) == len(names)), both))
+
+
 def labels_statement(text: str | None) -> dict[str, str]:
     """How all labels came about, as by=person,blind=yes."""
     return read_pairs("--labelled", split_names([text] if text else None))

@@ -189,6 +189,7 @@ def _command_for_columns(
         return f"conjury compare-pairs {name}", ()
     from conjury.inference.readers.judged.judged_columns import columns_of
     from conjury.inference.readers.judged.judged_files import has_roles
+    from conjury.inference.readers.judged.judged_systems import columns_of_systems
     from conjury.inference.readers.judged.judged_table import Judged
     from conjury.inference.readers.raters.alike_columns import columns_like
     from conjury.inference.readers.raters.rater_columns import raters_of
@@ -196,6 +197,8 @@ def _command_for_columns(
 
     if program is not None:
         return f"conjury judge {name}", ()
+    if systems := columns_of_systems(frame):
+        return f"conjury compare-systems {name} --system {shlex.quote(systems[0])}", ()
     judged = Judged(frame, reading.source)
     if not has_roles(judged) and (raters := raters_of(frame, item_column(frame))):
         return f"conjury agreement {name} --raters {shlex.quote(option_of(raters))}", raters

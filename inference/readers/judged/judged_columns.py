@@ -62,6 +62,8 @@ def columns_of(
             judge = _find_column(judged, "judge", JUDGE, label_columns(judged, human_columns))
             _refuse_guess(judged, f"column '{judge}' is that of the judge", "--judge")
         guessed.append(f"judge: column '{judge}'")
+    if judge in judged.scores:
+        judged = replace(judged, frame=judged.frame.drop(columns=[str(judged.human)]), human=None)
     if not human and needs_human and judged.models and not judged.people:
         raise InputError(
             f"{judged.source}: all answers are those of {listed(judged.models)}; name one of them with "

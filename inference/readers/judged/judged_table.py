@@ -33,6 +33,9 @@ class Judged:
         What to do where the file has no column of a judge.
     models : tuple of str
         Columns of models, where the file says which are.
+    scores : tuple of str
+        Columns that say how near an answer is to its target, which ``human`` has, so that they are compared
+        with no label of it.
 
     Examples
     --------
@@ -53,6 +56,7 @@ class Judged:
     people: tuple[str, ...] = ()
     remedy: str = ""
     models: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
 
     @property
     def reading(self) -> TableReading:

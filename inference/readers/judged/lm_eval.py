@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...errors import InputError, listed
+from ...errors import InputError, counted, listed
 from ...tables.reading.json_rows import flat
 from ..programs.record_shapes import is_lm_eval
 from .judged_table import Judged
@@ -33,14 +33,31 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
         last_filter = filters[-1]
         records = [record for record in records if str(record.get(FILTER, FIRST)) == last_filter]
         notes.append(f"Filters of the task: {listed(filters)}; the answers of {last_filter!r} are used.")
-    rows, are_texts = [], _are_texts(records)
+    rows, are_texts, scores = [], _are_texts(records), dict[str, None]()
     for number, record in enumerate(records, 1):
         if not is_lm_eval(record):
             raise InputError(f"{source}: sample {number:,} has no doc_id, target or response; log it again.")
         further = {name: value for name, value in record.items() if name not in OMITTED}
+        numbers = [name for name in further if isinstance(further[name], int | float) and name != ITEM]
+        scores |= dict.fromkeys(name for name in record.get("metrics") or numbers if name in further)
         answer = _choice_of(record) if are_texts else answer_of(record)
         rows.append({**flat(further), ANSWER: answer, TARGET: _text(record["target"])})
-    return Judged(pd.DataFrame(rows), source, "samples of lm-eval", ANSWER, TARGET, ITEM, tuple(notes))
+    frame = pd.DataFrame(rows)
+    names = tuple(name for name in scores if name in frame)
+    n_repeated = sum(_n_responses(record) > 1 for record in records)
+    if n_repeated:
+        notes.append(
+            f"{counted(n_repeated, 'sample')} with several responses to a request: '{ANSWER}' is the first; "
+            f"{listed(map(repr, names)) or 'no column'} may be about all of them."
+        )
+    return Judged(frame, source, "samples of lm-eval", ANSWER, TARGET, ITEM, tuple(notes), scores=names)
+
+
+def _n_responses(record: Mapping[str, Any]) -> int:
+    """How many responses to one request a sample has."""
+    responses = _responses(record)
+    first = responses[0] if isinstance(responses, list) and responses else None
+    return len(first) if isinstance(first, list) and _likelihood(first) is None else 1
 
 
 def _are_texts(records: Sequence[Mapping[str, Any]]) -> bool:
@@ -73,8 +90,7 @@ def _choice_texts(arguments: Any) -> list[str]:
 
 def answer_of(record: Mapping[str, Any]) -> str | None:
     """The answer of a sample as text; None where there is none."""
-    responses = record.get("filtered_resps")
-    responses = record.get("resps") if responses is None else responses
+    responses = _responses(record)
     if not isinstance(responses, list):
         return _text(responses)
     if not responses:
@@ -87,6 +103,12 @@ def answer_of(record: Mapping[str, Any]) -> str | None:
     while isinstance(first, list) and first:  # a list of samples of one request
         first = first[0]
     return _text(first)
+
+
+def _responses(record: Mapping[str, Any]) -> Any:
+    """What the filter left of the responses, or all where there was none."""
+    responses = record.get("filtered_resps")
+    return record.get("resps") if responses is None else responses
 
 
 def _likelihood(response: Any) -> float | None:

@@ -27,16 +27,15 @@ def lines(path: Path, records: list[Any]) -> Path:
 def test_samples_of_lm_eval_have_answers_and_targets(tmp_path):
     samples = [SAMPLE, {**SAMPLE, "doc_id": 1, "filtered_resps": [], "target": "ok"}]
     found = read_judged(lines(tmp_path / "samples_spam_2026.jsonl", samples))
-    assert (found.judge, found.human, found.id, found.program) == (
-        "answer",
-        "target",
-        "doc_id",
-        "samples of lm-eval",
-    )
+    roles = (found.judge, found.human, found.id, found.program)
+    assert roles == ("answer", "target", "doc_id", "samples of lm-eval")
     assert found.frame["answer"].fillna("none").tolist() == ["spam", "none"]
     assert found.frame["target"].tolist() == ["spam", "ok"]
     assert found.frame["doc.meta.lang"].tolist() == ["en", "en"]
     assert found.frame["exact_match"].tolist() == [1.0, 1.0]
+    assert columns_of(found, "answer", ()).human == ("target",)
+    with pytest.raises(InputError, match="name one or more with --human"):
+        columns_of(found, *found.scores, ())
 
 
 def test_choices_of_lm_eval_are_answered_by_the_most_likely(tmp_path):
@@ -60,12 +59,13 @@ def test_choices_of_lm_eval_are_answered_by_the_most_likely(tmp_path):
 
 def test_of_several_filters_of_lm_eval_the_last_is_read(tmp_path):
     samples = [
-        {**SAMPLE, "filter": name, "filtered_resps": [text]}
+        {**SAMPLE, "filter": name, "filtered_resps": [[text, "ok"]]}
         for name, text in (("strict-match", "[invalid]"), ("flexible-extract", "spam"))
     ]
     found = read_judged(lines(tmp_path / "s.jsonl", samples))
     assert found.frame["answer"].tolist() == ["spam"]
     assert "strict-match, flexible-extract" in found.notes[0]
+    assert found.notes[1].startswith("1 sample with several responses to a request: 'answer' is the first;")
 
 
 @pytest.mark.parametrize("form", ["json", "older", "jsonl"])
