@@ -177,8 +177,8 @@ def run_names(files: Sequence[Path]) -> tuple[str, ...]:
     """Names of runs in several files: those of the files, else of their folders, else both."""
     stems = [Path(path.name.removesuffix(".gz")).stem for path in files]
     folders = [path.resolve().parent.name for path in files]
-    both = [f"{folder}/{stem}" for folder, stem in zip(folders, stems, strict=True)]
-    return tuple(next((names for names in (stems, folders) if len(set(names)) == len(names)), both))
+    paths = [f"{folder}/{stem}" for folder, stem in zip(folders, stems, strict=True)]
+    return tuple(next((names for names in (stems, folders) if len(set(names)) == len(names)), paths))
 
 
 def labels_statement(text: str | None) -> dict[str, str]:
