@@ -41,12 +41,8 @@ def test_samples_of_lm_eval_have_answers_and_targets(tmp_path):
 def test_choices_of_lm_eval_are_answered_by_the_most_likely(tmp_path):
     likely = [[-3.5, False], [-0.5, True], [-9.0, False]]
     as_text = [[["-0.1", "True"]], [["-0.5", "False"]]]
-    for given, answer in (
-        ([[["a b"], ["c"]]], "a b"),
-        ([], None),
-        ("  x  y ", "x y"),
-        ([["-0.1", "perhaps"]], "-0.1"),
-    ):
+    answered = [([[["a b"], ["c"]]], "a b"), ([], None), ("  x  y ", "x y"), ([["-0.1", "perhaps"]], "-0.1")]
+    for given, answer in answered:
         (sample,) = [{**SAMPLE, "filtered_resps": None, "resps": given}]
         found = read_judged(lines(tmp_path / "one.jsonl", [sample])).frame["answer"].iloc[0]
         assert (None if pd.isna(found) else found) == answer
