@@ -179,6 +179,7 @@ def test_a_page_needs_the_address_that_was_printed(place: Path) -> None:
     client = TestClient(app, **HERE)
     assert client.get("/").status_code == 403
     assert "row 1 of" in client.get("/?token=secret-token").text
+    assert "Begin from the first page" in client.put("/").text  # it has no list
 
 
 @pytest.mark.long

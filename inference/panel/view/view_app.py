@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.sessions import SessionMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
-from starlette.types import ASGIApp
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from ...errors import InputError
 from ..pages.reading_answers import read_answers
 from ..pages.steps import TaskStep
 from ..plan import PlannedTask
-from ..web.page_templates import STATIC as PANEL_STATIC
 from ..web.page_templates import medium_address, pair_layout
-from ..web.panel_app import ANSWER, KEPT, KeptFiles, answers_in, text_of, timing_of
+from ..web.panel_app import ANSWER, KEPT, answers_in, text_of, timing_of
 from ..web.security import (
-    BodyLimit,
-    ProtectedPages,
-    ServerLimits,
-    disconnected,
-    form_token,
-    new_session,
     read_form,
 )
 from ..web.visit_pages import PageContext, RefusedForm, task_page
-from .admission import Admission
 from .blind_labelling import Labelling
 from .filters import NAMES, ORDERS, Collection, Filter, Query
+from .guarded_app import GuardedPages, guarded_app
 from .transcript_pages import (
     ORDER_LABELS,
     PAGE,
-    STATIC,
     TranscriptRenderer,
     address_of_query,
     english,
@@ -54,29 +43,10 @@ from .transcript_pages import (
 from .transcripts import Transcripts
 from .viewed_answers import Mask, Numbers
 
-HOSTS = ("127.0.0.1", "localhost")  # names under which the pages are reached; others are refused
-COOKIE = "conjury_view_{port}"  # browsers share cookies between the ports of one host
 IN_LEDGER = re.compile(r"([0-9]{1,6})-([0-9a-f]{64})")
 SERVED = ("image/png", "image/jpeg", "image/webp", "image/gif", "video/mp4", "video/webm")
 SOUND = ("audio/wav", "audio/x-wav", "audio/mpeg")
 NUMBER = re.compile(r"[0-9]{1,9}")
-HEADINGS = {
-    400: "This address cannot be read",
-    403: "This page is out of date",
-    404: "There is no such page",
-    405: "This page takes no such request",
-    413: "What was sent is too large",
-    415: "What was sent cannot be read",
-    500: "Something went wrong",
-}
-AGAIN = "Nothing was changed. Open the page again, and repeat what you did."
-REASONS = {
-    403: AGAIN,
-    405: "Nothing was changed. Begin from the list.",
-    413: "Nothing was changed. Send less.",
-    415: AGAIN,
-    500: "The terminal in which conjury view runs shows the reason.",
-}
 
 
 def make_app(
@@ -124,34 +94,14 @@ def make_app(
         Route("/label", pages.label_page, methods=["GET"]),
         Route("/label", pages.label, methods=["POST"]),
         Route("/labelling", pages.begin, methods=["POST"]),
-        Mount("/static", KeptFiles(directory=PANEL_STATIC)),
-        Mount("/view", KeptFiles(directory=STATIC)),
     ]
-    too_large: ASGIApp = PlainTextResponse(HEADINGS[413], status_code=413)
-    middleware = [
-        Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False),
-        Middleware(
-            SessionMiddleware,
-            secret_key=secret.hex(),
-            session_cookie=COOKIE.format(port=port),
-            max_age=None,
-            same_site="strict",
-        ),
-        *([] if token is None else [Middleware(Admission, token=token, refuse=pages.not_admitted())]),
-        Middleware(BodyLimit, most=ServerLimits().body, refuse=too_large),
-    ]
-    handlers = {
-        HTTPException: pages.http_error,
-        ClientDisconnect: disconnected,
-        Exception: pages.failure,
-    }
-    app = ProtectedPages(routes=routes, middleware=middleware, exception_handlers=handlers)
+    app = guarded_app(pages, routes, port, token)
     app.state.pages = pages
     return app
 
 
 @dataclass
-class ViewPages:
+class ViewPages(GuardedPages):
     """Requests of a browser, answered with pages."""
 
     collection: Collection
@@ -168,6 +118,10 @@ class ViewPages:
         self.renderer = TranscriptRenderer(Transcripts(self.collection), environment)
         self._choices = filter_choices(self.collection)
 
+    def fill(self, template: str, **values: Any) -> str:
+        """Fill a template."""
+        return self.renderer.page(template, **values)
+
     def close(self) -> None:
         """Close all labels."""
         for labelling in self._open.values():
@@ -177,7 +131,7 @@ class ViewPages:
 
     async def list(self, request: Request) -> Response:
         """Show a page of the list; somebody who comes to label begins with that."""
-        self._begin_session(request)
+        self.begin_session(request)
         if self.default and "label" not in request.session:
             request.session["label"] = self.default
             return RedirectResponse("/label", status_code=303)
@@ -193,7 +147,7 @@ class ViewPages:
         pages = max(-(-len(numbers) // PAGE), 1)
         page = min(_number(request.query_params.get("page", "1")) or 1, pages)
         rows = self.renderer.rows(numbers[(page - 1) * PAGE : page * PAGE].tolist())
-        html = self.renderer.page(
+        html = self.fill(
             "list.html.j2",
             query=query,
             query_text=address_of_query(query),
@@ -211,7 +165,7 @@ class ViewPages:
 
     async def answer(self, request: Request) -> Response:
         """Show one transcript with its neighbours in the list."""
-        self._begin_session(request)
+        self.begin_session(request)
         return await run_in_threadpool(self._answer, request)
 
     def _answer(self, request: Request) -> Response:
@@ -229,7 +183,7 @@ class ViewPages:
             raise HTTPException(404, "Answers to this task are hidden until you have labelled it.")
         place = int(at[0])
         back = address_of_query(query, place // PAGE + 1)
-        html = self.renderer.page(
+        html = self.fill(
             "answer.html.j2",
             query_text=address_of_query(query),
             back="/?" + back if back else "/",
@@ -331,7 +285,7 @@ class ViewPages:
 
     async def label_page(self, request: Request) -> Response:
         """Show the task to label, or that all are labelled."""
-        self._begin_session(request)
+        self.begin_session(request)
         if not self._person(request):
             return RedirectResponse("/", status_code=303)
         return await run_in_threadpool(self._label_page, request, None)
@@ -346,19 +300,17 @@ class ViewPages:
             "tasks": f"{progress.tasks:,}",
             "can_undo": progress.last is not None,
         }
-        token = self._token(request)
+        token = self.token_of(request)
         if progress.task is None:
             folder = str(labelling.folder)
-            html = self.renderer.page(
-                "labelled.html.j2", token=token, step=progress.step, folder=folder, **values
-            )
+            html = self.fill("labelled.html.j2", token=token, step=progress.step, folder=folder, **values)
             return HTMLResponse(html)
         values |= {"labelled": progress.labelled, "tasks": progress.tasks}
         step = self._step(labelling)
         template, task = task_page(labelling.study, step, english())
         task |= {"title": f"Task {progress.labelled + 1:,} of {progress.tasks:,}"}
         page = PageContext(english(), token, (), pair_layout(step.shown), "/label", True)
-        html = self.renderer.page(
+        html = self.fill(
             "labelling.html.j2",
             parent=template,
             page=page,
@@ -404,17 +356,10 @@ class ViewPages:
 
     # ---- what requests have in common ----
 
-    def _begin_session(self, request: Request) -> None:
-        if "id" not in request.session:
-            request.session["id"] = new_session()
-
     def _person(self, request: Request) -> str:
         """Who labels in a session; empty where nobody does."""
         name = str(request.session.get("label", self.default))
         return name if name in self._open else ""
-
-    def _token(self, request: Request) -> str:
-        return form_token(self.secret, str(request.session.get("id", "")))
 
     def _labelling_values(self, request: Request, problem: str) -> dict[str, object]:
         name = self._person(request)
@@ -422,32 +367,11 @@ class ViewPages:
         return {
             "can_label": self.collection.study is not None,
             "name": name,
-            "token": self._token(request),
+            "token": self.token_of(request),
             "labelled": f"{progress.labelled:,}" if progress else "",
             "tasks": f"{progress.tasks:,}" if progress else "",
             "problem": problem,
         }
-
-    async def http_error(self, request: Request, error: Exception) -> Response:
-        """Show an error as a page."""
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        detail = error.detail if isinstance(error, HTTPException) and " " in error.detail else ""
-        text = REASONS.get(status) or (detail if detail.endswith(".") else "") or "Correct the address."
-        return self._problem(status, text, error.headers if isinstance(error, HTTPException) else None)
-
-    async def failure(self, request: Request, error: Exception) -> Response:
-        """Show a page without anything of the error; the terminal has it."""
-        return self._problem(500, REASONS[500])
-
-    def not_admitted(self) -> Response:
-        """The page for a browser that does not have the address that was printed."""
-        text = "Open the whole address that conjury view has printed in the terminal, with its token."
-        return self._problem(403, text)
-
-    def _problem(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
-        heading = HEADINGS.get(status, HEADINGS[400] if status < 500 else HEADINGS[500])
-        html = self.renderer.page("problem.html.j2", heading=heading, text=text)
-        return HTMLResponse(html, status_code=status, headers=headers)
 
 
 def _number(text: str) -> int | None:

@@ -9,9 +9,8 @@ from typing import Any
 from ...errors import counted
 from ..web.panel_server import SECRET_BYTES, open_socket, run_server
 from .filters import Collection, Filter
-from .view_app import HOSTS, make_app
-
-TOKEN_BYTES = 24  # 192 bits
+from .guarded_app import HOSTS, TOKEN_BYTES
+from .view_app import make_app
 
 
 def serve(

@@ -12,7 +12,8 @@ from made_up.runs import client_of, collection_of, town_run
 from starlette.testclient import TestClient
 
 from conjury.inference.ledger import Ledger
-from conjury.inference.panel.view.view_app import COOKIE, make_app
+from conjury.inference.panel.view.guarded_app import COOKIE
+from conjury.inference.panel.view.view_app import make_app
 
 
 @pytest.fixture(scope="module")
