@@ -51,6 +51,23 @@ def contents(items: pd.DataFrame, study: AnyStudy | None) -> pd.Series[str]:
     return join_texts(parts, "\x1f").where((parts != "").any(axis=1))
 
 
+def rows_by_item(items: pd.DataFrame) -> pd.DataFrame:
+    """The first row of each item, by its id as text."""
+    return items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+
+
+def requests_of_items(requests: pd.DataFrame) -> pd.DataFrame:
+    """Requests with their item and ``prompt`` as text."""
+    prompts = as_text(requests["prompt_id"]).fillna("")
+    return requests.assign(item_id=as_text(requests["item_id"]), prompt=prompts)
+
+
+def message_of(request: object) -> str:
+    """All that a request, a row, tells a judge."""
+    parts = (getattr(request, "system", ""), getattr(request, "user", ""))
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
 def bases(items: pd.DataFrame) -> pd.Series[str]:
     """The original of each item: ``base_item_id`` where there is one, else the item."""
     names = as_text(items["item_id"])

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from conjury.inference.tables.columns import UNPERTURBED, as_text, plain
+from conjury.inference.tables.columns import as_text, plain
 
 from ..benchmark.data.units import bases, with_copies
+from .item_texts import conditions
 from .judge_shares import judge_and_prompt
 from .judged import NotApplicableError
 
@@ -40,10 +41,7 @@ def answers_of(judgments: pd.DataFrame) -> pd.DataFrame:
         of_run = frame[["judge", "prompt", "task", "sample"]].assign(position=position)
         if not of_run.assign(item_id=frame["item_id"]).drop_duplicates().duplicated([*of_run.columns]).any():
             place = position
-    condition = (
-        as_text(judgments["condition"]).fillna(UNPERTURBED) if "condition" in judgments else UNPERTURBED
-    )
-    return frame.assign(place=place, condition=condition)[frame["item_id"].notna()]
+    return frame.assign(place=place, condition=conditions(judgments))[frame["item_id"].notna()]
 
 
 def canonical(values: pd.Series[str], study: ItemStudy | None, task: str) -> pd.Series[str]:

@@ -13,6 +13,7 @@ from conjury.inference.tables.columns import as_text
 
 from ...frames.notes import Note
 from ...frames.sentences import out_of
+from ..item_texts import rows_by_item
 from ..judge_shares import percent
 from ..judged import NotApplicableError
 from ..labelled import answers_of
@@ -97,7 +98,7 @@ def strata_of(items: pd.DataFrame, study: ItemStudy | None) -> list[str]:
 def _rows(
     answers: pd.DataFrame, items: pd.DataFrame, strata: list[str], rng: np.random.Generator
 ) -> Iterator[pd.DataFrame]:
-    by_id = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    by_id = rows_by_item(items)
     for (judge, prompt), group in answers.groupby(["judge", "prompt"], sort=False):
         flags = group.assign(lost=group["value"].isna()).groupby("item_id", sort=False)["lost"].max()
         flags = flags[flags.index.isin(by_id.index)]

@@ -12,6 +12,7 @@ from ...frames.notes import Note
 from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import draw_limits
 from ..answers.refusals_by_attribute import strata_of
+from ..item_texts import rows_by_item
 from ..judge_shares import judge_and_prompt
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p
@@ -40,7 +41,7 @@ def assignment(
     strata = strata_of(items, item_study)
     if people.empty or not strata:
         raise NotApplicableError("There are no people, or the items have no strata.")
-    by_id = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    by_id = rows_by_item(items)
     pairs = (
         judge_and_prompt(people)
         .assign(item_id=as_text(people["item_id"]))[["judge", "item_id"]]

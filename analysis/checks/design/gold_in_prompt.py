@@ -14,6 +14,7 @@ from conjury.inference.tables.columns import as_text
 from ...benchmark.data.units import bases, with_copies
 from ...frames.notes import Note, join_notes
 from ...frames.rounding import rounded
+from ..item_texts import message_of, requests_of_items, rows_by_item
 from ..judge_shares import MOST
 from ..judged import NotApplicableError
 from ..labelled import spellings_of
@@ -45,20 +46,9 @@ def gold_in_prompt(
     """Permute gold labels over items, and search the texts of items in the prompts of others."""
     if "item_id" not in requests or "user" not in requests:
         raise NotApplicableError("The requests show no messages about items.")
-    first = requests.assign(
-        item_id=as_text(requests["item_id"]), prompt=as_text(requests["prompt_id"]).fillna("")
-    )
-    first = first.drop_duplicates(["prompt", "item_id"])
+    first = requests_of_items(requests).drop_duplicates(["prompt", "item_id"])
     labels = with_copies(labels.astype({"item_id": "string"}), "label_set", bases(items, None))
-    texts = (
-        as_text(
-            items.assign(item_id=as_text(items["item_id"]))
-            .drop_duplicates("item_id")
-            .set_index("item_id")["text"]
-        )
-        if "text" in items
-        else pd.Series(dtype="string")
-    )
+    texts = as_text(rows_by_item(items)["text"]) if "text" in items else pd.Series(dtype="string")
     rows, rng = [], np.random.default_rng(seed)
     for prompt, group in first.groupby("prompt", sort=False):
         for task, gold in labels.groupby(as_text(labels["label_set"]), sort=False):
@@ -134,11 +124,8 @@ def mentions_of_gold(
         re.compile(rf"(?<!\w){re.escape(words.get(name, name))}(?!\w)", re.IGNORECASE) for name in names
     ]
     counts = np.zeros((len(rows), len(names)))
-    for row, (item, *parts) in enumerate(
-        zip(rows["item_id"], *[rows[c] for c in ("system", "user") if c in rows], strict=True)
-    ):
-        message = "\n".join(str(part) for part in parts if isinstance(part, str))
-        text = texts.get(item)
+    for row, request in enumerate(rows.itertuples()):
+        message, text = message_of(request), texts.get(str(request.item_id))
         message = message.replace(str(text), "") if isinstance(text, str) and text else message
         counts[row] = [len(pattern.findall(message)) for pattern in patterns]
     if (counts == counts[:1]).all():
@@ -163,11 +150,7 @@ def _find_leaks(requests: pd.DataFrame, texts: pd.Series[str]) -> pd.DataFrame:
         }
         # An example stands in every message of a prompt, so that a few of them find it.
         for row in group.head(5).itertuples():
-            message = "\n".join(
-                str(part)
-                for part in (getattr(row, "system", ""), getattr(row, "user", ""))
-                if isinstance(part, str)
-            )
+            message = message_of(row)
             mine = texts_by_item.get(str(row.item_id), "")
             rows += [
                 (str(prompt), str(row.item_id), item)

@@ -13,6 +13,7 @@ from conjury.inference.tables.columns import UNPERTURBED, as_text, plain
 
 from ...frames.notes import Note
 from ..answers.refusals_by_attribute import strata_of
+from ..item_texts import conditions, rows_by_item
 from ..judge_shares import MOST
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
@@ -38,17 +39,9 @@ def items_in_strata(
     """Find items with nearly the same text, perturbed copies aside; compare strata and gold labels."""
     if "text" not in items:
         raise NotApplicableError("The items contain no text.")
-    originals = items
-    if "condition" in items:
-        originals = items[
-            as_text(items["condition"]).fillna(UNPERTURBED).eq(UNPERTURBED).to_numpy(dtype=bool)
-        ]
+    originals = items[conditions(items).eq(UNPERTURBED).to_numpy(dtype=bool)]
     strata = strata_of(originals, item_study)
-    originals = (
-        originals.assign(item_id=as_text(originals["item_id"]))
-        .drop_duplicates("item_id")
-        .set_index("item_id")
-    )
+    originals = rows_by_item(originals)
     pairs = twins(
         [str(name) for name in originals.index], [str(text) for text in as_text(originals["text"]).fillna("")]
     )

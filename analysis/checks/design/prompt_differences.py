@@ -12,6 +12,7 @@ from conjury.inference.tables.columns import UNPERTURBED, as_text
 
 from ...frames.notes import Note
 from ...frames.sentences import agreeing
+from ..item_texts import conditions, message_of, requests_of_items, rows_by_item
 from ..judge_shares import MOST
 from ..judged import NotApplicableError
 from ..registry import Check, Question, check, highest, who
@@ -72,14 +73,15 @@ def prompt_differences(requests: pd.DataFrame, items: pd.DataFrame) -> Check:
 
 
 def _compare_copies(requests: pd.DataFrame, items: pd.DataFrame) -> Iterator[tuple[str, str, str, str, str]]:
-    by_id = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    by_id = rows_by_item(items)
     texts = [name for name in by_id if not pd.api.types.is_numeric_dtype(by_id[name])]
-    rows = requests.assign(
-        item_id=as_text(requests["item_id"]), prompt=as_text(requests["prompt_id"]).fillna("")
+    rows = (
+        requests_of_items(requests)
+        .sort_values("sample", kind="stable")
+        .drop_duplicates(["judge_id", "prompt", "item_id"])
     )
-    rows = rows.sort_values("sample", kind="stable").drop_duplicates(["judge_id", "prompt", "item_id"])
     frames = {(str(r.judge_id), str(r.prompt), str(r.item_id)): r for r in rows.itertuples()}
-    condition = as_text(by_id["condition"]).fillna(UNPERTURBED)
+    condition = conditions(by_id)
     original = as_text(by_id["base_item_id"]).fillna("").to_dict()
     for (judge, prompt, item), request in frames.items():
         if item not in by_id.index or condition[item] == UNPERTURBED or not original[item]:
@@ -103,9 +105,7 @@ def _compare_copies(requests: pd.DataFrame, items: pd.DataFrame) -> Iterator[tup
 
 def _without_item(row: object, texts: Sequence[object]) -> str:
     """Messages with every text of the item replaced by one mark, the longest first."""
-    message = "\n".join(
-        str(part) for part in (getattr(row, "system", ""), getattr(row, "user", "")) if isinstance(part, str)
-    )
+    message = message_of(row)
     passages = {str(text) for text in texts if isinstance(text, str) and len(text) > 3}
     passages |= {line for text in passages for line in text.splitlines() if len(line) > 3}
     for text in sorted(passages, key=len, reverse=True):

@@ -15,6 +15,7 @@ from conjury.inference.tables.columns import as_text
 from ....frames.notes import Note, join_notes
 from ....frames.rounding import percentage
 from ....frames.sentences import agreeing
+from ...item_texts import rows_by_item
 from ...judge_shares import answers_of_models, evidence, graded, shares
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
@@ -125,12 +126,7 @@ def _expected_languages(
             if name in by_key
         ]
     if items is not None and "text" in items and "item_id" in answered:
-        texts = (
-            items.assign(item_id=as_text(items["item_id"]))
-            .drop_duplicates("item_id")
-            .set_index("item_id")["text"]
-        )
-        sources.append((as_text(texts), as_text(answered["item_id"])))
+        sources.append((as_text(rows_by_item(items)["text"]), as_text(answered["item_id"])))
     for texts, keys in sources:
         languages = {key: language_of(text) for key, text in texts.dropna().items()}
         for place, key in enumerate(keys):
