@@ -131,6 +131,20 @@ def option_of(names: Iterable[str]) -> str:
     return ",".join(f'"{name}"' if "," in name else name for name in names)
 
 
+def unknown_name(what: str, name: object, among: Iterable[object], limit: int = 12) -> InputError:
+    """The error for a name that nothing has, with the nearest and all that there are."""
+    names = [str(candidate) for candidate in among]
+    meant = did_you_mean(str(name), names)
+    return InputError(f"There is no {what} '{name}'{meant}; there are {listed(names, limit)}.")
+
+
+def no_column(source: str, name: str, columns: Iterable[object], purpose: str = "") -> InputError:
+    """The error for a column that a table does not have, and what it is for."""
+    names = [str(column) for column in columns]
+    meant = did_you_mean(name, names)
+    return InputError(f"{source}: there is no column '{name}'{meant}{purpose}; there are {listed(names)}.")
+
+
 def quoted(text: str) -> str:
     """A cell as a sentence quotes it, cut where it is long."""
     return f"'{text}'" if len(text) <= LONGEST else f"'{text[:LONGEST]}...'"

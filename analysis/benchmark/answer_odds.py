@@ -18,11 +18,12 @@ from conjury.inference.tables.schema import require_columns
 from ..frames.notes import Note, note_under
 from ..numerics.intervals import check_alpha, inference
 from ..numerics.mixed import QUADRATURE, MixedLogit, fit_mixed_logit
+from ..numerics.significance import check_adjust, insert_adjusted_p_values
 from ..numerics.types import Floats
 from ..results import AnalysisStep, Result, analysis
 from .data.pairing import JUDGE, LOG_ODDS, MatchedAnswers, check_against, comparable, groups, sides_of
 from .data.scoring import Scored, TaskCell
-from .intervals import Multiplicity, check_adjust, insert_adjusted_p_values
+from .intervals import Multiplicity
 from .parse_status import WRONG, check_policies, outcome
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from conjury.inference.tables.schema import require_columns
 from ..frames.notes import Note, excluding
 from ..frames.vocabulary import BASELINE
 from ..numerics.intervals import inference
+from ..numerics.significance import insert_adjusted_p_values
 from ..results import AnalysisStep, Result, analysis
 from .confusion import OTHER_LABEL
 from .data.scoring import Scored
 from .data.units import distinct_items
-from .intervals import insert_adjusted_p_values
 from .parse_status import NO_ANSWER, WRONG
 from .scores import scores
 

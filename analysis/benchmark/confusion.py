@@ -18,6 +18,7 @@ from ..frames.vocabulary import FEWEST_GOLD
 from ..numerics.intervals import inference
 from ..numerics.metrics.label_metrics import OF_A_CLASS, class_f1, class_precision, class_recall
 from ..numerics.metrics.margins import LabelledAnswers, Margins
+from ..numerics.significance import insert_adjusted_p_values
 from ..numerics.types import Codes
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
@@ -31,7 +32,6 @@ from .intervals import (
     bounds_of_metrics,
     cluster_codes,
     describe_draws,
-    insert_adjusted_p_values,
     n_distinct,
     notes_of_sizes,
     pooled_notes,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, listed, unknown_name
 from conjury.inference.tables.frames import any_frame
 
 from ..frames.notes import Note, excluding
@@ -18,7 +18,16 @@ from ..numerics.bootstrap import few_clusters, unequal_clusters
 from ..numerics.intervals import inference
 from ..numerics.metrics.label_metrics import metric_values
 from ..numerics.metrics.margins import Margins, cluster_margins, margins_of
-from ..numerics.significance import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
+from ..numerics.significance import (
+    Discordance,
+    bonett_price,
+    check_adjust,
+    clustered_p,
+    discordance,
+    exact_p,
+    insert_adjusted_p_values,
+    mid_p,
+)
 from ..numerics.types import Floats
 from ..results import AnalysisStep, Result, analysis
 from .answer_odds import pair_of
@@ -30,9 +39,7 @@ from .intervals import (
     Multiplicity,
     StatisticInterval,
     bounds_of,
-    check_adjust,
     describe_draws,
-    insert_adjusted_p_values,
 )
 from .parse_status import WRONG, check_policies
 
@@ -183,7 +190,7 @@ def check_tests(tests: Sequence[str], adjust: str) -> None:
         raise InputError(f"tests is {tests!r}; give a list of some of: {listed(TESTS)}.")
     for name in tests:
         if name not in TESTS:
-            raise InputError(f"There is no test '{name}'{did_you_mean(name, TESTS)}; use {listed(TESTS)}.")
+            raise unknown_name("test", name, TESTS)
     check_adjust(adjust)
 
 

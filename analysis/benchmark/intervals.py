@@ -23,13 +23,11 @@ from ..numerics.intervals.bounded import NOTHING, paired_difference, share
 from ..numerics.intervals.weighted_items import items_of, limits, weights_of
 from ..numerics.metrics.label_metrics import bounded_share, find_metric, metric_values, rests_on
 from ..numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
-from ..numerics.significance import adjust_p_values
 from ..numerics.types import Codes, Floats
 from .data.scoring import Scored
 from .data.units import BASE, CONDITION, ORIGIN, origins_of
 
 Multiplicity = Literal["holm", "bh", "none"]
-ADJUSTMENTS = ("holm", "bh", "none")
 ITEM = "item_id"
 # Where an interval comes from.
 BOOTSTRAP: Literal["bootstrap"] = "bootstrap"
@@ -246,26 +244,6 @@ def pooled_notes(scored: Scored, by: Sequence[str]) -> list[str]:
         f"{n:,} answers to perturbed items are pooled with those to original items; name "
         f"'{CONDITION}' in by to separate them."
     ]
-
-
-def check_adjust(adjust: str) -> None:
-    """Refuse an adjustment that there is not."""
-    if adjust not in ADJUSTMENTS:
-        raise InputError(f"adjust is '{adjust}'; use {', '.join(ADJUSTMENTS[:-1])} or {ADJUSTMENTS[-1]}.")
-
-
-def insert_adjusted_p_values(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
-    """Put adjusted p values beside p."""
-    result = frame["p"].astype(float)
-    if adjust != "none":
-        step: Any = adjust
-        keys: Any = [frame[name] for name in family] or pd.Series(0, index=frame.index)
-        result = result.groupby(keys, sort=False).transform(
-            lambda p: adjust_p_values(p.to_numpy(dtype=float), step)
-        )
-    frame = frame.copy()
-    frame.insert(list(frame.columns).index("p") + 1, "p_adjusted", result)
-    return frame
 
 
 def counts_of(frame: pd.DataFrame, mask: NDArray[np.bool_], cluster: Codes) -> dict[str, int]:

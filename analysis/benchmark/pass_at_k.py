@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, listed, unknown_name
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import require_columns
 
@@ -165,7 +165,7 @@ def passes(
     plan, policies = IntervalPlan(draws, seed, alpha, cluster, interval), check_policies(missing)
     for name in metrics:
         if name not in RULES:
-            raise InputError(f"There is no metric '{name}'{did_you_mean(name, RULES)}; use {listed(RULES)}.")
+            raise unknown_name("metric", name, RULES)
     looked = [name for name in STRATA if name in scored.frame] if strata is None else strata
     require_columns(scored.frame, list(looked), "scored judgments")
     within = [name for name in looked if name not in by]

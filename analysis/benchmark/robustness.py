@@ -15,7 +15,7 @@ from conjury.inference.tables.columns import FEW_PAIRS, UNPERTURBED, as_text
 from conjury.inference.tables.frames import any_frame
 
 from ..frames.notes import Note
-from ..numerics.significance import discordance
+from ..numerics.significance import check_adjust, discordance, insert_adjusted_p_values
 from ..results import AnalysisStep, Result, analysis
 from .data.label_answers import score_study
 from .data.pairing import ACCURACY, CONDITION, MatchedAnswers, comparable, matched_pairs
@@ -40,8 +40,6 @@ from .intervals import (
     IntervalPlan,
     Multiplicity,
     bounds_of,
-    check_adjust,
-    insert_adjusted_p_values,
 )
 from .parse_status import WRONG
 

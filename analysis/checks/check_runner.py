@@ -23,7 +23,7 @@ from conjury.inference.study.study_yaml import read_marked_yaml
 from conjury.inference.tables.frames import answer_wrong_calls, any_frame, real_judges_of
 
 from ..frames.notes import Note, join_notes
-from ..numerics.intervals import check_alpha
+from ..numerics.intervals import check_alpha, check_draws
 from .judged import JudgedChoices, split
 from .registry import ALARMING, CHECKS, SEVERITY, Check, Question, Run, adjusted, show_p
 
@@ -201,8 +201,7 @@ def run_checks(
     ('CJ301', 'answers', 'pass')
     """
     check_alpha(alpha)
-    if seed < 0:
-        raise InputError(f"seed is {seed}; give a whole number of 0 or more.")
+    check_draws(0, seed)
     codes = pick_codes(checks)
     reasons = {**suppression_reasons(collected.study), **(ignore or {})}
     content = CheckInputs(collected, alpha, seed, filters)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, UnknownOption
+from conjury.inference.errors import InputError, UnknownOption, unknown_name
 
 from ..frames.cells import chance_of
 from ..frames.variables import Formula, parse
@@ -139,7 +139,7 @@ def _check_vcov(options: Mapping[str, Any]) -> None:
     """Refuse a covariance that the other options leave without meaning."""
     vcov, clusters = options.get("vcov", "survey"), options["clusters"]
     if vcov not in VCOVS:
-        raise InputError(f"There is no vcov {vcov!r}; use one of {', '.join(VCOVS)}.")
+        raise unknown_name("vcov", vcov, VCOVS)
     if (vcov != "survey" or len(clusters) > 1) and options.get("engine", "native") != "native":
         raise InputError(
             f"Engine {options['engine']!r} supports vcov='survey' with one cluster column; use "

@@ -248,11 +248,6 @@ def _refusal(correct: Any, offered: Collection[type]) -> InputError:
     return InputError(f"correct is {correct!r}; give {' or '.join(map(repr, names))}, or omit it.")
 
 
-def names_of(names: Names) -> list[str]:
-    """Names of people or models, given as one or several."""
-    return [names] if isinstance(names, str) else list(names)
-
-
 def pop_options(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of a method that is named by a string out of the options of a verb."""
     return {name: options.pop(name) for name in OPTIONS if name in options}

@@ -17,6 +17,7 @@ from conjury.inference.tables.items import copies
 
 from ..frames.notes import note_under
 from ..frames.passport import coverage_notes, situation_of
+from ..frames.variables import names_of
 from ..numerics.intervals import check_alpha
 from ..numerics.rating_panel import RowClusters
 from ..results import Result
@@ -132,8 +133,8 @@ def rates(
     {'naive': 0.62, 'human': 0.5, 'rogan_gladen': 0.6, 'efficient': 0.54, 'mle': 0.54}
     """
     check_alpha(alpha)
-    names = [by] if isinstance(by, str) else list(by)
-    people = [gold] if isinstance(gold, str) else list(gold)
+    names = names_of(by)
+    people = names_of(gold)
     if not people:
         raise InputError("gold: name at least one column of human labels.")
     for name in (*people, judge, *names, *([cluster] if cluster else [])):

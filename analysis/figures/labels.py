@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean, distinct_labels, listed
+from conjury.inference.errors import InputError, distinct_labels, unknown_name
 
 from ..frames.rounding import p_value
 from ..frames.vocabulary import HUMAN, MEANING, ONE_PERSON, OVERALL, RATER_QUANTITIES
@@ -366,9 +366,7 @@ def select_identifiers(column: pd.Series[Any], selection: Sequence[str] | None, 
     ids = display_order(column)
     for name in selection or ():
         if name not in ids:
-            raise InputError(
-                f"There is no {what} '{name}'{did_you_mean(name, ids)}; there are {listed(ids)}."
-            )
+            raise unknown_name(what, name, ids)
     return list(selection) if selection is not None else ids
 
 

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, unknown_name
 from conjury.inference.tables.files import ROOT
 from conjury.inference.tables.writing import note_written, write_text
 
@@ -87,7 +87,7 @@ THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 def theme_named(name: str) -> Theme:
     """Return the theme called ``name``, ``"light"`` or ``"dark"``; raise InputError for another name."""
     if name not in THEMES:
-        raise InputError(f"There is no figure theme {name!r}; use one of: {', '.join(THEMES)}.")
+        raise unknown_name("figure theme", name, THEMES)
     return THEMES[name]
 
 
@@ -112,7 +112,7 @@ _WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 def sized(size: str | None) -> Iterator[None]:
     """Draw figures inside at the width of one or two columns of a journal; None changes nothing."""
     if size is not None and size not in SIZES:
-        raise InputError(f"There is no figure size {size!r}; use one of: {', '.join(SIZES)}.")
+        raise unknown_name("figure size", size, SIZES)
     before = _WIDTH.set(SIZES[size] if size is not None else _WIDTH.get())
     try:
         yield

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean, require_installed
+from conjury.inference.errors import InputError, require_installed
 from conjury.inference.readers.aliases import EXCLUDED, exclusion_reasons
 from conjury.inference.tables.frames import value_in_words
 from conjury.inference.tables.parquet import levels_of_file, read_parquet
 
 from .cells import REPEAT, choice_keys, forced_size, is_repeat, warn_of_repeats, with_used_rows
-from .variables import listed, warn_caller
+from .variables import absent_column, warn_caller
 
 if TYPE_CHECKING:
     from ibis.expr.types import Column, Table
@@ -69,11 +69,7 @@ class StoredTable:
         """Raise InputError unless the table has these columns."""
         for name in names:
             if name not in self.table.columns:
-                columns = list(self.table.columns)
-                guess = did_you_mean(name, columns)
-                raise InputError(
-                    f"The data have no column {name!r}{guess}; the columns are {listed(columns)}."
-                )
+                raise absent_column(name, self.table.columns)
 
 
 def fetched(query: Table) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean
+from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.row_numbers import row_words
 
 _PACKAGE = __name__.partition(".")[0] + "."
@@ -132,13 +132,29 @@ def _quote(name: str) -> str:
     return name if name.isidentifier() and not name.startswith("_") else f"`{name}`"
 
 
+def absent_column(name: str, columns: Sequence[str]) -> InputError:
+    """The error for a column that data lack."""
+    guess = did_you_mean(name, columns)
+    return InputError(
+        f"The data have no column {name!r}{guess}; the columns are {listed(map(repr, columns))}."
+    )
+
+
+def no_level(level: object, feature: str, levels: Sequence[object], what: str = "") -> InputError:
+    """The error for a level that a feature does not have, and what names it."""
+    names = listed(map(repr, levels))
+    return InputError(f"{what}{level!r} is no level of {feature!r}; the levels are {names}.")
+
+
+def names_of(names: str | Sequence[str] | None) -> list[str]:
+    """Names from one name, several or none."""
+    return [names] if isinstance(names, str) else list(names or ())
+
+
 def require_column(data: pd.DataFrame, name: str) -> None:
     """Raise InputError unless ``data`` has exactly one column of that name."""
     if name not in data.columns:
-        guess = did_you_mean(name, data.columns)
-        raise InputError(
-            f"The data have no column {name!r}{guess}; the columns are {listed(list(data.columns))}."
-        )
+        raise absent_column(name, data.columns)
     if not data.columns.is_unique and (count := int((data.columns == name).sum())) > 1:
         raise InputError(f"The data have {count} columns named {name!r}; rename or drop all but one.")
 
@@ -261,9 +277,7 @@ def factor_codes(data: pd.DataFrame, name: str, first: Any) -> tuple[np.ndarray,
     if first is None:
         return codes, levels
     if first not in levels:
-        raise InputError(
-            f"Reference {first!r} is no level of feature {name!r}; the levels are {listed(levels)}."
-        )
+        raise no_level(first, name, levels, "Reference ")
     order = [levels.index(first), *(i for i, level in enumerate(levels) if level != first)]
     rank = np.empty(len(levels) + 1, dtype=codes.dtype)
     rank[order], rank[-1] = np.arange(len(levels)), -1
@@ -278,9 +292,3 @@ def _compress(numbers: np.ndarray, span: int) -> tuple[np.ndarray, int]:
 
 def _first(flags: np.ndarray | pd.Series, source: str = "") -> str:
     return row_words(source, np.asarray(flags).argmax())
-
-
-def listed(names: Sequence[Any]) -> str:
-    """Join names for an error message; long lists are cut."""
-    text = ", ".join(repr(name) for name in names[:12])
-    return text + (f" and {len(names) - 12} more" if len(names) > 12 else "")

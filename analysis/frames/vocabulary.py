@@ -5,10 +5,7 @@ from __future__ import annotations
 HUMAN = "human"  # kind and group of people
 ONE_PERSON = "one person"  # judge: the ratings of one person at a time
 OVERALL = "overall"  # stratum: all items
-PEOPLE_ONLY, CORRECTED_BY_MODELS = (
-    "human only",
-    "corrected",
-)  # sources of estimates among people
+PEOPLE_ONLY, CORRECTED_BY_MODELS = "human only", "corrected"  # sources of estimates among people
 ONLY = " only"  # ends the source of a model alone
 AGAIN = ", again"  # a group whose members rated items twice, each compared with themselves
 CORRELATION_COEFFICIENTS = ("pearson", "spearman", "kendall")

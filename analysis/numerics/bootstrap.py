@@ -220,7 +220,7 @@ class ResamplingUnits:
         return min(factor.n for factor in self.factors)
 
 
-def names_of(unit: str | Sequence[str]) -> list[str]:
+def unit_names(unit: str | Sequence[str]) -> list[str]:
     """The columns that a unit names; raises InputError unless they are different names."""
     names = [unit] if isinstance(unit, str) else list(unit)
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
+
+from conjury.inference.errors import InputError
 
 from .types import Codes
 
 Step = Literal["holm", "bh", "by"]
+ADJUSTMENTS = ("holm", "bh", "none")
 
 
 def adjust_p_values(p: np.ndarray, method: Step) -> np.ndarray:
@@ -32,6 +37,26 @@ def adjust_p_values(p: np.ndarray, method: Step) -> np.ndarray:
     adjusted_p = np.empty_like(p)
     np.put_along_axis(adjusted_p, order, np.minimum(stepped, 1.0), axis=-1)
     return np.where(np.isfinite(p), adjusted_p, np.nan)
+
+
+def check_adjust(adjust: str) -> None:
+    """Refuse an adjustment that there is not."""
+    if adjust not in ADJUSTMENTS:
+        raise InputError(f"adjust is '{adjust}'; use {', '.join(ADJUSTMENTS[:-1])} or {ADJUSTMENTS[-1]}.")
+
+
+def insert_adjusted_p_values(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
+    """Put adjusted p values beside p."""
+    result = frame["p"].astype(float)
+    if adjust != "none":
+        step: Any = adjust
+        keys: Any = [frame[name] for name in family] or pd.Series(0, index=frame.index)
+        result = result.groupby(keys, sort=False).transform(
+            lambda p: adjust_p_values(p.to_numpy(dtype=float), step)
+        )
+    frame = frame.copy()
+    frame.insert(list(frame.columns).index("p") + 1, "p_adjusted", result)
+    return frame
 
 
 @dataclass(frozen=True)

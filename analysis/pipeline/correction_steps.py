@@ -22,9 +22,10 @@ from ..benchmark import score, scores
 from ..benchmark.data.scoring import Scored
 from ..benchmark.data.units import conditions_of
 from ..benchmark.parse_status import WRONG
-from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias, names_of
+from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias
 from ..correction.sources import AT_MOST_HALF
 from ..frames.notes import Note, excluding, note_under
+from ..frames.variables import names_of
 from ..frames.vocabulary import HUMAN
 from ..raters.descriptive import means, prediction_powered
 from ..raters.scales import dimension_names, with_items

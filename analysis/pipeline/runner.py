@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, unknown_name
 from conjury.inference.study.study_yaml import RESERVED_TABLES
 
 from ..conjoint.engines.solution import ENGINES
@@ -19,7 +19,7 @@ from ..correction.correction_methods import CovariateAdjustment, PredictThenDebi
 from ..frames.notes import Note, note_of
 from ..frames.participation import sample_sizes
 from ..frames.vocabulary import HUMAN
-from ..numerics.intervals import METHODS, check_alpha
+from ..numerics.intervals import METHODS, check_alpha, check_draws
 from ..results import AnalysisStep, Result
 
 if TYPE_CHECKING:
@@ -168,22 +168,17 @@ class FitOptions:
         """Refuse what nothing could be fitted with, before any work is done."""
         check_alpha(self.alpha)
         if self.engine not in ENGINES:
-            raise InputError(f"There is no engine {self.engine!r}; the engines are {', '.join(ENGINES)}.")
+            raise unknown_name("engine", self.engine, ENGINES)
         if self.engine == "bayes":
             raise InputError(
                 "The engine bayes takes minutes per fit and fits one judge at a time, so it is not available "
                 "for all analyses of a study; use amce(..., engine='bayes') or choice_model in Python."
             )
         if self.vcov is not None and self.vcov not in VCOVS:
-            raise InputError(f"There is no vcov {self.vcov!r}; there are {', '.join(VCOVS)}.")
+            raise unknown_name("vcov", self.vcov, VCOVS)
         if self.interval not in METHODS:
-            raise InputError(
-                f"There is no interval {self.interval!r}; the intervals are {', '.join(METHODS)}."
-            )
-        if self.draws is not None and (self.draws < 0 or self.draws == 1):
-            raise InputError(f"draws is {self.draws}; give 0 for no bootstrap, or 2 and more.")
-        if self.seed < 0:
-            raise InputError(f"seed is {self.seed}; give a whole number of 0 or more.")
+            raise unknown_name("interval", self.interval, METHODS)
+        check_draws(self.draws or 0, self.seed)
         if self.vcov is not None:
             self.check_clusters(self.vcov)
         if self.correct is not None and self.engine != "native":

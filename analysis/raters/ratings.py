@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, listed, unknown_name
 from conjury.inference.tables.reading.table_reading import TableReading
 
 from ..frames.notes import note_under
@@ -139,10 +139,7 @@ class Ratings:
         """The ratings of some judges, in the same categories; InputError for an unknown judge."""
         for name in judges:
             if name not in self.judges:
-                raise InputError(
-                    f"There is no judge '{name}'{did_you_mean(name, self.judges)}; there are "
-                    f"{listed(self.judges)}."
-                )
+                raise unknown_name("judge", name, self.judges)
         return self.where(self.frame["judge"].isin(list(judges)).to_numpy(dtype=bool))
 
     def where(self, mask: NDArray[np.bool_]) -> Ratings:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.errors import InputError, counted, listed, unknown_name
 from conjury.inference.readers.aliases import EXCLUDED, MARKED, exclusion_reasons
 from conjury.inference.readers.judged.judged_shapes import refuse_unclear_judges
 from conjury.inference.readers.raters.rater_columns import judgments_of_table, raters_of, rows_of_ratings
@@ -26,6 +26,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note, excluding
 from ..frames.stored import fetched, is_file, is_stored, open_stored
+from ..frames.variables import names_of
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
 from .label_provenance import reasons_of_judgments
@@ -34,7 +35,6 @@ from .scales import (
     SOURCE,
     blank_values,
     dimension_names,
-    names_of,
     refuse_repeated,
     rows_of_dimension,
     sample_numbers,
@@ -132,9 +132,7 @@ def read_dimensions(
     names = list(by_name) if dimensions is None else names_of(dimensions)
     for name in names:
         if name not in by_name:
-            raise InputError(
-                f"There is no dimension '{name}'{did_you_mean(name, by_name)}; there are {listed(by_name)}."
-            )
+            raise unknown_name("dimension", name, by_name)
     return [replace(by_name[name], frame=with_items(by_name[name].frame, items, columns)) for name in names]
 
 

@@ -21,6 +21,7 @@ from conjury.inference.tables.reading.table_reading import blank_cells
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note
+from ..frames.variables import names_of
 from ..numerics.types import Codes, Floats
 
 SOURCE = "judgments"
@@ -337,11 +338,6 @@ def levels_present(column: pd.Series[Any]) -> list[str]:
         order = [str(value) for value in as_text(pd.Series(column.cat.categories))]
         return [value for value in order if value in set(present)]
     return present
-
-
-def names_of(names: str | Sequence[str] | None) -> list[str]:
-    """Names from one name, several or none."""
-    return [names] if isinstance(names, str) else list(names or ())
 
 
 def ranks(names: Sequence[str]) -> Codes:

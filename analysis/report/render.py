@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import yaml
 
-from conjury.inference.errors import ConjuryError, InputError, require_installed
+from conjury.inference.errors import ConjuryError, InputError, require_installed, unknown_name
 from conjury.inference.study.load import list_studies
 from conjury.inference.tables.files import QUARTO
 from conjury.inference.tables.html_page import page as html_page
@@ -105,7 +105,7 @@ def formats_of(to: str) -> list[str]:
 def renderable(report: str, results: str | Path, to: str) -> Path:
     """Refuse what cannot be rendered, before anything is written; return the results folder."""
     if report not in reports():
-        raise InputError(f"There is no report {report!r}; use one of: {', '.join(reports())}.")
+        raise unknown_name("report", report, reports())
     if not set(formats_of(to)) <= set(FORMATS):
         raise InputError(f"Reports cannot be rendered to {to!r}; use html, pdf or html,pdf.")
     folder = Path(results).expanduser().resolve()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, listed, unknown_name
 from ..readers.aliases import REFUSED_SUBMISSIONS, exclusion_reasons
 from ..tables.columns import as_text, by_distinct, refuse
 from ..tables.limits import parse_json
@@ -138,9 +138,7 @@ def read_crowd(
     [['A1', 'j1', 'wit', 1, ''], ['A2', 'j1', 'wit', 2, 'rejected']]
     """
     if platform not in PLATFORMS:
-        raise InputError(
-            f"There is no platform '{platform}'{did_you_mean(platform, PLATFORMS)}; use {listed(PLATFORMS)}."
-        )
+        raise unknown_name("platform", platform, PLATFORMS)
     spec = PLATFORMS[platform]
     layout, rules = layout or Layout(), rules or Rules()
     export = read_export_table(path, rules.reading, spec.encoding)

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, no_column
 from .limits import EXHAUSTED, check_columns, parse_json
 
 MAGIC = b"PAR1"
@@ -226,10 +226,7 @@ def _check_claims(metadata: pq.FileMetaData, size: int, path: Path | str) -> Non
 def _check_columns(columns: Sequence[str], names: Sequence[str], path: Path) -> None:
     for name in names:
         if name not in columns:
-            meant = did_you_mean(name, columns)
-            raise InputError(
-                f"{path}: there is no column '{name}'{meant}; the columns are {listed(columns)}."
-            )
+            raise no_column(str(path), name, columns)
 
 
 def _restore_levels(frame: pd.DataFrame, metadata: dict[bytes, bytes]) -> pd.DataFrame:

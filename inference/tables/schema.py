@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, Problems, did_you_mean, listed
+from ..errors import InputError, Problems, did_you_mean, listed, unknown_name
 from .columns import coerce, refuse
 from .frames import any_frame, value_in_words
 
@@ -314,7 +314,7 @@ def fields_of(table: str) -> dict[str, Field]:
     ['item_id', 'label_set', 'label']
     """
     if table not in TABLES:
-        raise InputError(f"There is no table '{table}'{did_you_mean(table, TABLES)}; use {listed(TABLES)}.")
+        raise unknown_name("table", table, TABLES)
     return TABLES[table]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError, listed, no_column
 
 from ...frames.stored import fetched
 from ...frames.unit_batches import UNITS_AT_A_TIME, unit_batches
@@ -136,9 +136,7 @@ def _prepared(scored: StoredScored, by: Sequence[str], cluster: str) -> Table:
     answers = scored.answers
     for name in (*by, cluster):
         if name not in answers.columns:
-            raise InputError(
-                f"scored judgments: there is no column '{name}'; the columns are {listed(answers.columns)}."
-            )
+            raise no_column("scored judgments", name, answers.columns)
     keys = {name: text(answers[name]) for name in by}
     answers = answers.mutate(
         **{

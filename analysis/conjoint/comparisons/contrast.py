@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.frames import any_frame
 
-from ...frames.variables import listed, parse
+from ...frames.variables import no_level, parse
 from ...numerics.intervals import check_alpha
 from ...results import row_labels, tidy
 from ..engines.solution import assemble
@@ -178,9 +178,7 @@ def _refuse_reference(space: Space, level: Level | None) -> list[Pair]:
 def _position(space: Space, level: Level, option: str) -> int:
     names = list(space.levels)
     if str(level) not in names:
-        raise InputError(
-            f"{option} {level!r} is no level of {space.feature!r}; the levels are {listed(names)}."
-        )
+        raise no_level(level, space.feature, names, f"{option} ")
     return names.index(str(level))
 
 
@@ -199,7 +197,7 @@ def _group_pairs(space: Space, group: tuple[GroupName, GroupName] | Literal["all
     requested_names = [value if isinstance(value, str) else "***".join(map(str, value)) for value in group]
     stray = next((name for name in requested_names if name not in names), None)
     if stray is not None:
-        raise InputError(f"group names {stray!r}; the groups of the fit are {listed(names)}.")
+        raise InputError(f"group names {stray!r}; the groups of the fit are {listed(map(repr, names))}.")
     if requested_names[0] == requested_names[1]:
         raise InputError(f"group names {requested_names[0]!r} twice; give two different groups.")
     return [(names.index(requested_names[0]), names.index(requested_names[1]))]
@@ -284,7 +282,7 @@ def space_of(fit: Estimates, feature: str) -> Space:
         names = plan.request.formula.features
         names_by_label = {plan.request.label(name): name for name in names} | {name: name for name in names}
     if feature not in names_by_label:
-        raise InputError(f"The fit has no feature {feature!r}; its features are {listed(named)}.")
+        raise InputError(f"The fit has no feature {feature!r}; its features are {listed(map(repr, named))}.")
     return _plan_space(plan, names_by_label[feature]) if plan and by_plan else _row_space(fit, feature, plan)
 
 

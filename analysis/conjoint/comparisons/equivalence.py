@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 
-from ...frames.variables import listed
 from ...numerics.intervals import check_alpha
 from ...numerics.significance import two_one_sided
 from ..estimates import Estimates
@@ -80,7 +79,7 @@ def equivalence(fit: Fit, bound: float | Sequence[float], *, alpha: float | None
     missing = next((name for name in ("estimate", "std_error", "p") if name not in frame), None)
     if missing is not None:
         raise InputError(
-            f"The table has no column {missing!r}; the columns are {listed(list(frame.columns))}."
+            f"The table has no column {missing!r}; the columns are {listed(map(repr, frame.columns))}."
         )
     provenance = None if isinstance(fit, pd.DataFrame) else fit.provenance
     level = check_alpha((provenance.alpha if provenance else 0.05) if alpha is None else alpha)

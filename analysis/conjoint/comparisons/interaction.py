@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.correction_methods import (
@@ -20,7 +20,7 @@ from ...correction.correction_methods import (
     pop_options,
 )
 from ...frames.passport import is_coverage_note
-from ...frames.variables import Formula, listed, parse
+from ...frames.variables import Formula, no_level, parse
 from ...results import row_labels
 from ..engines.coverage import with_coverage
 from ..engines.few_clusters import warn_of_few_clusters
@@ -170,7 +170,7 @@ def conditional_amce(
     parsed = (formula if isinstance(formula, Formula) else parse(formula)).without([given])
     if feature not in parsed.features:
         raise InputError(
-            f"Formula {parsed} has no feature {feature!r}; name one of {listed(parsed.features)}."
+            f"Formula {parsed} has no feature {feature!r}; name one of {listed(map(repr, parsed.features))}."
         )
     fit = cj(data, parsed, id=id, by=given, **options)
     label = (options.get("feature_labels") or {}).get(feature, feature)
@@ -291,9 +291,7 @@ def _shares(plan: EstimationPlan, feature: str, distribution: Distribution) -> n
         )
     stray = next((level for level in level_shares if level not in levels), None)
     if stray is not None:
-        raise InputError(
-            f"distribution names {stray!r}, which is no level of {feature!r}; they are {listed(levels)}."
-        )
+        raise no_level(stray, feature, levels, "distribution: ")
     shares = np.array([float(level_shares.get(level, 0.0)) for level in levels])
     if (shares < 0).any() or abs(shares.sum() - 1) > 1e-6:
         raise InputError(f"The shares of {feature!r} in distribution must be positive and sum to 1.")

@@ -11,9 +11,9 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import ndtri
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed, unknown_name
 
-from ...frames.variables import listed, warn_caller
+from ...frames.variables import names_of, warn_caller
 from ...numerics.intervals import check_draws
 from ...numerics.significance import adjust_p_values
 from ..engines.native import regress
@@ -235,7 +235,7 @@ def adjust(
     ([0.03, 0.06, 0.06], [0.02, 0.04, 0.03])
     """
     if method not in METHODS:
-        raise InputError(f"There is no method {method!r}; the methods are {', '.join(METHODS)}.")
+        raise unknown_name("method", method, METHODS)
     frame = fit if isinstance(fit, pd.DataFrame) else fit.frame
     if "p" not in frame:
         raise InputError("The table has no column 'p'; give a result that tests its estimates.")
@@ -263,7 +263,7 @@ def adjust(
     table = _with_adjusted_p(frame, corrected)
     if isinstance(fit, pd.DataFrame):
         return table
-    record: dict[str, Any] = {"method": method, "family": _names(family)}
+    record: dict[str, Any] = {"method": method, "family": names_of(family)}
     if made_by is not None:
         record |= {"draws": len(made_by.ratios), "drawn": made_by.kind, "seed": seed}
     extra = fit.provenance.extra | {"adjusted": record}
@@ -271,20 +271,16 @@ def adjust(
 
 
 def _families(frame: pd.DataFrame, family: str | Sequence[str] | None) -> Iterator[np.ndarray]:
-    names = _names(family)
+    names = names_of(family)
     for name in names:
         if name not in frame:
-            raise InputError(f"family names {name!r}; the columns are {listed(list(frame.columns))}.")
+            raise InputError(f"family names {name!r}; the columns are {listed(map(repr, frame.columns))}.")
     if not names:
         yield np.arange(len(frame))
         return
     keys = frame[names].astype("string").fillna("")
     codes = keys.groupby(names, sort=False).ngroup().to_numpy()
     yield from (np.flatnonzero(codes == code) for code in range(codes.max(initial=-1) + 1))
-
-
-def _names(family: str | Sequence[str] | None) -> list[str]:
-    return [family] if isinstance(family, str) else list(family or ())
 
 
 def _with_adjusted_p(frame: pd.DataFrame, values: np.ndarray) -> pd.DataFrame:

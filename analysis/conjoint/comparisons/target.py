@@ -14,7 +14,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.stored import read_rows
-from ...frames.variables import Formula, parse, require_column, warn_caller, weights_column
+from ...frames.variables import Formula, names_of, parse, require_column, warn_caller, weights_column
 from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
@@ -230,7 +230,7 @@ def _population_estimates(
     by: str | Sequence[str] | None,
     options: dict[str, Any],
 ) -> Estimates:
-    groups = [by] if isinstance(by, str) else list(by or ())
+    groups = names_of(by)
     parsed = _parse_unrestricted(formula).without(groups)
     frame = without_repeats(read_rows(data, [*parsed.features, *groups]), [*parsed.features, *groups])
     weighting = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)

@@ -9,9 +9,16 @@ from math import prod
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 
-from ...frames.variables import as_category, factor_codes, listed, numeric_column, require_column, unit_codes
+from ...frames.variables import (
+    as_category,
+    factor_codes,
+    no_level,
+    numeric_column,
+    require_column,
+    unit_codes,
+)
 from ..standard_errors.resample import UNIT_COLUMNS
 
 Distribution = str | Mapping[str, Mapping[str, float]] | pd.DataFrame
@@ -176,9 +183,7 @@ def _joint(
 
 def _position(name: str, level: object, levels: tuple[str, ...], option: str) -> int:
     if str(level) not in levels:
-        raise InputError(
-            f"{option} names {level!r}, which is no level of {name!r}; they are {listed(levels)}."
-        )
+        raise no_level(level, name, levels, f"{option}: ")
     return levels.index(str(level))
 
 
@@ -226,8 +231,9 @@ def _opponents(data: pd.DataFrame, pair: str | Sequence[str] | None) -> np.ndarr
     if (sizes != 2).any():
         row = int(np.flatnonzero(sizes[codes] != 2)[0])
         raise InputError(
-            f"The choice of row {row + 1} has {sizes[codes[row]]} rows by {listed(columns)}, not two; name "
-            "all columns that distinguish choices by pair=, or give opponent=False."
+            f"The choice of row {row + 1} has {sizes[codes[row]]} rows by "
+            f"{listed(map(repr, columns))}, not two; name all columns that distinguish choices by pair=, "
+            "or give opponent=False."
         )
     order = np.argsort(codes, kind="stable").reshape(-1, 2)
     opponents = np.empty(len(codes), dtype=np.int64)

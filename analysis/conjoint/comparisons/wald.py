@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc, fdtrc
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 
-from ...frames.variables import listed, warn_caller
+from ...frames.variables import names_of, warn_caller
 from ...numerics.sandwich import Parts, Wishart, leverages, parts, root_of, standardising_matrix
 from ..engines.native import regress
 from ..estimates import Estimates
@@ -166,10 +166,10 @@ def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
             "The result has no estimates to test jointly; give effects, means or their differences."
         )
     groups = [name for name in ("reference", "by", *fit.provenance.by) if name in frame]
-    names = ["feature", *groups] if each is None else [each] if isinstance(each, str) else list(each)
+    names = ["feature", *groups] if each is None else names_of(each)
     stray = next((name for name in names if name not in frame), None)
     if stray is not None:
-        raise InputError(f"each names {stray!r}; the columns are {listed(list(frame.columns))}.")
+        raise InputError(f"each names {stray!r}; the columns are {listed(map(repr, frame.columns))}.")
     rows = frame[frame["std_error"].notna()].reset_index(drop=True)
     text = rows[list(dict.fromkeys(["feature", *groups, *names]))].astype("string").fillna("")
     keys = [text[name] for name in names] or [pd.Series(0, index=rows.index)]

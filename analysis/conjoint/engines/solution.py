@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, require_installed
+from conjury.inference.errors import InputError, require_installed, unknown_name
 
 from ...frames.notes import Note
 from ...frames.participation import design_effect
@@ -180,7 +180,7 @@ class LinearCombinations:
 def solve(plan: EstimationPlan, engine: str) -> Solution:
     """Solve a plan with the named engine."""
     if engine not in SOLVERS:
-        raise InputError(f"There is no engine {engine!r}; the engines are {', '.join(ENGINES)}.")
+        raise unknown_name("engine", engine, ENGINES)
     for name, clusters in (plan.cells.clusterings or {"": plan.cells.clusters}).items():
         if clusters.n < 2:
             where = f"Column {name!r} contains" if name else "The data contain"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.schema import POSITIONS, PROBABILITY, SAMPLING
 
 from ...correction.correction_methods import ByModels, CovariateAdjustment, DesignBased
@@ -16,7 +16,7 @@ from ...correction.item_corrections import doubt_of, refuse_chosen
 from ...correction.monotone_calibration import map_where_frequent
 from ...correction.sources import check_overlap, people_and_models, sampling_weights
 from ...frames.cells import AttributeCells, needed_columns
-from ...frames.variables import factor_codes, listed
+from ...frames.variables import factor_codes
 from ...numerics.linear import Regression
 from ...numerics.rating_panel import RowClusters
 from ..estimation_plan import EstimationPlan
@@ -224,8 +224,8 @@ def plans_of(request: EstimateRequest, tasks: CorrectionTasks, make_plan: MakePl
     model_plan = make_plan(alone, filled)
     if not plan.keys.astype(str).equals(model_plan.keys.astype(str)):
         raise InputError(
-            f"{listed(tasks.models)} answered no further task in some of the groups of {listed(request.by)}; "
-            "ask about them, or omit the groups."
+            f"{listed(map(repr, tasks.models))} answered no further task in some of the groups of "
+            f"{listed(map(repr, request.by))}; ask about them, or omit the groups."
         )
     return Plans(
         plan,

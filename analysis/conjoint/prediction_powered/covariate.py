@@ -46,10 +46,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 
 from ...correction.debias import SourceEstimates, units_of
-from ...frames.variables import listed
 from ...numerics.linear import Regression, least_squares
 from ...numerics.rating_panel import RowClusters
 from ...numerics.sandwich import small_sample_scale
@@ -225,9 +224,9 @@ def _pair_profiles(
     names = tuple(name for name, is_excluded in zip(attributes, never, strict=True) if is_excluded)
     if never.all() and min(_expected_equal(code[task_rows]) for code in codes) >= _NEVER:
         raise InputError(
-            f"No pair shows the same level of {listed(names)} in both profiles, so that the other profile "
-            "depends on the first and a model's answers cannot be covariates; use correct='ppi', which "
-            "compares the model's answers to people's tasks with those to further tasks."
+            f"No pair shows the same level of {listed(map(repr, names))} in both profiles, so that the other "
+            "profile depends on the first and a model's answers cannot be covariates; use correct='ppi', "
+            "which compares the model's answers to people's tasks with those to further tasks."
         )
     columns = [(code[:, None] == np.arange(1, code.max() + 1)).astype(float) for code in codes]
     column_mask = np.repeat(shared.astype(float), [column.shape[1] for column in columns])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.correction_methods import (
@@ -18,7 +18,6 @@ from ...correction.correction_methods import (
     CovariateAdjustment,
     DesignBased,
     PredictThenDebias,
-    names_of,
 )
 from ...correction.debias import (
     DebiasedEstimates,
@@ -32,7 +31,7 @@ from ...correction.debias import (
 from ...correction.monotone_calibration import CALIBRATED
 from ...correction.sources import AT_MOST_HALF, low_correlation, people_and_models, weight_columns
 from ...frames.notes import Note
-from ...frames.variables import listed
+from ...frames.variables import names_of
 from ...numerics.linear import Regression, one_thread
 from ...numerics.rating_panel import RowClusters
 from ...numerics.sandwich import variances
@@ -337,7 +336,7 @@ def _notes(
         for name, count in tasks.unanswered.items()
     ]
     if adjusted is not None:
-        left_out = [NEVER_SHARED.format(listed(adjusted.left_out))] if adjusted.left_out else []
+        left_out = [NEVER_SHARED.format(listed(map(repr, adjusted.left_out)))] if adjusted.left_out else []
         return (*unanswered, *left_out, FROM_OTHER_PROFILE)
     low = low_correlation(gains["rho"].to_numpy(dtype=float), inputs.n_labelled)
     of_dsl = notes_of_dsl(gains, tasks) if isinstance(method, DesignBased) else []

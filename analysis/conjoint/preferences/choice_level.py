@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import build_cells
-from ...frames.variables import Formula
+from ...frames.variables import Formula, names_of
 from ..comparisons.contrast import contrast
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
@@ -192,7 +192,7 @@ def make_query(
     check_ties(ties)
     clusters = TASK if id is None and not is_independent(vcov) else id
     request = make_request("mm", formula, id=clusters, weights=weights, vcov=vcov, alpha=alpha, h0=NULL)
-    shared_names, at = [same] if isinstance(same, str) else list(same), dict(conditions or {})
+    shared_names, at = names_of(same), dict(conditions or {})
     tasks = tasks_of(data, outcome, [feature, *shared_names, *at, weights], named_clusters(request))
     settings = {
         "same": shared_names,

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import AttributeCells, build_cells
-from ...frames.variables import Formula, listed, unit_codes, weights_column
+from ...frames.variables import Formula, no_level, unit_codes, weights_column
 from ...numerics.intervals import SHARE, cut
 from ...numerics.rating_panel import RowClusters
 from ...results import Result
@@ -198,9 +198,7 @@ class PairedFit:
                     f"A profile has no {name!r}; name a level of every attribute in the formula."
                 )
             if str(profile[name]) not in names:
-                raise InputError(
-                    f"{profile[name]!r} is no level of {name!r}; the levels are {listed(names)}."
-                )
+                raise no_level(profile[name], name, names)
             codes[name] = names.index(str(profile[name]))
         stray = next((name for name in profile if name not in self.profiles.levels), None)
         if stray is not None:

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.cells import choice_keys, without_repeats
 from ...frames.stored import read_rows
-from ...frames.variables import Formula, factor_codes, listed, numeric_column, parse, require_column
+from ...frames.variables import Formula, factor_codes, no_level, numeric_column, parse, require_column
 from ...numerics.intervals import SHARE
 from ..request import EstimateRequest
 
@@ -214,7 +214,7 @@ def _positions(tasks: ChoiceTasks, name: str, levels: Levels) -> set[int]:
     values = [str(level) for level in _as_list(levels)]
     stray = next((level for level in values if level not in names), None)
     if stray is not None or not values:
-        raise InputError(f"{stray!r} is no level of {name!r}; the levels are {listed(names)}.")
+        raise no_level(stray, name, names)
     return {names.index(level) for level in values}
 
 

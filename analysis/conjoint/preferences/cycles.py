@@ -9,10 +9,10 @@ from itertools import combinations, permutations
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.frames import any_frame
 
-from ...frames.variables import Formula, listed
+from ...frames.variables import Formula
 from ...numerics.linear import independent_columns
 from ...numerics.significance import adjust_p_values
 from ...results import Result
@@ -96,7 +96,7 @@ def preference_cycles(
     if not triples:
         raise InputError(
             f"No three levels of {feature!r} meet each other in answered tasks; its levels are "
-            f"{listed(names)}."
+            f"{listed(map(repr, names))}."
         )
     contrasts = np.array([sum(turns[step] for step in _circle_steps(triple)) for triple in triples])
     circles = _contrast_estimates(

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note
-from ...frames.variables import listed
 from ...numerics.intervals import check_alpha
 from ...results import Result
 from ..estimates import Estimates
@@ -122,7 +121,9 @@ def _slope_weights(
     values_by_level = {str(level): value for level, value in values.items()}
     missing = [level for level in levels if level not in values_by_level]
     if missing:
-        raise InputError(f"values has no number for {listed(missing)} of {feature!r}; name all its levels.")
+        raise InputError(
+            f"values has no number for {listed(map(repr, missing))} of {feature!r}; name all its levels."
+        )
     at = np.array([values_by_level[level] for level in levels], dtype=float)
     if not np.isfinite(at).all() or np.ptp(at) == 0:
         raise InputError(f"values of {feature!r} are {at.tolist()}; give finite numbers that differ.")

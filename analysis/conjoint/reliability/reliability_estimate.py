@@ -14,7 +14,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import with_used_rows
 from ...frames.passport import Situation, coverage_notes
-from ...frames.variables import require_column
+from ...frames.variables import names_of, require_column
 from ...numerics.bootstrap import resampled_sums
 from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.rating_panel import effective_clusters
@@ -163,7 +163,7 @@ def reliability(
     """
     check_draws(draws, seed, 2, "give at least 2, and 10,000 for limits to two digits")
     check_alpha(alpha)
-    grouping = [by] if isinstance(by, str) else list(by or [])
+    grouping = names_of(by)
     for name in grouping:
         require_column(choices, name)
         if name in _KEYS:

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted
+from conjury.inference.errors import InputError, counted, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
 
 from ...frames.cells import is_repeat
 from ...frames.notes import Note
-from ...frames.variables import listed, require_column
+from ...frames.variables import require_column
 
 SWAPPED, SAME = "swapped", "same"
 IDENTICAL, AMBIGUOUS, UNLINKED = "identical", "ambiguous", "unlinked"  # why a repeat is compared with none
@@ -251,8 +251,8 @@ def _check_sides(choices: pd.DataFrame, number: np.ndarray, position: np.ndarray
         row = int(np.flatnonzero(wrong[number])[0])
         raise InputError(
             f"Pair '{choices['pair_id'].iloc[row]}' of judge '{choices['judge_id'].iloc[row]}' has not one "
-            f"profile in each of {listed(POSITIONS)} (row {row + 1}); repeats need their own pair_id, or "
-            "their own value of 'repeat' or 'sample'."
+            f"profile in each of {listed(map(repr, POSITIONS))} (row {row + 1}); repeats need their own "
+            "pair_id, or their own value of 'repeat' or 'sample'."
         )
 
 

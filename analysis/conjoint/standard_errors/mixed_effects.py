@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...frames.variables import Formula, warn_caller
+from ...frames.variables import Formula, names_of, warn_caller
 from ...numerics.linear import independent_columns, one_thread
 from ...numerics.mixed import CrossProducts, MixedFit, fit
 from ...numerics.rating_panel import RowClusters, cross_clusters
@@ -248,7 +248,7 @@ def _warn_of_zero_variances(names: Sequence[str], variance: np.ndarray) -> None:
 
 
 def _names(random: str | Sequence[str]) -> list[str]:
-    names = [random] if isinstance(random, str) else list(random)
+    names = names_of(random)
     is_valid = names and all(isinstance(name, str) and all(name.split(":")) for name in names)
     if not is_valid or len(set(names)) < len(names):
         raise InputError(

@@ -12,14 +12,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, unknown_name
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note
 from ...frames.stored import is_stored, open_stored
 from ...frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ...numerics import intervals
-from ...numerics.bootstrap import ResamplingUnits, check_method, cross, names_of, pigeonhole_weights
+from ...numerics.bootstrap import ResamplingUnits, check_method, cross, pigeonhole_weights, unit_names
 from ...numerics.intervals import check_draws, cut, vary
 from ...numerics.linear import one_thread
 from ...numerics.rating_panel import Entries, RowClusters
@@ -156,10 +156,10 @@ def bootstrap(
     (50, 2)
     """
     if method not in intervals.METHODS:
-        raise InputError(f"There is no interval {method!r}; there are {', '.join(intervals.METHODS)}.")
+        raise unknown_name("interval", method, intervals.METHODS)
     check_draws(draws, seed, 2, "give at least 2, and 1000 or more for intervals")
     request = _request(estimator, formula, alpha, options)
-    names = names_of(unit)
+    names = unit_names(unit)
     if request.verb in _COUNTED and method in ("bca", "studentized"):
         raise InputError(f"Counts have no {method} interval; give method='percentile' or 'basic'.")
     if is_stored(data):

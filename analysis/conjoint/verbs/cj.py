@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtrc
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, unknown_name
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.correction_methods import Correct, EffectOptions, pop_options
@@ -244,7 +244,7 @@ def cj(
 def verb_of(estimate: str, by: str | Sequence[str] | None) -> str:
     """Name the verb behind a call of `cj`."""
     if estimate not in _VERBS:
-        raise InputError(f"There is no estimate {estimate!r}; the estimates are {', '.join(_VERBS)}.")
+        raise unknown_name("estimate", estimate, _VERBS)
     if estimate.endswith("_differences") and not isinstance(by, str):
         raise InputError(f"estimate={estimate!r} compares the levels of one column; give by='column'.")
     return f"cj_{estimate}" if by and estimate in ("amce", "mm") else _VERBS[estimate].__name__

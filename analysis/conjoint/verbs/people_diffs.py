@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.prepare import select_rows
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.participation import design_effect
 from ...frames.stored import read_rows
-from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
+from ...frames.variables import Formula, names_of, parse, require_column, unit_codes, warn_caller
 from ...numerics.rating_panel import RowClusters, cross_clusters
 from ..comparisons.multiplicity import adjust
 from ..engines.coverage import notes_of_coverage
@@ -126,7 +126,7 @@ def people_diffs(
     for column in columns:
         require_column(data, column)
     pairs = pair_codes(data, columns)
-    clusters = _clusters(data, is_person, pairs, _names(human), _names(model))
+    clusters = _clusters(data, is_person, pairs, names_of(human), names_of(model))
     if len(clusters.columns) > 1:
         engine = "native"
         if vcov == "CR2":
@@ -158,7 +158,7 @@ def people_diffs(
     extra = estimates.provenance.extra | {"pairs": _count(pairs, is_person)}
     if weights is not None:
         answered = is_person & data[parsed.outcome].notna().to_numpy(dtype=bool)
-        units = unit_codes(data, _names(human)[0])[0][answered]
+        units = unit_codes(data, names_of(human)[0])[0][answered]
         extra["design_effect"] = design_effect(data[weights].to_numpy(dtype=float)[answered], units)
     adjusted_estimates = replace(adjusted_estimates, provenance=replace(estimates.provenance, extra=extra))
     by_people = plan.cells.code(JUDGE)[plan.cells.cell] == 0
@@ -198,7 +198,7 @@ def _two_groups(
     keys = [name for name in (JUDGE, "prompt_id") if name in models]
     judges = models[keys].astype("string").fillna("").drop_duplicates()
     if len(judges) > 1:
-        names = listed(judges.agg(" ".join, axis=1).str.strip().tolist())
+        names = listed(map(repr, judges.agg(" ".join, axis=1).str.strip().tolist()))
         raise InputError(
             f"The choices are by several models or prompts ({names}); select one by judge and prompt."
         )
@@ -261,7 +261,3 @@ def _with_group_estimates(estimates: Estimates, plan: EstimationPlan) -> Estimat
 def _count(pairs: np.ndarray, is_person: np.ndarray) -> PairCounts:
     people, model = np.unique(pairs[is_person]), np.unique(pairs[~is_person])
     return PairCounts(len(people), len(model), len(np.intersect1d(people, model)))
-
-
-def _names(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)

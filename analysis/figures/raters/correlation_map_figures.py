@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError, listed, unknown_name
 
 from ...frames.vocabulary import HUMAN
 from ..dot_marks import stripe, tidy
@@ -288,7 +288,7 @@ def _make_subfigures(
 
 def _rows_of_level(result: Drawable, level: str) -> pd.DataFrame:
     if level not in LEVELS:
-        raise InputError(f"There is no level '{level}'; use {listed(LEVELS)}.")
+        raise unknown_name("level", level, LEVELS)
     frame = result.frame[(result.frame["quantity"] == "correlation") & (result.frame["level"] == level)]
     if frame.empty:
         raise InputError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, unknown_name
 
 from ...frames.rounding import rounded
 from ...frames.vocabulary import PASSING
@@ -140,9 +140,7 @@ def alt_test(
 def _rows_of_model(table: pd.DataFrame, model: str) -> pd.DataFrame:
     """Rows of a model; InputError where there are none."""
     if model not in set(table["model"]):
-        raise InputError(
-            f"There is no model '{model}' in the result; there are {', '.join(table['model'].unique())}."
-        )
+        raise unknown_name("model", model, table["model"].unique())
     return table[table["model"] == model]
 
 

@@ -8,14 +8,14 @@ classes that gold contains, in each draw anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from conjury.inference.entry_registry import Registry
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, listed, unknown_name
 
 from ..intervals.bounded import BoundedEstimate, Flags, f1, share
 from ..types import Codes, Floats
@@ -221,7 +221,7 @@ def metric_of(name: str) -> Metric:
     """The record of a metric, whatever the classes are called."""
     metric = OVERALL.get(name) or OF_A_CLASS.get(name.partition("_")[0])
     if metric is None:
-        raise _unknown(name, METRIC_NAMES)
+        raise unknown_name("metric", name, METRIC_NAMES, 40)
     return metric
 
 
@@ -234,11 +234,7 @@ def find_metric(name: str, classes: Sequence[str], levels: Sequence[str]) -> tup
         if kind in metrics and label in labels:
             return metrics[kind], list(labels).index(label)
     of_labels = [f"{kind}_{of}" for kind in OF_A_CLASS for of in dict.fromkeys([*classes, *levels])]
-    raise _unknown(name, [*OVERALL, *of_labels])
-
-
-def _unknown(name: str, names: Iterable[str]) -> InputError:
-    return InputError(f"There is no metric '{name}'{did_you_mean(name, names)}; use {listed(names, 40)}.")
+    raise unknown_name("metric", name, [*OVERALL, *of_labels], 40)
 
 
 def metric_values(name: str, m: Margins, classes: Sequence[str], levels: Sequence[str]) -> Floats:

@@ -14,10 +14,10 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note, note_under
+from ...frames.variables import names_of
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
-from ..scales import names_of
 from .chance_corrected import OWN, canonical_weighting, custom_weights, weight_matrix
 from .coefficient_rows import AgreementRequest, ResultRows, Weights, coefficients_named, compare, pair_tables
 from .comparisons import CATEGORICAL, Weighting, comparisons_of

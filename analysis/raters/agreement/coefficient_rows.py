@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, unknown_name
 
 from ...frames.notes import Note, note_under
 from ...frames.passport import coverage_notes, situation_of
@@ -311,9 +311,6 @@ def coefficients_named(names: str | Sequence[str] | None) -> tuple[str, ...]:
     named: list[str] = []
     for name in ([names] if isinstance(names, str) else names) or EVERY:
         if name not in EVERY and name not in SHORT:
-            kinds = [*EVERY, *SHORT]
-            raise InputError(
-                f"There is no coefficient '{name}'{did_you_mean(name, kinds)}; there are {listed(kinds, 20)}."
-            )
+            raise unknown_name("coefficient", name, (*EVERY, *SHORT), 20)
         named += SHORT.get(name, (name,))
     return tuple(name for name in EVERY if name in named)

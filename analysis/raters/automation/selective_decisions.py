@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, listed, not_percent, quoted
+from conjury.inference.errors import InputError, counted, no_column, not_percent, quoted
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.items import repeated_items
@@ -226,7 +226,7 @@ def _add_groups(
 
 def _certainties(frame: pd.DataFrame, name: str, source: str) -> Floats:
     if name not in frame:
-        raise InputError(f"{source}: there is no column '{name}'; there are {listed(map(str, frame))}.")
+        raise no_column(source, name, frame)
     values = pd.to_numeric(frame[name], errors="coerce")
     broken = (values.isna() & frame[name].notna()) | np.isinf(values.astype(float))
     if broken.any():

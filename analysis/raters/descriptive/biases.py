@@ -17,13 +17,13 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.notes import Note
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.rounding import percentage
+from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, ItemWeightings, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
-from ..scales import names_of
 from .mean_ratings import (
     Flags,
     MeanRatings,

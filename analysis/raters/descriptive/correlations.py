@@ -18,6 +18,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note, excluding
 from ...frames.passport import coverage_notes, situation_of_ratings
+from ...frames.variables import names_of
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
@@ -25,7 +26,6 @@ from ...numerics.significance import Step, adjust_p_values
 from ...numerics.types import Codes, Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
-from ..scales import names_of
 from .mean_ratings import MeanRatings, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
 
 if TYPE_CHECKING:

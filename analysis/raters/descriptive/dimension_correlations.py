@@ -15,6 +15,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note
 from ...frames.rounding import percentage
+from ...frames.variables import names_of
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
@@ -23,7 +24,6 @@ from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
-from ..scales import names_of
 from .correlations import cells_of, correlation
 from .mean_ratings import MeanRatings, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
 

@@ -16,13 +16,12 @@ from conjury.inference.errors import InputError
 from ...frames.notes import Note
 from ...numerics.bootstrap import few_clusters, intervals, notes_on_equal_draws
 from ...numerics.intervals import BootstrapInterval
-from ...numerics.significance import Step, adjust_p_values
+from ...numerics.significance import check_adjust, insert_adjusted_p_values
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from .mean_ratings import columns_of, with_categorical_keys
 from .tier_accuracy import correlations_of, difference_limits
 
-ADJUSTMENTS = ("holm", "bh", "none")
 MOST_LEVELS = 20  # whose pairs are tested
 NOTE_ON_GAPS = (
     "Clusters that both groups share are drawn for both together, so that gaps within a cluster are paired."
@@ -59,8 +58,7 @@ class GapsBetweenGroups:
         self, family: Sequence[str], adjust: str, settings: Mapping[str, Any], notes: Sequence[str]
     ) -> Result:
         """Test all gaps; p values are adjusted within each value of the columns of ``family``."""
-        if adjust not in ADJUSTMENTS:
-            raise InputError(f"adjust is '{adjust}'; use {', '.join(ADJUSTMENTS[:-1])} or {ADJUSTMENTS[-1]}.")
+        check_adjust(adjust)
         if not self.keys:
             raise InputError(
                 f"No judge has two groups of '{settings['between']}' to compare; name a column with levels."
@@ -70,13 +68,7 @@ class GapsBetweenGroups:
         bounds = bounds_of_gaps(self.sides, float(settings["alpha"]), fewest)
         sides = ["left_estimate", "right_estimate", "n_left", "n_right", "n_shared"]
         frame = rows.drop(columns=sides).assign(**columns_of(bounds), p=bounds.p)
-        frame["p_adjusted"] = frame["p"]
-        if adjust != "none":
-            step: Step = "holm" if adjust == "holm" else "bh"
-            frame["p_adjusted"] = frame.groupby(list(family), sort=False, observed=True)["p"].transform(
-                lambda p: adjust_p_values(p.to_numpy(dtype=float), step)
-            )
-        frame = frame.join(rows[sides])
+        frame = insert_adjusted_p_values(frame, family, adjust).join(rows[sides])
         keys = [str(name) for name in rows if name not in sides]
         extra_notes = [NOTE_ON_GAPS] if (rows["n_shared"] > 0).any() else []
         extra_notes += [

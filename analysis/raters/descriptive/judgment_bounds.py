@@ -22,12 +22,12 @@ from ...correction.bounds import (
     result_of_bounds,
 )
 from ...frames.notes import Note, excluding, note_under
+from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import SHARE
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
-from ..scales import names_of
 from .mean_ratings import groups_among, with_categorical_keys
 from .means import means
 

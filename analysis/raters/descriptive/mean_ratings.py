@@ -11,17 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, unknown_name
 from conjury.inference.tables.columns import as_text
 
 from ...frames.notes import Note
+from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import cluster_weights
 from ...numerics.intervals import BootstrapInterval, check_alpha, check_draws
 from ...numerics.types import Codes, Floats
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
-from ..scales import ClusteredItems, item_clusters, levels_present, names_of, ranks
+from ..scales import ClusteredItems, item_clusters, levels_present, ranks
 
 ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same
 
@@ -117,9 +118,7 @@ def levels_of(column: pd.Series[Any]) -> list[str]:
 def one_of(name: str, among: Sequence[str], what: str) -> str:
     """Return ``name`` if it is there, else raise InputError."""
     if name not in among:
-        raise InputError(
-            f"There is no {what} '{name}'{did_you_mean(name, among)}; there are {listed(among)}."
-        )
+        raise unknown_name(what, name, among)
     return name
 
 

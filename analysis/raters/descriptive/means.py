@@ -16,6 +16,7 @@ from ...correction.correction_methods import MethodOptions, PredictThenDebias, c
 from ...correction.sources import refuse_unused
 from ...frames.notes import Note
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
+from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.intervals import UNBOUNDED
@@ -25,7 +26,6 @@ from ...numerics.types import Codes, Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
 from ..reading import read_dimensions
-from ..scales import names_of
 from .mean_ratings import MeanRatings, columns_of, item_scores, stratum_names, with_categorical_keys
 from .prediction_powered import prediction_powered
 

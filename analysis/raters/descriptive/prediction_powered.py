@@ -32,6 +32,7 @@ from ...correction.item_corrections import (
 from ...correction.monotone_calibration import CALIBRATED
 from ...correction.sources import CLUSTERS, low_correlation
 from ...frames.notes import Note, name_keys
+from ...frames.variables import names_of
 from ...frames.vocabulary import CORRECTED_BY_MODELS
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha
@@ -39,7 +40,6 @@ from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
-from ..scales import names_of
 from .dimension_answers import ITEM, JUDGE, DimensionAnswers, answers_of
 from .mean_ratings import Flags, stratum_names, with_categorical_keys
 

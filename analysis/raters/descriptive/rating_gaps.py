@@ -13,11 +13,11 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
+from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
-from ..scales import names_of
 from .group_gaps import GapsBetweenGroups, GroupStatistic, check_levels
 from .mean_ratings import item_scores, levels_of, stratum_names
 from .means import power_sums, weighted_means_and_sds

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError, listed, no_column
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading import TableReading
@@ -225,10 +225,7 @@ def _refuse_shown(reading: TableReading, plan: LabelPlan, show: Sequence[str]) -
     hidden = {*plan.judge, plan.human, *(name for name in (plan.system, plan.certainty) if name is not None)}
     for name in show:
         if name not in reading.frame:
-            raise InputError(
-                f"{reading.source}: there is no column '{name}' to show; there are "
-                f"{listed(map(str, reading.frame))}."
-            )
+            raise no_column(reading.source, name, reading.frame, " to show")
         if name in hidden:
             raise InputError(
                 f"{reading.source}: '{name}' would show people the judge or the system, and labels are "

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed, quoted
+from conjury.inference.errors import InputError, counted, did_you_mean, listed, no_column, quoted
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading import TableReading
 from conjury.inference.tables.reading.cell_rules import key_of, number_of
@@ -255,11 +255,7 @@ def _uncertainty(table: pd.DataFrame, certainty: str | None, source: str) -> Flo
     if certainty is None:
         return np.ones(len(table))
     if certainty not in table:
-        names = list(map(str, table))
-        raise InputError(
-            f"{source}: there is no column '{certainty}'{did_you_mean(certainty, names)}; there are "
-            f"{listed(names)}."
-        )
+        raise no_column(source, certainty, table)
     values = pd.to_numeric(table[certainty], errors="coerce")
     broken = values.isna() & table[certainty].notna()
     if broken.any():

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed, unknown_name
 
 from ...numerics.types import Floats
 from ...results import Result
@@ -43,7 +43,7 @@ class Prior:
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
-            raise InputError(f"There is no prior family '{self.family}'; there are {listed(FAMILIES)}.")
+            raise unknown_name("prior family", self.family, FAMILIES)
         names = FAMILIES[self.family]
         if len(names) != len(self.values):
             raise InputError(f"A {self.family} prior needs {listed(names)}, not {len(self.values)} numbers.")

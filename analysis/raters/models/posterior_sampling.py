@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.errors import InputError, MissingDependency, unknown_name
 
 SAMPLERS: tuple[str, ...] = ("nutpie", "pymc")
 TARGET_ACCEPT = 0.8  # the default of Stan and PyMC
@@ -67,7 +67,7 @@ def check_sampling(draws: int, tune: int, chains: int, sampler: str) -> None:
         if number < least:
             raise InputError(f"{name} must be {least} or more, not {number}.")
     if sampler not in SAMPLERS:
-        raise InputError(f"There is no sampler '{sampler}'; use nutpie or pymc.")
+        raise unknown_name("sampler", sampler, SAMPLERS)
 
 
 def save(data: Any, path: str | Path) -> Path:

@@ -13,13 +13,13 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.passport import coverage_notes, situation_of_ratings
+from ...frames.variables import names_of
 from ...frames.vocabulary import PASSING
 from ...numerics.bootstrap import notes_on_equal_draws
 from ...numerics.intervals import inference
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
-from ..scales import names_of
 from .annotator_panel import (
     AnnotatorPanel,
     Comparisons,

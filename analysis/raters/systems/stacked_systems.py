@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.errors import InputError, counted, listed, no_column
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import prompt_column
@@ -101,11 +101,7 @@ def _joined(
         )
     for name in (*keys, *people):
         if name not in label_frame:
-            hint = did_you_mean(name, map(str, label_frame))
-            raise InputError(
-                f"{labels.source}: there is no column '{name}'{hint}; there are "
-                f"{listed(map(str, label_frame))}."
-            )
+            raise no_column(labels.source, name, label_frame)
     overlap = [name for name in people if name in frame]
     if overlap:
         raise InputError(

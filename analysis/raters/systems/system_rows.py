@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed, quoted
+from conjury.inference.errors import InputError, counted, did_you_mean, listed, no_column, quoted
 from conjury.inference.tables.reading.cell_rules import number_of
 from conjury.inference.tables.row_numbers import row_words
 
@@ -133,11 +133,7 @@ def covariate_columns(
     columns, notes = [], list[str]()
     for name in names:
         if name not in table:
-            present = list(map(str, table))
-            raise InputError(
-                f"{source}: there is no column '{name}'{did_you_mean(name, present)}; there are "
-                f"{listed(present)}."
-            )
+            raise no_column(source, name, table)
         if name in roles:
             raise InputError(
                 f"{source}: '{name}' is named as a covariate and for something else; name another column "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed, quoted
+from conjury.inference.errors import InputError, counted, did_you_mean, listed, no_column, quoted
 from conjury.inference.tables.reading.answers.compared_answers import ComparedAnswers, read_answers
 from conjury.inference.tables.reading.answers.distinct_texts import distinct_texts
 from conjury.inference.tables.reading.cell_rules import key_of
@@ -132,10 +132,7 @@ def refuse_columns(table: pd.DataFrame, options: CodingOptions, source: str) -> 
     names = [str(name) for name in table.columns]
     for name in named:
         if name not in names:
-            raise InputError(
-                f"{source}: there is no column '{name}'{did_you_mean(name, names)}; there are "
-                f"{listed(names)}."
-            )
+            raise no_column(source, name, names)
         if names.count(name) > 1:
             raise InputError(f"{source}: column '{name}' occurs twice; rename one of them.")
     answers = [*options.judges, *options.human]

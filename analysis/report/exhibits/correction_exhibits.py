@@ -18,6 +18,7 @@ from ...figures.gain_labels import CORRECTED, PEOPLE, SOURCE, gain_definition, m
 from ...figures.labels import ColumnNames, LevelLabels
 from ...figures.raters.item_correction_figures import PANEL, ROW, dimension_in_words, label_estimates
 from ...figures.rates_figure import method_in_words
+from ...frames.variables import names_of
 from ...frames.vocabulary import CORRECTED_BY_MODELS, OVERALL, PEOPLE_ONLY
 from ...results import Result
 from ..method_sentences import bounds_name, code, describe_analysis, plain
@@ -131,10 +132,7 @@ def method(record: RecordedResult, report: ReportData) -> str:
 def _describe_estimates(settings: Mapping[str, Any]) -> str:
     """What was estimated of ratings or labels, with which standard errors."""
     what = STATISTICS.get(str(settings.get("statistic")), SCORES)
-    by, clusters = (
-        [value] if isinstance(value, str) else list(value or ())
-        for value in (settings.get("by"), settings.get("cluster"))
-    )
+    by, clusters = (names_of(value) for value in (settings.get("by"), settings.get("cluster")))
     parts = [f"{what} over all items{', by ' + ', '.join(map(code, by)) if by else ''}."]
     if clusters:
         parts.append(f"Standard errors are clustered by {' and '.join(map(code, clusters))}.")

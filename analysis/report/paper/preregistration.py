@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from conjury.inference.errors import InputError, counted
+from conjury.inference.errors import InputError, counted, unknown_name
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.study.study_fields import Judge
 from conjury.inference.study.study_yaml import suggestion
@@ -44,7 +44,7 @@ def registration(
     """What is registered of a study, as JSON holds it."""
     # Returns: With `sha256` of everything else in it.
     if template not in TEMPLATES:
-        raise InputError(f"There is no template {template!r}; use one of: {', '.join(TEMPLATES)}.")
+        raise unknown_name("template", template, TEMPLATES)
     for name in judges:
         if name not in study.judge_labels:
             raise InputError(f"--judge: {suggestion(name, study.judge_labels)}")

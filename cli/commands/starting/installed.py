@@ -109,7 +109,7 @@ def example(
     """
     import yaml
 
-    from conjury.inference.errors import InputError, listed
+    from conjury.inference.errors import InputError, unknown_name
     from conjury.inference.tables.files import EXAMPLES
 
     examples = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))
@@ -120,7 +120,7 @@ def example(
         console.print("To write the files of one of them, use `conjury example NAME`.")
         return
     if name not in examples:
-        raise InputError(f"There is no example {name!r}; the examples are {listed(list(examples))}.")
+        raise unknown_name("example", name, examples)
     files = _files(name)
     for target in files:
         if (out / target).exists():

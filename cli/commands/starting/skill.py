@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import unknown_name
 
 from ...automation import record
 from ...printing import console
@@ -24,10 +24,7 @@ def skill(
     from conjury.analysis.frames.kinds import procedure_records, procedure_text, procedures
 
     if task is not None and task not in procedures():
-        raise InputError(
-            f"There is no procedure {task!r}{did_you_mean(task, procedures())}; there are "
-            f"{listed(procedures())}."
-        )
+        raise unknown_name("procedure", task, procedures())
     names = [task] if task else []
     record(procedures=procedure_records(names))
     console.print(procedure_text(names), markup=False, highlight=False, soft_wrap=True, end="")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed, unknown_name
 
 README, SHARED = "README.md", "shared"
 AS_IN_PAPER = "AS_IN_THE_PAPER.md"  # settings in which a study that ships differs from its paper
@@ -73,9 +73,7 @@ def find_template(name: str) -> StudyTemplate:
     """Return the template called ``name``; InputError with the known names otherwise."""
     index = templates()
     if name not in index:
-        raise InputError(
-            f"There is no template '{name}'{did_you_mean(name, index)}; the templates are {listed(index)}."
-        )
+        raise unknown_name("template", name, index)
     return index[name]
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pandas.arrays import FloatingArray, IntegerArray
 
-from ...errors import InputError, counted, did_you_mean, listed
+from ...errors import InputError, counted, did_you_mean, listed, no_column
 from ..columns import as_text, companion
 from ..frames import note_origins, to_pandas
 from ..items import parts_of_item, with_joined
@@ -251,10 +251,7 @@ def require_named(frame: pd.DataFrame, names: Mapping[str, str], source: str) ->
     """Refuse a column that an option names and the table lacks; ``names`` has the option of each column."""
     for column, option in names.items():
         if column not in frame:
-            raise InputError(
-                f"{source}: there is no column '{column}'{did_you_mean(column, frame.columns)}, which "
-                f"{option} names; there are {listed(frame.columns)}."
-            )
+            raise no_column(source, column, frame.columns, f", which {option} names")
 
 
 def select_rows(

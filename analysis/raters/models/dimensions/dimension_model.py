@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, unknown_name
 from conjury.inference.tables.frames import any_frame
 
 from ....frames.notes import Note, note_under
@@ -182,10 +182,7 @@ def dimension_model(
     table = with_items(judgments, items, columns) if items is not None and columns else judgments
     data = dimension_data(table, dimensions, columns, scale)
     if main is not None and main not in data.dimensions:
-        raise InputError(
-            f"There is no dimension '{main}'{did_you_mean(main, data.dimensions)}; there are "
-            f"{listed(data.dimensions)}."
-        )
+        raise unknown_name("dimension", main, data.dimensions)
     posteriors = [
         sample_group(
             group, assumed, draws=draws, tune=tune, chains=chains, seed=(seed, number), progress=progress

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean
+from conjury.inference.errors import unknown_name
 from conjury.inference.tables.frames import any_frame
 
 from ....numerics.intervals import check_alpha
@@ -215,7 +215,7 @@ def rater_model(
     """
     check_alpha(alpha)
     if link not in LINKS:
-        raise InputError(f"There is no link '{link}'{did_you_mean(link, LINKS)}; use logit or probit.")
+        raise unknown_name("link", link, LINKS)
     chosen = override_priors(PRIORS, priors)
     check_families(chosen)
     data = ordinal_data(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed
+from conjury.inference.errors import InputError, counted, no_column
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import other_order
 from conjury.inference.tables.row_numbers import row_words
@@ -49,10 +49,7 @@ def pair_rows(
         present = [str(column) for column in table.columns]
         for column in (judge, *([id] if id is not None else [])):
             if column not in present:
-                raise InputError(
-                    f"{name}: there is no column '{column}'{did_you_mean(column, present)}; there are "
-                    f"{listed(present)}."
-                )
+                raise no_column(name, column, present)
     first, second, notes = _match_rows(tables, id, names, (*judges, *columns[0]))
     columns_of_judges = tuple(f"{judge} of {name}" for judge, name in zip(judges, names, strict=True))
     if columns_of_judges[0] == columns_of_judges[1]:
@@ -128,11 +125,7 @@ def _shared_column(
     """A column of either table, or of both where the two say the same."""
     parts = [table[name].reset_index(drop=True) for table in (first, second) if name in table]
     if not parts:
-        present = list(dict.fromkeys([*map(str, first.columns), *map(str, second.columns)]))
-        raise InputError(
-            f"{names[0]} and {names[1]}: there is no column '{name}'{did_you_mean(name, present)}; there are "
-            f"{listed(present)}."
-        )
+        raise no_column(f"{names[0]} and {names[1]}", name, dict.fromkeys([*first, *second]))
     if len(parts) == 1:
         return parts[0]
     first_keys, second_keys = map(keys_of, parts)
