@@ -15,7 +15,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from ..errors import InputError
-from ..tables.limits import DEPTH, DIGITS, HALF_A_PAIR, YAML_BYTES, YAML_VALUES, read_content, reading
+from ..tables.limits import (
+    DEPTH,
+    DIGITS,
+    HALF_A_PAIR,
+    YAML_BYTES,
+    YAML_VALUES,
+    decoded,
+    read_content,
+    reading,
+)
 
 CHOICE_COLUMNS = (
     *("judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"),
@@ -113,10 +122,7 @@ class MarkedYaml:
 
 def read_marked_yaml(path: Path) -> MarkedYaml:
     """Read one YAML document."""
-    try:
-        text = read_content(path, YAML_BYTES).decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}:1: the file is not UTF-8 text; save it as UTF-8.") from None
+    text = decoded(read_content(path, YAML_BYTES), path)
     try:
         with reading(path):
             loader, node = _compose(text)

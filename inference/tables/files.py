@@ -19,7 +19,7 @@ import pyarrow as pa
 from ..errors import InputError
 from .columns import Levels, coerce, resolve_levels
 from .frames import any_frame
-from .limits import DAMAGED_GZIP, check_columns, check_text_size, open_unpacked, reading, require_file
+from .limits import check_columns, check_text_size, open_unpacked, opening, reading, require_file
 from .parquet import MAGIC, column_names, read_parquet, write_parquet
 from .reading.cell_rules import SPELLINGS_OF_NOTHING
 from .reading.text_files.short_rows import short_rows, warn_of_short_rows
@@ -174,7 +174,8 @@ def load(
             frame = read_parquet(path)
         else:
             text = {name for name, kind in kinds.items() if kind in ("string", "label")}
-            frame = _read_csv(path, levels, text, verbatim)
+            with opening(path):
+                frame = _read_csv(path, levels, text, verbatim)
     for name in levels:
         if name in frame:
             frame[name] = coerce(frame[name], "label", str(path), levels[name])
@@ -196,7 +197,7 @@ def load_text(path: str | Path) -> pd.DataFrame:
     if _suffix(path) == ".parquet":
         raise InputError(f"{path}: this is a Parquet file; name a .csv or .csv.gz instead.")
     _check_file(path)
-    with reading(path):
+    with reading(path), opening(path):
         return _read_csv(path, {}, None, ())
 
 
@@ -244,11 +245,8 @@ def check_ending(path: str | Path) -> None:
 
 def _check_file(path: Path) -> None:
     require_file(path)
-    try:
-        with path.open("rb") as file:
-            first = file.read(1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None
+    with opening(path), path.open("rb") as file:
+        first = file.read(1)
     if not first:
         raise InputError(f"{path}: the file is empty; write or copy it again.")
 
@@ -301,8 +299,6 @@ def _read_csv(path: Path, levels: Levels, text: set[str] | None, verbatim: Seque
         ) from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: the file is not UTF-8 text; save it as CSV in UTF-8.") from None
-    except DAMAGED_GZIP as error:
-        raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
     except (pd.errors.ParserError, csv.Error) as error:
         reason = " ".join(str(error).removeprefix("Error tokenizing data.").split()).removeprefix("C error: ")
         raise InputError(f"{path}: the CSV cannot be read ({reason}); correct that line.") from None

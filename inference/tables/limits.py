@@ -72,6 +72,17 @@ def reading(source: object) -> Iterator[None]:
         raise limit_error(source, error) from None
 
 
+@contextmanager
+def opening(source: object) -> Iterator[None]:
+    """Turn a file that is damaged, or may not be read, into one sentence."""
+    try:
+        yield
+    except DAMAGED_GZIP as error:
+        raise InputError(f"{source}: the gzip file is damaged ({error}); write or copy it again.") from None
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({error.strerror}); check its permissions.") from None
+
+
 def limit_error(source: object, error: BaseException) -> InputError:
     """State which limit of the machine a file exceeds, and what to do."""
     problems: dict[type[BaseException], str] = {
@@ -111,15 +122,11 @@ def open_unpacked(path: Path) -> IO[bytes]:
 def read_content(path: Path, limit: int) -> bytes:
     """Content of a regular file, unpacked where its name ends in .gz; InputError beyond ``limit`` bytes."""
     require_file(path)
-    try:
+    with opening(path):
         packed = path.name.lower().endswith(".gz")
         most = limit if packed else min(limit, path.stat().st_size)
         with open_unpacked(path) as file, reading(path):
             content = file.read(most + 1)
-    except DAMAGED_GZIP as error:
-        raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None
     if len(content) > limit:
         raise InputError(
             f"{path}: the file contains more than {_size(limit)}, the limit for such files; split it or take "
@@ -172,14 +179,20 @@ def parse_json(text: str) -> Any:
     return _mend_texts(value) if _ESCAPED_HALF.search(text) else value
 
 
-def read_text(path: Path, remedy: str = "save it as UTF-8") -> str:
-    """Text of a file in UTF-8, without a byte order mark; InputError names the line that is not."""
-    content = read_content(path, EXPORT_BYTES)
+def decoded(
+    content: bytes, source: object, remedy: str = "save it as UTF-8", encoding: str = "utf-8-sig"
+) -> str:
+    """Text of a content, without a byte order mark; InputError names the line that is not UTF-8."""
     try:
-        return content.decode("utf-8-sig")
+        return content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}:{line}: the file is not UTF-8 text; {remedy}.") from None
+        raise InputError(f"{source}:{line}: the file is not UTF-8 text; {remedy}.") from None
+
+
+def read_text(path: Path, remedy: str = "save it as UTF-8") -> str:
+    """Text of a file in UTF-8; InputError names the line that is not."""
+    return decoded(read_content(path, EXPORT_BYTES), path, remedy)
 
 
 def read_json(path: Path, remedy: str) -> Any:

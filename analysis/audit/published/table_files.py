@@ -19,6 +19,7 @@ from conjury.inference.tables.limits import (
     PUBLISHED_CELLS,
     PUBLISHED_TABLES,
     check_columns,
+    decoded,
     read_content,
     reading,
 )
@@ -94,11 +95,7 @@ def read_tables(path: str | Path) -> list[Table]:
             f"{path}: tables are read from files that end in {', '.join(f'.{name}' for name in READERS)}; "
             "save the table as one of these."
         )
-    content = read_content(path, PUBLISHED_BYTES)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: the file is not UTF-8 text; save it as UTF-8.") from None
+    text = decoded(read_content(path, PUBLISHED_BYTES), path)
     with reading(path):
         tables = list(islice(READERS[kind](text, path), PUBLISHED_TABLES + 1))
     if len(tables) > PUBLISHED_TABLES:

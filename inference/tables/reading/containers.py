@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, counted, did_you_mean, listed
-from ..limits import DAMAGED_GZIP, EXPORT_BYTES, TABLE_BYTES, check_text_size, read_content, require_file
+from ..limits import EXPORT_BYTES, TABLE_BYTES, check_text_size, opening, read_content, require_file
 
 STANDARD_INPUT = "-"
 HEAD = 2**16  # bytes at the beginning, by which most files are told apart
@@ -141,13 +141,8 @@ def _refuse_documents(start: bytes, head: bytes, source: str) -> None:
 def _unpack(data: bytes, source: str) -> tuple[bytes, str]:
     """The content of a gzip file, or of the one table in an archive, and the name of that table."""
     if data.startswith(b"\x1f\x8b"):
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                return _limited(file.read(TABLE_BYTES + 1), source), ""
-        except DAMAGED_GZIP as error:
-            raise InputError(
-                f"{source}: the gzip file is damaged ({error}); write or copy it again."
-            ) from None
+        with opening(source), gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            return _limited(file.read(TABLE_BYTES + 1), source), ""
     if not data.startswith(ZIP):
         return data, ""
     try:
@@ -191,17 +186,13 @@ def _limited(data: bytes, source: str) -> bytes:
 def _content_of_file(path: Path) -> bytes:
     """The bytes of a file, unpacked; a text that is too large is refused before it takes memory."""
     require_file(path)
-    try:
+    with opening(path):
         with path.open("rb") as file:
             if file.read(len(PARQUET)) == PARQUET:  # such files state how large they are, and have no limit
                 return PARQUET + file.read()
         if path.name.lower().removesuffix(".gz").endswith(JSON_ENDINGS):
             return read_content(path, EXPORT_BYTES)
         check_text_size(path)
-    except DAMAGED_GZIP as error:
-        raise InputError(f"{path}: the gzip file is damaged ({error}); write or copy it again.") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None
     return read_content(path, TABLE_BYTES)
 
 

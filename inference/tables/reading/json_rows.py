@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import InputError, listed
-from ..limits import parse_json
+from ..limits import decoded, parse_json
 from .account import AccountEntry
 from .reading_rules import ReadingRules
 from .text_files.text_encoding import decode_text
@@ -105,8 +105,4 @@ def flat(record: Mapping[str, Any], before: str = "", deep: int = DEEP) -> dict[
 
 def _text(data: bytes, source: str) -> str:
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{source}:{line}: the file is not UTF-8 text; save it as UTF-8.") from None
+    return decoded(data, source, encoding=encoding)
