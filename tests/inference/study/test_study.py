@@ -133,7 +133,7 @@ def test_what_the_file_lacks_is_named(tmp_path, old, new, problem):
     [
         (b"", "the file is empty"),
         (b"- a\n- b\n", "start with the name"),
-        (b"name: \xff\xfe", "not UTF-8"),
+        (b"name: a\ntitle: \xff\xfe", "study.yaml:2: the file is not UTF-8"),
         (b"name: a\x00b", "not valid YAML"),
         (b"name: &a [*a]\n", "study.yaml:1: "),
     ],

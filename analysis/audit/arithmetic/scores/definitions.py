@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,11 +81,11 @@ def _labels_of(layout: GoldLayout, positive: str) -> tuple[str, ...]:
     return tuple(layout.labels[i] for i in layout.members(layout.classes.index(positive)))
 
 
-def read_layout(group: Group) -> tuple[GoldLayout, str | None]:
-    """Gold labels, and the positive class of two if it is stated; with it, all other labels are one class."""
+def label_counts(group: Group) -> dict[str, int] | None:
+    """Items by gold label, if they are stated."""
     counts = group.settings.get("counts")
     if counts is None:
-        return _unknown_counts(group), None
+        return None
     if not isinstance(counts, Mapping) or any(as_whole(n) is None for n in counts.values()):
         raise refuse(group, f"counts is {counts!r}; give whole numbers by label.")
     numbers = {str(label): int(as_whole(n) or 0) for label, n in counts.items()}
@@ -94,16 +94,28 @@ def read_layout(group: Group) -> tuple[GoldLayout, str | None]:
     n = group.settings.get("n")
     if n is not None and as_whole(n) != sum(numbers.values()):
         raise refuse(group, f"n is {n}, and the counts sum to {sum(numbers.values())}; correct one of them.")
+    return numbers
+
+
+def refuse_absent(group: Group, labels: Iterable[str], numbers: Mapping[str, int]) -> None:
+    """Refuse a label that has no count."""
+    absent = next((label for label in labels if label not in numbers), None)
+    if absent is not None:
+        raise refuse(group, f"counts has no label {absent!r}; it has {', '.join(numbers)}.")
+
+
+def read_layout(group: Group) -> tuple[GoldLayout, str | None]:
+    """Gold labels, and the positive class of two if it is stated; with it, all other labels are one class."""
+    numbers = label_counts(group)
+    if numbers is None:
+        return _unknown_counts(group), None
     classes = {
         str(name): [str(label) for label in of] for name, of in (group.settings.get("classes") or {}).items()
     }
-    absent = [label for of in classes.values() for label in of if label not in numbers]
     setting = group.settings.get("positive")
     positive = None if setting is None else str(setting)
-    if positive is not None and positive not in classes and positive not in numbers:
-        absent.append(positive)
-    if absent:
-        raise refuse(group, f"counts has no label {absent[0]!r}; it has {', '.join(numbers)}.")
+    named = [label for of in classes.values() for label in of]
+    refuse_absent(group, named if positive is None or positive in classes else [*named, positive], numbers)
     layout = layout_of(numbers, classes)
     if positive is not None and len(layout.classes) > 2:
         other_labels = [label for label in numbers if label not in classes.get(positive, [positive])]

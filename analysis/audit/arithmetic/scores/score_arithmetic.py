@@ -13,10 +13,10 @@ from conjury.inference.errors import InputError
 
 from ..findings import Finding, Group, arithmetic, decide
 from ..numbers import ROUNDINGS, Interval, Printed, Rounding
-from ..settings import as_whole, refuse, whole
+from ..settings import whole
 from .averages import check_folds, check_runs
 from .classes import check_classes
-from .definitions import several_classes, squared
+from .definitions import label_counts, refuse_absent, several_classes, squared
 from .score_formulas import LABELS, OTHER, SCORES, exact_score
 
 SLACK = 1e-9  # error of floating-point scores, by which candidates are found before exact arithmetic decides
@@ -114,21 +114,13 @@ def check_scores(group: Group) -> Iterator[Finding]:
 
 
 def _counts(group: Group) -> Counts | None:
-    setting = group.settings.get("counts")
-    if setting is None:
+    numbers = label_counts(group)
+    if numbers is None:
         return None
-    if not isinstance(setting, Mapping) or any(as_whole(n) is None for n in setting.values()):
-        raise refuse(group, f"counts is {setting!r}; give whole numbers by label.")
-    numbers = {str(label): int(as_whole(n) or 0) for label, n in setting.items()}
     classes = group.settings.get("classes") or {}
     positive = str(group.settings.get("positive") or (list(numbers)[-1]))
     labels = [str(label) for label in classes.get(positive, [positive])]
-    absent = [label for label in labels if label not in numbers]
-    if absent:
-        raise refuse(group, f"counts has no label {absent[0]!r}; it has {', '.join(numbers)}.")
-    n = group.settings.get("n")
-    if n is not None and as_whole(n) != sum(numbers.values()):
-        raise refuse(group, f"n is {n}, and the counts sum to {sum(numbers.values())}; correct one of them.")
+    refuse_absent(group, labels, numbers)
     parts = {label: numbers[label] for label in labels}
     return Counts(parts, sum(numbers.values()) - sum(parts.values()), positive)
 
