@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, distinct_labels, unknown_name
 
 from ..frames.rounding import p_value
+from ..frames.variables import names_of
 from ..frames.vocabulary import HUMAN, MEANING, ONE_PERSON, OVERALL, RATER_QUANTITIES
 from ..numerics.metrics.agreement_measures import AGREEMENT_COEFFICIENTS
 from .theme import LIGHT, distinct_colors
@@ -368,6 +369,19 @@ def select_identifiers(column: pd.Series[Any], selection: Sequence[str] | None, 
         if name not in ids:
             raise unknown_name(what, name, ids)
     return list(selection) if selection is not None else ids
+
+
+def usual_identifiers(
+    column: pd.Series[Any], selection: str | Sequence[str] | None, usual: Sequence[str], what: str
+) -> list[str]:
+    """The identifiers that were asked for, else the usual ones that are there, else the first."""
+    ids = select_identifiers(column, names_of(selection) or None, what)
+    return ids if selection else [name for name in usual if name in ids] or ids[:1]
+
+
+def overall_rows(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Rows of all items, in all strata."""
+    return frame[(frame[list(by)].astype(str) == OVERALL).all(axis=1)]
 
 
 def strata_columns(frame: pd.DataFrame, before: str) -> list[str]:

@@ -12,10 +12,10 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError
 
 from ..figures.benchmark.benchmark_labels import MISSING, label_rows, metric_in_words
-from ..figures.benchmark.score_figures import policy_of
-from ..figures.labels import CORRELATIONS, LevelLabels, level_of, words
+from ..figures.benchmark.score_figures import policy_of, rows_of_policy
+from ..figures.labels import CORRELATIONS, LevelLabels, level_of, overall_rows, words
 from ..frames.sentences import agreeing_with_part, capitalised, out_of, together
-from ..frames.vocabulary import BASELINE, OVERALL
+from ..frames.vocabulary import BASELINE
 from ..frames.word_table import WordTable
 from ..pipeline.manifest import RecordedResult
 from .blocks import raw_block
@@ -211,7 +211,7 @@ def _of_scores(report: ReportData, record: RecordedResult) -> Iterable[RowEstima
     """The first score of each judge in each task and stratum."""
     frame = report.read(record).frame
     policy = policy_of(frame, None)
-    frame = frame[(frame["missing"].astype(str) == policy) & (frame["judge_kind"] != BASELINE)]
+    frame = rows_of_policy(frame[frame["judge_kind"] != BASELINE], policy)
     is_missing = (frame["metric"] == "missing_rate") & (frame["estimate"] > 0)
     rule = f" ({MISSING.get(policy, policy)})" if is_missing.any() else ""
     frame = label_rows(frame[frame["metric"] == frame["metric"].iloc[0]], record.settings, report.names)[0]
@@ -228,7 +228,7 @@ def _of_ratings(report: ReportData, record: RecordedResult) -> Iterable[RowEstim
     """Correlations of models with people over all items, by the first coefficient."""
     names, frame = report.names, report.read(record).frame
     by = list(record.settings.get("by") or [])
-    overall = frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
+    overall = overall_rows(frame, by)
     overall = overall[overall["coefficient"] == overall["coefficient"].iloc[0]]  # that of the key table
     for row in overall.dropna(subset="estimate").to_dict("records"):
         what = CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"]))

@@ -15,11 +15,11 @@ from ..dot_marks import tidy
 from ..figure_layout import Drawable, add_legend, more_lines, require_estimates, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..forest import DASHES
-from ..labels import dash, display_order, level_of, select_identifiers
+from ..labels import dash, display_order, level_of, usual_identifiers
 from ..line_labels import label_ends, room_beside
 from ..theme import Theme, new_figure, page_width
 from .benchmark_labels import BASELINES, label_rows, metric_in_words, places_of
-from .score_figures import policy_of
+from .score_figures import rows_of_policy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,11 +196,9 @@ def _table(frame: pd.DataFrame, x: str) -> pd.DataFrame:
 def passes(result: Drawable, style: FigureStyle, *, metrics: Sequence[str] | None = None) -> Curves:
     """Scores over the number of answers k: a row of panels for each metric; baselines are bare lines."""
     names = style.names
-    metric_names = select_identifiers(result.frame["metric"], metrics, "metric")
-    kinds = metric_names if metrics else [kind for kind in USUAL if kind in metric_names] or metric_names[:1]
+    kinds = usual_identifiers(result.frame["metric"], metrics, USUAL, "metric")
     frame = result.frame[result.frame["metric"].isin(kinds) & result.frame["estimate"].notna()]
-    if "missing" in frame:
-        frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
+    frame = rows_of_policy(frame)
     if frame.empty:
         raise InputError("There is nothing to draw: no score of several answers has a value.")
     frame, across = label_rows(frame, result.settings, names)

@@ -14,7 +14,7 @@ from ...frames.vocabulary import BASELINE, FEWEST_GOLD, MAJORITY, MAJORITY_BY_ST
 from ..figure_layout import Drawable, require_estimates
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
-from ..labels import COEFFICIENTS, ColumnNames, display_order, level_of, select_identifiers
+from ..labels import COEFFICIENTS, ColumnNames, display_order, level_of, select_identifiers, usual_identifiers
 from .benchmark_labels import (
     MISSING,
     baseline_in_words,
@@ -53,7 +53,7 @@ def scores(
     """
     frame, kinds = select_scores(result, metrics)
     policy = policy_of(frame, missing)
-    frame = frame[frame["missing"].astype(str) == policy]
+    frame = rows_of_policy(frame, policy)
     if _baselines_differ(frame, strata_of(result.settings, frame)):
         frame, places = label_pairs(frame, result.settings, style.names)
         frame["_who"] = names_of_judges(frame["judge"], style.names)
@@ -111,10 +111,14 @@ def select_scores(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.D
 
 def policy_of(frame: pd.DataFrame, policy: str | None) -> str:
     """What missing answers count as in a figure: what is asked for, else as wrong."""
-    policy_names = select_identifiers(
-        frame["missing"], [policy] if policy else None, "rule for missing answers"
-    )
-    return policy or next((name for name in ("wrong", "study") if name in policy_names), policy_names[0])
+    return usual_identifiers(frame["missing"], policy, ("wrong", "study"), "rule for missing answers")[0]
+
+
+def rows_of_policy(frame: pd.DataFrame, policy: str | None = None) -> pd.DataFrame:
+    """Rows under a rule for missing answers, by default that of figures; all of a table without rules."""
+    if "missing" not in frame:
+        return frame
+    return frame[frame["missing"].astype(str) == (policy or policy_of(frame, None))]
 
 
 def _panel_title(metric: str, place: str) -> str:
@@ -172,7 +176,7 @@ def recalls(result: Drawable, style: FigureStyle, *, missing: str | None = None)
     frame = result.frame[metric.str.startswith(PREFIX) & (result.frame["judge_kind"] != BASELINE)]
     require_estimates(frame)
     policy = policy_of(frame, missing)
-    frame = frame[(frame["missing"].astype(str) == policy) & frame["estimate"].notna()]
+    frame = rows_of_policy(frame, policy).dropna(subset="estimate")
     frame, panels = label_rows(frame, result.settings, names)
     level = frame["metric"].astype(str).str.removeprefix(PREFIX)
     what = "Share of units that are detected, by kind of gold label"

@@ -15,7 +15,15 @@ from ..figure_layout import Drawable, inches, lines_high, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
 from ..heat_maps import add_bar, shade, two_digits, write
-from ..labels import COEFFICIENTS, WEIGHTS, ColumnNames, display_order, level_of, select_identifiers
+from ..labels import (
+    COEFFICIENTS,
+    WEIGHTS,
+    ColumnNames,
+    display_order,
+    level_of,
+    select_identifiers,
+    usual_identifiers,
+)
 from ..theme import new_figure, page_width
 
 if TYPE_CHECKING:
@@ -71,12 +79,7 @@ def _coefficients(
 ) -> tuple[pd.DataFrame, list[str], str | None]:
     """Rows to draw, their coefficients, and the weights of those that have any."""
     frame = result.frame.assign(dimension=result.frame["dimension"].astype("string").fillna(""))
-    coefficient_names = select_identifiers(frame["coefficient"], coefficients, "coefficient")
-    kinds = (
-        coefficient_names
-        if coefficients
-        else [kind for kind in USUAL if kind in coefficient_names] or coefficient_names[:1]
-    )
+    kinds = usual_identifiers(frame["coefficient"], coefficients, USUAL, "coefficient")
     frame = frame[frame["coefficient"].isin(kinds)]
     weight_names = [name for name in display_order(frame["weights"]) if name]
     select_identifiers(frame["weights"], [weights] if weights else None, "weighting")
@@ -210,10 +213,8 @@ def _pairs(result: Drawable, coefficient: str | None, weights: str | None) -> tu
             "There is no table of pairs of raters; ask `agreement` for the coefficient cohen or percent."
         )
     frame = frame.assign(dimension=frame["dimension"].astype("string").fillna(""))
-    kinds = select_identifiers(frame["coefficient"], [coefficient] if coefficient else None, "coefficient")
-    kind = coefficient or ("cohen" if "cohen" in kinds else kinds[0])
-    weight_names = select_identifiers(frame["weights"], [weights] if weights else None, "weighting")
-    weighting = next(name for name in (*USUAL_WEIGHTS, *weight_names) if name in weight_names)
+    kind = usual_identifiers(frame["coefficient"], coefficient, ("cohen",), "coefficient")[0]
+    weighting = usual_identifiers(frame["weights"], weights, USUAL_WEIGHTS, "weighting")[0]
     return frame[(frame["coefficient"] == kind) & (frame["weights"] == weighting)], kind, weighting
 
 

@@ -14,7 +14,15 @@ from ...frames.vocabulary import HUMAN, OVERALL
 from ..figure_layout import Drawable, add_legend, inches, more_lines, require_estimates, room_above, wrap
 from ..figure_registry import FigureStyle, figure
 from ..forest import Forest, forest
-from ..labels import BIASES, CORRELATIONS, dash, display_order, select_identifiers, strata_columns
+from ..labels import (
+    BIASES,
+    CORRELATIONS,
+    dash,
+    display_order,
+    select_identifiers,
+    strata_columns,
+    usual_identifiers,
+)
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -67,12 +75,7 @@ def correlations(
 ) -> Forest:
     """Correlations between people and each model, overall and within strata: Spearman's where it is there."""
     names = style.names
-    coefficient_names = select_identifiers(
-        result.frame["coefficient"], [coefficient] if coefficient else None, "coefficient"
-    )
-    kind = coefficient or next(
-        name for name in (*COEFFICIENTS, *coefficient_names) if name in coefficient_names
-    )
+    kind = usual_identifiers(result.frame["coefficient"], coefficient, COEFFICIENTS, "coefficient")[0]
     dimension_names = select_identifiers(result.frame["dimension"], dimensions, "dimension")
     frame = result.frame[
         (result.frame["coefficient"] == kind) & result.frame["dimension"].isin(dimension_names)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, OVERALL, PEOPLE_ONLY
+from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..benchmark.benchmark_labels import label_rows, metric_in_words, policy_in_words
-from ..benchmark.score_figures import USUAL, policy_of
+from ..benchmark.score_figures import USUAL, policy_of, rows_of_policy
 from ..figure_layout import Drawable, require_estimates
 from ..figure_registry import FigureStyle, figure
 from ..gain_labels import (
@@ -24,7 +24,7 @@ from ..gain_labels import (
     typical_gain,
 )
 from ..interval_dots import LevelPanels, levels, table_of
-from ..labels import ColumnNames, select_identifiers, words
+from ..labels import ColumnNames, overall_rows, select_identifiers, usual_identifiers, words
 
 UNIT = "labelled items"
 PANEL, ROW = "panel", "row"
@@ -46,10 +46,7 @@ def prediction_powered_items(
     # macro-F1 are drawn, unless `metrics` are named.
     frame = label_estimates(result, style.names)
     if "metric" in frame:
-        metric_names = select_identifiers(frame["metric"], metrics, "metric")
-        kinds = (
-            metric_names if metrics else [name for name in USUAL if name in metric_names] or metric_names[:1]
-        )
+        kinds = usual_identifiers(frame["metric"], metrics, USUAL, "metric")
         frame = frame[frame["metric"].astype(str).isin(kinds)]
     else:
         frame = frame[
@@ -111,7 +108,7 @@ def _models(frame: pd.DataFrame) -> list[str]:
 
 def _label_scores(frame: pd.DataFrame, result: Drawable, names: ColumnNames) -> pd.DataFrame:
     """A panel for each metric, task and stratum, a row for each judge."""
-    frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
+    frame = rows_of_policy(frame)
     frame, places = label_rows(frame, result.settings, names)
     metric = frame["metric"].astype(str).map(metric_in_words)
     panel = metric.where(frame["_where"] == "", metric + ": " + frame["_where"])
@@ -166,8 +163,8 @@ def _without_many_strata(frame: pd.DataFrame, result: Drawable) -> pd.DataFrame:
     by = [str(name) for name in result.settings.get("by") or ()]
     if not by or len(frame[[PANEL, ROW]].drop_duplicates()) <= MOST_ROWS:
         return frame
-    overall_rows = frame[(frame[by].astype(str) == OVERALL).all(axis=1)]
-    if overall_rows.empty or frame["level"].nunique() > 1:
+    overall = overall_rows(frame, by)
+    if overall.empty or frame["level"].nunique() > 1:
         return frame
-    row = overall_rows[PANEL].str.removesuffix(f", {ALL_ITEMS}")
-    return overall_rows.assign(**{PANEL: pd.Series(ALL_ITEMS, index=overall_rows.index), ROW: row})
+    row = overall[PANEL].str.removesuffix(f", {ALL_ITEMS}")
+    return overall.assign(**{PANEL: pd.Series(ALL_ITEMS, index=overall.index), ROW: row})

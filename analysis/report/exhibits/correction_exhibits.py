@@ -15,11 +15,11 @@ from ...correction.correction_methods import COVARIATE
 from ...figures.conjoint.conjoint_correction_figures import sources
 from ...figures.conjoint.effect_figures import series_in_words, stack_tables
 from ...figures.gain_labels import CORRECTED, PEOPLE, SOURCE, gain_definition, models_in_words
-from ...figures.labels import ColumnNames, LevelLabels
+from ...figures.labels import ColumnNames, LevelLabels, overall_rows
 from ...figures.raters.item_correction_figures import PANEL, ROW, dimension_in_words, label_estimates
 from ...figures.rates_figure import method_in_words
 from ...frames.variables import names_of
-from ...frames.vocabulary import CORRECTED_BY_MODELS, OVERALL, PEOPLE_ONLY
+from ...frames.vocabulary import CORRECTED_BY_MODELS, PEOPLE_ONLY
 from ...results import Result
 from ..method_sentences import bounds_name, code, describe_analysis, plain
 from ..report_data import CORRECTIONS, OF_CONJOINTS, OF_ITEMS, ReportData
@@ -182,8 +182,8 @@ def _compared(result: Result) -> CorrectionRows:
     if result.kind == OF_CONJOINTS:
         return CorrectionRows(result.extra["human"], result.frame, result.extra["gains"])
     frame, by = result.frame, [name for name in result.settings.get("by") or () if name in result.frame]
-    every = (frame[by].astype(str) == OVERALL).all(axis=1)
-    frame = frame[every] if every.any() else frame
+    overall = overall_rows(frame, by)
+    frame = frame if overall.empty else overall
     column = "task" if "task" in frame else "dimension" if (frame["statistic"] == "share").all() else ""
     tasks = list(dict.fromkeys(frame[column].astype(str))) if column else []
     task = tasks[0] if len(tasks) > 1 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ....figures.benchmark.score_figures import policy_of
+from ....figures.benchmark.score_figures import policy_of, rows_of_policy
 from ....figures.note_labels import note_text
 from ....frames.kinds import claims_of
 from ....frames.passport import is_coverage_note
@@ -80,8 +80,8 @@ def _missing(report: ReportData) -> list[str]:
     for record in report.of_kind("scores")[:1]:
         frame = report.read(record).frame
         policy = policy_of(frame, None)
-        is_rate = (frame["missing"].astype(str) == policy) & (frame["metric"] == "missing_rate")
-        rates = frame[is_rate & (frame["judge_kind"] != BASELINE)]
+        is_rate = (frame["metric"] == "missing_rate") & (frame["judge_kind"] != BASELINE)
+        rates = rows_of_policy(frame[is_rate], policy)
         without = (rates["estimate"] * rates["n_answers"]).sum() if "n_answers" in rates else 0
         counts = UnansweredCounts(round(without), int(rates["n_answers"].sum()) if without else 0)
         return [lacking_in_words(LackingAnswers(counts, policy == "wrong"))]

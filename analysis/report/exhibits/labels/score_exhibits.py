@@ -25,6 +25,7 @@ from ....figures.benchmark.score_figures import (
     distinct_policies,
     distinction_in_words,
     policy_of,
+    rows_of_policy,
 )
 from ....figures.labels import COEFFICIENTS, ColumnNames, words
 from ....frames.rounding import percentage
@@ -83,7 +84,7 @@ def _passes(result: Result, record: RecordedResult, report: ReportData) -> Exhib
 
 def passes(result: Result, names: ColumnNames) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
-    rows = _one_policy(result.frame)
+    rows = rows_of_policy(result.frame)
     if result.settings.get("by"):
         rows = rows[rows["metric"] == rows["metric"].iloc[0]]
     frame, places = label_rows(rows, result.settings, names)
@@ -157,7 +158,7 @@ def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     kinds = list(dict.fromkeys(frame["metric"].astype(str)))
     recalls = [kind for kind in kinds if kind.startswith(("recall_", "specificity_"))]
     metrics = [kind for kind in kinds if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
-    chosen, places = label_rows(frame[frame["missing"].astype(str) == policy], result.settings, names)
+    chosen, places = label_rows(rows_of_policy(frame, policy), result.settings, names)
     chosen = chosen[chosen["metric"].isin(metrics)]
     chosen = ranked(chosen, places)
     table = spread(
@@ -234,12 +235,6 @@ def _by_rule(frame: pd.DataFrame, group: list[str]) -> list[str]:
     """Names of groups, rule by rule."""
     pairs = list(zip(frame["metric"], group, strict=True))
     return [name for rule in dict.fromkeys(frame["metric"]) for metric, name in pairs if metric == rule]
-
-
-def _one_policy(frame: pd.DataFrame) -> pd.DataFrame:
-    if "missing" not in frame:
-        return frame
-    return frame[frame["missing"].astype(str) == policy_of(frame, None)]
 
 
 def _status_shares(frame: pd.DataFrame, names: ColumnNames, statuses: Mapping[str, str], note: str) -> GT:

@@ -18,7 +18,7 @@ from ....figures.benchmark.benchmark_labels import (
     strata_of,
 )
 from ....figures.benchmark.difference_figures import rows_of_first_test
-from ....figures.benchmark.score_figures import policy_of
+from ....figures.benchmark.score_figures import policy_of, rows_of_policy
 from ....figures.labels import ColumnNames
 from ....frames.rounding import percentage
 from ....frames.sentences import agreeing, capitalised
@@ -76,7 +76,7 @@ def best_judges(result: Result, names: ColumnNames, compared: Result | None = No
     changes: dict[str, str] = {}
     for place in places:
         rows = frame[(frame["_where"] == place) & frame["estimate"].notna()]
-        counted = rows[rows["missing"].astype(str) == policy]
+        counted = rows_of_policy(rows, policy)
         leader, balanced = (_leader(counted, metric, compared) for metric in SCORES)
         if leader is None:
             continue
@@ -244,7 +244,7 @@ def _over_baseline(result: Result, place: str, rows: pd.DataFrame, names: Column
     over = result.extra.get("over_baseline")
     if over is None:
         return None
-    over = label_rows(over[over["missing"].astype(str) == policy_of(over, None)], result.settings, names)[0]
+    over = label_rows(rows_of_policy(over), result.settings, names)[0]
     baseline_name = MAJORITY_BY_STRATUM if result.settings.get("strata") else MAJORITY
     constant = rows[rows["judge"].astype(str) == baseline_name]
     share = constant.loc[constant["metric"] == ACCURACY, "estimate"]
@@ -280,8 +280,7 @@ def several_answers(result: Result, names: ColumnNames, scored: Result | None = 
     """What several answers get right in each place, beside one answer, a constant one and guessing."""
     rows = result.frame.dropna(subset="estimate")
     rows = rows.assign(judge_kind=rows.get("judge_kind", ""))  # older results do not have it
-    if "missing" in rows:
-        rows = rows[rows["missing"].astype(str) == policy_of(rows, None)]
+    rows = rows_of_policy(rows)
     most = rows["k"].max()
     frame, places = label_rows(rows[rows["k"].isin((1, most))], result.settings, names)
     if most == 1 or len(places) > MOST_PLACES:

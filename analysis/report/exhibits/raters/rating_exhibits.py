@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, words
+from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, overall_rows, words
 from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...method_sentences import plain
@@ -193,8 +193,7 @@ _STARS = "Stars: p by bootstrap standard errors, adjusted by Holm's procedure ov
 
 def _over_all(frame: pd.DataFrame, result: Result) -> pd.DataFrame:
     """The rows of all items."""
-    by = list(result.settings.get("by") or [])
-    return frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
+    return overall_rows(frame, result.settings.get("by") or [])
 
 
 def _strata(part: pd.DataFrame, by: Sequence[str], names: ColumnNames) -> list[list[str]]:
