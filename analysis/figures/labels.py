@@ -77,14 +77,15 @@ def resolve_labels(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) ->
         label_texts |= {("order", name): "study" for name in labels.ordered}
     else:
         label_texts["dimension"] = "Dimension"
-        levels |= _levels_of_items(labels)
+        levels |= labels_of_tasks(labels)
+        levels["dimension"] = labels.scale_labels | levels["task"]
     for column, names in levels.items():
         label_texts |= {(column, name): text for name, text in names.items()}
     return label_texts
 
 
-def _levels_of_items(study: ItemStudy) -> dict[str, dict[str, str]]:
-    """Labels of scales and tasks, and of the labels of each task."""
+def labels_of_tasks(study: ItemStudy) -> dict[str, dict[str, str]]:
+    """Labels of tasks, of the labels of each, and of all labels in gold."""
     classes = {
         task: {label.id: label.label for label in form.labels} for task, form in study.label_sets.items()
     }
@@ -92,7 +93,7 @@ def _levels_of_items(study: ItemStudy) -> dict[str, dict[str, str]]:
     gold = {label.id: label.label for label in study.gold.levels} if study.gold is not None else {}
     names_by_task = {task: names | gold for task, names in classes.items()}
     all_names = {name: text for names in names_by_task.values() for name, text in names.items()}
-    return {**names_by_task, "dimension": study.scale_labels | tasks, "task": tasks, "gold": all_names}
+    return {**names_by_task, "task": tasks, "gold": all_names | gold}
 
 
 def task_in_words(study: ItemStudy, task: str) -> str:

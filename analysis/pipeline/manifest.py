@@ -17,7 +17,7 @@ from conjury.inference.readers.judgments import dimensions_of
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.files import ROOT, file_hash
 
-from ..figures.labels import task_in_words
+from ..figures.labels import labels_of_tasks
 from ..frames.notes import Note, note_of, read_note
 from ..frames.vocabulary import MEANING
 from .results_folder import FORMAT
@@ -232,14 +232,7 @@ def describe_study(study: Study | ItemStudy, prompts: Collection[str] | None = N
 def describe_labels(study: ItemStudy, prompts: Collection[str] | None = None) -> dict[str, Any]:
     """As `describe_study`, with what missing labels count as, and labels of tasks and their classes."""
     described = describe_study(study, prompts)
-    tasks = {task: task_in_words(study, task) for task in study.label_sets}
-    gold = {level.id: level.label for level in study.gold.levels} if study.gold is not None else {}
-    classes = {
-        task: {label.id: label.label for label in response.labels} | gold
-        for task, response in study.label_sets.items()
-    }
-    of_gold = {name: label for labels in classes.values() for name, label in labels.items()}
-    levels = {**described["labels"]["levels"], **classes, "task": tasks, "gold": {**of_gold, **gold}}
+    levels = {**described["labels"]["levels"], **labels_of_tasks(study)}
     return {**described, "missing": study.missing_rules, "labels": {**described["labels"], "levels": levels}}
 
 

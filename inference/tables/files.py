@@ -19,7 +19,7 @@ import pyarrow as pa
 from ..errors import InputError
 from .columns import Levels, coerce, resolve_levels
 from .frames import any_frame
-from .limits import check_columns, check_text_size, open_unpacked, opening, reading, require_file
+from .limits import check_columns, check_text_size, open_unpacked, opening, read_json, reading, require_file
 from .parquet import MAGIC, column_names, read_parquet, write_parquet
 from .reading.cell_rules import SPELLINGS_OF_NOTHING
 from .reading.text_files.short_rows import short_rows, warn_of_short_rows
@@ -216,6 +216,19 @@ def hash_of(record: Mapping[str, Any]) -> str:
     content = {name: value for name, value in record.items() if name != "sha256"}
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def read_sealed(path: Path, form: str, what: str, remedy: str) -> dict[str, Any]:
+    """Read a record with its SHA-256; refuse a file that is none, or that was changed since."""
+    content = read_json(path, remedy)
+    if not isinstance(content, dict) or content.get("format") != form or "sha256" not in content:
+        raise InputError(f"{path} is no {what}; {remedy}.")
+    if hash_of(content) != content["sha256"]:
+        raise InputError(
+            f"{path} was changed after it was written: its SHA-256 is not the one that it states; use the "
+            "file as it was written."
+        )
+    return content
 
 
 def infer_levels(frame: pd.DataFrame, file: str, level_names: Collection[str], notes: list[str]) -> None:

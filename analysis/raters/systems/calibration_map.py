@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
-from conjury.inference.tables.files import hash_of
-from conjury.inference.tables.limits import read_json
+from conjury.inference.tables.files import hash_of, read_sealed
 from conjury.inference.tables.reading.cell_rules import key_of, number_of
 
 from ...correction.monotone_calibration import MonotoneMap
@@ -190,17 +189,12 @@ def map_request(maps: MapRequest | Mapping[str, Any] | None) -> MapRequest | Non
 
 def read_map(path: str | Path) -> CalibrationMap:
     """Read a map; refuse a file that is none, that was changed, or that a later version wrote."""
-    content = read_json(Path(path), REMEDY)
-    if not isinstance(content, dict) or content.get("format") != FORMAT or "sha256" not in content:
-        raise InputError(f"{path} is no map of a judge's scores; {REMEDY}.")
+    content = read_sealed(Path(path), FORMAT, "map of a judge's scores", REMEDY)
     if content.get("version") != VERSION:
         raise InputError(
             f"{path} has version {content.get('version')!r} of the format, and this conjury reads version "
             f"{VERSION}; write the map again with --save-map."
         )
-    if hash_of(content) != content["sha256"]:
-        raise InputError(f"{path} was changed after it was written: its SHA-256 is not the one that it "
-                         "states; use the file as it was written.")  # fmt: skip
     try:
         return _of_record(content)
     except (KeyError, TypeError, ValueError) as error:

@@ -13,8 +13,7 @@ from conjury.inference.errors import InputError, counted, unknown_name
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.study.study_fields import Judge
 from conjury.inference.study.study_yaml import suggestion
-from conjury.inference.tables.files import file_hash, hash_of
-from conjury.inference.tables.limits import read_json
+from conjury.inference.tables.files import file_hash, hash_of, read_sealed
 
 from ...benchmark import differences, mixed_logit, robustness
 from ...pipeline.conjoint_steps import people_analyses, prompt_analyses
@@ -169,12 +168,4 @@ def _excluded_people(study: AnyStudy) -> list[str]:
 
 def read_registration(path: Path) -> Registration:
     """Read a registration; refuse a file that is none, or that was changed since it was written."""
-    content = read_json(path, "give the .json that `conjury paper preregister` wrote")
-    if not isinstance(content, dict) or "sha256" not in content or content.get("format") != FORMAT:
-        raise InputError(f"{path} is no registration; give the .json that `conjury paper preregister` wrote.")
-    if hash_of(content) != content["sha256"]:
-        raise InputError(
-            f"{path} was changed after it was registered: its SHA-256 is not the one that it states; use the "
-            "file as it was written."
-        )
-    return content
+    return read_sealed(path, FORMAT, "registration", "give the .json that `conjury paper preregister` wrote")

@@ -130,7 +130,7 @@ def test_a_registration_that_was_changed_afterwards_is_refused(registered, tmp_p
     path.write_text(json.dumps(registered), encoding="utf-8")
     assert read_registration(path) == registered
     path.write_text(json.dumps({**registered, "alpha": 0.1}), encoding="utf-8")
-    with pytest.raises(InputError, match="was changed after it was registered"):
+    with pytest.raises(InputError, match="was changed after it was written"):
         read_registration(path)
     for text in ("{", "[]", '{"a": 1}'):
         path.write_text(text, encoding="utf-8")
