@@ -19,6 +19,7 @@ from rich.table import Table
 
 from conjury.inference.errors import ConjuryError, InputError, counted
 from conjury.inference.tables.reading.account import MOST_LINES
+from conjury.inference.tables.safe_text import printable
 
 from .automation import record
 from .wishes import details, is_quiet, leaves_out, leaves_out_details
@@ -97,7 +98,7 @@ def one_line(text: str) -> str:
     text = " ".join(text.split())
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return printable(text)
 
 
 def duration(seconds: float) -> str:

@@ -79,6 +79,11 @@ def require_installed(packages: Iterable[str], sentence: str) -> None:
             raise MissingDependency(sentence.format(missing=name))
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of an error of another library, or its kind, as the end of a sentence quotes it."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(".")
+
+
 def listed(values: Iterable[object], limit: int = 12) -> str:
     """Values joined for a sentence, cut after ``limit``; in quotes where one has a comma."""
     names = [f"'{name}'" if ", " in name and name[0] not in "'\"" else name for name in map(str, values)]

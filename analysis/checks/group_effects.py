@@ -28,10 +28,7 @@ def difference_frame(
     return keys.assign(
         estimate=estimate,
         std_error=std_error,
-        z=limits.z,
-        p=limits.p,
-        lower=limits.lower,
-        upper=limits.upper,
+        **vars(limits),
         f_joint=joint.statistic,
         df_joint=joint.df,
         p_joint=joint.p,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, require_installed
+from conjury.inference.errors import InputError, first_line, require_installed
 from conjury.inference.readers.aliases import EXCLUDED, exclusion_reasons
 from conjury.inference.tables.frames import value_in_words
 from conjury.inference.tables.parquet import levels_of_file, read_parquet
@@ -115,7 +115,7 @@ def open_stored(data: Any) -> StoredTable:
             error, ImportError | ValueError | OSError
         ):
             raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        reason = first_line(error)
         raise InputError(
             f"{text}: no Parquet files can be read there ({reason}); check the address."
         ) from None

@@ -204,10 +204,7 @@ def _effect(
     frame = curve.cells.assign(
         estimate=estimate,
         std_error=std_error,
-        z=pointwise.z,
-        p=pointwise.p,
-        lower=pointwise.lower,
-        upper=pointwise.upper,
+        **vars(pointwise),
         p_adjusted=np.maximum(romano_wolf(pointwise.z, ratios), pointwise.p),
         band_lower=estimate - critical * std_error,
         band_upper=estimate + critical * std_error,

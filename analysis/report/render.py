@@ -110,7 +110,10 @@ def renderable(report: str, results: str | Path, to: str) -> Path:
         raise InputError(f"Reports cannot be rendered to {to!r}; use html, pdf or html,pdf.")
     folder = Path(results).expanduser().resolve()
     if not (folder / "manifest.json").is_file():
-        raise InputError(f"{folder} contains no results (manifest.json is missing); run `conjury fit` first.")
+        raise InputError(
+            f"{results} contains no results (manifest.json is missing); run `conjury fit` first, or give "
+            "another folder by --results."
+        )
     if report in list_studies():
         _refuse_another_study(report, folder, shlex.quote(str(results)))
     require_installed(PACKAGES, NEEDED)

@@ -9,7 +9,7 @@ from importlib import metadata
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, MissingDependency
+from ..errors import InputError, MissingDependency, first_line
 from ..ledger.exchanges import Attempt, Body, Outcome, Request, resolve
 from .base import Recorder, completion
 
@@ -191,11 +191,6 @@ def _token_logprobs(position: Mapping[int, Any], token: int) -> tuple[str, float
     rivals = {entry.decoded_token: max(entry.logprob, NEVER) for entry in position.values()}
     token_entry = position[token]
     return token_entry.decoded_token, max(token_entry.logprob, NEVER), rivals
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of an error, or its kind where it has no text."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
 def versions() -> dict[str, str | None]:

@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..errors import InputError
+from ..errors import InputError, first_line
 from ..tables.limits import (
     DEPTH,
     DIGITS,
@@ -143,7 +143,7 @@ def read_marked_yaml(path: Path) -> MarkedYaml:
         AttributeError,
         TypeError,
     ) as problem:  # of explicit tags
-        reason = (str(problem).splitlines() or [type(problem).__name__])[0]
+        reason = first_line(problem)
         raise InputError(f"{path}:1: this is not valid YAML ({reason}); correct the file.") from None
     if node is None:
         raise InputError(f"{path}:1: the file is empty; fill in at least a name and the attributes.")
@@ -225,17 +225,17 @@ def _lines(
         for position, item in enumerate(node.value):
             yield from _lines(path, item, (*location, position), node_ids)
     elif isinstance(node, yaml.MappingNode):
-        first_line: dict[str, int] = {}
+        line_of_key: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
                 raise InputError(f"{path}:{line}: a key is a list or a mapping; write a name in its place.")
-            if key.value in first_line:
+            if key.value in line_of_key:
                 raise InputError(
-                    f"{path}:{line}: '{key.value}' was already given on line {first_line[key.value]}; "
+                    f"{path}:{line}: '{key.value}' was already given on line {line_of_key[key.value]}; "
                     "keep one of the two."
                 )
-            first_line[key.value] = line
+            line_of_key[key.value] = line
             yield from _lines(path, value, (*location, key.value), node_ids)
             yield (*location, key.value), line
 

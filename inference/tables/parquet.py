@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..errors import InputError, no_column
+from ..errors import InputError, first_line, no_column
 from .limits import EXHAUSTED, check_columns, parse_json
 
 MAGIC = b"PAR1"
@@ -176,7 +176,7 @@ def _plain_texts(path: Path, columns: Sequence[str]) -> list[str]:
 
 
 def _damage_error(path: Path | str, error: BaseException) -> InputError:
-    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    reason = first_line(error)
     return InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.")
 
 

@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from conjury.inference.errors import InputError
-
 from ...automation import record
 from ...options import ResultsPath, grouped
 from ...printing import console, warn
@@ -56,14 +54,8 @@ def report(name: Name, page: ReportPage) -> None:
     From a results folder, with Quarto where it is installed. The report has the finding, its key figure and
     table, its limits and methods; the supplement, REPORT-supplement beside it, has everything else.
     """
-    from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.report.render import render, renderable, reports
+    from conjury.analysis.report.render import render, renderable
 
-    if name in reports() and not (page.results.is_dir() and ResultsFolder(page.results).manifest):
-        raise InputError(
-            f"{page.results} contains no results (manifest.json is missing); run `conjury fit` first, or "
-            "give another folder by --results."
-        )
     renderable(name, page.results, page.to)
     _compare(page.results, page.registered, page.run)
     rendered = render(name, page.results, page.out, page.to, page.full)

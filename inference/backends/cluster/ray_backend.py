@@ -15,11 +15,11 @@ from importlib.metadata import version
 from itertools import chain, islice
 from typing import Any
 
-from ...errors import InputError, require_installed
+from ...errors import InputError, first_line, require_installed
 from ...ledger import Ledger
 from ...ledger.exchanges import Request, resolve
 from ..base import Recorder
-from ..vllm import failed_outcome, first_line
+from ..vllm import failed_outcome
 from .exchange import Exchange, RequestBlock
 from .ray_engines import ENGINES, Engine
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 
-from ...errors import InputError, MissingDependency, counted, did_you_mean, listed
+from ...errors import InputError, MissingDependency, counted, did_you_mean, first_line, listed
 from ..limits import EXHAUSTED
 from ..parquet import parse_parquet, plain_cells
 from .account import AccountEntry
@@ -170,7 +170,7 @@ def read_arrow_content(
     except EXHAUSTED:
         raise
     except Exception as error:  # libraries pass on whatever damage makes their parsers raise
-        reason = (str(error).splitlines() or ["no reason"])[0]
+        reason = first_line(error)
         raise InputError(f"{source}: the file is damaged ({reason}); write or copy it again.") from None
 
 

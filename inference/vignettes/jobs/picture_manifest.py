@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import InputError, first_line
 from ...tables.limits import read_json
 from ...tables.parquet import DAMAGE, LEVELS_KEY, read_parquet
 from ...tables.writing import Lock, LockHeld, atomic_write
@@ -273,7 +273,7 @@ def _batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
     except FileNotFoundError:
         return
     except DAMAGE as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        reason = first_line(error)
         raise InputError(
             f"{path}: the file is damaged ({reason}); delete it and run the same command again."
         ) from None
