@@ -164,7 +164,7 @@ def test_unfit_results_and_unknown_reports_are_refused_before_rendering(
     monkeypatch.setitem(sys.modules, "pypandoc", None)
     run = re.escape(f"run `conjury report conjoint --results '{other_study}'`.")
     for report, folder, to, error, message in (
-        ("novel", results, "html", InputError, "no report 'novel'; use one of: benchmark, checks, conjoint"),
+        ("novel", results, "html", InputError, "no report 'novel'; there are benchmark, checks, conjoint"),
         ("moderation", results, "docx", InputError, "html, pdf or html,pdf"),
         ("moderation", results, "pdf", MissingDependency, r"PDF reports need Quarto, .* `pip install"),
         ("moderation", tmp_path, "html", InputError, r"manifest.json is missing"),

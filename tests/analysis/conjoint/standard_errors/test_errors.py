@@ -110,7 +110,7 @@ def test_columns_in_any_order_or_nested_and_files_change_nothing(tmp_path) -> No
     options = {"id": ["respondent", "text"], "weights": "weight", "reference": {"tone": "rude"}}
     here, there = (errors(source, **options).frame for source in (data, tmp_path / "choices.parquet"))
     pd.testing.assert_frame_equal(here, there)
-    with pytest.raises(InputError, match=r"choices.parquet: there is no column 'identity'; the columns are"):
+    with pytest.raises(InputError, match=r"choices.parquet: there is no column 'identity'; there are"):
         amce(tmp_path / "choices.parquet", "chosen ~ identity")
     with pytest.raises(InputError, match="no such file"):
         errors(tmp_path / "nothing.parquet")
