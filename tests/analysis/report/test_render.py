@@ -131,7 +131,7 @@ def test_the_page_contains_figures_captions_and_tables_but_nothing_external_and_
     assert markup.count('<svg role="img" aria-label=') == 7
     for unfinished in ("conjurytoken", ":::", "{=html}", "<script", LEVEL_WITH_MARKUP):
         assert unfinished not in markup
-    assert not re.search(r"(?<![\w.])@(fig|tbl|sec)-|@import|url\((?!#)", markup)
+    assert not re.search(r"(?<![\w.])@(fig|tbl|sec)-|@import|url\((?!#|\"data:font)", markup)
     assert "Hainmueller et al. 2014" in markup
     sources = re.findall(r'(?:src|href)="([^"]+)"', markup)
     assert all(source.startswith(("data:", "#")) for source in sources)
