@@ -9,7 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ...figures.benchmark.score_figures import policy_of
+from ...figures.benchmark.score_figures import rows_of_policy
 from ...figures.labels import display_order, level_of
 from ...frames.vocabulary import HUMAN
 from ...results import Result
@@ -94,8 +94,7 @@ def _sizes(
 def _counts_in_words(result: Result, part: str | None) -> str:
     """The smallest and largest numbers behind estimates, as columns of their table have them."""
     frame, kind = result.frame, result.kind
-    if "missing" in frame and part is None:  # rules for answers without a label, of which one is drawn
-        frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
+    frame = rows_of_policy(frame) if part is None else frame
     if kind in CELLS:
         noun, column, first = CELLS[kind]
         wholes = list(frame.columns[: frame.columns.get_loc(first)])
