@@ -10,22 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.aliases import EXCLUDED, without_excluded
 from conjury.inference.tables.columns import coerce
 from conjury.inference.tables.schema import INSTRUMENT, KEYS, SUM_TOLERANCE
 
 from ..numerics.rating_panel import Entries, RowClusters
 from .notes import excluding
-from .variables import (
-    factor_codes,
-    listed,
-    numeric_column,
-    require_column,
-    unit_codes,
-    warn_caller,
-    weights_column,
-)
+from .variables import factor_codes, numeric_column, require_column, unit_codes, warn_caller, weights_column
 
 _PAIR = ("pair_id", "pair")
 _TASK = ("judge_id", "task")
@@ -343,7 +335,7 @@ def build_cells(
     unknown = [name for name in references if name not in features]
     if unknown:
         raise InputError(
-            f"reference names {unknown[0]!r}, which is no feature; the features are {listed(features)}."
+            f"reference names {unknown[0]!r}, which is no feature; the features are {listed(map(repr, features))}."
         )
     factors = {name: factor_codes(data, name, references.get(name)) for name in features}
     levels = {name: names for name, (_, names) in factors.items()}

@@ -132,7 +132,7 @@ def _quote(name: str) -> str:
     return name if name.isidentifier() and not name.startswith("_") else f"`{name}`"
 
 
-def absent_column(name: str, columns: Sequence[str]) -> InputError:
+def absent_column(name: str, columns: Iterable[str]) -> InputError:
     """The error for a column that data lack."""
     guess = did_you_mean(name, columns)
     return InputError(

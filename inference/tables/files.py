@@ -218,7 +218,7 @@ def hash_of(record: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def read_sealed(path: Path, form: str, what: str, remedy: str) -> dict[str, Any]:
+def read_sealed(path: Path, form: str | int, what: str, remedy: str) -> dict[str, Any]:
     """Read a record with its SHA-256; refuse a file that is none, or that was changed since."""
     content = read_json(path, remedy)
     if not isinstance(content, dict) or content.get("format") != form or "sha256" not in content:
