@@ -335,7 +335,8 @@ def build_cells(
     unknown = [name for name in references if name not in features]
     if unknown:
         raise InputError(
-            f"reference names {unknown[0]!r}, which is no feature; the features are {listed(map(repr, features))}."
+            f"reference names {unknown[0]!r}, which is no feature; the features are "
+            f"{listed(map(repr, features))}."
         )
     factors = {name: factor_codes(data, name, references.get(name)) for name in features}
     levels = {name: names for name, (_, names) in factors.items()}
