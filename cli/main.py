@@ -31,6 +31,7 @@ from .automation import (
     refusal,
 )
 from .encodings import accept_all_letters
+from .options import suggest_meant
 from .printing import one_line
 from .wishes import ALL, HELP, OPEN, QUIET, wish
 
@@ -171,14 +172,14 @@ def _one_command(name: str) -> Any:
         alone.command(name.split()[-1])(loaded)
         command = typer.main.get_command(alone)
     _quote_brackets(command)
-    _accept_former_options(command, name)
+    _understand_options(command, name)
     return add_json_and_log(command, name)
 
 
-def _accept_former_options(command: Any, name: str) -> None:
-    """Have a command, or the commands of a group, understand the names that options had before."""
+def _understand_options(command: Any, name: str) -> None:
+    """Have a command, or those of a group, understand former names of options, and others that are meant."""
     for part, below in getattr(command, "commands", {}).items():
-        _accept_former_options(below, f"{name} {part}")
+        _understand_options(below, f"{name} {part}")
     former, parse = FORMER_OPTIONS.get(name, {}), command.parse_args
 
     def parse_args(context: Any, args: list[str]) -> Any:
@@ -187,10 +188,14 @@ def _accept_former_options(command: Any, name: str) -> None:
             if option in former:
                 print(f"conjury: {option} of `conjury {name}` is now {former[option]}.", file=sys.stderr)
                 args = [*args[:place], f"{former[option]}{equals}{value}", *args[place + 1 :]]
-        return parse(context, args)
+        try:
+            return parse(context, args)
+        except Exception as error:
+            if hasattr(error, "possibilities"):
+                suggest_meant(error, command)
+            raise
 
-    if former:
-        command.parse_args = parse_args
+    command.parse_args = parse_args
 
 
 def _quote_brackets(command: Any) -> None:

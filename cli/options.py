@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -144,3 +145,56 @@ def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
     """Names of an option that may be repeated, or have several, separated by commas as in a row of CSV."""
     rows = (csv.reader(text.splitlines(), skipinitialspace=True) for text in values or ())
     return tuple(name.strip() for texts in rows for row in texts for name in row if name.strip())
+
+
+MOST_MEANT = 2  # options that are suggested
+MEANT = {  # what is typed: options of the same wish, the nearest first
+    "--out --output --output-dir --save --save-to --write": "--out --results --html --table --figure",
+    "--results --results-dir": "--results --out --html",
+    "--html --page --report": "--html --out --results",
+    "--table --tables --csv --excel": "--table --tables --out --results",
+    "--figure --figures --plot --plots": "--figure --figures --html",
+    "--to --format": "--to --out",
+    "--people --human --humans --raters --annotator --annotators --label": "--human --raters --people",
+    "--gold --labels --truth": "--gold --human --labels --raters",
+    "--judge --judges --model --models": "--judge --models --model",
+    "--id --item --items --key --cluster --clusters --respondent --respondents": "--cluster --id --item",
+    "--rating --ratings --value --values --score --rating-column": "--rating-column --value --outcome",
+    "--outcome --choice --chosen": "--outcome --value",
+    "--dimension --dimensions --criterion --criteria": "--dimension --dimension-column",
+    "--fail-under --threshold --min --at-least": "--fail-under --threshold",
+    "--fail-over --max --at-most": "--fail-over",
+    "--by --group --groups --subgroup --subgroups --strata --moderator": "--by --strata",
+    "--where --filter --only --select --rows --subset": "--where --filter --select --only",
+    "--classes --categories --order": "--levels",
+    "--max-cost --budget --limit": "--max-cost --budget",
+    "--draws --bootstrap --samples --n --iterations": "--draws --samples",
+    "--alpha --confidence --conf-level --level --ci": "--alpha",
+    "--sep --separator --delim": "--delimiter",
+    "--na --na-values": "--missing",
+    "--drop --skip": "--exclude",
+    "--weight --weights": "--weights",
+    "--verbose --details": "--all",
+    "--silent": "--quiet",
+}
+MEANT_BY = {word: options.split() for words, options in MEANT.items() for word in words.split()}
+
+
+def options_meant(typed: str, options: Iterable[str]) -> Sequence[str]:
+    """Options of a command that mean what was typed: those of the same wish, or else of a like name."""
+    names = {name.removeprefix("--"): name for name in options if name.startswith("--")}
+    same_wish = [name for name in MEANT_BY.get(typed, ()) if name in names.values()]
+    like = [names[name] for name in get_close_matches(typed.removeprefix("--"), list(names), n=MOST_MEANT)]
+    return same_wish[:MOST_MEANT] or like
+
+
+def suggest_meant(error: Any, command: Any) -> None:
+    """Put into an error about an option that a command does not have which one is meant."""
+    bare = error.option_name.removeprefix("--").replace("-", "_")
+    if any(part.param_type_name == "argument" and part.name == bare for part in command.params):
+        error.message = f"{error.message}: give it without the name of an option"
+        error.possibilities = []
+        return
+    error.possibilities = options_meant(
+        error.option_name, (name for part in command.params for name in part.opts)
+    )

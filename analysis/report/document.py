@@ -6,10 +6,10 @@ import contextlib
 import io
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -25,6 +25,8 @@ RESULTS = "results-of-this-report"  # in links, the folder of results as a file 
 SUPPLEMENT = "<!-- supplement -->"  # the line of a source at which its supplement begins
 REFERENCES = re.compile(r"\n## References \{\.unnumbered\}\n\s*::: \{#refs\}\n:::\s*")
 OWN_ERRORS = ("InputError", "ConjuryError", "MissingDependency")
+Part = TypeVar("Part")
+Watch = Callable[[int, int], None]  # is told how many parts of a piece of work are done, and of how many
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,23 @@ def set_parameter(cells: Sequence[Cell], name: str, value: str) -> list[Cell]:
     return [replace(cell, source=cell.source + line) if PARAMETERS in cell.source else cell for cell in cells]
 
 
-def execute(cells: Sequence[Cell], folder: Path, document: str = "the report") -> list[Cell]:
+def watched(parts: Sequence[Part], watch: Watch | None) -> Iterator[Part]:
+    """Parts of a piece of work, of which each is reported when it begins."""
+    for number, part in enumerate(parts):
+        if watch is not None:
+            watch(number, len(parts))
+        yield part
+
+
+def execute(
+    cells: Sequence[Cell], folder: Path, document: str = "the report", watch: Watch | None = None
+) -> list[Cell]:
     """Run the code of cells in a folder and keep what each prints."""
     names: dict[str, Any] = {}
     done = []
     with contextlib.chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for cell in cells:
+        for cell in watched(cells, watch):
             printed = io.StringIO()
             if cell.is_code:
                 try:

@@ -27,7 +27,17 @@ from conjury.inference.tables.writing import note_written
 
 from ..figures.inline import drawing_styles
 from ..pipeline.manifest import FIT, results_of
-from .document import Document, assemble, execute, in_one, in_two, on_screen, read_source, set_parameter
+from .document import (
+    Document,
+    Watch,
+    assemble,
+    execute,
+    in_one,
+    in_two,
+    on_screen,
+    read_source,
+    set_parameter,
+)
 from .markup import to_html
 from .method_sentences import plain
 from .pdf import require, typeset
@@ -123,7 +133,12 @@ def renderable(report: str, results: str | Path, to: str) -> Path:
 
 
 def render(
-    report: str, results: str | Path, out: str | Path = "reports", to: str = "html", full: bool = False
+    report: str,
+    results: str | Path,
+    out: str | Path = "reports",
+    to: str = "html",
+    full: bool = False,
+    watch: Watch | None = None,
 ) -> RenderedReport:
     """Render a report from a results folder; each page appears whole or not at all."""
     # One calculation gives all files: the main part and its supplement, or both in one, in every format.
@@ -134,7 +149,7 @@ def render(
         source = Path(scratch) / "quarto"
         shutil.copytree(QUARTO, source, ignore=shutil.ignore_patterns("__pycache__", ".quarto", "*_files"))
         _open(source / f"{report}.qmd", folder)
-        document = computed(report, folder, source)
+        document = computed(report, folder, source, watch)
         files = []
         for ending in formats:
             other_formats = [name for name in formats if name != ending]
@@ -169,7 +184,7 @@ def render(
     )
 
 
-def computed(report: str, results: Path, source: Path) -> Document:
+def computed(report: str, results: Path, source: Path, watch: Watch | None = None) -> Document:
     """A report whose cells have run, in a copy of the folder of sources."""
     front, cells = read_source(source / f"{report}.qmd")
     if report in (ANY_STUDY, ANY_BENCHMARK):
@@ -177,7 +192,7 @@ def computed(report: str, results: Path, source: Path) -> Document:
 
         title = str(ReportData(results).manifest.get("title") or "").strip()
         front |= {"title": title} if title else {}
-    done = execute(set_parameter(cells, "results", str(results)), source, f"{report}.qmd")
+    done = execute(set_parameter(cells, "results", str(results)), source, f"{report}.qmd", watch)
     return Document(front, assemble(done), report)
 
 

@@ -268,12 +268,13 @@ def test_groups_that_are_left_out_are_counted_and_named_on_the_terminal(
         assert part in printed
 
 
-def test_report_of_the_study_is_a_page_and_its_supplement(folder: Path, ran: Told, tmp_path: Path) -> None:
-    printed = ran("report moderation --out . --results", folder / "results")
-    assert "moderation.html" in printed
+def test_a_report_is_a_page_and_its_supplement(folder: Path, here: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal, where bars are shown
+    ended = here("report moderation --out . --results", folder / "results")
+    assert ("moderation.html" in ended.out, "Parts of the report" in ended.err) == (True, True)
     assert "are simulated" in Path("moderation.html").read_text(encoding="utf-8")
-    pages = ["moderation-supplement.html", "moderation.html"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == pages
+    assert {path.name for path in Path().iterdir()} == {"moderation-supplement.html", "moderation.html"}
+    assert "Tables as html" in here("tables --to html", folder / "results").err
 
 
 @pytest.mark.slow

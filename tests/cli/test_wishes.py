@@ -76,8 +76,7 @@ def test_square_brackets_of_help_are_printed(
     here: Run, monkeypatch: pytest.MonkeyPatch, command: str, part: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    text = here(f"{command} -h").out
-    assert part in text
+    assert part in (text := here(f"{command} -h").out)
     assert "\\[" not in text
 
 

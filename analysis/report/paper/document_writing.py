@@ -17,6 +17,7 @@ from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.html_page import page as html_page
 from conjury.inference.tables.writing import atomic_write, write_text
 
+from ..document import Watch, watched
 from ..table_format import BOLD
 from .paper_tables import PaperTable
 
@@ -280,7 +281,9 @@ def convert(text: str, source: str, to: str, path: str | Path, what: str, biblio
     return target
 
 
-def write_tables(tables: Sequence[PaperTable], to: str, folder: str | Path) -> list[Path]:
+def write_tables(
+    tables: Sequence[PaperTable], to: str, folder: str | Path, watch: Watch | None = None
+) -> list[Path]:
     """Write each table into a file of its own; Word gets one document with all."""
     # Returns: What was written.
     out = Path(folder)
@@ -289,7 +292,7 @@ def write_tables(tables: Sequence[PaperTable], to: str, folder: str | Path) -> l
         return [write_word(tables, out / "tables.docx")]
     make = {"latex": to_latex, "markdown": to_markdown, "html": _html_page}[to]
     written = []
-    for table in tables:
+    for table in watched(tables, watch):
         path = out / f"{table.name}.{ENDINGS[to]}"
         write_text(path, make([table]), durable=False)
         written.append(path)

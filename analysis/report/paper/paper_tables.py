@@ -23,6 +23,7 @@ from ...frames.notes import note_of
 from ...frames.sentences import capitalised
 from ...pipeline.manifest import RecordedResult
 from ...results import Result
+from ..document import Watch, watched
 from ..exhibits import EXHIBITS, Exhibit
 from ..exhibits.exhibit_registry import EVERY_STUDY
 from ..method_sentences import unmarked
@@ -147,7 +148,9 @@ def tables_of_result(
     return [replace(table, caption=capitalised(table.caption.removeprefix(f"{named}: "))) for table in tables]
 
 
-def tables_of_folder(path: str | Path, *, stars: bool = False) -> list[PaperTable]:
+def tables_of_folder(
+    path: str | Path, *, stars: bool = False, watch: Watch | None = None
+) -> list[PaperTable]:
     """Lay out every table that reports print of a results folder.
 
     Parameters
@@ -156,6 +159,8 @@ def tables_of_folder(path: str | Path, *, stars: bool = False) -> list[PaperTabl
         A folder that `conjury fit` or another command wrote.
     stars : bool
         Whether p values are marked by stars, which a note then explains.
+    watch : callable, optional
+        Is told how many results are done, and of how many.
 
     Returns
     -------
@@ -177,7 +182,7 @@ def tables_of_folder(path: str | Path, *, stars: bool = False) -> list[PaperTabl
     data = ReportData(path)
     tables: list[PaperTable] = []
     with starred(stars):
-        for record in data.results:
+        for record in watched(data.results, watch):
             with suppress(ConjuryError):  # reports print the reason
                 tables += _paper_tables(data.read(record), record, data)
     return tables

@@ -10,7 +10,7 @@ import typer
 
 from ...automation import record
 from ...options import ResultsPath, grouped
-from ...printing import console, warn
+from ...printing import console, show_count, warn
 
 Name = Annotated[
     str,
@@ -58,7 +58,8 @@ def report(name: Name, page: ReportPage) -> None:
 
     renderable(name, page.results, page.to)
     _compare(page.results, page.registered, page.run)
-    rendered = render(name, page.results, page.out, page.to, page.full)
+    with show_count("Parts of the report") as watch:
+        rendered = render(name, page.results, page.out, page.to, page.full, watch)
     record(results=page.results, report=rendered.path, files=list(rendered.files), renderer=rendered.renderer)
     record(warnings=list(rendered.warnings))
     console.print(f"{rendered.message} It shows the results in {page.results}.")

@@ -10,7 +10,7 @@ import typer
 from conjury.inference.errors import ConjuryError, InputError, counted
 
 from ...automation import record
-from ...printing import console, save_figures, warn
+from ...printing import console, save_figures, show_count, warn
 
 FORMATS = ("latex", "word", "markdown", "html")
 SIZES = ("single", "double")
@@ -44,10 +44,12 @@ def tables(
         raise InputError(f"--to {unknown}: there is no such format; use one of: {', '.join(FORMATS)}.")
     if figures is not None and figures not in SIZES:
         raise InputError(f"--figures {figures}: there is no such size; use {' or '.join(SIZES)}.")
-    laid, failed = tables_of_folder(results, stars=stars), list[ConjuryError]()
+    with show_count("Tables") as watch:
+        laid, failed = tables_of_folder(results, stars=stars, watch=watch), list[ConjuryError]()
     for name in dict.fromkeys(to):
         try:
-            written = write_tables(laid, name, out)
+            with show_count(f"Tables as {name}") as watch:
+                written = write_tables(laid, name, out, watch)
         except ConjuryError as error:  # the other formats, and figures, are written all the same
             failed.append(error)
             continue
