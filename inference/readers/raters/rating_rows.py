@@ -14,7 +14,7 @@ from ...tables.columns import as_text, by_distinct, plain, refuse
 from ...tables.items import ITEM, LAST
 from ...tables.reading.account import AccountEntry
 from ...tables.reading.answers.compared_answers import read_answers
-from ...tables.reading.cell_rules import key_of
+from ...tables.reading.cell_rules import key_of, number_of
 from ...tables.reading.column_kinds import FEW_LABELS, has_lists, kind_of_column
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
@@ -43,13 +43,17 @@ KINDS = {
     **dict.fromkeys(("human", "person", "people", "crowd", "expert"), "human"),
     **dict.fromkeys(("model", "llm", "ai", "machine"), "model"),
 }
+RUNS = {  # names of columns that number a rater's ratings of one item
+    *("sample", "run", "repeat", "repetition", "replicate", "replication", "iteration", "epoch"),
+    *("lauf", "durchlauf", "durchgang", "wiederholung"),
+}
 KIND_NAMES = ("judge kind", "rater kind", "rater type", "annotator type", "judge type", "kind", "type")
 NO_RATINGS = frozenset(  # words in the names of further columns that differ from rating to rating
     (
         *("id", "uid", "index", "time", "seconds", "secs", "ms", "duration", "timestamp", "date", "created"),
         *("order", "position", "session", "page", "trial", "started", "ended", "submitted", "updated", "url"),
         *("status", "comment", "comments", "reason", "explanation", "batch", "count", "age", "weight"),
-        "sample",
+        *RUNS,
     )
 )
 RESERVED = frozenset(TABLES["judgments"]) - {"prompt_id"}
@@ -68,6 +72,7 @@ class RatingColumns:
     ratings: tuple[str, ...]
     dimension: str | None = None
     kind: str | None = None
+    run: str | None = None  # numbers the ratings of an item by one rater
     guessed: list[AccountEntry] = field(default_factory=list)
     rows: Sequence[int] | None = None  # of the table from whose lists each rating is
 
@@ -107,10 +112,17 @@ def rating_columns(frame: pd.DataFrame, rules: ReadingRules, source: str) -> Rat
     )
     free = [name for name in names if name not in (rater, kind, *usual)]
     dimension = rules.dimension_column or next((name for name in free if _is_dimension(frame, name)), None)
-    items = (rules.id,) if rules.id else _items_of(frame, free, rater, dimension)
-    if not rules.dimension_column and items and not frame.duplicated([rater, *items]).any():
+    run = _run_of(frame, free, [rater, *filter(None, [dimension])])
+    items = (rules.id,) if rules.id else _items_of(frame, free, rater, dimension, run)
+    if (
+        not rules.dimension_column
+        and items
+        and not frame.duplicated([rater, *items, *filter(None, [run])]).any()
+    ):
         dimension = None
-    remaining = [name for name in free if name not in (*items, dimension)]
+    if run != "sample" and not frame.duplicated([rater, *items, *filter(None, [dimension])]).any():
+        run = None
+    remaining = [name for name in free if name not in (*items, dimension, run)]
     ratings = tuple(rules.rating_column)
     if items and not ratings:
         ratings = _ratings_of(frame, usual, remaining, rater, items)
@@ -120,7 +132,7 @@ def rating_columns(frame: pd.DataFrame, rules: ReadingRules, source: str) -> Rat
             f"({listed(ratings)}); name one with --rating-column."
         )
     if items and ratings and (rules.rater_column or _are_raters(frame, rater, items, ratings)):
-        columns = RatingColumns(rater, items, ratings, dimension, kind)
+        columns = RatingColumns(rater, items, ratings, dimension, kind, run)
         columns.guessed.extend(_guesses(columns, rules))
         return columns
     if rules.rater_column is None:
@@ -152,6 +164,7 @@ def _guesses(columns: RatingColumns, rules: ReadingRules) -> Iterator[AccountEnt
         ("items", columns.items, rules.id, "--id"),
         ("ratings", columns.ratings, rules.rating_column, "--rating-column"),
         ("dimensions", (columns.dimension,), rules.dimension_column, "--dimension-column"),
+        ("numbers of repeats", (columns.run,), columns.run == "sample", "--rename COLUMN=sample"),
     )
     parts = [
         (f"{noun} in {listed(repr(name) for name in names if name)}", option)
@@ -181,11 +194,12 @@ def judgments_of_rows(
     kinds, of_kinds = _kinds(frame, columns, raters, models, source)
     excluded, of_status = _refused(frame)
     entries += [*of_kinds, *of_status]
-    roles = {columns.rater, *columns.items, *columns.ratings, columns.dimension, columns.kind}
+    roles = {columns.rater, *columns.items, *columns.ratings, columns.dimension, columns.kind, columns.run}
     further = frame[[name for name in frame if name not in roles]]
-    names = [name for name in further if name in RESERVED and not _numbers_samples(further, name)]
-    further = further.rename(columns={name: f"their {name}" for name in names})
+    further = further.rename(columns={name: f"their {name}" for name in further if name in RESERVED})
     long = further.assign(judge_id=raters, judge_kind=kinds, item_id=item, **excluded)
+    if columns.run is not None:
+        long["sample"] = pd.to_numeric(as_text(frame[columns.run])).fillna(1).astype("int64")
     if columns.dimension is not None:
         long["dimension"] = as_text(frame[columns.dimension])
     _refuse_repeats(long, columns, source)
@@ -209,11 +223,6 @@ def _refuse_doubtful(
             read_answers({name: frame[name].iloc[group]}, rules, source=source, rows=group)
 
 
-def _numbers_samples(frame: pd.DataFrame, name: str) -> bool:
-    """Whether a column numbers repeated ratings."""
-    return name == "sample" and kind_of_column(frame[name]) == "whole numbers"
-
-
 def _refuse_repeats(long: pd.DataFrame, columns: RatingColumns, source: str) -> None:
     """Refuse two ratings of one item by one rater, unless they are numbered as samples."""
     keys = [name for name in ("judge_id", "item_id", "dimension", "prompt_id", "sample") if name in long]
@@ -225,9 +234,8 @@ def _refuse_repeats(long: pd.DataFrame, columns: RatingColumns, source: str) -> 
     rater, item = (long[name].iloc[row] for name in ("judge_id", "item_id"))
     raise InputError(
         f"{source}: row {row_words(source, row)} rates item '{item}' of "
-        f"{listed(map(repr, columns.items))} by '{rater}' "
-        f"again (first in row {row_words(source, same.argmax())}); keep one row for each, number them "
-        "in a column "
+        f"{listed(map(repr, columns.items))} by '{rater}' again (first in row "
+        f"{row_words(source, same.argmax())}); keep one row for each, number them from 1 in a column "
         "'sample', or name what tells them apart: --dimension-column for what was rated, --id for items."
     )
 
@@ -308,11 +316,23 @@ def _few(column: pd.Series[Any]) -> bool:
     return kind_of_column(column) in RATED
 
 
-def _items_of(frame: pd.DataFrame, free: Sequence[str], rater: str, dimension: str | None) -> tuple[str, ...]:
+def _run_of(frame: pd.DataFrame, free: Sequence[str], keys: Sequence[str]) -> str | None:
+    """The column that numbers the ratings of an item by one rater, and does not name items with the rater."""
+    for name in (name for name in free if plain(name) in RUNS):
+        numbers = [number_of(text) for text in as_text(frame[name]).dropna().unique()]
+        are_whole = all(number is not None and number >= 0 and number % 1 == 0 for number in numbers)
+        if numbers and are_whole and frame.duplicated([name, *keys]).any():
+            return name
+    return None
+
+
+def _items_of(
+    frame: pd.DataFrame, free: Sequence[str], rater: str, dimension: str | None, run: str | None
+) -> tuple[str, ...]:
     """The columns that with the rater name each row, and that repeat between raters: one, else two."""
-    keys = [rater, *([dimension] if dimension is not None else [])]
+    keys = [rater, *(name for name in (dimension, run) if name is not None)]
     candidates = sorted(
-        (name for name in free if name != dimension and not _is_about(frame, name, rater)), key=_rank
+        (name for name in free if name not in keys and not _is_about(frame, name, rater)), key=_rank
     )
     shares: dict[str, float] = {}
     for name in (name for name in candidates if _is_shared(frame, [name])):
