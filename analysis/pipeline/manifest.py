@@ -5,14 +5,14 @@ from __future__ import annotations
 import platform
 import shlex
 import subprocess
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, counted
 from conjury.inference.readers.judgments import dimensions_of
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.files import ROOT, file_hash
@@ -271,6 +271,14 @@ def describe_file(
         "rows_used": n_used,
         "variant": variant,
     }
+
+
+def rows_in_words(described: Sequence[Mapping[str, Any]]) -> str:
+    """How many judgments data files contain, else how many rows; variants of other files are not counted."""
+    main = [entry for entry in described if not entry.get("variant")] or described
+    judgments = [entry for entry in main if entry.get("name") == "judgments"]  # of a row there may be several
+    rows = sum(int(entry.get("rows") or 0) for entry in judgments or main)
+    return counted(rows, "judgment" if judgments else "row") if rows else ""
 
 
 def with_folders(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:

@@ -49,6 +49,7 @@ REQUIRED = ["judge_id", "judge_kind", "item_id", "value"]
 OPTIONAL = ("dimension", "prompt_id", "sample", "status", "panel", EXCLUDED)
 ORDERED = ("dimension", "item_id", "judge_id", "prompt_id", "sample")  # a table of an engine has no order
 MOST_ROWS = 20_000_000  # judgments of a table of an engine that are read
+CONSTANT = "{judges:6}: the same rating for every item."
 CODED = ("judge", "kind", "group", "item")  # columns that coding adds
 
 
@@ -370,5 +371,5 @@ def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
         notes.append(Note.of("{judges:6}: one rating each.", judges=list(single)))
     constant = each.index[(each["size"] > 1) & (each["nunique"] == 1)]
     if len(constant):
-        notes.append(Note.of("{judges:6}: the same rating for every item.", judges=list(constant)))
+        notes.append(Note.of(CONSTANT, judges=list(constant)))
     return notes

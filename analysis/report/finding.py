@@ -17,7 +17,7 @@ from ..figures.labels import CORRELATIONS, LevelLabels, level_of, overall_rows, 
 from ..frames.sentences import agreeing_with_part, capitalised, out_of, together
 from ..frames.vocabulary import BASELINE
 from ..frames.word_table import WordTable
-from ..pipeline.manifest import RecordedResult
+from ..pipeline.manifest import RecordedResult, rows_in_words
 from .blocks import raw_block
 from .exhibits import EXHIBITS
 from .exhibits.conduct.finding_limits import limiting_sentences
@@ -256,7 +256,7 @@ def method_paragraph(report: ReportData, method_of: Callable[[RecordedResult], s
     records = _key_records(report)
     units = [unit for record in records for unit in _units(method_of(record))]
     files = [
-        f"{plain(item.get('file') or item.get('name'))} ({whole(item.get('rows') or 0)} rows)"
+        f"{plain(item.get('file') or item.get('name'))} ({rows_in_words([item]) or 'no rows'})"
         for item in report.run.get("data") or []
     ]
     n_further = len(report.of_run) - len(records)

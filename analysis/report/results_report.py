@@ -20,7 +20,7 @@ from ..figures import alt, draw, has_figure
 from ..figures.note_labels import label_of, note_text
 from ..frames.kinds import claims_of, kind_of
 from ..frames.sentences import capitalised, together
-from ..pipeline.manifest import FIT, RecordedResult, notes_of
+from ..pipeline.manifest import FIT, RecordedResult, notes_of, rows_in_words
 from ..results import Result
 from .blocks import captioned, slug, table_blocks, table_references
 from .document import RESULTS
@@ -34,7 +34,7 @@ from .finding import further_findings, headlines, key_results, limits, merged, m
 from .method_sentences import code, in_words, note_list, plain
 from .page_drawings import DrawingFile, PageDrawing, picture, put_on_page
 from .report_data import ReportData
-from .table_format import any_table, starred, whole
+from .table_format import any_table, starred
 from .versions_section import versions_blocks
 
 if TYPE_CHECKING:
@@ -120,10 +120,8 @@ class Report(ReportData):
     def opening(self) -> str:
         """What was found, in a few sentences, and which data it rests on."""
         title = plain(self.manifest.get("title") or self.manifest.get("study") or "untitled study")
-        rows = sum(
-            int(entry.get("rows") or 0) for entry in self.run.get("data") or [] if not entry.get("variant")
-        )
-        counted = f" from {whole(rows)} rows of data" if rows else ""
+        rows = rows_in_words(self.run.get("data") or [])
+        counted = f" from {rows}" if rows else ""
         when = f", computed {plain(str(self.run['created'])[:10])}" if self.run.get("created") else ""
         version = f" with conjury {plain(self.run['conjury'])}" if self.run.get("conjury") else ""
         study = "" if self.manifest.get("study") == self.titled else f"Study: **{title}**. "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ..pipeline.manifest import rows_in_words
 from .blocks import table_blocks
 from .method_sentences import plain
 from .table_format import styled_table, whole
@@ -78,6 +79,6 @@ def _file_name(item: Mapping[str, Any]) -> str:
 def _fingerprint(item: Mapping[str, Any]) -> str:
     file = str(item.get("file") or "")
     parts = [f"{file} in {item['folder']}" if item.get("folder") else file]
-    parts.append(f"{whole(item.get('rows'))} rows" if item.get("rows") else "")
+    parts.append(rows_in_words([item]))
     parts.append(f"SHA-256 {str(item['sha256'])[:16]}" if item.get("sha256") else "")
     return ", ".join(filter(None, parts))

@@ -128,6 +128,7 @@ def test_labels_of_a_study_are_fitted(tmp_path: Path, done: Told, refused: Told)
 @pytest.mark.long
 def test_judgments_of_any_file_need_no_study(done: Told, refused: Told, tmp_path: Path) -> None:
     plain = ratings_by_few_people(labelled=60)[COLUMNS]
+    plain.loc[plain["judge_id"] == "person_0", "value"] = 3
     plain.assign(task="clear").to_csv("plain.csv", index=False)
     own = "--draws 20 --results own"
     told = done(f"agreement plain.csv --where task=clear --coefficient krippendorff {own}", cwd=tmp_path)
@@ -140,6 +141,14 @@ def test_judgments_of_any_file_need_no_study(done: Told, refused: Told, tmp_path
     made = manifest(tmp_path / "own")
     assert {"agreement_krippendorff", "alt_test"} <= set(made["parts"])
     assert "data/judgments.parquet" in made["files"]
+    done("report raters --results own", cwd=tmp_path)
+    page = (tmp_path / "reports" / "raters.html").read_text(encoding="utf-8")
+    texts = (
+        f"from {len(plain)} judgments,",
+        "person_0 gave all items the same",
+        "\N{GREEK SMALL LETTER ALPHA}, quadratic weights. ",
+    )
+    assert all(text in page for text in (*texts, "with epsilon 0.1"))
 
 
 # ---- priors, link and scale: read, refused, handed on, recorded ----
@@ -149,11 +158,7 @@ def test_priors_link_and_scale_are_read() -> None:
     assuming = ModelAssumptions(prior=["severity_sd=0.5", "bias = 0, 0.3"], link="probit")
     given = assuming.read(("1", "2", "3"))
     priors = {"severity_sd": (0.5,), "bias": (0.0, 0.3)}
-    assert given.given(link=True, scale=True) == {
-        "priors": priors,
-        "link": "probit",
-        "scale": (1.0, 2.0, 3.0),
-    }
+    assert given.given(link=True, scale=True) == {"priors": priors, "link": "probit", "scale": (1, 2, 3)}
     assert ModelAssumptions().read().given(link=False, scale=False) == {}
     for assumptions in (ModelAssumptions(link="probit").read(), ModelAssumptions().read(("1", "2"))):
         with pytest.raises(InputError, match="omit"):

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 USUAL = ("krippendorff", "gwet")
-USUAL_WEIGHTS = ("ordinal", "quadratic", "linear", "ratio", "own", "nominal")
+# Which weights are drawn: those of sentences and terminals, which count the distance of ratings.
+USUAL_WEIGHTS = ("quadratic", "ordinal", "linear", "ratio", "own", "nominal")
 MODELS = "model"
 FEW = 12  # raters up to which cells contain numbers and all dimensions are drawn
 LONGEST = 1.3

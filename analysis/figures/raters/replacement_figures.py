@@ -110,7 +110,10 @@ def alt_test(
     title, above, columns = room_above(style.title, page_width(), keys)
     furniture = 0.24 if len(dimensions) > 1 else 0.04
     room = (page_width() - max(map(inches, texts))) / 2 - 0.2
-    below = [wrap(name, room) for name in ("Winning rate (passes from 0.5)", "Advantage probability")]
+    epsilon = f" with epsilon {result.settings['epsilon']:g}" if "epsilon" in result.settings else ""
+    below = [
+        wrap(name, room) for name in (f"Winning rate (passes from 0.5{epsilon})", "Advantage probability")
+    ]
     above += max(map(more_lines, below))
     fig = new_figure(page_width(), len(dimensions) * (high * len(models) + furniture) + 0.5 + above)
     grid = fig.subplots(len(dimensions), 2, sharex="col", sharey="row", squeeze=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ...pipeline.manifest import rows_in_words
 from ..method_sentences import code, plain
 from ..results_report import Report
-from ..table_format import whole
 from .references import entries, software, works_of
 
 OWN = "conjury"
@@ -38,9 +38,7 @@ def methods_of(path: str | Path) -> tuple[str, str]:
 def _opening(report: Report) -> str:
     """Data, software and command, and that data are simulated where they are."""
     record = report.manifest
-    files = [entry for entry in record.get("data") or [] if not entry.get("variant")]
-    rows = sum(int(entry.get("rows") or 0) for entry in files)
-    data = f"The analyses rest on {whole(rows)} rows of data. " if rows else ""
+    data = f"The analyses rest on {rows}. " if (rows := rows_in_words(record.get("data") or [])) else ""
     simulated = "The data are simulated. " if report.simulated else ""
     packages = record.get("packages") or {}
     listed = ", ".join(f"{plain(name)} {plain(number)}" for name, number in packages.items())

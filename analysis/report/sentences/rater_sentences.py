@@ -26,21 +26,22 @@ class PassedTests:
     names: tuple[str, ...]  # models that pass, with the dimension where there are several
     tested: int
     untested: int
+    epsilon: float  # advantage that people must have
 
 
-def count_passed_tests(frame: pd.DataFrame, names: Sequence[str]) -> PassedTests:
+def count_passed_tests(frame: pd.DataFrame, names: Sequence[str], epsilon: float) -> PassedTests:
     """Count the tests of a result; ``names`` has one for each row."""
     tested = frame["winning_rate"].notna().to_numpy() & frame["passes"].notna().to_numpy()
     passes = tested & frame["passes"].fillna(False).astype(bool).to_numpy()
     return PassedTests(
-        tuple(np.asarray(names, dtype=object)[passes]), int(tested.sum()), int((~tested).sum())
+        tuple(np.asarray(names, dtype=object)[passes]), int(tested.sum()), int((~tested).sum()), epsilon
     )
 
 
 @sentence
 def passed_in_words(values: PassedTests) -> str:
     """How many tests are passed, and by which models where they are few."""
-    n, untested = len(values.names), ""
+    n, untested, margin = len(values.names), "", f"with epsilon {values.epsilon:g}"
     if values.untested:
         what = agreeing(values.untested, "model could not be tested", "models could not be tested")
         untested = f" {whole(values.untested)} {what}." if values.tested else ""
@@ -48,9 +49,9 @@ def passed_in_words(values: PassedTests) -> str:
         return "No model could be tested against people."
     if not n:
         tests = agreeing(values.tested, "replacement test", "replacement tests")
-        return f"No model passes a replacement test ({whole(values.tested)} {tests} made).{untested}"
+        return f"No model passes a replacement test {margin} ({whole(values.tested)} {tests} made).{untested}"
     verb = agreeing_with_part(n, values.tested, "is", "are")
-    total = f"{out_of(n, values.tested, 'replacement test')} {verb} passed"
+    total = f"{out_of(n, values.tested, 'replacement test')} {margin} {verb} passed"
     if n > MOST_PASSED:
         return f"{total}.{untested}"
     return f"{total}: {', '.join(map(plain, values.names))}.{untested}"

@@ -121,7 +121,7 @@ def test_the_opening_begins_with_findings_and_counts_variants_once(results, tmp_
     start = f"::: {{.finding}}\nUnder one prompt of each judge, the largest effect is {size} points ("
     assert Report(results).opening().startswith(start)
     write_manifest(tmp_path, data=[{"rows": 4000, "variant": ""}, {"rows": 4000, "variant": "as_published"}])
-    assert "from 4,000 rows of data" in Report(tmp_path).opening()
+    assert "from 4,000 rows, computed" in Report(tmp_path).opening()
 
 
 def test_the_opening_names_the_judges_with_simulated_data(copy) -> None:

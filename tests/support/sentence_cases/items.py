@@ -255,16 +255,17 @@ def passed(draws: Draws) -> str:
     rate = draws.shares(draws.size(1, 12))
     passes = [None if is_missing(x) else x >= 0.5 for x in rate]
     names = draws.names(len(rate), "model")
-    text = rater_sentences.passed_in_words(
-        rater_sentences.count_passed_tests(frame(winning_rate=rate, passes=passes), names)
-    )
+    epsilon = draws.one([0.1, 0.15])
+    tests = rater_sentences.count_passed_tests(frame(winning_rate=rate, passes=passes), names, epsilon)
+    text = rater_sentences.passed_in_words(tests)
     values = [x for x in rate if not is_missing(x)]
     good = [name for name, flag in zip(names, passes, strict=True) if flag]
     if not values:
         assert text == "No model could be tested against people."
         return text
     if not good:
-        assert text.startswith(f"No model passes a replacement test ({len(values)} replacement test")
+        start = f"No model passes a replacement test with epsilon {epsilon} ("
+        assert text.startswith(f"{start}{len(values)} replacement test")
     else:
         assert out_of(text) == (len(good), len(values))
     assert ("could not be tested" in text) == (len(values) < len(rate))

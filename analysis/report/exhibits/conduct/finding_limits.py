@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ....figures.benchmark.score_figures import policy_of, rows_of_policy
 from ....figures.note_labels import note_text
 from ....frames.kinds import claims_of
+from ....frames.notes import Note
 from ....frames.passport import is_coverage_note
 from ....frames.sentences import together
 from ....frames.vocabulary import BASELINE
@@ -16,6 +17,7 @@ from ....pipeline.manifest import runs_of
 from ....pipeline.recovery import coverage_groups
 from ....raters.descriptive.correlations import ATTENUATED
 from ....raters.descriptive.dimension_correlations import UNLIKE
+from ....raters.reading import CONSTANT
 from ...method_sentences import plain
 from ...report_data import ReportData
 from ...sentences.missing_sentences import (
@@ -105,11 +107,22 @@ def _raters(report: ReportData) -> list[str]:
     """That people are treated as fixed, that their means are noisy, and who rates at an end of the scale."""
     templates = {note.template for record in report.of_run for note in record.notes}
     texts = [sentence_ for note, sentence_ in ABOUT_RATERS.items() if note in templates]
+    if constant := together(_constant_raters(report)):
+        what = "gave all items the same rating on at least one scale, which lowers agreement"
+        texts.append(f"{constant} {what}; a person who does so makes replacement tests easier to pass.")
     if ATTENUATED in templates:
         texts.append(attenuated_in_words(_reliability_of_people(report)))
     for record in report.of_kind("distributions")[:1]:
         texts.append(ends_in_words(find_end_shares(report.read(record).frame, report.names.of)))
     return texts
+
+
+def _constant_raters(report: ReportData) -> list[str]:
+    """Raters with the same rating for every item, as notes name them."""
+    notes = [note for record in report.of_run for note in record.notes]
+    notes += [note.values["note"] for note in notes if isinstance(note.values.get("note"), Note)]
+    ids = dict.fromkeys(name for note in notes if note.template == CONSTANT for name in note.values["judges"])
+    return [plain(report.label("judges", name)) for name in ids]
 
 
 def _reliability_of_people(report: ReportData) -> MeanReliability:
@@ -146,6 +159,5 @@ def _failed_checks(report: ReportData) -> list[str]:
             return [f"Checks of the data with an error or a warning: {together(titles, MOST_FAILED)}."]
         return []
     is_checked = {"diagnosed", "checked"} & set(runs)
-    return (
-        [] if is_checked else ["Answers were not checked for copies, constant answers or change over time."]
-    )
+    kinds = "copies" if _constant_raters(report) else "copies, constant answers"
+    return [] if is_checked else [f"Answers were not checked for {kinds} or change over time."]

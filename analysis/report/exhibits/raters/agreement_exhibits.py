@@ -93,7 +93,7 @@ def passed_tests(result: Result, names: ColumnNames) -> str:
         + (f" ({dimension_of(names, row['dimension'])})" if row["dimension"] else "")
         for row in result.frame.to_dict("records")
     ]
-    return passed_in_words(count_passed_tests(result.frame, names_of_models))
+    return passed_in_words(count_passed_tests(result.frame, names_of_models, result.settings["epsilon"]))
 
 
 def _tested(frame: pd.DataFrame, names: ColumnNames) -> dict[str, pd.Series[str]]:
