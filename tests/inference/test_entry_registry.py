@@ -6,9 +6,9 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
+import yaml
 
 from conjury.analysis.frames.analysis_wings import PUBLISHED
 from conjury.analysis.frames.analysis_wings import WINGS as WINGS_OF_ANALYSIS
@@ -19,89 +19,9 @@ from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.inference_wings import WINGS as WINGS_OF_INFERENCE
 from conjury.inference.readers.programs.formats import READERS
 
-ADDED = {  # a distribution that adds one entry of each kind
-    "conjury.arithmetic": "addition.numbers",
-    "conjury.checks": "addition.checks",
-    "conjury.commands": "greet = addition.commands:greet",
-    "conjury.exhibits": "addition.exhibits",
-    "conjury.figures": "addition.figures",
-    "conjury.metrics": "addition.metrics",
-    "conjury.trials": "addition.trials",
-}
-MODULES = {
-    "numbers": """
-        from conjury.analysis.audit.arithmetic import arithmetic
-
-        @arithmetic("halves", "Halves of a total")
-        def halves(group):
-            yield from ()
-        """,
-    "checks": """
-        from conjury.analysis.checks.registry import Question, check
-
-        BLANK = Question("CJ499", "blank", "Blank texts", "Is a text blank?", "None.", "Delete it.", "never")
-
-        @check(BLANK)
-        def blank(items):
-            return BLANK.answer(items[["judge", "prompt"]], "pass", "No text is blank.")
-        """,
-    "commands": """
-        def greet(name: str) -> None:
-            '''Greet someone.'''
-            print(f"Hello {name}.")
-        """,
-    "exhibits": """
-        from conjury.analysis.report.exhibits import Exhibit, exhibit
-
-        @exhibit("blank", method="Counts.")
-        def blank(result, record, report):
-            return Exhibit("No text is blank.")
-        """,
-    "figures": """
-        from conjury.analysis.figures.figure_registry import Picture, figure
-
-        @figure("blank")
-        def blank(result, style):
-            return Picture(lambda style: None, lambda: "Nothing.")
-        """,
-    "metrics": """
-        from conjury.analysis.numerics.metrics.label_metrics import Metric, accuracy, add_metric
-
-        add_metric(Metric("half", "Half the accuracy", lambda m: accuracy(m) / 2, lambda units: 0.25))
-        """,
-    "trials": """
-        from conjury.analysis.trial.trial_registry import method
-
-        @method("blank")
-        def blank(data):
-            return data
-        """,
-}
-SHOW = """
-from conjury.analysis.audit.arithmetic.findings import REGISTERED
-from conjury.analysis.checks.registry import CHECKS
-from conjury.analysis.figures.figure_registry import FIGURES
-from conjury.analysis.report.exhibits import EXHIBITS
-from conjury.analysis.figures.benchmark.benchmark_labels import METRIC_LABELS
-from conjury.analysis.figures.note_labels import PHRASES
-from conjury.analysis.trial.trial_registry import PARTS
-
-print("blank" in CHECKS, "halves" in REGISTERED, "blank" in FIGURES, "blank" in EXHIBITS)
-print("blank" in PARTS["method"], "amce" in FIGURES, "amce" in EXHIBITS)
-print(METRIC_LABELS["half"] == "Half the accuracy", PHRASES["half"] == "half the accuracy")
-print("mean_sd" in REGISTERED, len(PARTS["process"]) > 5, len(CHECKS) > 40)
-"""
-SCORE = """
-from conjury.analysis.benchmark import score, scores
-from pandas import DataFrame
-
-asked = {"judge_id": "gpt", "judge_kind": "model", "item_id": ["j1", "j2", "j3"], "dimension": "harm"}
-labels = ["safe", "harmful", "harmful"]
-gold = DataFrame({"item_id": asked["item_id"], "label_set": "harm", "label": labels})
-answers = score(DataFrame({**asked, "value": ["safe", "safe", "harmful"]}), gold)
-table = scores(answers, metrics=["half"], missing=["wrong"], draws=100).frame
-print(table.set_index("judge")["estimate"].round(3).to_dict())
-"""
+MADE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+ADDED, MODULES = MADE["added"], MADE["modules"]  # a distribution that adds one entry of each kind
+SHOW, SCORE = MADE["scripts"]["show"], MADE["scripts"]["score"]
 
 
 def distribute(place: Path, points: dict[str, str], modules: dict[str, str]) -> None:
@@ -109,7 +29,7 @@ def distribute(place: Path, points: dict[str, str], modules: dict[str, str]) -> 
     (place / "addition").mkdir()
     (place / "addition" / "__init__.py").touch()
     for name, code in modules.items():
-        (place / "addition" / f"{name}.py").write_text(dedent(code))
+        (place / "addition" / f"{name}.py").write_text(code)
     information = place / "addition-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: addition\nVersion: 1.0\n")

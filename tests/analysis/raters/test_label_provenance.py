@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 
 import conjury
 from conjury.inference.errors import InputError
@@ -127,24 +128,7 @@ def test_two_versions_of_a_judge_are_said() -> None:
     assert any("Column 'judge_model' has 2 values" in note for note in notes)
 
 
-@pytest.mark.parametrize(
-    ("change", "labelled", "part"),
-    [
-        ({"label_by": "gpt-5"}, None, "row 1 of 'label_by': 'gpt-5' is no answer to who wrote the labels"),
-        ({"label_blind": "maybe"}, None, "row 1 of 'label_blind': 'maybe' is no answer to whether people"),
-        ({}, {"sampeld": "random"}, "there is no 'sampeld' (did you mean 'sampled'?)"),
-        (
-            {},
-            {"sampled": "somehow"},
-            "--labelled sampled=somehow: 'somehow' is no answer to how labelled rows",
-        ),
-        (
-            {"label_by": "person"},
-            {"by": "person"},
-            "column 'label_by' and --labelled by=person are about the same",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("change", "labelled", "part"), cases(__file__, "not understood"))
 def test_statements_that_are_not_understood_are_asked_about(
     change: dict[str, str], labelled: dict[str, str] | None, part: str
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.reading import ComparedAnswers, ReadingRules, read_answers
@@ -20,34 +21,7 @@ def compared(judge: list[Any], human: list[Any], **rules: Any) -> ComparedAnswer
 TEXTS = ["a", "b", "a", "b", "a", "b", "a", "a"]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        ".",
-        "-",
-        "N/A",
-        "n/a",
-        "#N/A",
-        "#NULL!",
-        "#NV",
-        "#WERT!",
-        "#N/D",
-        "#¿NOMBRE?",
-        "#SPILL!",
-        "?",
-        "missing",
-        "None",
-        "null",
-        "NA",
-        "nan",
-        "No answer",
-        "weiß nicht",
-        "Ne sait pas",
-        "No sabe",
-        "K.A.",
-        "2024-01-05",
-    ],
-)
+@pytest.mark.parametrize("code", cases(__file__, "may be no answer"))
 def test_a_text_that_may_be_no_answer_is_asked_about(code):
     with pytest.raises(InputError) as refusal:
         compared([*TEXTS[:7], code], TEXTS)
