@@ -112,9 +112,8 @@ def published_correlations(result: Result) -> pd.DataFrame:
 
 def _keyed(result: Result, kind: str, keys: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
     """The frame of a result with its keys as text; optional keys that it lacks stand for all items."""
-    lacking = [name for name in keys if name not in result.frame]
-    if result.kind != kind or lacking:
-        what = f"has no column '{lacking[0]}'" if result.kind == kind else f"is of the kind {result.kind}"
+    if result.kind != kind or "response_type" not in result.frame:
+        what = "has no column 'response_type'" if result.kind == kind else f"is of the kind {result.kind}"
         raise InputError(f"This result {what}; give {kind} by response_type to compare with the paper's.")
     frame = result.frame.assign(**{name: OVERALL for name in optional if name not in result.frame})
     return frame.assign(**{name: as_text(frame[name]).astype(object) for name in [*keys, *optional]})
