@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,11 @@ def test_one_command_prints_and_writes_everything(
     rows = pd.read_csv(tmp_path / "all.csv")
     assert {"amce", "mm"} <= set(rows["result"])
     assert rows[["level_of_interval", "n_respondents"]].drop_duplicates().to_numpy().tolist() == [[0.95, 60]]
-    assert conjury("conjoint tidy.csv --by party --figure by.svg --table by.tex", cwd=tmp_path).code == 0
+    monkeypatch.setenv("COLUMNS", "90")
+    narrow = conjury("conjoint tidy.csv --by party --figure by.svg --table by.tex", cwd=tmp_path)
+    assert narrow.code == 0
+    heads = [re.findall("AMCE, points.*", one.out)[0].count("95% interval") for one in (ended, narrow)]
+    assert heads == [2, 1]
     latex = (tmp_path / "by.tex").read_text(encoding="utf-8")
     assert r"\label{tab:amce_by}" in latex
     assert latex.count("by respondent (60 clusters)") == latex.count(r"\begin{table}") == 6
@@ -319,7 +324,12 @@ def test_python_gives_the_numbers_of_the_command_from_a_file_or_a_table(tmp_path
     assert "20 respondents, 4 tasks of 2 profiles each" in repr(effects)
     assert effects.frame["level"].tolist()[:2] == ["None", "Cleaner"]
     assert effects.plot() is not None
-    assert "How the file was read" in effects.to_html()
+    rated = package.conjoint(data.assign(chosen=data["chosen"] * 3 + data["contest"]), by="party")
+    page, of_ratings = effects.to_html(), rated.to_html()
+    assert "How the file was read" in page
+    for title, unit in (("Effects (AMCE) by party", "points"), ("Marginal means by party", "percent")):
+        assert f"<h2>{title}, {unit}</h2>" in page
+        assert f"<h2>{title}</h2>" in of_ratings
     with pytest.raises(InputError, match=r"there is no column 'weigth' \(did you mean|'weigth'"):
         package.conjoint(data, weights="weigth")
 

@@ -138,7 +138,7 @@ def units_behind(frame: pd.DataFrame, rows: pd.DataFrame, order: Codes, outcome:
         ]
     )
     if (frame["statistic"] == "amce").all():
-        reference = pd.Series(enough).groupby(frame["feature"].to_numpy(), observed=True).transform("first")
+        reference = pd.Series(enough).groupby(frame["feature"].to_numpy()).transform("first")
         enough = enough & reference.to_numpy()
     return np.where(enough, float(order.max()) + 1, 0.0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -104,6 +105,24 @@ def test_cregg_runs_without_the_warning_about_maximum_likelihood_and_joins_subgr
     table = cregg.run("cj", posts(), "chosen ~ tone", estimate="mm", by=["age", "position"])
     assert set(table["by"]) == {f"{age}***{side}" for age in ("under 40", "over 40") for side in "AB"}
     assert table[["age", "position"]].drop_duplicates().shape == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("verb", "formula", "options"),
+    [
+        ("cj", "chosen ~ tone", {"estimate": "mm", "by": ["age"], "h0": 0.5, "id": "respondent"}),
+        ("amce_diffs", "chosen ~ tone", {"by": "age", "family": "gaussian", "alpha": 0.1}),
+        ("mm_diffs", "chosen ~ tone", {"by": "age", "h0": 0.5, "level_order": "descending"}),
+        ("amce_by_reference", "chosen ~ tone", {"variable": "tone", "weights": "weight"}),
+        ("cj_props", "~ tone", {"margin": 1, "weights": "weight"}),
+    ],
+)
+def test_options_of_a_verb_reach_cregg(monkeypatch, verb: str, formula: str, options: dict[str, Any]) -> None:
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(cregg.r, "require", lambda name: None)
+    monkeypatch.setattr(cregg.r, "call", lambda name, **given: calls.append(given) or pd.DataFrame())
+    cregg.run(verb, posts(), formula, **options)
+    assert {name: calls[0][name] for name in options} == options
 
 
 def test_an_option_that_a_verb_would_ignore_is_refused() -> None:

@@ -33,6 +33,7 @@ from conjury.analysis.conjoint.engines.bayes.paired_choices import (
     lower_triangular,
     population,
     rater_codes,
+    rater_part_worths,
     raters_of,
 )
 from conjury.analysis.conjoint.estimates import Estimates
@@ -432,6 +433,19 @@ def test_thinning_takes_draws_of_every_chain() -> None:
 
 def test_packed_factors_fill_the_lower_triangle_row_by_row() -> None:
     assert lower_triangular(np.arange(1.0, 7.0), 3).tolist() == [[1, 0, 0], [2, 3, 0], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("name", ["spread", "factor"])
+def test_part_worths_of_raters_are_the_mean_of_their_draw_with_their_deviation(name: str) -> None:
+    rng = np.random.default_rng(1)
+    noise, mean, packed = (rng.normal(size=(2, 4, *shape)) for shape in ((3, 2), (2,), (3,)))
+    factor = packed[..., :2] if name == "spread" else packed
+    found = rater_part_worths({"mean": mean, "noise": noise, name: factor}, [1, 6])  # of both chains
+    for drawn, (chain, draw) in zip(found, [(0, 1), (1, 2)], strict=True):
+        for rater, (x, y) in zip(drawn, noise[chain, draw], strict=True):
+            a, b, c = packed[chain, draw]
+            own = (a * x, b * y) if name == "spread" else (a * x, b * x + c * y)
+            assert rater == pytest.approx(mean[chain, draw] + own)
 
 
 def test_positions_without_an_effect_are_zero_in_each_draw() -> None:

@@ -99,7 +99,8 @@ def test_attributes_match_repeats_where_profiles_have_no_id_and_row_order_does_n
     by_id = find_repeats(table).pairs["same"]
     bare = table.drop(columns="profile_id").assign(tone=pd.Categorical(tone), topic=pd.Categorical(topic))
     text = bare.astype({"tone": str, "topic": str})
-    for found in (find_repeats(bare), find_repeats(text, features=["tone", "topic"])):
+    partly = bare.assign(profile_id=table["profile_id"].astype(float).where(topic == 0))
+    for found in (find_repeats(bare), find_repeats(text, features=["tone", "topic"]), find_repeats(partly)):
         pd.testing.assert_series_equal(found.pairs["same"], by_id)
     with pytest.raises(InputError, match="profile_id"):
         find_repeats(text)
