@@ -632,7 +632,7 @@ REFERENCES = {  # tests of standard errors that stand elsewhere, against other p
     "raters.combine_judges": "raters/test_several_judges.py::"
     "test_levels_are_those_of_calibrated_judgments_of_several_models",
     "raters.compare_rater_models": "raters/models/test_ordinal_model.py::"
-    "test_left_out_items_are_predicted_better_with_their_covariates",
+    "test_models_are_compared_with_the_best_by_the_spread_of_their_differences_within_items",
     "raters.compare_systems": "raters/test_systems.py::"
     "test_levels_and_differences_are_those_of_means_corrected_by_a_model",
     "raters.rating_gaps": "raters/descriptive/test_descriptive_tables.py::"

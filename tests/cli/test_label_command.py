@@ -113,8 +113,11 @@ def test_it_stops_when_the_rule_is_met_and_json_and_a_page_have_all(typed: Run, 
     assert {"comments.labelled.csv", "page.html"} <= set(record["files"])
     page = (place / "page.html").read_text(encoding="utf-8")
     last = record["estimates"][-1]
-    for text in ("<svg", "The share of &#x27;toxic&#x27; is", f"{last['lower']:.3f} to {last['upper']:.3f}"):
-        assert text in page
+    assert "<svg" in page
+    assert "The share of &#x27;toxic&#x27; is" in page
+    interval = f"{last['lower']:.3f} to {last['upper']:.3f}"
+    cells = [str(last["n_labels"]), f"{last['estimate']:.3f}", interval, f"{last['half_width']:.3f}"]
+    assert re.findall("<td[^>]*>(.*?)</td>", page)[-4:] == cells
 
 
 def test_hand_picked_labels_are_asked_about(typed: Run) -> None:

@@ -136,6 +136,13 @@ def test_rows_that_nobody_can_label_widen_the_interval() -> None:
     assert unsure.frame["lower"].iloc[-1] < sure.frame["lower"].iloc[-1]
     assert unsure.frame["upper"].iloc[-1] > sure.frame["upper"].iloc[-1]
     assert "15 rows that nobody could label" in unsure.result.settings["claim"]
+    every = label(table[:40], "verdict", seed=1)
+    for number in range(40):
+        row = every.row
+        every.add(None if number % 4 == 0 else str(truth[row]), "ann")
+    labels = every.table()["label"]
+    least = (labels == "yes").sum() / 40  # if all ten others were no, and 0.25 more if all were yes
+    assert every.frame[["lower", "upper"]].iloc[-1].tolist() == pytest.approx([least, least + 0.25])
 
 
 def test_labels_that_somebody_chose_are_refused_unless_declared_and_count_for_their_rows() -> None:

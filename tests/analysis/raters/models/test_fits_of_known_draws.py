@@ -134,10 +134,12 @@ def fit_of_dimensions(patch: pytest.MonkeyPatch) -> ModelFit:
 
     uncompile(patch, sweeps)
     table = pd.concat([judgments((0, 1, 2), seed).assign(dimension=name) for seed, name in enumerate("abc")])
-    table["type"] = np.where(table["item_id"].str[1:].astype(int) % 3 > 0, "high", "low")
+    items = table[["item_id"]].drop_duplicates()
+    items["type"] = np.where(items["item_id"].str[1:].astype(int) % 3 > 0, "high", "low")
     some = table[table["judge_id"] != "llama"]
     some = some.assign(value=some["value"].mask((some["judge_id"] == "gpt") & (some["value"] == 2), 1))
-    return dimension_model(some, main="b", covariates=["type"], draws=6, tune=2, chains=CHAINS, seed=8)
+    options = {"main": "b", "covariates": ["type"], "items": items}
+    return dimension_model(some, **options, draws=6, tune=2, chains=CHAINS, seed=8)
 
 
 @pytest.mark.parametrize(

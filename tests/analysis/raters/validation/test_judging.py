@@ -520,3 +520,4 @@ def test_a_label_of_one_rater_alone_is_pointed_out_with_what_it_may_mean() -> No
     assert "The judge alone gives 'spam: it sells', in 1 row; if it means 'spam', state --relabel " in notes
     assert "'kim' alone gives 'jpam', in 1 row; if it means another label" in notes
     assert "Fewer than" not in notes
+    assert "alone gives 'jpam'" not in " ".join(judge(table, "verdict", "kim").notes)

@@ -233,6 +233,7 @@ def test_limits_are_met_or_not_by_any_number_of_the_page() -> None:
     )
     assert [one.passes for one in outcomes(found, gates)] == [False, True, True, True, True, False]
     assert "FAILS: kappa.lower" in str(outcomes(found, gates)[0])
+    assert [one.bound for one in gates_of(["people_mean=-1e6"], ["people_mean=1e6"])] == [-1e6, 1e6]
 
 
 def test_a_limit_without_a_value_fails() -> None:
