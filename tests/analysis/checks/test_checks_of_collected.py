@@ -184,7 +184,7 @@ CASES: dict[str, tuple[Break, str, str]] = {  # what is changed, the verdict, an
         "begin a new turn",
     ),
     "error_texts: an error page": (
-        changed("responses", text=some_are("text", "<html><head><title>502 Bad Gateway</title>", 0.02)),
+        changed("responses", text=some_are("text", "<html><head><title>502 Bad Gateway" + "." * 300, 0.02)),
         "error",
         "502 Bad Gateway",
     ),
@@ -230,6 +230,9 @@ OTHERS = [  # whose alarms are tested in files of their own
 ]
 
 
+OF_ALL_ROWS = {"assignment", "below_majority", "class_frequencies", "heaped_ratings", "refusals_by_attribute"}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_check_alarms_where_one_thing_is_broken(name):
     breaks, verdict, finding = CASES[name]
@@ -238,6 +241,10 @@ def test_a_check_alarms_where_one_thing_is_broken(name):
     assert re.search(finding, found.finding), found.finding
     assert found.consequence
     assert found.remedy
+    has_rows = found.name not in {*OF_ALL_ROWS, "shifted_answers"} and "file name" not in name
+    assert (found.rows is not None) == has_rows
+    if has_rows and "text" in found.rows:
+        assert found.rows["text"].str.len().max() <= 200
 
 
 @pytest.mark.parametrize("name", sorted({*OTHERS, *(case.partition(":")[0] for case in CASES)}))
