@@ -157,6 +157,20 @@ def test_labels_and_refusals_are_drawn_as_stated() -> None:
         rude = (data["tone"] == "rude").groupby(data["pair_id"]).sum()[refused[::2].to_numpy()]
         expected = {"random": (0.75, 0.5), "attribute": (6 / 7, 4 / 7), "answer": (1.0, 1.0)}[mechanism]
         assert ((rude > 0).mean(), (rude == 1).mean()) == pytest.approx(expected, abs=0.03), mechanism
+    assert drawn("missing_answers", pairs=30_000).data["chosen"].isna().mean() == pytest.approx(0.2, abs=0.01)
+
+
+def test_ratings_by_prompt_have_the_stated_components_of_variance() -> None:
+    one = drawn("passport_facets", n=200, levels=200)
+    cells = one.data.frame.groupby(["item_id", "prompt_id"])["value"].agg(["mean", "var"])
+    mean, residual = cells["mean"].unstack(), cells["var"].mean()
+    items, prompts = mean.mean(axis=1), mean.mean(axis=0)
+    rest = mean.sub(items, axis=0).sub(prompts, axis=1).to_numpy() + mean.to_numpy().mean()
+    both = (rest**2).sum() / 199**2
+    found = [items.var() - both / 200, prompts.var() - both / 200, both - residual / 2, residual]
+    stated = {"object": 1.0, "prompt_id": 0.2, "object:prompt_id": 0.3, "residual": 0.5}
+    assert found == pytest.approx([*stated.values()], rel=0.3)  # of 200 normal effects
+    assert true(one, "population").to_dict() == {f"variance of {name}": v for name, v in stated.items()}
 
 
 def test_few_clusters_have_unequal_sizes_and_their_effects_the_stated_mean() -> None:
