@@ -114,7 +114,7 @@ def test_a_field_of_another_kind_never_ends_in_a_traceback(name, number, finishe
 
 
 @pytest.mark.parametrize("key", ["written", "replaced"])
-@pytest.mark.parametrize("how", ["..", "absolute", "link"])
+@pytest.mark.parametrize("how", ["..", "absolute", "link", "number"])
 def test_a_swap_of_a_stranger_s_results_touches_nothing_outside(key, how, tmp_path, conjury):
     (tmp_path / "outside").mkdir()
     precious = tmp_path / "outside" / "thesis.txt"
@@ -122,13 +122,12 @@ def test_a_swap_of_a_stranger_s_results_touches_nothing_outside(key, how, tmp_pa
     draft = tmp_path / "results" / ".draft-1"
     draft.mkdir(parents=True)
     (tmp_path / "results" / "tables").symlink_to(tmp_path / "outside")
-    name = {"..": "tables/../../outside/thesis.txt", "absolute": str(precious), "link": "tables/thesis.txt"}[
-        how
-    ]
+    path = {"..": "tables/../../outside/thesis.txt", "absolute": str(precious), "link": "tables/thesis.txt"}
     (draft / "thesis.txt").write_text("nothing")
-    swap = {"written": [], "replaced": []} | {key: [name]}
+    swap = {"written": [], "replaced": []} | {key: [path.get(how, 3)]}
     (draft / "swap.json").write_text(json.dumps(swap))
     ended = conjury("paper methods results", cwd=tmp_path)
     assert precious.read_text() == "years of work"
     assert ended.code == 2
-    assert "thesis.txt' is no file of these results; remove the folder" in ended.err
+    fault = "the file should name" if how == "number" else "thesis.txt' is no file of these results; remove"
+    assert fault in ended.err
