@@ -161,7 +161,14 @@ def test_winners_may_be_letters_or_names_of_models(
         for vote in votes:
             if vote["model_a"] == "beta" and vote["winner"] in winners:
                 vote["winner"] = "beta" if vote["winner"] == "alpha" else "alpha"
-    judgments = load_judgments(tmp_path / saved(tmp_path, "votes.json", votes))
+    votes = [{"prompt_id": vote.pop("question_id"), **vote} for vote in votes]
+    again = [{**vote, "model_a": vote["model_b"], "model_b": vote["model_a"]} for vote in votes]
+    swap = {} if winners == ("alpha", "beta") else dict(zip(winners, winners[::-1], strict=True))
+    swapped = [{**vote, "winner": swap.get(vote["winner"], vote["winner"])} for vote in again]
+    judgments = load_judgments(tmp_path / saved(tmp_path, "votes.json", votes + swapped))
+    if swap:  # the first answer that is shown wins in both orders
+        of_first = load_judgments(tmp_path / saved(tmp_path, "of_first.json", votes + again))
+        assert not {"model_a", "model_b"} & set(of_first["value"].dropna())
     result = agreement(judgments, ["cohen"], draws=0).frame.query("weights == 'nominal'")
     assert result["estimate"].iloc[0] == pytest.approx(cohen(rows, *PEOPLE))
     battles = [{**row, "winner": names[row["winner"]]} for row in arena(rows)]
@@ -191,6 +198,10 @@ def test_battles_without_a_verdict_are_refused_with_the_remedy(tmp_path: Path, c
     ended = conjury("judge", saved(tmp_path, "battles.json", battles), cwd=tmp_path)
     assert ended.code == 2
     assert "each battle has the vote of one person" in " ".join(ended.err.split())
+    saved(tmp_path, "votes.json", [{**row, "who": name} for row in battles for name in PEOPLE])
+    options = "--rater-column who --rating-column winner --id question_id --draws 0"
+    ended = conjury(f"agreement votes.json {options}", cwd=tmp_path)
+    assert ended.code == 0, ended.err
 
 
 def test_two_annotators_of_alpaca_eval_are_compared_by_their_outputs(tmp_path: Path, conjury: Run) -> None:

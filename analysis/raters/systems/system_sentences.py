@@ -69,10 +69,15 @@ def _preference(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[st
     top, value, tied = _highest(levels, rows, settings)
     end = f"but it cannot be told from {listed(tied)}" if tied else "clearly above every other system"
     yield f"{text}. By the judge's preference alone, {top} has the highest {what} ({value}), {end}."
-    for _, row in rows.head(MOST_PAIRS).iterrows():
-        p = p_text(TestedDifference.of(row, settings["alpha"]).p)
-        limits = f"{level_of(settings)} interval {_limits(row, settings)}, p {p}"
-        yield f"By the judge alone {_pair(row)} is {_size(row['estimate'], settings)} ({limits})."
+    for _, row in _nearest_first(rows, levels).head(MOST_PAIRS).iterrows():
+        difference = TestedDifference.of(row, settings["alpha"])
+        limits = f"{level_of(settings)} interval {_limits(row, settings)}, p {p_text(difference.p)}"
+        text = f"By the judge alone {_pair(row)} is {_size(row['estimate'], settings)} ({limits})"
+        variance = decisive_variance(row["estimate"], settings["alpha"], POWER)
+        if not difference.clear and np.isfinite(row["lower"]) and variance > 0:
+            needed = np.ceil(row["std_error"] ** 2 * row["clusters"] / variance)
+            text = f"{text}; if that is so, answers to about {needed:,.0f} prompts would show it (power 80%)"
+        yield f"{text}."
     yield "`conjury label` draws answers for people; --human names their column, --labels their file."
 
 
@@ -101,13 +106,14 @@ def _winner(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"No reliable winner: {text}, but it cannot be told from {listed(tied)}."
     else:
         yield f"{text}, clearly above every other system."
-    largest = clear["estimate"].abs().nlargest(MOST_PAIRS).index
-    for _, row in clear[clear.index.isin(largest)].iterrows():
+    levels = _corrected(frame, LEVELS, settings)
+    for _, row in _nearest_first(clear, levels).head(MOST_PAIRS).iterrows():
         yield _difference(row, settings)
         yield from _judge_alone(frame, row, settings)
     if clear.empty:
         yield f"None of {len(rows)} differences is clear after Holm's adjustment."
-    for _, row in rows[~rows.index.isin(clear.index)].head(MOST_PAIRS).iterrows():
+    unclear = rows[~rows.index.isin(clear.index)]
+    for _, row in _nearest_first(unclear, levels).head(MOST_PAIRS).iterrows():
         yield from _to_decide(row, settings, f"{_pair(row)} ({_size(row['estimate'], settings)})")
 
 
@@ -123,6 +129,13 @@ def _highest(
         if not TestedDifference.of(pair, settings["alpha"]).clear:
             tied.append(name)
     return top, number(levels["estimate"].iloc[0], settings["measure"]), tied
+
+
+def _nearest_first(rows: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
+    """Differences, first those of the highest system, from its nearest rival on."""
+    names = levels.sort_values("estimate", ascending=False)["system"].tolist()
+    places = [sorted(map(names.index, pair)) for pair in zip(rows["system"], rows["baseline"], strict=True)]
+    return rows.iloc[sorted(range(len(rows)), key=places.__getitem__)]
 
 
 def _pair(row: Row) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError, counted, listed
+from ...errors import InputError, as_argument, counted, listed, quoted
 from ...readers.judged.pair_tables import is_tie, winner_of
 from ...readers.model_names import like_models
 from ...readers.programs.recognised_files import read_records
@@ -23,6 +23,7 @@ WINNER, SCORE, PREFERENCE = "winner", "score", "preference"
 SWAPPED = {"model_a": "model_b", "model_b": "model_a"}
 NUMBERED = {"model_1": "model_a", "model_2": "model_b"}
 MODELS = (("model_a", "model_1"), ("model_b", "model_2"))
+QUESTIONS = ("question_id", "prompt_id", "item_id", "id", "question", "prompt")
 FAILED = "$ERROR$"  # text of an answer that never came
 HALF = {1.0: "output_1", 2.0: "output_2", 1.5: "tie", 0.0: "tie"}
 
@@ -35,11 +36,21 @@ def read_mt_bench(path: Source, layout: Layout | None = None, rules: Rules | Non
     records, source = read_records(path, rules.reading)
     rows: list[Row] = []
     n_differing, kinds = 0, {}
+    verdicts: list[list[Any]] = []
+    first_games: dict[tuple[str, str, str], int] = {}  # places of verdicts on a pair, by the order it had
     for number, record in enumerate(records, 1):
         where = f"{source}: record {number}"
         judge, kind = _judge_of(record, where)
         kinds[judge] = kind
         dimension, item, value, status = _verdict(record, where)
+        order = str(record.get("model_a"))
+        place = first_games.pop((judge, item, str(record.get("model_b"))), None)
+        if place is not None and WINNER in record and order != str(record.get("model_b")):
+            verdicts[place][-2:] = _of_both_games(verdicts[place][-2:], [value, status])
+            continue
+        first_games[judge, item, order] = len(verdicts)
+        verdicts.append([number, judge, kind, dimension, item, value, status])
+    for number, judge, kind, dimension, item, value, status in verdicts:
         n_differing += status == "differ"
         if not layout.dimensions or dimension in layout.dimensions:
             statuses = {"status": status} if status in ("error", "unparsed") else {}
@@ -52,6 +63,12 @@ def read_mt_bench(path: Source, layout: Layout | None = None, rules: Rules | Non
     if n_differing:
         notes.append(f"Judgments whose two games have different winners count as ties: {n_differing:,}.")
     return finish_records(rows, layout, rules, source, notes)
+
+
+def _of_both_games(first: list[Any], second: list[Any]) -> list[Any]:
+    """Value and status of a pair that was shown in both orders, one row each."""
+    unread = [game for game in (first, second) if game[1] not in ("ok", "differ")]
+    return unread[0] if unread else first if first[0] == second[0] else ["tie", "differ"]
 
 
 def _judge_of(record: Mapping[str, Any], where: str) -> tuple[str, str]:
@@ -72,7 +89,10 @@ def _notes_on_kinds(kinds: Mapping[str, str]) -> list[str]:
 
 def _verdict(record: Mapping[str, Any], where: str) -> tuple[str, str, str | None, str]:
     """Dimension, item, value and status of a record; ``differ`` where the two games do."""
-    question, turn = record.get("question_id"), record.get("turn")
+    question = next((record[name] for name in QUESTIONS if record.get(name) not in (None, "")), None)
+    if question is None:
+        raise InputError(f"{where} does not name its question; add it as field 'question_id'.")
+    turn = record.get("turn")
     about = f"{question}/{turn}" if turn not in (None, "") else str(question)
     is_failed = any(isinstance(text, str) and FAILED in text for text in record.values())
     if "score" in record and "model" in record:
@@ -89,7 +109,10 @@ def _verdict(record: Mapping[str, Any], where: str) -> tuple[str, str, str | Non
         return WINNER, item, "tie", "differ"
     winner = str(winners.pop())
     if winner not in SWAPPED and not is_tie(winner):
-        raise InputError(f"{where}: the winner is '{winner}'; write model_a, model_b or tie.")
+        raise InputError(
+            f"{where}: the winner is {quoted(winner)}; write model_a, model_b or tie, or state --missing "
+            f"{as_argument(winner)} if it is no verdict."
+        )
     return WINNER, item, SWAPPED.get(winner, winner) if first > second else winner, "ok"
 
 

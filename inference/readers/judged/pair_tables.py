@@ -23,7 +23,8 @@ TIES = ("tie", "draw", "both", "equal", "same", "neither")  # how words for a ti
 TEXTS = ("conversation_a", "conversation_b", "prompt", "response_a", "response_b")
 NO_VERDICT = (
     "each battle has the vote of one person, and no column has the verdict of a judge; add one with model_a, "
-    "model_b or tie in each row, and name it with --judge"
+    "model_b or tie in each row, and name it with --judge; where a column names who voted, give it with "
+    "--rater-column, the column of votes with --rating-column, and those of a pair with --id"
 )
 
 

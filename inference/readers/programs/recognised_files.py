@@ -53,6 +53,7 @@ class RecognisedFile:
 
 def recognise(path: str | Path | FileContent, rules: ReadingRules | None = None) -> RecognisedFile:
     """Find out which program wrote a file, by its first record or its columns; `--format` decides."""
+    # A column of raters that is named says that a row is a rating, whatever program has such columns.
     rules = rules or ReadingRules()
     name = rules.form
     if name is not None and name in KINDS_OF_FILES:  # a table of nobody in particular
@@ -70,7 +71,9 @@ def recognise(path: str | Path | FileContent, rules: ReadingRules | None = None)
         return RecognisedFile(Path(str(path)), _row(INSPECT), rules, is_guess=True)
     if name == INSPECT:
         return RecognisedFile(Path(str(path)), _row(INSPECT), rules)
-    row = _row(name) if name is not None else None if sample is None else format_of(sample)
+    if name is None and (sample is None or rules.rater_column in sample):
+        return RecognisedFile(content, None, rules, records)
+    row = _row(name) if name is not None else format_of(sample or {})
     return RecognisedFile(content, row, rules, records, row is not None and name is None)
 
 

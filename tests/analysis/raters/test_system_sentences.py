@@ -80,7 +80,7 @@ def test_what_the_judge_adds_is_said_by_its_gain(gain: float, sentence: str) -> 
 
 
 @pytest.mark.long
-def test_the_best_of_three_is_clear_or_tied_and_clear_differences_follow_in_the_order_of_the_table() -> None:
+def test_the_best_of_three_is_clear_or_tied_and_its_clear_differences_follow_from_the_nearest_on() -> None:
     result = compared("a", "b", "c")
     pairs = [f"difference[{pair}]" for pair in ("b minus a", "c minus a", "c minus b")]
     levels = {
@@ -95,7 +95,7 @@ def test_the_best_of_three_is_clear_or_tied_and_clear_differences_follow_in_the_
     }
     said = sentences(result, levels | numbers)
     assert said[0] == "b has the highest mean rating (2.00), clearly above every other system."
-    second, first = (text for text in said if " has a " in text)
+    first, second = (text for text in said if " has a " in text)
     assert first.startswith("c has a lower mean rating than b: -2 (95% interval -2.5 to -0.1, p = 0.030)")
     assert second.startswith("b has a higher mean rating than a: +1.5 (95% interval 0.1 to 2.5, p = 0.030)")
     assert "a 0.50 (-0.50 to 1.50), b 2.00 (1.00 to 3.00), c 1.00 (0.00 to 2.00)" in " ".join(said)
@@ -105,6 +105,14 @@ def test_the_best_of_three_is_clear_or_tied_and_clear_differences_follow_in_the_
     assert tied == ("No reliable winner: b has the highest mean rating (2.00), but it cannot be told from c.")
     none = sentences(result, levels | dict.fromkeys(pairs, UNCLEAR))
     assert "None of 3 differences is clear after Holm's adjustment." in none
+
+
+def test_by_the_judge_alone_an_unclear_difference_has_the_prompts_that_would_show_it() -> None:
+    table = answers("x", "y").assign(score=lambda rows: rows["score"] % 1)
+    gap = np.subtract(*(table.loc[table["system"] == name, "score"].to_numpy() for name in "yx"))
+    needed = np.ceil(60 * (gap.std(ddof=1) / 60**0.5 * (1.959964 + 0.841621) / gap.mean()) ** 2)
+    said = conjury.compare_systems(table, "score").verdict[1]
+    assert f"; if that is so, answers to about {needed:,.0f} prompts would show it (power 80%)." in said
 
 
 def test_clear_segments_are_named_with_their_numbers_and_others_are_not() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -53,5 +54,8 @@ def _short(table: WordTable) -> WordTable:
     """The first rows of a table, whose cells are labels from a file, and may be long."""
     names = (table.title, *table.head[1:])
     head, *rows = ([shortened(text, LONGEST) for text in row] for row in (names, *table.rows))
+    count = Counter(row[0] for row in rows)
+    for row, texts in zip(rows, table.rows, strict=True):
+        row[0] = row[0] if count[row[0]] == 1 else printable(texts[0])  # which would not be told apart
     short = replace(table, title="", head=head, rows=[(f"  {row[0]}", *row[1:]) for row in rows])
     return short.first(MOST_ROWS, "with --json or --html.")
