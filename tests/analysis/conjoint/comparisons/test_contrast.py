@@ -12,17 +12,7 @@ import pandas as pd
 import pytest
 from reference_tables import FIXTURES, complete_posts, posts
 
-from conjury.analysis.conjoint import (
-    amce,
-    amce_diffs,
-    bootstrap,
-    cj,
-    contrast,
-    interaction,
-    mm,
-    wald,
-    wild,
-)
+from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, cj, contrast, interaction, mm, wald, wild
 from conjury.analysis.conjoint.comparisons.wald import references
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics import sandwich as wishart

@@ -12,14 +12,7 @@ from cases import calls, refusals
 from made_up.choices import forced_choices, profiles_with_gaps
 from stored import F, in_duckdb
 
-from conjury.analysis.conjoint import (
-    Bootstrap,
-    adjust,
-    amce,
-    bootstrap,
-    cj,
-    mm,
-)
+from conjury.analysis.conjoint import Bootstrap, adjust, amce, bootstrap, cj, mm
 from conjury.analysis.conjoint.engines import unit_sums
 from conjury.analysis.conjoint.engines.replicates import influence_moments, replicate
 from conjury.analysis.conjoint.estimation import plan_for
@@ -75,10 +68,7 @@ def rare(data: pd.DataFrame) -> pd.DataFrame:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "units"),
-    [
-        *((name, ["respondent"]) for name in CALLS),
-        *((name, ["respondent", "text"]) for name in CROSSED),
-    ],
+    [*((name, ["respondent"]) for name in CALLS), *((name, ["respondent", "text"]) for name in CROSSED)],
     ids=str,
 )
 def test_replicates_are_those_of_rows_in_memory_with_the_same_weights(name: str, units: list[str]) -> None:
