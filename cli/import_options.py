@@ -123,7 +123,7 @@ class ExportOptions:
         list[str] | None,
         about_columns("Judge that is a model; all others are people; for csv; can be repeated."),
     ] = None
-    people: Annotated[bool, about_columns("All judges are people; for csv.", "--people")] = False
+    people: Annotated[bool, about_columns("All judges are people; for csv.", "--all-people")] = False
     sample: Annotated[str | None, about_columns("Column that numbers repeated ratings of an item.")] = None
     dimensions: Annotated[
         str | None, about_columns("Dimensions to import, as wit,clarity, or as 1=wit,2=clarity to name them.")
@@ -151,7 +151,9 @@ class ExportOptions:
 
     check: Annotated[
         list[str] | None,
-        about_marks("Attention check as COLUMN=ANSWER or COLUMN=ANSWER|ANSWER; can be repeated."),
+        about_marks(
+            "Attention check as COLUMN=ANSWER or COLUMN=ANSWER|ANSWER; can be repeated.", "--attention-check"
+        ),
     ] = None
     check_item: Annotated[
         list[str] | None,
@@ -176,7 +178,9 @@ class ExportOptions:
         str | None,
         about_people("Columns of people to keep: age,party,... By default all of a conjoint, else none."),
     ] = None
-    panel: Annotated[str | None, about_people("Column with the group of each person.")] = None
+    panel: Annotated[str | None, about_people("Column with the group of each person.", "--panel-column")] = (
+        None
+    )
     prolific: Annotated[
         Path | None, about_people("Demographic export of Prolific that is joined to people.")
     ] = None

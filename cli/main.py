@@ -117,6 +117,12 @@ FORMER_OPTIONS = {  # of commands, whose names mean something else elsewhere and
     "collect": {"--weights": "--model-weights"},
     "alt-test": {"--power": "--simulate-power"},
     "render": {"--check": "--verify"},
+    "import": {"--check": "--attention-check", "--people": "--all-people", "--panel": "--panel-column"},
+    "check": {"--people": "--all-people", "--checks": "--check-file"},
+    "power": {"--repeats": "--repeated-tasks"},
+    "tables": {"--figures": "--figure-size"},
+    "compare-systems": {"--label": "--human"},
+    "panel forget": {"--answers": "--with-answers"},
     "panel export": {"--to": "--tables"},
 }
 _MARK = re.compile(r"(?<!\\)\[(?=[a-z#/@])")  # what rich takes for one

@@ -66,7 +66,9 @@ class ReadingOptions:
     dimension: Annotated[str | None, typer.Option(help="With --format: column of the dimension.")] = None
     item: Annotated[str | None, typer.Option(help="With --format: column of the item.")] = None
     judge: Annotated[str | None, typer.Option(help="With --format: column of the judge.")] = None
-    people: Annotated[bool, typer.Option("--people", help="With --format: all judges are people.")] = False
+    people: Annotated[bool, typer.Option("--all-people", help="With --format: all judges are people.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class CheckSelection:
         typer.Option(help="Column that records who passed an attention check; can be repeated."),
     ] = None
     checks: Annotated[
-        list[Path] | None, typer.Option(help="Python file with checks of yours; can be repeated.")
+        list[Path] | None,
+        typer.Option("--check-file", help="Python file with checks of yours; can be repeated."),
     ] = None
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level of all tests together.")] = 0.05
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random designs.")] = 1

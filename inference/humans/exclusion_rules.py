@@ -81,7 +81,7 @@ class Rules:
     ignore: Sequence[str] = ()
 
 
-def read_checks(texts: Sequence[str], option: str = "--check") -> list[GoldQuestion]:
+def read_checks(texts: Sequence[str], option: str = "--attention-check") -> list[GoldQuestion]:
     """Read checks of columns or items with one or several right answers.
 
     Parameters
@@ -106,7 +106,7 @@ def read_checks(texts: Sequence[str], option: str = "--check") -> list[GoldQuest
         name, equals, right = text.partition("=")
         words = tuple(word.strip() for word in right.split("|") if word.strip())
         if not equals or not name.strip() or not words:
-            what = "COLUMN" if option == "--check" else "ITEM"
+            what = "COLUMN" if option == "--attention-check" else "ITEM"
             raise InputError(
                 f"{option} '{text}' is incomplete; write {what}=ANSWER, or {what}=ANSWER|ANSWER."
             )
@@ -245,12 +245,12 @@ def failed_checks(table: pd.DataFrame, checks: Sequence[GoldQuestion], source: s
     """Reasons by row of an export: which checks were failed, missing where none."""
     reasons = []
     for check in checks:
-        require_column(table, check.name, source, "--check")
+        require_column(table, check.name, source, "--attention-check")
         passed = check.passed(table[check.name])
         if not passed.any():
             raise InputError(
                 f"{source}: no person answered '{check.name}' with {' or '.join(map(repr, check.right))}; "
-                f"correct --check (there are: {listed(table[check.name].dropna().unique())})."
+                f"correct --attention-check (there are: {listed(table[check.name].dropna().unique())})."
             )
         reasons.append(reason_where(~passed, f"failed check {check.name}"))
     return join_reasons(reasons, table.index)

@@ -106,7 +106,7 @@ def _places(answers: WideExport, layout: Layout) -> list[RatingColumn]:
 
 def _check_columns(answers: WideExport, layout: Layout, places: Sequence[RatingColumn]) -> None:
     table, source = answers.table, answers.source
-    named = {"--dimension": layout.dimension, "--sample": layout.sample, "--panel": layout.panel}
+    named = {"--dimension": layout.dimension, "--sample": layout.sample, "--panel-column": layout.panel}
     for option, column in named.items():
         if column is not None:
             require_column(table, column, source, option)
@@ -263,7 +263,7 @@ def _kinds(
     judges: pd.Series[Any], rows: np.ndarray[Any, Any], table: pd.DataFrame, layout: Layout, source: str
 ) -> tuple[pd.Series[Any], list[str]]:
     """Kind of the judge of each rating, as options or a column state it: it is never guessed."""
-    options = {"--judge-kind": layout.kind, "--models": layout.models, "--people": layout.people}
+    options = {"--judge-kind": layout.kind, "--models": layout.models, "--all-people": layout.people}
     choices = [option for option, value in options.items() if value]
     if len(choices) > 1:
         raise InputError(
@@ -317,7 +317,7 @@ def _refuse_if_mixed(names: Sequence[str], judges: pd.Series[Any], rated: pd.Dat
     if hits:
         raise InputError(
             f"{source}: {listed(hits, 4)} may be {'a model' if len(hits) == 1 else 'models'}; mark models "
-            "with --models NAME (once per model) or --judge-kind COLUMN, or give --people if all are "
+            "with --models NAME (once per model) or --judge-kind COLUMN, or give --all-people if all are "
             "people."
         )
     for column in map(str, rated):
@@ -330,6 +330,6 @@ def _refuse_if_mixed(names: Sequence[str], judges: pd.Series[Any], rated: pd.Dat
         ):
             raise InputError(
                 f"{source}: column '{column}' ({listed(sorted(words), 4)}) may state which judges are "
-                f"models; give --judge-kind {column} if it does, --models NAME, or --people if all judges "
-                "are people."
+                f"models; give --judge-kind {column} if it does, --models NAME, or --all-people if all "
+                "judges are people."
             )

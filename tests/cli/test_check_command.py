@@ -117,7 +117,7 @@ def test_results_of_a_study_without_answers_can_be_kept(place: Path, conjury: Ru
 def test_an_export_is_checked_by_its_format(place: Path, conjury: Run) -> None:
     rows = pd.DataFrame({"who": ["a", "b", "a"], "what": ["i", "i", "k"], "score": [1, 2, 3]})
     rows.to_csv(place / "export.csv", index=False)
-    command = "check export.csv --format csv --value score --judge who --item what --people"
+    command = "check export.csv --format csv --value score --judge who --item what --all-people"
     code, out, err = conjury(f"{command} --select CJ1", cwd=place)
     assert (code, err) == (0, "")
     assert "judgments (3 rows)" in out
@@ -149,10 +149,10 @@ def mine(judged):
     )
     before = dict(CHECKS)
     try:
-        code, out, err = conjury(f"{CHECK} --checks mine.py --select MY301 --fail-on warning", cwd=place)
+        code, out, err = conjury(f"{CHECK} --check-file mine.py --select MY301 --fail-on warning", cwd=place)
     finally:
         CHECKS.registered.clear()
         CHECKS.registered.update(before)
     assert (code, err) == (1, "")
     assert "WARNING  MY301 Mine" in out
-    assert conjury(f"{CHECK} --checks none.py", cwd=place)[0] == 2
+    assert conjury(f"{CHECK} --check-file none.py", cwd=place)[0] == 2

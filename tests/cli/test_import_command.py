@@ -89,7 +89,7 @@ def test_a_draft_does_not_overwrite_a_study(refused):
 @pytest.mark.long
 def test_a_qualtrics_export_and_prolific_become_anonymous_judgments(ran):
     printed = ran(
-        f"{QUALTRICS} {ANCHORS} --check Q9=4 --min-seconds 30 --anonymise",
+        f"{QUALTRICS} {ANCHORS} --attention-check Q9=4 --min-seconds 30 --anonymise",
         f"--prolific {HUMANS}/prolific.csv --prolific-id PROLIFIC_PID",
     )
     first = "20 judgments in judgments.parquet: 5 people, 3 items, funny, clear; 4 to be used"

@@ -56,7 +56,7 @@ def test_a_cell_of_a_wide_export_is_named_by_its_row_and_column(tmp_path):
         read_qualtrics_ratings(path, Layout(ratings=["Q{item}_{dimension}"]))
 
 
-IMPORT = "--value label --judge who --item item --people --format"
+IMPORT = "--value label --judge who --item item --all-people --format"
 LABELS = "who,item,label\nann,a,None\nbob,a,None\nann,b,NA\nbob,b,None\nann,c,Hate\nbob,c,NA\n"
 
 
@@ -80,7 +80,7 @@ def test_the_command_reads_workbooks_and_standard_input_selects_rows_and_allows_
     ran, refused, monkeypatch
 ):
     TABLE.to_excel("t.xlsx", index=False)
-    columns = "--value wit --judge rater --item item --people"
+    columns = "--value wit --judge rater --item item --all-people"
     ran(f"import t.xlsx --format excel {columns} --where rater=ann --exclude item=d --out t.parquet")
     assert read_table("t.parquet", "judgments")["value"].tolist() == [1, 3, 5]
     text = TABLE.to_csv(index=False, sep=";").encode()
@@ -125,7 +125,7 @@ def test_labels_of_values_keep_the_order_of_the_values(ran, conjury, name, measu
     else:
         measures = dict.fromkeys(of_columns, measure)
         pyreadstat.write_sav(frame, name, variable_value_labels=of_columns, variable_measure=measures)
-    columns = "--format csv --ratings 'tone=r_{judge}' --item item --people"
+    columns = "--format csv --ratings 'tone=r_{judge}' --item item --all-people"
     printed = " ".join(ran(f"import {name} {columns} --out j.parquet").split())
     assert "tone contains labels (never, rarely, often, always)" in printed
     assert ("--scale ordinal keeps that order" in printed) == (measure != "ordinal")

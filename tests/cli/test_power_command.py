@@ -65,7 +65,7 @@ def test_options_change_sizes_prices_and_judges(ran: Told, study: Study) -> None
 
 
 def test_repeats_are_shown_paid_for_and_used_by_corrected_effects(ran: Told, study: Study) -> None:
-    out = ran(f"{HUMAN} --effect 0.05 --reliability 0.8 --repeats 4 --out power.csv")
+    out = ran(f"{HUMAN} --effect 0.05 --reliability 0.8 --repeated-tasks 4 --out power.csv")
     needed = power(
         study,
         amce=0.05,
@@ -92,10 +92,10 @@ def test_repeats_of_the_study_are_paid_for_and_serve_no_observed_effect(ran: Tol
     assert "Human panel: USD 7,416.00" in out
     assert "1,854 x (15 + 1) pairs" in out
     assert out.count("only corrected effects use repeats") == 1
-    out = ran(f"{HUMAN} --repeats 0")
+    out = ran(f"{HUMAN} --repeated-tasks 0")
     assert "Human panel: USD 6,952.50" in out
     assert "repeats" not in out
-    assert "Human panel: USD 11,124.00" in ran(f"{HUMAN} --repeats 5 --cost-per-respondent 6")
+    assert "Human panel: USD 11,124.00" in ran(f"{HUMAN} --repeated-tasks 5 --cost-per-respondent 6")
 
 
 def test_the_limit_of_few_stimuli_is_told(ran: Told) -> None:

@@ -335,7 +335,7 @@ STREAMS = {
         '{"subject": "p1", "item_id": "j1", "wit": 4, "trial_type": "x", "trial_index": 0}',
         "--value wit",
     ),
-    "csv": ("rater,item,wit\nann,j1,4\nbob,j1,3\n", "--format csv --value wit --people"),
+    "csv": ("rater,item,wit\nann,j1,4\nbob,j1,3\n", "--format csv --value wit --all-people"),
     "mturk": ("HITId,WorkerId,Input.id,Answer.wit\nH,ann,j1,4\nH,bob,j1,3\n", ""),
     "qualtrics": ("ResponseId,Finished,Q1_wit\nR_1,True,4\n", "--ratings Q{item}_{dimension}"),
     "label-studio": (json.dumps([{"id": 1, "data": {}, "annotations": [TASK]}]), ""),

@@ -64,6 +64,7 @@ class Tests:
     repeats: Annotated[
         int | None,
         typer.Option(
+            "--repeated-tasks",
             help="Repeated tasks per respondent, to correct effects for unreliable answers.",
             callback=at_most(TASKS),
         ),

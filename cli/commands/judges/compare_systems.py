@@ -38,7 +38,7 @@ class SystemColumns:
     ] = None
     human: Annotated[
         list[str] | None,
-        typer.Option("--human", "--label", help="Columns of people, COL[,COL...]; otherwise guessed."),
+        typer.Option("--human", help="Columns of people, COL[,COL...]; otherwise guessed."),
     ] = None
     labels: Annotated[
         Path | None,

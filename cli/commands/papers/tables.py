@@ -26,7 +26,8 @@ def tables(
     figures: Annotated[
         str | None,
         typer.Option(
-            help="Also write the figures: single (one column of a journal, 85 mm) or double (180 mm)."
+            "--figure-size",
+            help="Also write the figures: single (one column of a journal, 85 mm) or double (180 mm).",
         ),
     ] = None,
 ) -> None:
@@ -43,7 +44,7 @@ def tables(
     if unknown is not None:
         raise InputError(f"--to {unknown}: there is no such format; use one of: {', '.join(FORMATS)}.")
     if figures is not None and figures not in SIZES:
-        raise InputError(f"--figures {figures}: there is no such size; use {' or '.join(SIZES)}.")
+        raise InputError(f"--figure-size {figures}: there is no such size; use {' or '.join(SIZES)}.")
     with show_count("Tables") as watch:
         laid, failed = tables_of_folder(results, stars=stars, watch=watch), list[ConjuryError]()
     for name in dict.fromkeys(to):

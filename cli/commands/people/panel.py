@@ -227,7 +227,8 @@ def forget(
     out: RunFolderPath = None,
     database: Database = None,
     answers: Annotated[
-        bool, typer.Option("--answers", help="Delete the person's answers too; the place is given out again.")
+        bool,
+        typer.Option("--with-answers", help="Delete the person's answers too; the place is given out again."),
     ] = False,
 ) -> None:
     """Erase the identifiers of one person in a panel, or in all panels below runs/."""
