@@ -23,7 +23,7 @@ from conjury.analysis.pipeline.fitting import write_checked_tables
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.runner import NamedResult, tables_of
 from conjury.analysis.report import Report
-from conjury.analysis.report import results_report as printing
+from conjury.analysis.report import exhibited_results as printing
 from conjury.analysis.report.blocks import raw_block
 from conjury.analysis.report.exhibits.labels.cards_exhibit import card_markdown
 from conjury.analysis.report.markup import to_html

@@ -201,10 +201,9 @@ def _accuracies(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
                 1,
                 int(share > bound),
                 f"{percentage(share, 1)} cannot be complete orders without ties: whole ratings with the "
-                "printed means "
-                f"and standard deviations give at most {percentage(bound, 1)}. It {verb} a whole number "
-                "of 399 topics "
-                f"({at}), so ties seem to count as in order, or pairs are counted, where chance is 50%.",
+                f"printed means and standard deviations give at most {percentage(bound, 1)}. It {verb} a "
+                f"whole number of 399 topics ({at}), so ties seem to count as in order, or pairs are "
+                "counted, where chance is 50%.",
             )
         )
     return rows

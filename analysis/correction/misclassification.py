@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, not_percent
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import as_text, names_of
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.items import copies
 
 from ..frames.notes import note_under
 from ..frames.passport import coverage_notes, situation_of
-from ..frames.variables import names_of
 from ..numerics.intervals import check_alpha
 from ..numerics.rating_panel import RowClusters
 from ..results import Result

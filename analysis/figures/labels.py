@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.errors import InputError, distinct_labels, unknown_name
+from conjury.inference.tables.columns import names_of
 
 from ..frames.rounding import p_value
-from ..frames.variables import names_of
 from ..frames.vocabulary import HUMAN, MEANING, ONE_PERSON, OVERALL, RATER_QUANTITIES
 from ..numerics.metrics.agreement_measures import AGREEMENT_COEFFICIENTS
 from .theme import LIGHT, distinct_colors

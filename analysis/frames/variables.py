@@ -146,11 +146,6 @@ def no_level(level: object, feature: str, levels: Sequence[object], what: str = 
     return InputError(f"{what}{level!r} is no level of {feature!r}; the levels are {names}.")
 
 
-def names_of(names: str | Sequence[str] | None) -> list[str]:
-    """Names from one name, several or none."""
-    return [names] if isinstance(names, str) else list(names or ())
-
-
 def require_column(data: pd.DataFrame, name: str) -> None:
     """Raise InputError unless ``data`` has exactly one column of that name."""
     if name not in data.columns:

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.readers.judged.gold_labels import majority_labels, notes_of_majority
 from conjury.inference.readers.prepare import judge_of
 from conjury.inference.study.models import LINE, ItemStudy
-from conjury.inference.tables.columns import UNPERTURBED, as_text
+from conjury.inference.tables.columns import UNPERTURBED, as_text, names_of
 from conjury.inference.tables.items import refuse_two_values
 from conjury.inference.tables.schema import SAMPLING
 
@@ -25,7 +25,6 @@ from ..benchmark.parse_status import WRONG
 from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias
 from ..correction.sources import AT_MOST_HALF
 from ..frames.notes import Note, excluding, note_under
-from ..frames.variables import names_of
 from ..frames.vocabulary import HUMAN
 from ..raters.descriptive import means, prediction_powered
 from ..raters.scales import dimension_names, with_items

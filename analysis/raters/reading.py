@@ -16,7 +16,7 @@ from conjury.inference.readers.aliases import EXCLUDED, MARKED, exclusion_reason
 from conjury.inference.readers.judged.judged_shapes import refuse_unclear_judges
 from conjury.inference.readers.raters.rater_columns import judgments_of_table, raters_of, rows_of_ratings
 from conjury.inference.readers.raters.rating_rows import has_judgments
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import as_text, names_of
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.items import item_column
 from conjury.inference.tables.reading.reading_rules import ReadingRules
@@ -26,7 +26,6 @@ from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note, excluding
 from ..frames.stored import fetched, is_file, is_stored, open_stored
-from ..frames.variables import names_of
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
 from .label_provenance import reasons_of_judgments

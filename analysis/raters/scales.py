@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, and_more, did_you_mean, listed
 from conjury.inference.readers.scale_checks import refuse_off_scale
-from conjury.inference.tables.columns import as_text, describe_rows, in_table, refuse
+from conjury.inference.tables.columns import as_text, describe_rows, in_table, names_of, refuse
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.reading.answers.compared_answers import read_answers
 from conjury.inference.tables.reading.cell_rules import number_of
@@ -21,7 +21,6 @@ from conjury.inference.tables.reading.table_reading import blank_cells
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.notes import Note
-from ..frames.variables import names_of
 from ..numerics.types import Codes, Floats
 
 SOURCE = "judgments"

@@ -364,10 +364,9 @@ def _anchored(
         first = rows[(rows["raw"] == unread[0]).fillna(False).to_numpy(dtype=bool)].iloc[0]
         more = f" (not covered: {listed(map(repr, unread))})" if len(unread) > 1 else ""
         raise InputError(
-            f"{source}: row {row_words(source, first['row'] - 1)} of column '{first['column']}' "
-            f"contains '{unread[0]}', which "
-            f"--anchors does not cover{did_you_mean(unread[0], anchors)}{more}; add it, or treat it "
-            "as missing with --missing."
+            f"{source}: row {row_words(source, first['row'] - 1)} of column '{first['column']}' contains "
+            f"'{unread[0]}', which --anchors does not cover{did_you_mean(unread[0], anchors)}{more}; add it, "
+            "or treat it as missing with --missing."
         )
     return values
 

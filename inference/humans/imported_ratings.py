@@ -164,12 +164,11 @@ def _number_repeats(
         at = int(repeated.to_numpy().argmax())
         row, first = frame.iloc[at], frame.iloc[int((key == key.iloc[at]).all(axis=1).to_numpy().argmax())]
         raise InputError(
-            f"{source}: row {row_words(source, row['row'] - 1)} of column '{row['column']}'"
-            f"{and_more(int(repeated.sum()) - 1)} rates '{row['item_id']}' by '{row['judge_id']}' "
-            "again, after "
-            f"row {row_words(source, first['row'] - 1)} of column '{first['column']}'; {distinct}, or "
-            "number such ratings with --again sample, or mark "
-            "all but the first with --again exclude."
+            f"{source}: row {row_words(source, row['row'] - 1)} of column "
+            f"'{row['column']}'{and_more(int(repeated.sum()) - 1)} rates '{row['item_id']}' by "
+            f"'{row['judge_id']}' again, after row {row_words(source, first['row'] - 1)} of column "
+            f"'{first['column']}'; {distinct}, or number such ratings with --again sample, or mark all but "
+            "the first with --again exclude."
         )
     if repeated.any():
         sample = frame.groupby(["judge_id", "item_id", "dimension"], sort=False).cumcount() + 1

@@ -207,8 +207,7 @@ def _drop_unseen(
         )
         raise InputError(
             f"{source}: row {row_words(source, row['row'] - 1)} rates in column '{row['column']}', but "
-            f"{column} is empty; name the "
-            "item there, or empty the rating."
+            f"{column} is empty; name the item there, or empty the rating."
         )
     named_by_column = all(place.item is not None for place in places)
     if named_by_column and not layout.all_shown:

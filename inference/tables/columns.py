@@ -26,6 +26,11 @@ _SIGNS = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2018\u2019",
 _JOINTS = re.compile(r"[\s_/-]+")
 
 
+def names_of(names: str | Sequence[str] | None) -> list[str]:
+    """Names from one name, several or none."""
+    return [names] if isinstance(names, str) else list(names or ())
+
+
 def visible(text: str) -> str:
     """Drop characters that take no space on a screen."""
     return text if text.isascii() else _INVISIBLE_RUN.sub("", text)

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.report import Report
-from conjury.analysis.report import results_report as printing
+from conjury.analysis.report import exhibited_results as printing
 from conjury.analysis.report.document import assemble, execute, read_source, set_parameter
 from conjury.inference.tables.files import QUARTO
 

@@ -12,8 +12,9 @@ from scipy.sparse import csr_array
 from scipy.special import ndtri
 
 from conjury.inference.errors import InputError, listed, unknown_name
+from conjury.inference.tables.columns import names_of
 
-from ...frames.variables import names_of, warn_caller
+from ...frames.variables import warn_caller
 from ...numerics.intervals import check_draws
 from ...numerics.significance import adjust_p_values
 from ..engines.native import regress

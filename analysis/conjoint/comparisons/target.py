@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.stored import read_rows
-from ...frames.variables import Formula, names_of, parse, require_column, warn_caller, weights_column
+from ...frames.variables import Formula, parse, require_column, warn_caller, weights_column
 from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve

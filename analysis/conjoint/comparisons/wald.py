@@ -10,8 +10,9 @@ import pandas as pd
 from scipy.special import chdtrc, fdtrc
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.columns import names_of
 
-from ...frames.variables import names_of, warn_caller
+from ...frames.variables import warn_caller
 from ...numerics.sandwich import Parts, Wishart, leverages, parts, root_of, standardising_matrix
 from ..engines.native import regress
 from ..estimates import Estimates

@@ -304,10 +304,9 @@ def warnings_of(study: Study, card: DesignCard) -> list[str]:
     for row in card.ties.to_dict("records"):
         if row["cramers_v"] > STRONG:
             warnings.append(
-                f"Restrictions make {labels[row['feature']]} and {labels[row['partner']]} "
-                f"dependent (Cramer's V {row['cramers_v']:.2f}): marginal means of one include effects "
-                f"of the other, and contrasts "
-                "have less power."
+                f"Restrictions make {labels[row['feature']]} and {labels[row['partner']]} dependent "
+                f"(Cramer's V {row['cramers_v']:.2f}): marginal means of one include effects of the other, "
+                "and contrasts have less power."
             )
     warnings += advice(study)
     return warnings + _level_warnings(study, card)

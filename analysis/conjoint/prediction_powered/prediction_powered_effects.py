@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.correction_methods import (
@@ -31,7 +32,6 @@ from ...correction.debias import (
 from ...correction.monotone_calibration import CALIBRATED
 from ...correction.sources import AT_MOST_HALF, low_correlation, people_and_models, weight_columns
 from ...frames.notes import Note
-from ...frames.variables import names_of
 from ...numerics.linear import Regression, one_thread
 from ...numerics.rating_panel import RowClusters
 from ...numerics.sandwich import variances

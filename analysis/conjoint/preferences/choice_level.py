@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import build_cells
-from ...frames.variables import Formula, names_of
+from ...frames.variables import Formula
 from ..comparisons.contrast import contrast
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import with_used_rows
 from ...frames.passport import Situation, coverage_notes
-from ...frames.variables import names_of, require_column
+from ...frames.variables import require_column
 from ...numerics.bootstrap import resampled_sums
 from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.rating_panel import effective_clusters

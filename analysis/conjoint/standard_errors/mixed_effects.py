@@ -12,9 +12,10 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
-from ...frames.variables import Formula, names_of, warn_caller
+from ...frames.variables import Formula, warn_caller
 from ...numerics.linear import independent_columns, one_thread
 from ...numerics.mixed import CrossProducts, MixedFit, fit
 from ...numerics.rating_panel import RowClusters, cross_clusters

@@ -12,12 +12,13 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 from conjury.inference.readers.prepare import select_rows
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.participation import design_effect
 from ...frames.stored import read_rows
-from ...frames.variables import Formula, names_of, parse, require_column, unit_codes, warn_caller
+from ...frames.variables import Formula, parse, require_column, unit_codes, warn_caller
 from ...numerics.rating_panel import RowClusters, cross_clusters
 from ..comparisons.multiplicity import adjust
 from ..engines.coverage import notes_of_coverage

@@ -39,9 +39,8 @@ def _published_alt(result: Drawable, style: FigureStyle) -> str:
     for source in (name for name in dict.fromkeys(estimates["source"]) if name != PRINTED):
         row = estimates.loc[estimates.loc[estimates["source"] == source, "difference"].abs().idxmax()]
         texts.append(
-            f"{names[source]}: at most "
-            f"{abs(100 * row['difference']):.2f} percentage points from the published estimate, at "
-            f"{style.words.both(row['feature'], row['level'])}"
+            f"{names[source]}: at most {abs(100 * row['difference']):.2f} percentage points from the "
+            f"published estimate, at {style.words.both(row['feature'], row['level'])}"
         )
     n_levels = len(estimates[["feature", "level"]].drop_duplicates())
     return f"Published estimates and ours for {n_levels} levels. {'; '.join(texts)}."

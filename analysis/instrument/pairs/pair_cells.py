@@ -35,9 +35,8 @@ def system_cells(frame: pd.DataFrame, name: str, source: str) -> np.ndarray:
     texts = pd.Series(np.array([*cells.texts, None], dtype=object)[cells.code]).replace("", None)
     if texts.isna().any():
         raise InputError(
-            f"{source}: row {row_words(source, texts.isna().to_numpy().argmax())} has no system in "
-            f"column '{name}'; "
-            "fill it or drop the row."
+            f"{source}: row {row_words(source, texts.isna().to_numpy().argmax())} has no system in column "
+            f"'{name}'; fill it or drop the row."
         )
     return texts.to_numpy(dtype=object)
 
@@ -49,9 +48,8 @@ def prompt_cells(frame: pd.DataFrame, name: str | None, source: str) -> np.ndarr
     texts = as_text(frame[name]).str.strip()
     if texts.isna().any():
         raise InputError(
-            f"{source}: row {row_words(source, texts.isna().to_numpy().argmax())} has no '{name}'; fill "
-            "it, or name "
-            "another column of prompts with --id."
+            f"{source}: row {row_words(source, texts.isna().to_numpy().argmax())} has no '{name}'; fill it, "
+            "or name another column of prompts with --id."
         )
     return texts.to_numpy(dtype=object)
 
@@ -75,15 +73,13 @@ def length_cells(
             row = int((~np.isfinite(values) & cells.notna().to_numpy()).argmax())
             raise InputError(
                 f"{source}: row {row_words(source, row)} of column '{name}' has "
-                f"{quoted(str(cells.iloc[row]))}, which is "
-                "no length; correct it, or state it with --missing."
+                f"{quoted(str(cells.iloc[row]))}, which is no length; correct it, or state it with --missing."
             )
         if (values <= 0).any():
             row = int((values <= 0).argmax())
             raise InputError(
-                f"{source}: row {row_words(source, row)} of column '{name}' has the length "
-                f"{values[row]:g}, which has no "
-                "logarithm; correct it, or state it with --missing."
+                f"{source}: row {row_words(source, row)} of column '{name}' has the length {values[row]:g}, "
+                "which has no logarithm; correct it, or state it with --missing."
             )
         columns.append(values)
     return columns[0], columns[1]

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import as_text, names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note, note_under
-from ...frames.variables import names_of
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions

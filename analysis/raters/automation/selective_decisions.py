@@ -233,9 +233,8 @@ def _certainties(frame: pd.DataFrame, name: str, source: str) -> Floats:
         row = int(broken.to_numpy(dtype=bool).argmax())
         cell = quoted(str(frame[name].iloc[row]))
         raise InputError(
-            f"{source}: '{name}' in row {row_words(source, row)} is no number ({cell}); give how sure "
-            "the judge is, or "
-            "state it with --missing."
+            f"{source}: '{name}' in row {row_words(source, row)} is no number ({cell}); give how sure the "
+            "judge is, or state it with --missing."
         )
     return values.to_numpy(dtype=float, na_value=np.nan)
 

@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import as_text, names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.rounding import percentage
-from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, ItemWeightings, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.significance import adjust_p_values

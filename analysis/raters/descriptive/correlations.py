@@ -14,11 +14,11 @@ from scipy import sparse
 from scipy.special import ndtr, stdtr
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note, excluding
 from ...frames.passport import coverage_notes, situation_of_ratings
-from ...frames.variables import names_of
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws

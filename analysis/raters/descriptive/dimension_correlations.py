@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note
 from ...frames.rounding import percentage
-from ...frames.variables import names_of
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.bounds import (
@@ -22,7 +23,6 @@ from ...correction.bounds import (
     result_of_bounds,
 )
 from ...frames.notes import Note, excluding, note_under
-from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN
 from ...numerics.intervals import SHARE
 from ...results import AnalysisStep, Result, analysis

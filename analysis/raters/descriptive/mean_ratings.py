@@ -12,10 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, unknown_name
-from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.columns import as_text, names_of
 
 from ...frames.notes import Note
-from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import cluster_weights
 from ...numerics.intervals import BootstrapInterval, check_alpha, check_draws

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.correction_methods import MethodOptions, PredictThenDebias, correction_of
 from ...correction.sources import refuse_unused
 from ...frames.notes import Note
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
-from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.intervals import UNBOUNDED

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, listed, not_percent
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import SAMPLING
 
@@ -32,7 +33,6 @@ from ...correction.item_corrections import (
 from ...correction.monotone_calibration import CALIBRATED
 from ...correction.sources import CLUSTERS, low_correlation
 from ...frames.notes import Note, name_keys
-from ...frames.variables import names_of
 from ...frames.vocabulary import CORRECTED_BY_MODELS
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha

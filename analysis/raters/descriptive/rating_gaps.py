@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.notes import Note
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
-from ...frames.variables import names_of
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE
 from ...results import AnalysisStep, Result, analysis

@@ -156,9 +156,8 @@ def population_of(reading: TableReading, plan: LabelPlan) -> LabelPopulation:
         if outside.any():
             row = int(outside.argmax())
             raise InputError(
-                f"{source}: '{plan.human}' in row {row_words(source, row)} is {rows.label[row]:g}, "
-                "beyond the limits of "
-                f"{least:g} to {greatest:g}; widen --range, or state it with --missing."
+                f"{source}: '{plan.human}' in row {row_words(source, row)} is {rows.label[row]:g}, beyond "
+                f"the limits of {least:g} to {greatest:g}; widen --range, or state it with --missing."
             )
     return LabelPopulation(
         rows=rows,

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import names_of
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.passport import coverage_notes, situation_of_ratings
-from ...frames.variables import names_of
 from ...frames.vocabulary import PASSING
 from ...numerics.bootstrap import notes_on_equal_draws
 from ...numerics.intervals import inference

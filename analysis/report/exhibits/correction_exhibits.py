@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from conjury.inference.tables.columns import names_of
+
 from ...conjoint.prediction_powered.covariate import BY_LEVEL
 from ...correction.correction_methods import COVARIATE
 from ...figures.conjoint.conjoint_correction_figures import sources
@@ -18,7 +20,6 @@ from ...figures.gain_labels import CORRECTED, PEOPLE, SOURCE, gain_definition, m
 from ...figures.labels import ColumnNames, LevelLabels, overall_rows
 from ...figures.raters.item_correction_figures import PANEL, ROW, dimension_in_words, label_estimates
 from ...figures.rates_figure import method_in_words
-from ...frames.variables import names_of
 from ...frames.vocabulary import CORRECTED_BY_MODELS, PEOPLE_ONLY
 from ...results import Result
 from ..method_sentences import bounds_name, code, describe_analysis, plain

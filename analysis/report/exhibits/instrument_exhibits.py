@@ -117,9 +117,8 @@ def _dependability(result: Result, names: ColumnNames) -> str:
     for judge, group in coefficients[coefficients["coefficient"] == "phi"].groupby("judge", sort=False):
         at = {str(row["design"]): row for row in group.to_dict("records")}
         texts.append(
-            f"Φ of {plain(names.of('judge', judge))} is "
-            f"{number(at['one answer']['estimate'], 2)} "
-            f"for a single answer and {number(at['as observed']['estimate'], 2)} "
+            f"Φ of {plain(names.of('judge', judge))} is {number(at['one answer']['estimate'], 2)} for a "
+            f"single answer and {number(at['as observed']['estimate'], 2)} "
             f"{interval(at['as observed']['lower'], at['as observed']['upper'], 2)} for the mean over all "
             "conditions asked."
         )

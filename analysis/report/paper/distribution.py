@@ -58,9 +58,8 @@ def distribution_in_words(
         return "All levels of an attribute are equally likely, independently of other attributes."
     groups = [" and ".join(attributes[name]["label"] for name in group) for group in dependent]
     sentences = [f"{group} restrict each other, so they are not independent." for group in groups]
-    sentences.append(
-        "Attributes are otherwise independent." if groups else "Attributes are independent of each other."
-    )
+    ending = "otherwise independent" if groups else "independent of each other"
+    sentences.append(f"Attributes are {ending}.")
     if not uneven:
         return " ".join([*sentences, "All levels of an attribute are equally likely."])
     shares = [

@@ -24,11 +24,11 @@ from ...frames.sentences import capitalised
 from ...pipeline.manifest import RecordedResult
 from ...results import Result
 from ..document import Watch, watched
+from ..exhibited_results import GENERAL
 from ..exhibits import EXHIBITS, Exhibit
 from ..exhibits.exhibit_registry import EVERY_STUDY
 from ..method_sentences import unmarked
 from ..report_data import ReportData
-from ..results_report import GENERAL
 from ..table_format import BOLD, starred
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,19 +26,19 @@ COUNTED = {
 
 
 @dataclass(frozen=True)
-class Verdicts:
-    """Numbers of checks by verdict."""
+class VerdictCounts:
+    """Numbers of checks, or of published numbers, by verdict."""
 
     counts: tuple[tuple[str, int], ...]
 
 
-def verdicts_of(verdict: pd.Series[str]) -> Verdicts:
-    """Count the verdicts, the gravest first."""
-    return Verdicts(tuple((name, int((verdict == name).sum())) for name in COUNTED))
+def count_verdicts(verdict: pd.Series[str], names: Iterable[str]) -> VerdictCounts:
+    """Count the verdicts of some names."""
+    return VerdictCounts(tuple((name, int((verdict == name).sum())) for name in names))
 
 
 @sentence
-def checks_in_words(values: Verdicts) -> str:
+def checks_in_words(values: VerdictCounts) -> str:
     """How many checks have each verdict."""
     total = sum(n for _, n in values.counts)
     texts = [f"{n} {agreeing(n, *COUNTED[name])}" for name, n in values.counts if n]

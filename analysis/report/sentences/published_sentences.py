@@ -11,6 +11,7 @@ from conjury.inference.errors import counted
 
 from ...frames.sentences import agreeing, out_of, sentence
 from ..table_format import number, whole
+from .diagnostic_sentences import VerdictCounts
 
 CLOSE = 0.00051  # half a unit of the last published digit
 LIKELY = 0.5  # chance to pass from which consistency says little
@@ -21,18 +22,6 @@ COUNTED = {
     "inconsistent": ("is inconsistent as published", "are inconsistent as published"),
     "untested": ("cannot be tested", "cannot be tested"),
 }
-
-
-@dataclass(frozen=True)
-class VerdictCounts:
-    """Published numbers by verdict."""
-
-    counts: tuple[tuple[str, int], ...]
-
-
-def count_verdicts(verdict: pd.Series[str]) -> VerdictCounts:
-    """Count published numbers by verdict."""
-    return VerdictCounts(tuple((name, int((verdict == name).sum())) for name in COUNTED))
 
 
 @sentence

@@ -283,8 +283,7 @@ def _columns_in_words(result: Validation, guesses: Sequence[str]) -> str:
     )
     text = (
         f"systems: {listed(settings['systems'], 8)}; judge: {judges}; people: {people}; prompts: "
-        f"'{settings['id']}'; "
-        f"compared: {what}"
+        f"'{settings['id']}'; compared: {what}"
     )
     if settings["covariates"]:
         text = f"{text}; the map is moved along {listed(map(repr, settings['covariates']))}"

@@ -88,9 +88,8 @@ def refuse_stacked(
     n_rows = int((task == number).sum())
     usual = f"where most tasks have {profiles}" if not large.empty else "two of them of one profile"
     raise InputError(
-        f"{source}: respondent '{frame[roles.id].iloc[at]}' has {n_rows} rows{of_task} "
-        f"(column '{roles.id}', row {row_words(source, at)}), {usual}; if surveys with the same numbers "
-        "are stacked, name "
-        f"the columns that tell respondents apart, such as --id SURVEY,{roles.id}, else delete repeated "
-        "rows, or name the task with --task."
+        f"{source}: respondent '{frame[roles.id].iloc[at]}' has {n_rows} rows{of_task} (column '{roles.id}', "
+        f"row {row_words(source, at)}), {usual}; if surveys with the same numbers are stacked, name the "
+        f"columns that tell respondents apart, such as --id SURVEY,{roles.id}, else delete repeated rows, or "
+        "name the task with --task."
     )

@@ -21,7 +21,7 @@ from snapshots import shown
 from conjury.analysis.correction import rates
 from conjury.analysis.figures.labels import LevelLabels
 from conjury.analysis.report import Report
-from conjury.analysis.report import results_report as printing
+from conjury.analysis.report import exhibited_results as printing
 from conjury.analysis.report.exhibits import EXHIBITS
 from conjury.analysis.report.exhibits.diagnosed.diagnostic_exhibits import engines_table
 from conjury.analysis.report.table_format import interval, number, p_value, starred, stars

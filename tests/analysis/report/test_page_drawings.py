@@ -12,7 +12,7 @@ import pytest
 from made_up.results import write_simulated_results
 
 from conjury.analysis.figures.theme import LIGHT, new_figure, save, styled
-from conjury.analysis.report import Report, results_report
+from conjury.analysis.report import Report, exhibited_results
 from conjury.analysis.report.page_drawings import has_shapes_only
 from conjury.cli.printing import draw_figures
 
@@ -42,7 +42,7 @@ def refuse_to_draw(*_: object, **__: object) -> None:
 
 @pytest.mark.long
 def test_a_report_shows_the_drawing_that_was_kept_and_draws_none(drawn: Path, monkeypatch) -> None:
-    monkeypatch.setattr(results_report, "draw", refuse_to_draw)
+    monkeypatch.setattr(exhibited_results, "draw", refuse_to_draw)
     text = shown(drawn, "mm")
     assert '<div class="drawing" style="width: 192px">' in text
     assert "aria-label" in text
@@ -75,7 +75,7 @@ def test_what_was_drawn_of_other_results_or_acts_on_a_page_is_drawn_again(
         kept.write_text(json.dumps(content), encoding="utf-8")
     else:
         kept.write_text("{", encoding="utf-8")
-    monkeypatch.setattr(results_report, "draw", refuse_to_draw)
+    monkeypatch.setattr(exhibited_results, "draw", refuse_to_draw)
     with pytest.raises(AssertionError, match="drawn again"):
         shown(drawn, "mm")
 
@@ -106,7 +106,7 @@ def test_figures_of_a_command_are_those_of_its_report(copy: Path, monkeypatch) -
     assert not draw_figures(copy, "fit", quiet=True)
     before = {path.name.partition(".")[0] for path in copy.glob("figures/*.svg")}
     assert before == {path.name.partition(".")[0] for path in copy.glob("figures/*.drawing.json")}
-    monkeypatch.setattr(results_report, "draw", refuse_to_draw)
+    monkeypatch.setattr(exhibited_results, "draw", refuse_to_draw)
     for kind in ("amce", "mm", "cj_freqs"):
         assert "<svg" in shown(copy, kind)
 

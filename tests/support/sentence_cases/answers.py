@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.analysis.frames.rounding import percentage
 from conjury.analysis.report.sentences import (
     correction_sentences,
+    diagnostic_sentences,
     missing_sentences,
     published_sentences,
 )
@@ -167,7 +168,7 @@ def moved(draws: Draws) -> str:
 @case("consistent_in_words")
 def consistent(draws: Draws) -> str:
     verdicts = [draws.one(list(published_sentences.COUNTED)) for _ in range(draws.size())]
-    counts = published_sentences.count_verdicts(pd.Series(verdicts))
+    counts = diagnostic_sentences.count_verdicts(pd.Series(verdicts), published_sentences.COUNTED)
     text, n_misfits = published_sentences.consistent_in_words(counts), verdicts.count("inconsistent")
     misfits = published_sentences.misfits_in_words(counts)
     assert out_of(misfits) == (n_misfits, len(verdicts)) if n_misfits else misfits == ""

@@ -24,7 +24,8 @@ from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
 @case("checks_in_words")
 def checks(draws: Draws) -> str:
     verdicts = [draws.one(list(diagnostic_sentences.COUNTED)) for _ in range(draws.size())]
-    text = diagnostic_sentences.checks_in_words(diagnostic_sentences.verdicts_of(pd.Series(verdicts)))
+    counts = diagnostic_sentences.count_verdicts(pd.Series(verdicts), diagnostic_sentences.COUNTED)
+    text = diagnostic_sentences.checks_in_words(counts)
     assert text.startswith(f"Of {len(verdicts)} check{'s' * (len(verdicts) > 1)}, ")
     for verdict, forms in diagnostic_sentences.COUNTED.items():
         n = verdicts.count(verdict)

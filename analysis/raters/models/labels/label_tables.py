@@ -315,10 +315,9 @@ def shared_errors(agreement: pd.DataFrame) -> list[str]:
     """State which judges agree more than judges who err independently would."""
     return [
         f"The {row['statistic']} is {percentage(row['observed'])}, judges who err independently would have "
-        f"{percentage(row['lower'])} to {percentage(row['upper'])}: beyond the true class they share "
-        "errors or views, so "
-        "intervals are too narrow, and the class may not be theirs; fit them alone to see what it is for "
-        "them."
+        f"{percentage(row['lower'])} to {percentage(row['upper'])}: beyond the true class they share errors "
+        "or views, so intervals are too narrow, and the class may not be theirs; fit them alone to see what "
+        "it is for them."
         for row in agreement.to_dict("records")
         if row["observed"] > row["upper"]
     ]

@@ -83,10 +83,9 @@ def _match_rows(
             row = int((first_items != second_items).argmax())
             raise InputError(
                 f"{names[0]} and {names[1]}: rows would be paired by their order, but in row "
-                f"{row_words(names[0], row)} the "
-                f"items differ by column '{item}' ({_cell(first, item, row)} and "
-                f"{_cell(second, item, row)}); name the column of items with --id, or "
-                "remove this one if it does not name items."
+                f"{row_words(names[0], row)} the items differ by column '{item}' ({_cell(first, item, row)} "
+                f"and {_cell(second, item, row)}); name the column of items with --id, or remove this one if "
+                "it does not name items."
             )
         return first, second, ["Rows are paired by their order, since no column of items is named."]
     keys = []

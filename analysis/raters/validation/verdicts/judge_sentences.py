@@ -299,10 +299,9 @@ def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         naive, people = (row_of(frame, f"{name}_only_rate[{row['class']}]") for name in ("judge", "people"))
         if naive is not None and people is not None and interval(row, "rate"):
             yield (
-                f"{over} people would give {row['class']!r} in "
-                f"{number(row['estimate'], 'rate')} ({interval(row, 'rate')}); the judge gives it in "
-                f"{number(naive['estimate'], 'rate')}, and people in {number(people['estimate'], 'rate')} of "
-                "the rows that they labelled."
+                f"{over} people would give {row['class']!r} in {number(row['estimate'], 'rate')} "
+                f"({interval(row, 'rate')}); the judge gives it in {number(naive['estimate'], 'rate')}, and "
+                f"people in {number(people['estimate'], 'rate')} of the rows that they labelled."
             )
 
 

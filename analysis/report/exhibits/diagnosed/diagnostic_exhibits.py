@@ -17,7 +17,7 @@ from ....results import Result
 from ...blocks import slug
 from ...method_sentences import code, describe_comparison, plain
 from ...report_data import ReportData
-from ...sentences.diagnostic_sentences import checks_in_words, verdicts_of
+from ...sentences.diagnostic_sentences import COUNTED, checks_in_words, count_verdicts
 from ...table_format import number, styled_table
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
 
@@ -49,7 +49,7 @@ def _method(record: RecordedResult, report: ReportData) -> str:
 
 def _counts(result: Result, record: RecordedResult, report: ReportData) -> str:
     """How many checks have each verdict."""
-    return checks_in_words(verdicts_of(current_verdicts(result, report)["verdict"]))
+    return checks_in_words(count_verdicts(current_verdicts(result, report)["verdict"], COUNTED))
 
 
 @exhibit("diagnosis", "battery", method=_method, headline=_counts)

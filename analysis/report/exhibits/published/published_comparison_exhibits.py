@@ -22,11 +22,12 @@ from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...method_sentences import plain
 from ...report_data import ReportData
+from ...sentences.diagnostic_sentences import count_verdicts
 from ...sentences.published_sentences import (
     CLOSE,
+    COUNTED,
     Rerun,
     apart_in_words,
-    count_verdicts,
     difference_sizes,
     exact_in_words,
     misfits_in_words,
@@ -227,7 +228,8 @@ def _misfits(report: ReportData) -> str:
     study = str(report.manifest.get("study"))
     if study not in TABLES:
         return ""
-    return misfits_in_words(count_verdicts(shipped_checks(TABLES[study]).extra["numbers"]["verdict"]))
+    verdicts = shipped_checks(TABLES[study]).extra["numbers"]["verdict"]
+    return misfits_in_words(count_verdicts(verdicts, COUNTED))
 
 
 @exhibit("published_checks", of=EVERY_STUDY, limit=_misfits)

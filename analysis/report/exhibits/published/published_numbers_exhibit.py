@@ -12,7 +12,8 @@ from ....figures.figure_registry import parts
 from ....results import Result
 from ...method_sentences import plain
 from ...report_data import ReportData
-from ...sentences.published_sentences import chances, chances_in_words, consistent_in_words, count_verdicts
+from ...sentences.diagnostic_sentences import count_verdicts
+from ...sentences.published_sentences import COUNTED, chances, chances_in_words, consistent_in_words
 from ...table_format import number, styled_table, whole
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
 
@@ -48,7 +49,7 @@ def _method(record: RecordedResult, report: ReportData) -> str:
 
 
 def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
-    return consistent_in_words(count_verdicts(result.extra["numbers"]["verdict"]))
+    return consistent_in_words(count_verdicts(result.extra["numbers"]["verdict"], COUNTED))
 
 
 @exhibit("published_numbers", method=_method, headline=_headline)
@@ -75,8 +76,7 @@ def published_numbers(result: Result, record: RecordedResult, report: ReportData
     lead = (
         "Published numbers that describe the same data have to fit each other: the mean of whole ratings is "
         "a whole number divided by the sample size, and accuracy, recall and F1 come from one table of "
-        "counts. "
-        "The verdicts are in {figure} and {table}."
+        "counts. The verdicts are in {figure} and {table}."
     )
     return Exhibit(lead, figures, tables, reading(result))
 
@@ -92,11 +92,11 @@ def findings(frame: pd.DataFrame, verdict: str) -> pd.DataFrame:
 def reading(result: Result) -> str:
     """What the verdicts mean, with how likely random numbers were to pass."""
     numbers = result.extra["numbers"]
+    consistent = consistent_in_words(count_verdicts(numbers["verdict"], COUNTED))
     return (
-        f"{consistent_in_words(count_verdicts(numbers['verdict']))} A number is inconsistent if no data can "
-        "give it "
-        "together with the numbers and facts that were published with it. The reason may be an error of the "
-        "number, a stated fact that is not that of the table, or a definition that was not tried. "
+        f"{consistent} A number is inconsistent if no data can give it together with the numbers and facts "
+        "that were published with it. The reason may be an error of the number, a stated fact that is not "
+        "that of the table, or a definition that was not tried. "
         f"{chances_in_words(chances(numbers))}"
     ).rstrip()
 

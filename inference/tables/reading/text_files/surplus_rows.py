@@ -148,8 +148,7 @@ def refuse_totals(frame: pd.DataFrame, source: str) -> None:
         if (cells == text).sum() > 1 or cells.nunique() < len(frame) / 2:
             continue  # a label, and no id
         raise InputError(
-            f"{source}: row {row_words(source, row)}, one of the last, has '{text}' in column "
-            f"'{column}', and may "
-            f"summarise those above; leave it out with --exclude {as_argument(f'{column}={text}')}, or "
-            "rename it."
+            f"{source}: row {row_words(source, row)}, one of the last, has '{text}' in column '{column}', "
+            f"and may summarise those above; leave it out with --exclude {as_argument(f'{column}={text}')}, "
+            "or rename it."
         )
