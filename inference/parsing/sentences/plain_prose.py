@@ -117,7 +117,7 @@ def _resolved(match: re.Match[str]) -> str:
 
 def has_accent(text: str, names: ValueNames) -> bool:
     """Whether a text is a letter with an accent where values are letters without: another letter."""
-    if text.isascii() or not all(len(name) == 1 and name.isascii() for name in names.values):
+    if text.isascii() or not all(len(name) == 1 and id.isascii() for name, id in names.values.items()):
         return False
     return _ACCENTED.search(text.strip(ORNAMENT)) is not None
 

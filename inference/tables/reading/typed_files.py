@@ -58,7 +58,7 @@ def _rows_of(
         names = list(workbook.sheet_names)
         filled = [name for name in names if workbook.get_sheet_by_name(name).total_height > 0]
         if not filled:
-            raise InputError(f"{source}: no sheet has cells; save the sheet with the data.")
+            raise InputError(f"{source}: no sheet has a row below its header; save the sheet with the data.")
         if options.sheet is not None and options.sheet not in names:
             raise InputError(
                 f"{source}: there is no sheet '{options.sheet}'{did_you_mean(options.sheet, names)}; "

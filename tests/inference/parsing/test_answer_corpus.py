@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import pytest
 from answer_corpus import CorpusAnswer, outcome, read_corpus
 from answer_variants import variants
+from cases import cases
 
 from conjury.inference.parsing import Answer, LabelSpec, ResponseSpec, ScaleSpec, read_answer, read_completion
 from conjury.inference.parsing.answer_words import first_words, spelled_words, words_of
@@ -88,15 +89,7 @@ def test_of_100_000_variants_fewer_than_one_of_1_000_is_read_wrongly():
     assert found["read"] >= 0.97 * found["readable"]
 
 
-@pytest.mark.parametrize(
-    ("question", "read"),
-    [
-        ("", "B"),
-        ("Which of the two answers is better?", "B"),
-        ("Which answer is worse?", "A"),
-        ("Which of the two posts should be removed?", None),
-    ],
-)
+@pytest.mark.parametrize(("question", "read"), cases(__file__, "comparisons"))
 def test_what_is_better_is_a_verdict_only_where_the_question_asks_for_it(question, read):
     response = ResponseSpec("choice", noun="Post", question=question)
     assert value("Post B is better than Post A.", response) == read
@@ -146,6 +139,8 @@ def test_labels_are_read_from_sentences_that_state_or_deny_them_and_no_degree_is
         "strongly agree",
         None,
     ]
+    letters = ResponseSpec("label", labels=(LabelSpec("Č"), LabelSpec("D")))
+    assert [value(text, letters) for text in ("Č", "Answer: Č", "D")] == ["Č", "Č", "D"]
 
 
 @pytest.mark.long
@@ -170,17 +165,12 @@ def test_a_number_of_things_is_no_rating():
     assert value("Wit: 3 points\nClarity: 2 reasons: none", scales) == 3
 
 
-@pytest.mark.parametrize(
-    ("question", "orders"),
-    [
-        ("Which post should be removed?", {"Remove A.": "A", "Keep A.": None, "Publish A.": None}),
-        ("Which post is better?", {"Remove A.": None, "So, delete post A.": None, "Choose A.": "A"}),
-        ("Which post would you keep?", {"Both are weak. Keep A.": "A", "Delete A.": None}),
-    ],
-)
+@pytest.mark.parametrize(("question", "orders"), cases(__file__, "orders"))
 def test_an_order_is_a_verdict_where_the_question_asks_for_it(question, orders):
     response = ResponseSpec("choice", noun="Post", question=question)
     assert {text: value(text, response) for text in orders} == orders
+    ordered = ResponseSpec("choice", ("Response A", "Response B"))
+    assert value("My judgment: Response A > Response B", ordered) == "Response A"
 
 
 def test_a_clause_is_compared_only_in_languages_that_have_all_its_words():

@@ -127,13 +127,19 @@ def test_frames_of_other_libraries_are_tables():
 
 def test_the_first_of_several_sheets_is_a_guess_and_a_sheet_can_be_named(tmp_path):
     path = tmp_path / "book.xlsx"
+    sheets = {"round 0": FRAME.head(0), "round 1": FRAME, "round 2": FRAME.head(1)}
     with pd.ExcelWriter(path) as book:
-        FRAME.to_excel(book, sheet_name="round 1", index=False)
-        FRAME.head(1).to_excel(book, sheet_name="round 2", index=False)
+        for name, table in sheets.items():
+            table.to_excel(book, sheet_name=name, index=False)
     assert any("'round 1', was read" in line for line in read(path).account.lines())
     assert len(read(path, ReadingRules(sheet="round 2")).frame) == 1
     with pytest.raises(InputError, match=r"no sheet 'round 3'.*did you mean"):
         read(path, ReadingRules(sheet="round 3"))
+    with pytest.raises(InputError, match=r"there are no rows below the header; export it again\."):
+        read(path, ReadingRules(sheet="round 0"))
+    FRAME.head(0).to_excel(path, index=False)
+    with pytest.raises(InputError, match=r"no sheet has a row below its header; save the sheet with"):
+        read(path)
 
 
 def test_a_comma_that_may_separate_thousands_is_never_decided_in_silence(tmp_path):
