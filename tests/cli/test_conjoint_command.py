@@ -81,8 +81,9 @@ def test_effects_equal_those_of_statsmodels_with_clusters(tmp_path: Path, conjur
 def test_restrictions_are_found_and_averaged_over(tmp_path: Path, conjury: Run) -> None:
     data = survey(200)
     data.to_csv(tmp_path / "tidy.csv", index=False)
-    ended = conjury("conjoint tidy.csv --json", cwd=tmp_path)
+    ended = conjury("conjoint tidy.csv --reference price=$200 --json", cwd=tmp_path)
     document = json.loads(ended.out)
+    assert document["references"] == {"job": "None", "school": "no school", "price": "$200"}
     pairs = {(part["first"], part["second"]): part["pairs"] for part in document["restrictions"]}
     assert pairs == {
         ("job", "school"): [["Doctor", "no school"]],
@@ -200,19 +201,20 @@ def per_respondent(data: pd.DataFrame, names: str) -> pd.DataFrame:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "change",
+    ("tasks", "change"),
     [
-        per_task,
-        lambda data: per_task(data, "{0}_{1}", "number"),
-        lambda data: per_task(data, "p{1}_{0}", "number"),
-        lambda data: per_respondent(data, "{0}_t{2}_p{1}"),
-        lambda data: per_respondent(data, "{0}_{2}_{1}"),
+        (4, per_task),
+        (4, lambda data: per_task(data, "{0}_{1}", "number")),
+        (4, lambda data: per_task(data, "p{1}_{0}", "number")),
+        (2, lambda data: per_respondent(data, "{0}_t{2}_p{1}")),
+        (2, lambda data: per_respondent(data, "{0}_p{1}_t{2}")),
+        (4, lambda data: per_respondent(data, "{0}_{2}_{1}")),
     ],
 )
 def test_wide_tables_give_the_effects_of_long_ones(
-    tmp_path: Path, conjury: Run, change: Callable[[pd.DataFrame], pd.DataFrame]
+    tmp_path: Path, conjury: Run, tasks: int, change: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> None:
-    data = survey(30)
+    data = survey(30, tasks)
     data.to_csv(tmp_path / "long.csv", index=False)
     change(data).to_csv(tmp_path / "wide.csv", index=False)
     long, wide = (

@@ -37,19 +37,17 @@ def kappas(frame: pd.DataFrame) -> dict[str, float]:
 def test_agreement_reads_a_column_per_rater(options: str, tmp_path: Path, conjury: Run) -> None:
     frame = wide()
     frame.to_csv(tmp_path / "wide.csv", index=False)
-    if options:  # further columns do not matter where raters are named
-        frame.assign(year=range(1990, 2020)).to_csv(tmp_path / "wide.csv", index=False)
+    if options:  # further columns do not matter where raters are named, and none need name the items
+        frame.drop(columns="item").assign(law=["yes", "no"] * 15).to_csv(tmp_path / "wide.csv", index=False)
     ended = conjury(f"agreement wide.csv {options} {COHEN} --figures none", cwd=tmp_path)
     assert ended.code == 0, ended.err
     page = json.loads(ended.out)
     rows = pd.DataFrame(next(iter(page["estimates"].values())))
     assert kappas(rows)[""] == pytest.approx(cohen(frame, *PEOPLE))
     notes = " ".join(page["notes"])
-    guesses = (
-        "Columns of raters: ann, bob, bot-mini.",
-        "Models by their names: bot-mini",
-    )
+    guesses = ("Columns of raters: ann, bob, bot-mini.", "Models by their names: bot-mini")
     assert [guess in notes for guess in guesses] == [not options] * 2
+    assert ("Items are the rows, since no column names them." in notes) == bool(options)
 
 
 @pytest.mark.long

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import legend, row_labels, shaded, titles
+from cases import cases
+from drawn import legend, points, row_labels, shaded, titles
 from made_up import rating_results as ratings
 from made_up.figures import MODELS, STRATA, example
 from matplotlib.figure import Figure
@@ -267,6 +268,31 @@ def test_people_and_models_have_a_colour_each_where_estimates_of_many_judges_are
     for line in lines:
         counts[line.get_color()] += len(np.atleast_1d(line.get_xdata()))
     assert counts == {LIGHT.color(0): 1, LIGHT.color(1): 8}
+
+
+@pytest.mark.parametrize(("statistic", "levels", "label"), cases(__file__, "axes_of_corrected_ratings"))
+def test_the_axis_of_corrected_ratings_says_what_is_estimated(statistic, levels, label) -> None:
+    frame = result("prediction_powered_items").frame
+    table = pd.concat([frame.assign(statistic=statistic, level=level) for level in levels])
+    text = draw(Result(table, "prediction_powered_items")).get_supxlabel()
+    assert text.startswith(f"{label} (")
+
+
+def test_many_strata_are_drawn_where_there_are_no_rows_of_all_items() -> None:
+    frame = result("prediction_powered_items").frame
+    table = pd.concat([frame.assign(topic=f"topic {number}") for number in range(25)])
+    figure = draw(Result(table, "prediction_powered_items", settings={"by": ["topic"]}))
+    assert sorted(rows(figure)) == sorted(f"Topic {number}" for number in range(25))
+
+
+def test_of_many_plans_twelve_are_drawn_from_the_first_to_the_last() -> None:
+    plans = pd.DataFrame({"prompt": range(1, 31), "repeats": 1, "phi": np.arange(1, 31) / 100})
+    plans = plans.assign(judge="gpt", cheapest=False, lower=plans["phi"] - 0.01, upper=plans["phi"] + 0.01)
+    drawn = points(
+        *draw(Result(plans, "decision_study", settings={"facets": ["prompt"], "alpha": 0.05})).axes
+    )
+    assert (len(drawn), drawn[0], drawn[-1]) == (12, 0.01, 0.3)
+    assert set(np.diff(drawn).round(2)) == {0.02, 0.03}
 
 
 @pytest.mark.long

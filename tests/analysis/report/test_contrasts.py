@@ -22,6 +22,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis import benchmark, raters
+from conjury.analysis.benchmark.cards import length_effects
 from conjury.analysis.frames.passport import Situation, coverage_notes
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits import EXHIBITS
@@ -144,13 +145,21 @@ def test_readings_name_who_gives_fewest_labels_and_bounds_who_lacks_answers(tmp_
 
 
 def test_mistakes_name_who_gives_a_label_too_often_and_the_most_frequent_confusions(tmp_path) -> None:
+    items = pd.DataFrame({"item_id": [f"j{k:02d}" for k in range(60)], "genre": ["pun", "rant"] * 30})
+    gold = items[["item_id"]].assign(label_set="tone", label=GOLD)
+    by_genre = benchmark.score(answers().drop(columns="gold"), gold, classes=list(CLASSES), items=items)
+    items["text"] = ["x" * (number + 1) for number in range(60)]
     results = {
         "by_label": benchmark.by_label(scored(), draws=200),
         "confusion": benchmark.confusion(scored()),
         "differences": benchmark.differences(scored(), metrics=["accuracy"], draws=50),
+        "errors": length_effects(by_genre, items, by=["genre"], metrics=["accuracy"], draws=50),
     }
     text = report_of(tmp_path, results)
     table = answers()
+    right = table["value"].eq(table["gold"])[table["judge_id"].eq("weak_model")].to_numpy()
+    change = right[46::2].mean() - right[0:15:2].mean()  # of 15 items each, those of one genre
+    assert f"the largest: {NAMES['weak_model']}, Pun {change:.2f} [" in text
     ratio = (table["value"] == "odd").groupby(table["judge_id"]).sum() / 12
     assert ratio.idxmax() == "weak_model"
     assert ratio.drop("weak_model").max() < 1.5 < ratio.max()

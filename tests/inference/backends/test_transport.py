@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 
 pytest.importorskip("aiohttp")
 
@@ -133,24 +134,7 @@ def test_a_proxy_that_refuses_is_named_without_its_password(listen, monkeypatch)
     assert "pass-word" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("exceptions", "host", "port", "excepted"),
-    [
-        ("example.org", "llm.example.org", 443, True),
-        (".example.org", "llm.example.org", 443, True),
-        ("*.example.org", "llm.example.org", 443, True),
-        ("ample.org", "llm.example.org", 443, False),
-        ("llm.example.org:8443", "llm.example.org", 443, False),
-        ("LLM.example.org:8443", "llm.example.org", 8443, True),
-        ("a, *", "llm.example.org", 443, True),
-        ("10.0.0.0/8", "10.1.2.3", 443, True),
-        ("10.0.0.0/8", "11.1.2.3", 443, False),
-        ("fd00::/8", "fd00::1", 443, True),
-        ("[fd00::1]:8000", "fd00::1", 8000, True),
-        ("[fd00::1]:8000", "fd00::1", 443, False),
-        ("", "llm.example.org", 443, False),
-    ],
-)
+@pytest.mark.parametrize(("exceptions", "host", "port", "excepted"), cases(__file__, "no_proxies"))
 def test_no_proxy_names_domains_addresses_networks_and_ports(exceptions, host, port, excepted):
     assert is_excepted(host, port, exceptions) is excepted
 

@@ -8,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from cases import cases
 from fakes.recorder import MemoryRecorder, made_up_requests
 
 from conjury.inference.backends import vllm
@@ -55,29 +56,7 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> VLLMBackend:
     return VLLMBackend("tiny")
 
 
-@pytest.mark.parametrize(
-    ("settings", "fields"),
-    [
-        ({"temperature": 0, "max_completion_tokens": 5}, {"temperature": 0, "max_tokens": 5}),
-        ({"logprobs": True}, {"logprobs": 1}),
-        ({"logprobs": True, "top_logprobs": 5}, {"logprobs": 5}),
-        (
-            {"structured_outputs": {"choice": ["A", "B"]}, "logprobs": True},
-            {"allowed_token_ids": [7, 8], "logprob_token_ids": [7, 8], "max_tokens": 1},
-        ),
-        (
-            {"structured_outputs": {"choice": ["A", "AB"]}},
-            {"max_tokens": 64, "structured_outputs": {"choice": ["A", "AB"]}},
-        ),
-        (
-            {"response_format": {"json_schema": {"schema": {"type": "object"}}}, "max_tokens": 9},
-            {
-                "max_tokens": 9,
-                "structured_outputs": {"json": {"type": "object"}, "disable_any_whitespace": True},
-            },
-        ),
-    ],
-)
+@pytest.mark.parametrize(("settings", "fields"), cases(__file__, "sampling_fields"))
 def test_a_choice_of_single_tokens_is_drawn_among_them_and_others_follow_a_grammar(settings, fields):
     tokenizer = SimpleNamespace(encode=lambda text, add_special_tokens: LETTERS[text])
     body = {"model": "m", "messages": [], **settings}

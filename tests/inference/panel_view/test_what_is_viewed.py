@@ -310,6 +310,17 @@ def test_a_run_without_its_study_file_shows_its_design_and_requests(town_files, 
     assert one.readings == ()
 
 
+def test_a_list_has_the_values_of_all_dimensions_and_the_first_status_that_is_not_ok(picture_collection):
+    listed, judgments = Transcripts(picture_collection).listed, picture_collection.answers.judgments
+    numbers = range(len(picture_collection.answers.frame))
+    for number in numbers:
+        rows = judgments(number)
+        read = rows.dropna(subset="value")
+        row = listed(number)
+        assert row.value == "; ".join(read["dimension"] + " " + read["value"].astype(str))
+        assert row.status == next(iter(rows.loc[rows["status"] != "ok", "status"]), "ok")
+
+
 def test_the_study_file_is_found_above_the_run(town_files, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     root = tmp_path / "work"

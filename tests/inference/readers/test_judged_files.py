@@ -100,7 +100,8 @@ def test_judgments_that_are_excluded_or_refused_are_no_answers(tmp_path, column)
     )
     table.to_csv(tmp_path / "judgments.csv", index=False)
     found = read_judged(tmp_path / "judgments.csv")
-    assert (found.judge, found.human) == ("gpt", "ann")
+    columns = columns_of(found, None, ())
+    assert (columns.judge, columns.human) == ("gpt", ("ann",))
     assert found.frame["gpt"].fillna("none").tolist() == ["yes", "no" if column == "note" else "none"]
 
 

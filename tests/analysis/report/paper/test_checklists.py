@@ -170,7 +170,10 @@ def test_attributes_that_restrictions_tie_are_not_called_independent(moderation)
     authors, topics = study.levels("identity"), study.levels("topic")
     left = [pair for pair in product(authors, topics) if pair != ("anonymous", "politics")]
     share = Counter(author for author, _ in left)["anonymous"] / len(left)
-    answer = items_of(Facts(study), "Conjoint practice")["3"].answer
+    answer, excluded = (items_of(Facts(study), "Conjoint practice")[code].answer for code in "34")
+    assert excluded.startswith("Never shown: Author Anonymous with Topic Politics. ")
+    free = items_of(Facts(moderation), "Conjoint practice")["4"].answer
+    assert free == "No combination of levels is excluded."
     assert answer.startswith("Author and Topic restrict each other, so they are not independent.")
     assert f"Author: Anonymous {share:.3g}, " in answer
     assert "0.167" in answer
