@@ -67,6 +67,7 @@ def test_the_finding_comes_first_and_the_judge_alone_is_named(
     assert ended.code == 0, ended.err
     assert next(line for line in ended.out.splitlines() if line.startswith("- ")).startswith(f"- {first}")
     assert f"(guessed: {guesses})" in ended.out
+    assert "NO LABELS" not in conjury(f"compare-systems plain.csv {columns} --all", cwd=place).out
     assert ("Intervals that are 0.5 wide need labels of about" in ended.out) == (guesses != "systems, judge")
 
 

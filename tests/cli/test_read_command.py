@@ -107,6 +107,7 @@ def test_standard_input_is_read_and_rows_are_selected(ran: Ran, monkeypatch: pyt
     text = ran("read - --where human=spam --delimiter ;")
     assert text.startswith("standard input: 3 rows, 3 columns.\n")
     assert "1 row with 'human' other than 'spam' excluded." in text
+    assert "NA" not in text  # which only that row has
 
 
 def test_levels_are_those_of_all_answers_or_of_a_column() -> None:

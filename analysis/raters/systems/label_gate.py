@@ -22,6 +22,7 @@ from .borrowed_levels import BorrowedLevel
 
 OK, CAUTION, NO_LEVEL = "OK", "CAUTION", "NO LEVEL"
 NO_LABELS, BORROWED = "NO LABELS", "BORROWED"
+NO_LABEL = "no answer has a label"
 ALWAYS = 1.1  # a level that every p value is below
 FEWEST_PROMPTS = 4  # labelled, below which a system has no corrected level
 # Share of answers scored beyond all labelled ones: what people say of these is an extrapolation.
@@ -122,7 +123,7 @@ def with_borrowed(gate: LabelGate, lent: BorrowedLevel | None, source: str) -> L
         return gate
     if lent.reason:
         return replace(gate, reason=f"{gate.reason}, and {lent.reason}")
-    return replace(gate, state=BORROWED, reason=f"no answer has a label; the level is by {source}")
+    return replace(gate, state=BORROWED, reason=f"{NO_LABEL}; the level is by {source}")
 
 
 def gate_table(gates: Sequence[LabelGate]) -> pd.DataFrame:
@@ -177,7 +178,7 @@ def _state(
     (beyond, is_mean), (is_selected, is_stated) = reach, selection
     where = "scored beyond all labelled ones" if is_mean else "judged as no labelled one is"
     if not labelled.any():
-        return NO_LABELS, "no answer has a label"
+        return NO_LABELS, NO_LABEL
     if prompts < FEWEST_PROMPTS:
         return NO_LEVEL, f"only {counted(prompts, 'prompt')} with a label, and {FEWEST_PROMPTS} are needed"
     if beyond > BEYOND_REFUSED:

@@ -37,6 +37,7 @@ from ..validation.validation_rows import TestRows
 from .borrowed_levels import BorrowedLevel, audit_table, borrow_levels
 from .calibration_map import JudgeOrigin, LabelMeanings, MapRequest, map_request, read_map, refuse_other_judge
 from .label_gate import (
+    NO_LABEL,
     LabelGate,
     gate_systems,
     gate_table,
@@ -374,6 +375,8 @@ def _borrowed(
 
 def _notes(rows: SystemRows, gates: Sequence[LabelGate], prompt: str) -> list[str]:
     notes = [f"{gate.system}: {gate.state}, {gate.reason}." for gate in gates if gate.reason]
+    if {gate.reason for gate in gates} == {NO_LABEL}:  # of which the first sentence speaks
+        notes = []
     for name, answered in zip(rows.judges, rows.answered, strict=True):
         without_score = [
             system for k, system in enumerate(rows.systems) if not answered[rows.system == k].any()

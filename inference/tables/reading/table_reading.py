@@ -168,8 +168,8 @@ def read(
         raise InputError(f"{label}: the table has no rows; give one with rows.")
     size = f"{Path(label).name}: {counted(len(frame), 'row')}, {counted(frame.shape[1], 'column')}."
     account = replace(account, entries=(AccountEntry("source", size, count=len(frame)), *account.entries))
-    frame, missing = blank_cells(frame, options, form in TEXT_FORMATS)
     frame, excluded, label = select_rows(frame, options, label)
+    frame, missing = blank_cells(frame, options, form in TEXT_FORMATS)
     frame, headers, label = without_headers(frame, label)
     excluded += headers
     refuse_totals(frame, label)
@@ -268,7 +268,7 @@ def select_rows(
             texts = as_text(frame[column]).str.strip()
             matches = (texts.str.casefold() == value.strip().casefold()).fillna(False).to_numpy(dtype=bool)
             if not matches.any():
-                levels = [printable(text) for text in texts.dropna().unique()]
+                levels = [printable(text) for text in texts.dropna().unique() if text]
                 raise InputError(
                     f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, levels)}, "
                     f"which {option} names; it contains {listed(levels)}."
