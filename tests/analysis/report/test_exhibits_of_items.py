@@ -226,7 +226,7 @@ def test_the_smallest_epsilon_is_one_with_which_the_model_passes(text_of) -> Non
     )
     assert "no test" in untested
     assert "above 1" in untested
-    assert "1 of 1 replacement test is passed: other (Fun). 1 model could not be tested." in untested
+    assert "test with epsilon 0.1 is passed: other (Fun). 1 model could not be tested." in untested
 
 
 def test_power_of_the_test_is_shown_with_the_mean_distance_from_people(text_of) -> None:
