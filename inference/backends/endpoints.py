@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..study.asking import PAID, Sampling
 from ..tables.safe_text import redact
 from .addresses import Address, read_address
-from .providers import ACCOUNTS, OPENAI, Account, is_known, is_own
+from .providers import ACCOUNTS, OPENAI, Account, is_own, never_sent
 from .trusted import is_trusted
 
 
@@ -144,23 +144,15 @@ def find_destination(
 def _problem(address: Address, variable: str, is_own_server: bool, named: EndpointChoice) -> tuple[str, bool]:
     """Say why a key may not go to a server, and whether that is final; an empty text where it may."""
     server = address.server
-    if is_known(variable) and not is_own_server:
-        return (
-            f"{variable} is the variable of another provider's key, which is never sent to {server}; put the "
-            "key of that server into a variable of its own and name that as key_variable."
-        ), True
+    if problem := never_sent(address, variable):
+        return problem, True
     if address.scheme == "http" and not address.is_local:
-        if address.is_private and is_trusted(address, variable):
+        if is_trusted(address, variable):
             return "", False
-        if address.is_private:
-            return (
-                f"The key in {variable} would travel unencrypted to {server}; if you trust that network, run "
-                f"`conjury trust {server} --key-variable {variable}`."
-            ), False
         return (
-            f"The key in {variable} would travel unencrypted to {server}; give its https address, or reach "
-            "it on this machine through a tunnel (ssh -L)."
-        ), True
+            f"The key in {variable} would travel unencrypted to {server}; if you trust that network, run "
+            f"`conjury trust {server} --key-variable {variable}`."
+        ), False
     if is_own_server or all(named) or is_trusted(address, variable):
         return "", False
     file = {"server": named.base_url, "variable of the key": named.key_variable}

@@ -67,11 +67,6 @@ HOSTS: dict[str, tuple[str, ...]] = {  # of variables that are known to contain 
 }
 
 
-def is_known(key_variable: str) -> bool:
-    """Whether a variable is known to contain the key of one provider."""
-    return key_variable in HOSTS
-
-
 def is_own(address: Address, key_variable: str) -> bool:
     """Whether the key in a variable belongs to a server: by its host, or by the provider's own variable."""
     if address.scheme == "https" and address.port == 443 and address.host in HOSTS.get(key_variable, ()):
@@ -81,6 +76,21 @@ def is_own(address: Address, key_variable: str) -> bool:
         for account in ACCOUNTS.values()
         if account.key_variable == key_variable and (variable := _custom_server(account)) is not None
     }
+
+
+def never_sent(address: Address, key_variable: str) -> str:
+    """Why the key in a variable never goes to a server; empty where the user decides."""
+    if key_variable in HOSTS and not is_own(address, key_variable):
+        return (
+            f"{key_variable} is the variable of another provider's key, which is never sent to "
+            f"{address.server}; put the key of that server into a variable of its own and name that."
+        )
+    if address.scheme == "http" and not (address.is_local or address.is_private):
+        return (
+            f"The key in {key_variable} would travel unencrypted to {address.server}; give its https "
+            "address, or reach it on this machine through a tunnel (ssh -L)."
+        )
+    return ""
 
 
 def _custom_server(account: Account) -> Address | None:

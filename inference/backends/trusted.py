@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..tables.limits import parse_json
 from .addresses import Address, read_address
-from .providers import is_known, is_own
+from .providers import never_sent
 
 FOLDER, FILE = "conjury", "trusted_hosts.json"
 
@@ -59,17 +59,9 @@ def trusted_address(text: str) -> Address:
 
 def trust(address: Address, key_variables: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Trust a server with the keys in some variables; return all hosts that are trusted now."""
-    if address.scheme == "http" and not (address.is_local or address.is_private):
-        raise InputError(
-            f"{address.server} is reached without encryption, so that no key is sent there; give its https "
-            "address, or reach it on this machine through a tunnel (ssh -L)."
-        )
     for name in key_variables:
-        if is_known(name) and not is_own(address, name):
-            raise InputError(
-                f"{name} is the variable of another provider's key, which is never sent to "
-                f"{address.server}; put the key of that server into a variable of its own."
-            )
+        if problem := never_sent(address, name):
+            raise InputError(problem)
     hosts = trusted_hosts()
     hosts[address.server] = tuple(dict.fromkeys((*hosts.get(address.server, ()), *key_variables)))
     _write(hosts)

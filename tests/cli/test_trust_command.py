@@ -95,7 +95,7 @@ def test_the_user_may_send_it_there_by_naming_both_or_by_trust_in_the_host(
         ("trust llm.example.org", "--key-variable MY_API_KEY"),
         (f"trust llm.example.org --key-variable {KEY}", "--key-variable MY_API_KEY"),
         ("trust llm.example.org --key-variable OPENAI_API_KEY", "another provider's key"),
-        ("trust http://llm.example.org --key-variable MY_KEY", "without encryption"),
+        ("trust http://llm.example.org --key-variable MY_KEY", "unencrypted"),
         ("trust me@llm.example.org --key-variable MY_KEY", "is not the address of a server"),
         ("trust --remove", "apply to a host"),
         ("trust llm.example.org --remove", "is not trusted"),
