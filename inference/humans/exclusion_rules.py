@@ -14,7 +14,7 @@ from ..errors import InputError, counted, did_you_mean, listed
 from ..tables.reading.account import AccountEntry
 from ..tables.reading.answers.compared_answers import read_answers
 from ..tables.reading.cell_rules import key_of, number_of
-from ..tables.reading.reading_rules import ReadingRules
+from ..tables.reading.reading_rules import ReadingRules, common_order
 from ..tables.row_numbers import row_words
 from .text_tables import read_export_table, require_column
 
@@ -228,10 +228,8 @@ def to_values(
         else:
             values.iloc[place] = [None if np.isnan(value) else value for value in answers.values[0]]
     converted = _convert_values(values)
-    if len(groups) == 1 and orders and orders[0]:
-        converted = pd.Series(
-            pd.Categorical(converted, categories=list(orders[0]), ordered=True), index=long.index
-        )
+    if order := common_order(orders, len(groups)):
+        converted = pd.Series(pd.Categorical(converted, categories=order, ordered=True), index=long.index)
     return converted, entries
 
 

@@ -20,7 +20,7 @@ from ..tables.reading.account import AccountEntry, ReadingAccount
 from ..tables.reading.answers.compared_answers import read_answers
 from ..tables.reading.cell_rules import number_of
 from ..tables.reading.containers import FileContent
-from ..tables.reading.reading_rules import ReadingRules
+from ..tables.reading.reading_rules import ReadingRules, common_order
 from ..tables.reading.table_reading import TableReading, read, select_rows
 from ..tables.row_numbers import with_name
 from ..tables.schema import JUDGE_KINDS, require_columns, validate
@@ -244,32 +244,47 @@ def _rename_columns(frame: pd.DataFrame, renames: Mapping[str, str], source: str
 def _with_labels(
     frame: pd.DataFrame, rules: ReadingRules, source: str
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
-    """Labels in one spelling, by dimension; of a single dimension in the order that is stated or declared."""
+    """Labels in one spelling, by dimension; in the order that is stated or declared for all dimensions."""
     is_valid = (as_text(frame["status"]) == "ok") & frame["value"].notna() & is_used(frame)
     entries: list[AccountEntry] = []
     values = frame["value"].astype(object)
     orders: list[tuple[str, ...]] = []
+    n_read = 0
     dimensions = frame["dimension"].dropna().unique()
     for dimension in dimensions:
         mask = (is_valid & (frame["dimension"] == dimension)).fillna(False).to_numpy(dtype=bool)
         if not mask.any():
             continue
-        levels = rules.order_of(
-            "value" if len(dimensions) == 1 and "value" in rules.levels else str(dimension)
+        n_read += 1
+        names = ["value", str(dimension)] if len(dimensions) == 1 else [str(dimension)]
+        levels = next(filter(None, map(rules.levels.get, names)), rules.order_of(str(dimension)))
+        by_value = next(filter(None, map(rules.value_labels.get, names)), ())
+        of_dimension = replace(
+            rules,
+            levels={"value": levels} if levels else {},
+            value_labels={"value": by_value} if by_value else {},
+            strict=False,
         )
-        of_dimension = replace(rules, levels={"value": levels} if levels else {}, strict=False)
         answers = read_answers(
             {"value": frame["value"][mask]}, of_dimension, source=source, rows=np.flatnonzero(mask)
         )
         entries += [entry for entry in answers.entries if entry.subject != "types"]
         if answers.classes and any(number_of(name) is None for name in answers.classes):
             values[mask] = np.array([*answers.classes, None], dtype=object)[answers.codes[0]]
-            orders.append(answers.classes if levels or answers.scale == "ordinal" else ())
+            orders.append(
+                answers.classes if (levels and rules.scale is None) or answers.scale == "ordinal" else ()
+            )
+            if by_value and not orders[-1] and rules.scale is None:
+                sentence = f"Labels of {dimension} count as unordered; --scale ordinal orders them by value."
+                entries.append(AccountEntry("types", sentence, option="--scale ordinal"))
     if not orders:
         return frame, entries
     labels = pd.Series(values, index=frame.index)
-    if len(orders) == 1 and orders[0]:
-        return frame.assign(value=pd.Categorical(labels, categories=orders[0], ordered=True)), entries
+    if order := common_order(orders, n_read):
+        return frame.assign(value=pd.Categorical(labels, categories=order, ordered=True)), entries
+    if any(orders):
+        sentence = "Labels count as unordered, since not all dimensions have the same; read one alone."
+        entries.append(AccountEntry("types", sentence))
     return frame.assign(value=labels.astype("string")), entries
 
 

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from itertools import combinations
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
+import pyreadstat
 import pytest
 import yaml
 
@@ -83,11 +84,14 @@ def long_and_wide() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 @pytest.mark.parametrize(
     "library",
-    [*("", "read", "sample", "Lauf"), *(pytest.param(name, marks=pytest.mark.long) for name in CONVERTED)],
+    [
+        *("", "read", "sample", "Lauf", "labels"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in CONVERTED),
+    ],
 )
-def test_rows_and_columns_of_ratings_give_the_same_numbers(library: str) -> None:
+def test_rows_and_columns_of_ratings_give_the_same_numbers(library: str, tmp_path: Path) -> None:
     rows, wide = long_and_wide()
-    frame: Any = rows
+    frame, columns = cast(tuple[Any, Any], (rows, wide))
     if library in CONVERTED:
         frame = attrgetter(CONVERTED[library])(pytest.importorskip(library))(rows)
     elif library == "read":
@@ -96,10 +100,20 @@ def test_rows_and_columns_of_ratings_give_the_same_numbers(library: str) -> None
     elif library in ("sample", "Lauf"):  # numbers as text, of answers that the model gave twice
         again = rows[rows["coder"] == MODEL].assign(**{library: "2"})
         frame = pd.concat([rows.assign(**{library: "1"}), again], ignore_index=True)
-    of_rows, of_columns = (agreement(table, ["cohen"], draws=0).frame for table in (frame, wide))
+    elif library == "labels":  # of values, of two dimensions; in the order that is stated
+        table = rows.assign(tone=rows["tone"].astype(int), mood=rows["tone"].astype(int))
+        words: dict[Any, str] = dict(enumerate(("bad", "low", "even", "high", "top"), 1))
+        path = str(tmp_path / "table.dta")
+        pyreadstat.write_dta(table, path, variable_value_labels={"tone": words, "mood": words})
+        frame = read(path, ReadingRules(rating_column=("tone", "mood"), scale="ordinal"))
+        named = wide.replace({str(number): word for number, word in words.items()})
+        columns = read(named, ReadingRules(levels={"": tuple(words.values())}))
+    of_rows, of_columns = (agreement(table, ["cohen"], draws=0).frame for table in (frame, columns))
     assert (MODEL in set(of_rows["among"])) == (library in ("sample", "Lauf"))
     numbers = ["among", "against", "weights", "estimate", "lower", "upper"]
-    pd.testing.assert_frame_equal(of_rows.loc[of_rows["among"] != MODEL, numbers], of_columns[numbers])
+    pd.testing.assert_frame_equal(
+        of_rows.query("among != @MODEL and dimension != 'mood'")[numbers], of_columns[numbers]
+    )
 
 
 @pytest.mark.long

@@ -118,9 +118,8 @@ def test_labels_of_a_study_are_fitted(tmp_path: Path, done: Told, refused: Told)
     done("fit study.yaml --data judgments.csv --draws 20 --out labelled", cwd=tmp_path, figures=())
     names = [one["name"] for one in manifest(tmp_path / "labelled")["results"]]
     assert names == ["coverage", "agreement", "alt_test"]
-    assert (
-        "Each of 40 items has 5 ratings by people (5 in all); " in manifest(tmp_path / "labelled")["design"]
-    )
+    design = manifest(tmp_path / "labelled")["design"]
+    assert "Each of 40 items has 5 ratings by people (5 in all); " in design
     told = refused("raters judgments.csv --where judge_kind=human --covariate colour")
     assert "--covariate applies to models of ratings" in told
 

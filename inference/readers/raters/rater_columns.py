@@ -126,7 +126,8 @@ def judgments_of_raters(
         for place, name in enumerate(names)
     ]
     long = pd.concat(parts, ignore_index=True)
-    if answers.scale == "ordinal" and any(number_of(name) is None for name in answers.classes):
+    is_stated = rules.scale is None and all(rules.order_of(name) for name in names)
+    if (is_stated or answers.scale == "ordinal") and any(number_of(name) is None for name in answers.classes):
         long["value"] = pd.Categorical(long["value"], categories=answers.classes, ordered=True)
     return long, entries
 

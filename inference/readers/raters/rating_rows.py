@@ -81,10 +81,13 @@ class RatingColumns:
         return source if self.rows is None else of_rows(source, self.rows, n)
 
     def rules(self, rules: ReadingRules) -> ReadingRules:
-        """The rules for judgments: the levels of a single column of ratings are those of their values."""
-        name = self.ratings[0]
-        of_values = {"value": rules.levels[name]} if len(self.ratings) == 1 and name in rules.levels else {}
-        return replace(rules, levels={**rules.levels, **of_values}, id=None)
+        """The rules for judgments: the order of a single column of ratings is that of their values."""
+        single = self.ratings[0] if len(self.ratings) == 1 else None
+        levels, value_labels = (
+            {"value" if name == single else name: order for name, order in orders.items()}
+            for orders in (rules.levels, rules.value_labels)
+        )
+        return replace(rules, levels=levels, value_labels=value_labels, id=None)
 
 
 def has_judgments(frame: pd.DataFrame) -> bool:

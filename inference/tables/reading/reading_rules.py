@@ -187,3 +187,8 @@ class ReadingRules:
     def order_of(self, column: str) -> tuple[str, ...]:
         """The levels that are stated for a column, in their order; empty where none are."""
         return tuple(self.levels.get(column, self.levels.get(ANY_COLUMN, ())))
+
+
+def common_order(orders: Sequence[tuple[str, ...]], n: int) -> tuple[str, ...]:
+    """The order that the labels of all n dimensions have; empty where they differ, or one has none."""
+    return orders[0] if len(orders) == n and len(set(orders)) == 1 else ()

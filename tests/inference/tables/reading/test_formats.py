@@ -173,16 +173,9 @@ def test_levels_of_a_file_are_stated_ones_unless_one_may_mean_no_answer(tmp_path
 def test_value_labels_keep_their_order_and_declared_missing_values_are_missing(tmp_path):
     path = tmp_path / "survey.sav"
     frame = pd.DataFrame({"judge": [1.0, 3.0, 2.0, 9.0], "agree": [1.0, 2.0, 7.0, 4.0]})
-    pyreadstat.write_sav(
-        frame,
-        str(path),
-        variable_value_labels={
-            "judge": {1: "no", 2: "perhaps", 3: "yes", 9: "refused"},
-            "agree": {1: "not at all", 7: "fully"},
-        },
-        missing_ranges={"judge": [9]},
-        variable_measure={"judge": "ordinal"},
-    )
+    labels = {"judge": {1: "no", 2: "perhaps", 3: "yes", 9: "refused"}, "agree": {1: "none", 7: "fully"}}
+    further = {"missing_ranges": {"judge": [9]}, "variable_measure": {"judge": "ordinal"}}
+    pyreadstat.write_sav(frame, str(path), variable_value_labels=labels, **further)
     reading = read(path)
     judge = reading.frame["judge"]
     assert judge.isna().tolist() == [False, False, False, True]
