@@ -289,7 +289,7 @@ def _layout(options: ExportOptions) -> Layout:
         items=read_names(options.items, "--items"),
         covariates=split_names([options.covariates or ""]),
         kind=options.judge_kind,
-        models=tuple(options.models or ()),
+        models=split_names(options.models),
         people=options.people,
         all_shown=options.all_shown,
         timezone=options.timezone,

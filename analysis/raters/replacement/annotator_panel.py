@@ -78,7 +78,10 @@ def models_of(ratings: Ratings, model: str | Sequence[str] | None) -> list[str]:
     names = ratings.models
     if model is None:
         if not names:
-            raise InputError("No model has a rating that can be used; give judgments of a model as well.")
+            raise InputError(
+                "No model has a rating that can be used; give judgments of a model as well, or say by "
+                "--models or in judge_kind which raters are models."
+            )
         return names
     models = [model] if isinstance(model, str) else list(dict.fromkeys(model))
     for name in models:
