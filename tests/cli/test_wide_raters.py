@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,16 @@ def test_a_table_whose_other_columns_are_on_another_scale_is_not_guessed(
     assert "there is no column 'bib' (did you mean 'bob'?), which --raters names" in " ".join(
         ended.err.split()
     )
+
+
+@pytest.mark.parametrize(
+    ("widths", "alike"), [((10, 30), True), ((10, 31), False), ((1, 10), True), ((1, 11), False)]
+)
+def test_raters_have_ranges_within_a_factor_of_three_or_few_values(widths, alike, tmp_path) -> None:
+    columns = {name: np.arange(96) % (width + 1) for name, width in zip("ab", widths, strict=True)}
+    pd.DataFrame({"item_id": [f"i{k}" for k in range(96)], **columns}).to_csv(tmp_path / "w.csv", index=False)
+    with nullcontext() if alike else pytest.raises(InputError, match="no columns of raters on one scale"):
+        assert {*load_judgments(tmp_path / "w.csv")["judge_id"]} == {"a", "b"}
 
 
 def test_a_guess_of_raters_is_refused_where_none_is_allowed(tmp_path: Path, conjury: Run) -> None:

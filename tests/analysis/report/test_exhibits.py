@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from made_up.results import (
     CHECKS,
+    COMPARED,
     amce_frame,
     difference_frame,
     record,
@@ -131,7 +132,7 @@ def test_the_largest_ratio_in_words_is_that_of_the_table(diagnosed) -> None:
     assert none.count(". ") == 0
 
 
-def test_references_and_groups_are_named_in_the_table_of_engines() -> None:
+def test_references_and_groups_are_named_in_the_table_of_engines(copy) -> None:
     numbers = {"estimate": [0.0, 0.1], "std_error": [float("nan"), 0.02]}
     columns = {f"{name}_{engine}": own for engine in ("native", "survey") for name, own in numbers.items()}
     table = pd.DataFrame({"feature": "tone", "level": ["kind", "rude"], **columns})
@@ -141,8 +142,10 @@ def test_references_and_groups_are_named_in_the_table_of_engines() -> None:
     assert "0.000000" not in html
     keys = difference_frame()[["by", "feature", "level"]].head(2)
     frame = keys.assign(estimate_native=0.1, std_error_native=0.01)
-    html = engines_table(frame, LevelLabels({("identity", "anonymous"): "Nobody"}), "identity").as_raw_html()
-    assert "Sexism, Black male minus Nobody" in html
+    labels = {"levels": {"identity": {"anonymous": "Nobody"}}}
+    write_manifest(copy, compared={**COMPARED, "by": ["identity"]}, labels=labels)
+    text = shown(change(copy, "engines", frame), "estimates_by_engine")
+    assert "Sexism, Black male minus Nobody | 0.100000 (0.010000)" in text
 
 
 def test_an_exhibit_without_a_figure_keeps_its_table(results, monkeypatch) -> None:
