@@ -14,6 +14,7 @@ import pandas as pd
 import pyreadstat
 import pytest
 import yaml
+from cases import cases
 
 from conjury import agreement, alt_test, judge, read
 from conjury.inference.errors import InputError
@@ -136,15 +137,7 @@ def test_what_takes_one_row_per_answer_refuses_rows_of_ratings(tmp_path: Path, c
     assert "differ in 0.0% of" in same.out
 
 
-@pytest.mark.parametrize(
-    ("change", "options", "problem"),
-    [
-        ({"item": "t03"}, {}, "rates item 't03' of 'item' by"),
-        ({"tone": "-99"}, {}, "column 'tone' contains '-99' in 1 cell (first in row 1)"),
-        ({}, {"rater_column": "codr"}, "no column 'codr' (did you mean 'coder'?), which --rater-column"),
-        ({"coder": None}, {}, "row 1 of column 'coder' is empty"),
-    ],
-)
+@pytest.mark.parametrize(("change", "options", "problem"), cases(__file__, "wrong_rows"))
 def test_what_is_wrong_in_rows_of_ratings_is_named(
     change: dict[str, Any], options: dict[str, Any], problem: str
 ) -> None:
@@ -171,17 +164,7 @@ def test_cells_of_submissions_that_were_returned_are_not_asked_about(tmp_path: P
     assert "people: 'bob'" in ended.out
 
 
-@pytest.mark.parametrize(
-    ("content", "is_data"),
-    [
-        ("t01,fine,rude\nt02,rude,rude\nt03,fine,fine\n", True),
-        ("t01,3,4,3\nt02,2,2,1\nt03,5,4,4\n", True),
-        ("0.4,0.6\n0.1,0.9\n0.7,0.2\n", True),
-        ("item,1,2,3\nt01,3,4,3\nt02,2,2,1\n", False),
-        ("item,ann,bob\nitem,ann,bob\nt02,rude,fine\nt03,fine,fine\n", False),
-        ("fine,rude\n1,0\n0,1\n1,1\n", False),
-    ],
-)
+@pytest.mark.parametrize(("content", "is_data"), cases(__file__, "headers"))
 def test_a_first_row_of_data_is_never_taken_for_the_header(
     content: str, is_data: bool, tmp_path: Path
 ) -> None:
