@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury import compare_systems
 from conjury.inference.tables.files import EXAMPLES
@@ -51,13 +52,7 @@ def test_one_file_files_by_system_and_labels_beside_them_have_the_numbers_of_pyt
         ), command
 
 
-@pytest.mark.parametrize(
-    ("columns", "first", "guesses"),
-    [
-        ("", "retrieval has a higher mean rating than baseline: +0.696 ", "systems, judge, people"),
-        ("--human none", "No labels of people: what they would say is not estimated. By ", "systems, judge"),
-    ],
-)
+@pytest.mark.parametrize(("columns", "first", "guesses"), cases(__file__, "first_findings"))
 def test_the_finding_comes_first_and_the_judge_alone_is_named(
     place: Path, conjury: Run, columns: str, first: str, guesses: str
 ) -> None:

@@ -67,16 +67,7 @@ def test_thoughts_are_part_of_what_an_answer_is_expected_to_cost(settings, token
     assert guess_tokens({"messages": [], **settings}, "json", thinking=1000).completion == tokens
 
 
-@pytest.mark.parametrize(
-    ("settings", "tokens"),
-    [
-        ({"response_format": {"type": "json_schema"}, "logprobs": True}, 30),
-        ({"logprobs": True}, 1),
-        ({}, 200),
-        ({"max_tokens": 150}, 150),
-        ({"max_completion_tokens": 120, "max_tokens": 150}, 120),
-    ],
-)
+@pytest.mark.parametrize(("settings", "tokens"), cases(__file__, "lengths_of_answers"))
 def test_the_length_of_an_answer_is_guessed_by_what_the_request_asks_for(settings, tokens):
     assert guess_tokens({"messages": [], **settings}, "auto").completion == tokens
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.analysis.pipeline.item_steps import plan_ratings
 from conjury.analysis.pipeline.runner import FitOptions
@@ -219,17 +220,7 @@ def test_excluded_and_missing_ratings_may_have_any_value(replies):
     assert said(replies, replies / "people.csv") == []
 
 
-@pytest.mark.parametrize(
-    ("renamed", "lacking"),
-    [
-        ({"judge_id": "rater", "value": "score"}, "columns are missing for judgments (judge_id, value);"),
-        (
-            {"judge_id": "who", "judge_kind": "kind", "value": "points"},
-            "columns are missing for judgments (judge_id, value) or for items (message, reply, writer, "
-            "message_id) or for gold labels (label_set, label);",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("renamed", "lacking"), cases(__file__, "columns_that_lack"))
 def test_columns_that_a_table_lacks_are_named_and_ratings_are_never_read_as_items(replies, renamed, lacking):
     people = pd.read_csv(replies / "people.csv").rename(columns=renamed)
     people.to_csv(replies / "people.csv", index=False)

@@ -24,8 +24,9 @@ from starlette.datastructures import FormData
 from conjury.inference.panel.plan import labelling_study, make_plan
 from conjury.inference.panel.visits import Timing
 from conjury.inference.panel.web.panel_app import timing_of
-from conjury.inference.panel.web.visit_pages import task_fields
+from conjury.inference.panel.web.visit_pages import scale_field, task_fields
 from conjury.inference.study import load_any_study
+from conjury.inference.study.asking import Scale
 
 
 @pytest.fixture(scope="module")
@@ -245,6 +246,14 @@ def test_kinds_of_an_answer_stand_below_it():
     (field,) = task_fields(study, None, str)
     below = [(option.value, option.under) for option in field.options]
     assert below == [("safe", ""), ("implicit", "Harmful"), ("explicit", "Harmful")]
+
+
+@pytest.mark.parametrize(("maximum", "form", "n_buttons"), [(10, "scale", 11), (11, "number", 0)])
+def test_scales_of_up_to_eleven_ratings_have_buttons(maximum, form, n_buttons):
+    scale = Scale(id="wit", label="Wit", maximum=maximum)
+    field = scale_field(scale, lambda name, **limits: f"{name} {limits}")
+    assert (field.form, len(field.options)) == (form, n_buttons)
+    assert (field.minimum, field.maximum) == ((0, 11) if form == "number" else (None, None))
 
 
 def _without_token(html: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -178,17 +179,7 @@ def test_the_command_writes_items_and_a_table_of_each_step(tmp_path, monkeypatch
     assert "1 item with personal data: e-mail: 1." in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ("", "give one of key, text with --item"),
-        ("--item key --text txt", "did you mean 'text'"),
-        ("--item key --drop copies", "write duplicates or personal"),
-        ("--item key --similar 2", "a share above 0"),
-        ("--item key --transcribe", "no column 'media'"),
-        ("--item text", "row 2: the name of the item is 'a' again"),
-    ],
-)
+@pytest.mark.parametrize(("options", "sentence"), cases(__file__, "refused_options"))
 def test_what_cannot_be_prepared_is_asked_about(options, sentence, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(clip_transcripts, "load_transcriber", lambda model: lambda path: None)

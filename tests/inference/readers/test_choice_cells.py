@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
@@ -119,16 +120,7 @@ reading:
         load_choices(study, file, rules=ReadingRules(relabel={"nothin": "none"}))
 
 
-@pytest.mark.parametrize(
-    ("levels", "note"),
-    [
-        ({"none": "No tax", "low": "$10", "high": "$20"}, ""),
-        ({"none": "NO TAX ", "low": "low", "high": "HIGH"}, ""),
-        ({"none": 1, "low": 2, "high": 3}, "1 = none, 2 = low, 3 = high"),
-        ({"none": "0", "low": "1.0", "high": "2"}, "0 = none, 1.0 = low, 2 = high"),
-    ],
-    ids=["labels", "spellings", "from one", "from zero"],
-)
+@pytest.mark.parametrize(("levels", "note"), cases(__file__, "writings_of_levels"))
 def test_levels_are_ids_labels_or_numbers(levels, note, taxes, tmp_path):
     frame = survey(size=survey()["size"].map({"s": 1, "m": 2, "l": 3}))
     file, notes = tmp_path / "choices.csv", []

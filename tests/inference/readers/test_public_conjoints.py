@@ -277,6 +277,41 @@ def test_tasks_and_profiles_are_recognised_by_their_numbers_also_with_gaps(gaps)
     assert table.frame["position"].tolist() == frame["x3"].astype(str).tolist()
 
 
+def test_an_attribute_has_up_to_40_levels_where_none_is_named():
+    tables = {n: read_conjoint(PLAIN.assign(street=PLAIN.index.to_numpy() % n)) for n in (40, 41)}
+    assert ["street" in table.attributes for table in tables.values()] == [True, False]
+    assert "not 'street', with more than 40 different cells." in " ".join(tables[41].account.notes())
+
+
+@pytest.mark.parametrize(("n", "is_forced"), [(9, True), (10, False)])
+def test_a_task_without_a_chosen_profile_is_noted_where_nine_of_ten_have_one(n, is_forced):
+    table = read_conjoint(PLAIN.assign(chosen=PLAIN["chosen"].where(PLAIN.index >= 2 * n, 0)))
+    sentence = f"{n} tasks without a chosen profile count as a choice of none."
+    assert (sentence in table.account.notes()) == is_forced  # of 96 tasks
+
+
+@pytest.mark.parametrize(("n", "is_restricted"), [(10, True), (9, False)])
+def test_levels_are_never_shown_together_where_five_rows_were_expected(n, is_restricted):
+    first = PLAIN["profile"] == 1
+    rare = first & (PLAIN.index < 2 * n)  # n rows, of which chance would show half with either half
+    table = read_conjoint(PLAIN.assign(half=first.map({True: "p", False: "q"}), rare=rare.map(str)))
+    pairs = [(pair.pairs, pair.expected) for pair in table.empty_pairs]
+    assert pairs == ([((("q", "True"),), 5.0)] if is_restricted else [])
+
+
+@pytest.mark.parametrize(("size", "shape"), [(6, (2, 6)), (7, (14, 1))])
+def test_rows_in_a_row_are_one_task_of_up_to_six_profiles(size, shape):
+    cells = [
+        (person, row // size, row % size, (row * row + person) % 3)
+        for person in range(20)
+        for row in range(2 * size)
+    ]
+    table = pd.DataFrame(cells, columns=["person", "task", "place", "roof"])
+    chosen = table["place"] == (table["person"] + table["task"]) % size
+    read = read_conjoint(table.assign(chosen=chosen.astype(int))[["person", "roof", "chosen"]])
+    assert (read.tasks, read.profiles) == shape
+
+
 def test_profiles_without_a_column_of_tasks_are_no_attribute():
     frame = PLAIN.drop(columns=["task", "weight"])
     assert read_conjoint(frame).attributes == tuple(COLUMNS)
