@@ -326,6 +326,11 @@ class ColumnNames:
             return list(range(len(series_names)))
         return self.places_of([judges[name] for name in series_names])
 
+    def series_by_place(self, frame: pd.DataFrame, series: pd.Series[Any]) -> tuple[list[int], list[str]]:
+        """Places of the series, and the series, in the order of the places: people first."""
+        ranked = sorted(zip(self.places(frame, series), dict.fromkeys(series), strict=True))
+        return [place for place, _ in ranked], [str(name) for _, name in ranked]
+
     def places_of_prompts(self, frame: pd.DataFrame, series: pd.Series[Any]) -> list[int]:
         """Places of series by judge and prompt: a judge's share its colour, with markers of their own."""
         owners = list(

@@ -96,8 +96,7 @@ def plot_levels(
     if is_shaded and judges.nunique() < series.nunique() and "judge" in frame:
         places, names = style.names.places_of_prompts(frame, series), list(dict.fromkeys(series))
     else:
-        ranked = sorted(zip(style.names.places(frame, series), dict.fromkeys(series), strict=True))
-        places, names = [place for place, _ in ranked], [name for _, name in ranked]
+        places, names = style.names.series_by_place(frame, series)
     rows = {
         named(panel, panel, a): [named(row, a, b) for b in display_order(frame.loc[keys[panel] == a, row])]
         for a in display_order(frame[panel])

@@ -91,6 +91,11 @@ def effects(
         return plot_by_reference(frame, style, bounds, share_x)
     groups = [name for name in settings.get("by") or () if name in frame]
     who = series_labels(frame, None, style.series_label)
+    label = None
+    if groups and {"by", "people", "model"} <= set(frame):
+        contrasts = set(series_in_words(frame, groups, words))
+        label = ", ".join([f"{axis_label(frame)}: model minus people", *contrasts][: 1 + (len(contrasts) == 1)])
+        groups = groups if len(contrasts) > 1 else []  # of one contrast the judges are the series
     if groups and group is None and feature is None and who.nunique() > 1:
         if "by" in frame and len(groups) == 1:  # of several judges or prompts: the first attribute by group
             feature = str(frame.loc[frame["estimate"].notna(), "feature"].iloc[0])
@@ -99,7 +104,7 @@ def effects(
         frame, group = frame.assign(**{SERIES: [", ".join(filter(None, names)) for names in joined]}), SERIES
     elif groups and group is None:
         frame, group = frame.assign(**{SERIES: series_in_words(frame, groups, words)}), SERIES
-    label, series_names = None, set(frame[group].astype(str)) if group == SERIES else set()
+    series_names = set(frame[group].astype(str)) if group == SERIES else set()
     if len(series_names) == 1 and (MINUS in (only := series_names.pop()) or result.kind == "interaction"):
         label = f"{axis_label(frame)}: {only}"
     kinds = set(frame["statistic"].astype(str)) if "statistic" in frame else {"amce"}

@@ -77,15 +77,17 @@ def frequencies(result: Drawable, style: FigureStyle, *, group: str | None = Non
     }
     row = [names[pair] for pair in zip(keys["feature"], keys["level"], strict=True)]
     table = table_of(shares, [words.feature(feature) for feature in keys["feature"]], row, keys["series"])
+    places, names_of_series = style.names.series_by_place(frame, keys["series"])
     return levels(
         table,
         rows=rows,
+        series=names_of_series,
         baseline={panel: 100 / len(each) for panel, each in rows.items()},
         hold=[0.0],
         digits=1,
         xlabel="Share of the profiles shown, in percent (vertical line: equal shares)",
         what=f"Dot plot of the percentage of profiles with each of {len(set(row))} levels",
-        places=style.names.places(frame, keys["series"]),
+        places=places,
     )
 
 

@@ -204,6 +204,8 @@ def test_frequencies_are_counted_of_one_judge_and_drawn_of_zero_and_of_draws(cho
     never = pd.DataFrame({"feature": "tone", "level": ["rude", "kind"], "estimate": [5.0, 0.0]})
     assert points(*draw(never, "cj_freqs").axes) == [0.0, 100.0]
     assert titles(cj_freqs(choices, FORMULA).plot()) == ["Tone", "Topic"]
+    two = pd.concat([ONE.assign(judge=judge, prompt="", estimate=9.0) for judge in ("gpt4o", "human")])
+    assert legend(draw(two, "cj_freqs")) == ["People", "gpt4o"]
     booted = bootstrap(cj_freqs, choices, FORMULA, draws=20, seed=1).plot()
     assert all(axes.collections for axes in booted.axes)
 
@@ -225,6 +227,19 @@ def test_ours_minus_published_is_the_difference_in_both_joins() -> None:
         compare_moderation(ONE.assign(judge="someone_else"), ONE)
     with pytest.raises(InputError, match="more than once; keep one row"):
         compare_moderation(printed, pd.concat([ONE, ONE]))
+
+
+def test_differences_from_people_between_groups_say_whose_and_between_which() -> None:
+    one = amce_frame({"model_x": ["baseline"]}).assign(
+        statistic="amce_difference", people=0.1, model=0.2, race="black", by="black - white"
+    )
+    parts = (one, one.assign(race="asian", by="asian - white"))
+    settings = {"by": ["judge_id", "race"]}
+    figure = draw(one, "people_by", settings=settings)
+    assert "percentage points: model minus people, Black minus white. " in figure.get_label() and not figure.legends
+    figure = draw(pd.concat(parts, ignore_index=True), "people_by", settings=settings)
+    assert ": model minus people. " in figure.get_label()
+    assert legend(figure) == ["Black minus white", "Asian minus white"]
 
 
 def test_engines_are_compared_with_the_one_that_is_named() -> None:

@@ -144,9 +144,8 @@ def difference_sentences(
 
 
 def _of_one_prompt(result: Result) -> Result:
-    """A result under one prompt for each model, without the column of the second group."""
-    frame = rows_of_one_prompt(result.frame).drop(columns=result.settings["by"], errors="ignore")
-    return replace(result, frame=frame.reset_index(drop=True))
+    """A result under one prompt for each model."""
+    return replace(result, frame=rows_of_one_prompt(result.frame).reset_index(drop=True))
 
 
 def _groups_in_words(names: ColumnNames, result: Result, by: object) -> str:
@@ -182,7 +181,8 @@ def _say_double_differences(result: Result, names: ColumnNames) -> str:
 @tables_of("people_by", values=_first_level, reading=_say_double_differences, figure_of=_of_one_prompt)
 def people_by(result: Result, names: ColumnNames) -> list[GT]:
     """Differences from people between levels of an attribute, with adjusted p values."""
-    frame = _of_one_prompt(result).frame.drop(columns=["outcome", "statistic", "z", "p"])
+    unneeded = ["outcome", "statistic", "z", "p", result.settings["by"][1]]
+    frame = _of_one_prompt(result).frame.drop(columns=unneeded)
     frame = frame.assign(by=[_groups_in_words(names, result, by) for by in frame["by"]])
     return any_table(frame, names, unit_of_axis(axis_label(result.frame)))
 
