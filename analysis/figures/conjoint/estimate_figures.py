@@ -94,8 +94,9 @@ def effects(
     label = None
     if groups and {"by", "people", "model"} <= set(frame):
         contrasts = set(series_in_words(frame, groups, words))
-        label = ", ".join([f"{axis_label(frame)}: model minus people", *contrasts][: 1 + (len(contrasts) == 1)])
-        groups = groups if len(contrasts) > 1 else []  # of one contrast the judges are the series
+        label = f"{axis_label(frame)}: model minus people"
+        if len(contrasts) == 1:  # the judges are the series
+            label, groups = f"{label}, {contrasts.pop()}", []
     if groups and group is None and feature is None and who.nunique() > 1:
         if "by" in frame and len(groups) == 1:  # of several judges or prompts: the first attribute by group
             feature = str(frame.loc[frame["estimate"].notna(), "feature"].iloc[0])

@@ -236,7 +236,8 @@ def test_differences_from_people_between_groups_say_whose_and_between_which() ->
     parts = (one, one.assign(race="asian", by="asian - white"))
     settings = {"by": ["judge_id", "race"]}
     figure = draw(one, "people_by", settings=settings)
-    assert "percentage points: model minus people, Black minus white. " in figure.get_label() and not figure.legends
+    assert "percentage points: model minus people, Black minus white. " in figure.get_label()
+    assert not figure.legends
     figure = draw(pd.concat(parts, ignore_index=True), "people_by", settings=settings)
     assert ": model minus people. " in figure.get_label()
     assert legend(figure) == ["Black minus white", "Asian minus white"]
