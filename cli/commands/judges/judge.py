@@ -175,7 +175,7 @@ def _refuse_single(columns: JudgeColumns, request: DecisionOptions) -> None:
 
 def run_names(files: Sequence[Path]) -> tuple[str, ...]:
     """Names of runs in several files: those of the files, else of their folders, else both."""
-    stems = [Path(path.name.removesuffix(".gz")).stem for path in files]
+    stems = [path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem for path in files]
     folders = [path.resolve().parent.name for path in files]
     paths = [f"{folder}/{stem}" for folder, stem in zip(folders, stems, strict=True)]
     return tuple(next((names for names in (stems, folders) if len(set(names)) == len(names)), paths))

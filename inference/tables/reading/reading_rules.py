@@ -48,6 +48,10 @@ def rules_of(arguments: RuleArguments) -> ReadingRules:
     by_column = (
         levels if isinstance(levels, Mapping) else {ANY_COLUMN: tuple(map(str, levels))} if levels else {}
     )
+    options: dict[str, Any] = {**arguments}
+    for name in ("where", "exclude", "relabel"):
+        if options.get(name) and not isinstance(options[name], Mapping):
+            raise InputError(f"{name} is {options[name]!r}; give a mapping, such as {{'text': 'value'}}.")
     texts = {str(text): str(label) for text, label in (arguments.get("relabel") or {}).items()}
     missing, ratings = (
         (str(names),) if isinstance(names, str | float | int) else tuple(map(str, names))

@@ -278,6 +278,9 @@ def test_rows_are_selected_by_cells_and_a_misspelt_cell_is_refused():
         read(FRAME, ReadingRules(where={"judge": "z"}))
     with pytest.raises(InputError, match=r"no column 'jugde'.*did you mean 'judge'.*--where"):
         read(FRAME, ReadingRules(where={"jugde": "x"}))
+    for option in ("where", "exclude", "relabel"):
+        with pytest.raises(InputError, match=rf"{option} is \['judge=x'\]; give a mapping, such as "):
+            conjury.judge(FRAME, "judge", "human", **{option: ["judge=x"]})
 
 
 @pytest.mark.long
