@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..correction.bounds import (
     worst_outcomes,
 )
 from ..frames.cells import forced_choices
+from ..frames.notes import noted_warnings
 from ..frames.variables import Formula, numeric_column
 from ..numerics.intervals import UNBOUNDED, Support
 from ..numerics.linear import one_thread
@@ -190,9 +192,8 @@ def _read_answers(
     choices = None
     if forced is not False:
         # An outcome that a status calls a refusal is one, for the estimators too, so choices may be unforced.
-        with warnings.catch_warnings():
-            if "status" in frame:  # the estimator's null value rests on it; see `_with_null`
-                warnings.simplefilter("ignore", UserWarning)
+        # the estimator's null value rests on a status; see `_with_null`
+        with noted_warnings() if "status" in frame else nullcontext():
             outcomes = frame.drop(columns="status", errors="ignore")
             choices = forced_choices(outcomes, outcome, request.clusters, unanswered=bool(forced))
         if forced and choices is None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from conjury.inference.errors import listed
+from conjury.inference.tables.frames import UNNOTED, WARNED
 
 __all__ = ["Note"]
 
@@ -153,12 +154,19 @@ def note_under(keys: Mapping[str, object], text: str) -> Note:
 
 
 @contextmanager
-def noted_warnings() -> Iterator[list[Note]]:
-    """Collect the warnings of the block as notes."""
+def noted_warnings(*without: type[Warning]) -> Iterator[list[Note]]:
+    """Collect the warnings of the block as notes, ``without`` those of some kinds."""
     notes: list[Note] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield notes
+    tokens = WARNED.set([]), UNNOTED.set(without)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for kind in without:
+                warnings.simplefilter("ignore", kind)
+            yield notes
+    finally:
+        WARNED.reset(tokens[0])
+        UNNOTED.reset(tokens[1])
     messages = [warning.message for warning in caught if issubclass(warning.category, UserWarning)]
     notes += [note_of(text) for message in messages for text in getattr(message, "args", ())[:1]]
 

@@ -14,16 +14,18 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.tables.frames import note_warning
 from conjury.inference.tables.row_numbers import row_words
 
 _PACKAGE = __name__.partition(".")[0] + "."
 
 
 def warn_caller(message: str, category: type[UserWarning] = UserWarning) -> None:
-    """Warn at the first frame outside of this package, however deep the warning is raised."""
+    """Warn at the first frame outside of this package, however deep, and in the notes of the result."""
     depth, frame = 1, sys._getframe(0)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
         depth, frame = depth + 1, frame.f_back
+    note_warning(message, category)
     warnings.warn(message, category, stacklevel=depth)
 
 

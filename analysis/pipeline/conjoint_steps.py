@@ -177,7 +177,8 @@ def _estimate_each(
                 each.estimated.append((group, estimates))
             except InputError as error:
                 each.refused.append(group.note(str(error), analysis.name))
-        each.warned.extend(group.note(warning, analysis.name) for warning in warned)
+        sentences = "\n".join(n for part, result in each.estimated if part is group for n in result.notes)
+        each.warned.extend(group.note(text, analysis.name) for text in warned if text not in sentences)
     return each
 
 
@@ -215,7 +216,8 @@ def fit_group(
         for column in BOOT_COLUMNS:
             frame[f"boot_{column}"] = float("nan") if boot is None else boot.frame[column].to_numpy()
         if boot is not None:
-            resampled = [Note.of("Bootstrap: {note}", note=note) for note in boot.notes]
+            further = [note for note in boot.notes if note not in estimates.notes]
+            resampled = [Note.of("Bootstrap: {note}", note=note) for note in further]
             estimates = replace(estimates, notes=(*estimates.notes, *resampled))
     return name_groups(frame, group), estimates
 
@@ -312,6 +314,7 @@ def _correct(
     notes += [
         note if note == AT_MOST_HALF else Note("corrected: {note}", {"note": note}, analysis.name)
         for note in result.notes
+        if note not in warned
     ]
     return Result(result.frame, result.kind, tuple(notes), settings | provenance, result.extra)
 

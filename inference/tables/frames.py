@@ -33,6 +33,9 @@ TYPES: Mapping[str, tuple[tuple[type, ...], str, str]] = {  # by annotation: in 
 }
 # real judges of each table with simulated rows that was read for the public function that is running
 NOTED: ContextVar[list[tuple[str, ...]] | None] = ContextVar("NOTED", default=None)
+# what the public function that is running warned of, and kinds of warnings that are no notes of its result
+WARNED: ContextVar[list[str] | None] = ContextVar("WARNED", default=None)
+UNNOTED: ContextVar[tuple[type[Warning], ...]] = ContextVar("UNNOTED", default=())
 LONGEST = 60  # characters of a value in a sentence
 OPTION = re.compile(  # of a command, with what may be its value: in quotes, a number, NAME, a=b, a,b, a scale
     r"--(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>'[^']*'|\"[^\"]*\"|\d+\b|\w+(?:[=,]\w+)+|[A-Z_]{2,}\b"
@@ -41,24 +44,42 @@ OPTION = re.compile(  # of a command, with what may be its value: in quotes, a n
 
 
 def any_frame(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a public function accept frames of other libraries, mark what is simulated, answer wrong calls."""
+    """Let a public function accept frames of any library, note what is simulated and what it warns of."""
 
     @wraps(function)
     def accepting(*args: P.args, **kwargs: P.kwargs) -> R:
         rows: list[Any] = [to_pandas(value) for value in args]
         options: dict[str, Any] = {name: to_pandas(value) for name, value in kwargs.items()}
         token = NOTED.set([] if NOTED.get() is None else NOTED.get())  # functions inside note for this one
+        caller, warned = WARNED.get(), list[str]()
+        warned_token = WARNED.set(warned)
         try:
-            return cast("R", _with_origin(function(*rows, **options), [*rows, *options.values()]))
+            result = _with_notes(function(*rows, **options), warned)
+            return cast("R", _with_origin(result, [*rows, *options.values()]))
         except Exception as error:
             problem = _problem(error, function, rows, options)
             if not problem:
                 raise
         finally:
             NOTED.reset(token)
+            WARNED.reset(warned_token)
+            (caller if caller is not None else []).extend(warned)
         raise InputError(problem)
 
     return accepting
+
+
+def note_warning(message: str, category: type[Warning]) -> None:
+    """Have the public function that is running note in its result what it warns of."""
+    if (warned := WARNED.get()) is not None and not issubclass(category, UNNOTED.get()):
+        warned.append(message)
+
+
+def _with_notes(result: Any, warned: Collection[str]) -> Any:
+    """What a function returned, with what it warned of among its notes."""
+    if not warned or "notes" not in getattr(result, "__dataclass_fields__", ()):
+        return result
+    return replace(result, notes=tuple(dict.fromkeys([*result.notes, *warned])))
 
 
 def _with_origin(result: Any, sources: Iterable[Any]) -> Any:

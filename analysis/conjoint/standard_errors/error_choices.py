@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -123,8 +122,7 @@ def errors_under_choices(
     for choice in _choices(choices, formula, pair, columns, slopes, draws, seed, alpha):
         if progress is not None:
             progress(choice.words)
-        with noted_warnings() as warned:
-            warnings.simplefilter("ignore", FewClusters)
+        with noted_warnings(FewClusters) as warned:
             try:
                 fit = choice.fit()
                 frames.append(_tidy(choice, fit))

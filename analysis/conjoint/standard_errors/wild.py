@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.frames import answer_wrong_calls
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import warn_caller
 from ...numerics.bootstrap import TestMoments, draw_weights, limits, moments, signs
@@ -62,7 +62,7 @@ def draw_ratios(
     return Ratios(statistic, ratios.reshape(-1, len(contrasts)), int(not enumerated))
 
 
-@answer_wrong_calls
+@any_frame
 def wild(
     fit: Estimates,
     *,

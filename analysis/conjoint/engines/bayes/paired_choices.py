@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, listed
 
-from ....frames.variables import numeric_column, require_column
+from ....frames.variables import numeric_column, require_column, warn_caller
 from ....numerics.types import Codes, Floats
 from ....raters.models.model_fit import Prior, Priors, override_priors
 from ....raters.models.posterior_sampling import library, sample
@@ -128,7 +127,7 @@ def raters_of(data: pd.DataFrame) -> str | None:
 
 def _warn_of_exclusion(count: int, what: str, pair: str) -> None:
     if count:
-        warnings.warn(f"{count:,} pairs in {pair!r} {what} and are excluded.", stacklevel=4)
+        warn_caller(f"{count:,} pairs in {pair!r} {what} and are excluded.")
 
 
 @dataclass(frozen=True)
