@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from made_up.ratings import (
     CLASSES,
     LABELLED_STUDY,
@@ -77,15 +78,7 @@ def test_six_items_are_enough(tmp_path: Path, done: Told) -> None:
     assert "With the answers of GPT-4.1, 3 labelled items are as precise as 3: the gain is 1.00, " in printed
 
 
-@pytest.mark.parametrize(
-    ("kept", "sentence"),
-    [
-        ("judge_kind == 'human'", "there are none of models; add them with --data."),
-        ("judge_kind == 'model'", "there are none of people; add them with --data."),
-        ("judge_kind == 'human' or item_id > 'i17'", "answered none of the items that people answered"),
-        ("judge_kind == 'human' or item_id < 'i18'", "answered only the items of people"),
-    ],
-)
+@pytest.mark.parametrize(("kept", "sentence"), cases(__file__, "judgments_that_lack"))
 def test_judgments_that_lack_people_models_or_common_items_are_refused(
     tmp_path: Path, refused: Told, kept: str, sentence: str
 ) -> None:

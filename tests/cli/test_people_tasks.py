@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 from fakes.studies import towns, write_study
 
 from conjury.analysis.conjoint.power import design_card_page
@@ -70,15 +71,7 @@ def test_the_card_is_about_the_people_of_the_design(ran: Callable[..., str], stu
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("sample", "tasks", "told"),
-    [
-        ("", "models", "choices.parquet$"),
-        ("", "panel", "the same command with --tasks all, .*--data PEOPLE --correct ppi$"),
-        ("", "all", "choices.parquet --data PEOPLE --correct ppi, where PEOPLE is"),
-        ("--sample uniform", "models", "choices.parquet --data PEOPLE --correct ppi, where PEOPLE is"),
-    ],
-)
+@pytest.mark.parametrize(("sample", "tasks", "told"), cases(__file__, "sentences_by_task"))
 def test_what_follows_answers_depends_on_the_tasks(
     ran: Callable[..., str], study: Path, sample: str, tasks: str, told: str
 ) -> None:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from fakes.recorder import MemoryRecorder
 
 from conjury.inference.backends.endpoints import find_endpoint
 from conjury.inference.backends.openai.live import OpenAIBackend
-from conjury.inference.backends.openai.transport import find_proxy, is_excepted
+from conjury.inference.backends.openai.transport import NoServerAnswer, Transport, find_proxy, is_excepted
 from conjury.inference.errors import InputError
 from conjury.inference.ledger.exchanges import Outcome, Request
 
@@ -67,6 +68,25 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     file.write_text(file.with_suffix(".key").read_text() + file.read_text())
     return file
+
+
+def test_pauses_before_a_repetition_double_up_to_eight_seconds(monkeypatch):
+    pauses: list[float] = []
+
+    async def pause(seconds: float = 0.0) -> None:
+        pauses.append(seconds)
+
+    async def ask_a_closed_port() -> None:
+        pace = SimpleNamespace(turn=pause, done=lambda refused: None)
+        endpoint = find_endpoint("http://127.0.0.1:9/v1", "")
+        async with Transport(endpoint, pace, timeout=5.0, max_retries=6) as transport:
+            await transport.request("GET", "/models", [])
+
+    monkeypatch.setattr("asyncio.sleep", pause)
+    monkeypatch.setattr("random.uniform", lambda low, high: low)
+    with pytest.raises(NoServerAnswer, match="Connection refused"):
+        asyncio.run(ask_a_closed_port())
+    assert [seconds / 0.75 for seconds in pauses if seconds] == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0]
 
 
 def requests(n: int) -> Iterator[Request]:

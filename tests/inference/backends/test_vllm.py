@@ -91,4 +91,5 @@ def test_a_request_that_the_engine_refuses_ends_alone(backend):
     backend.run(iter(requests), recorder)
     assert [outcome.kind for outcome in recorder.outcomes] == ["", "rejected", ""]
     assert recorder.outcomes[1].error == "too long"
+    assert [(each.status, each.seconds) for each in recorder.outcomes[1].attempts] == [(0, 0.0)]
     assert json.loads(recorder.outcomes[0].body)["choices"][0]["finish_reason"] == "length"

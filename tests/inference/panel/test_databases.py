@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 from made_up.panels import CHECK, TIMING, arrive, is_task, plan_of, take_part
 from sqlalchemy import update
 
@@ -37,16 +38,7 @@ def test_a_database_of_another_plan_is_refused(tmp_path, database):
     assert "real people" in refused(plan, url=database, simulated=True)
 
 
-@pytest.mark.parametrize(
-    ("url", "reason"),
-    [
-        ("nonsense", "is no address of a database"),
-        ("postgresql+psycopg://x:hunter2@y:z/w", "is no address of a database"),
-        ("mysql://somewhere/x", "use sqlite"),
-        ("postgresql+psycopg://nobody:hunter2@127.0.0.1:1/x", "cannot be used"),
-        ("sqlite:////nowhere/at/all/x.sqlite", "cannot be used"),
-    ],
-)
+@pytest.mark.parametrize(("url", "reason"), cases(__file__, "addresses"))
 def test_an_address_of_no_database_is_refused_in_one_sentence_without_its_password(tmp_path, url, reason):
     text = refused(plan_of(tmp_path), url=url)
     assert reason in text

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from cases import cases
 from made_up.panels import (
     ADULT,
     CHECK,
@@ -130,15 +131,7 @@ def test_a_quota_of_two_answers_counts_people_who_give_both(opened):
     assert table["race_no"].tolist() == [True, False, True]
 
 
-@pytest.mark.parametrize(
-    ("device", "arrives"),
-    [
-        ({"screen_width": "1280", "screen_height": "720"}, True),
-        ({"screen_width": "1279", "screen_height": "2000"}, False),
-        ({"screen_width": "1920", "screen_height": "719"}, False),
-        ({"width": "1920", "height": "1080"}, False),
-    ],
-)
+@pytest.mark.parametrize(("device", "arrives"), cases(__file__, "screens"))
 def test_people_with_small_or_unknown_screens_are_sent_away(opened, device, arrives):
     visits = opened(smallest_screen={"width": 1280, "height": 720}, small_screen={"code": "BACK"})
     visit = visits.arrive({"PROLIFIC_PID": "p"}, device, "en")
