@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from cases import cases
 from fakes.recorder import LedgerRecorder, made_up_requests
 
 from conjury.inference.backends.cluster import exchange as files
@@ -174,14 +175,7 @@ ray.exceptions.UserCodeException: UDF failed to process a data block.
 """
 
 
-@pytest.mark.parametrize(
-    ("raised", "sentence"),
-    [
-        ("RuntimeError: out of memory\nmore", r"^Ray stopped during answers of m \(out of memory\); answers"),
-        ("conjury.inference.errors.InputError: --cluster-dir: no.", r"^--cluster-dir: no\.$"),
-        ("something", r"\(UDF failed to process a data block\.\)"),
-    ],
-)
+@pytest.mark.parametrize(("raised", "sentence"), cases(__file__, "errors_of_workers"))
 def test_an_error_of_a_worker_is_named_in_the_words_of_the_worker(raised, sentence):
     with pytest.raises(InputError, match=sentence):
         raise stop_error(RuntimeError(TRACEBACK.format(raised)), "m")

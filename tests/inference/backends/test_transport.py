@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import shutil
+import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,13 @@ from fakes.recorder import MemoryRecorder
 
 from conjury.inference.backends.endpoints import find_endpoint
 from conjury.inference.backends.openai.live import OpenAIBackend
-from conjury.inference.backends.openai.transport import NoServerAnswer, Transport, find_proxy, is_excepted
+from conjury.inference.backends.openai.transport import (
+    NoServerAnswer,
+    Transport,
+    find_proxy,
+    is_excepted,
+    trusted_certificates,
+)
 from conjury.inference.errors import InputError
 from conjury.inference.ledger.exchanges import Outcome, Request
 
@@ -123,6 +130,18 @@ def test_a_certificate_is_verified_against_those_that_the_environment_names(
         ask(url)
     assert len(server.seen) == 1
     assert server.seen[0]["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("file", [None, "system.pem"])
+def test_certificates_of_certifi_are_trusted_where_the_system_has_none(file, monkeypatch):
+    certifi = pytest.importorskip("certifi")
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    paths = SimpleNamespace(cafile=file, capath=None)
+    monkeypatch.setattr("ssl.get_default_verify_paths", lambda: paths)
+    monkeypatch.setattr("ssl.create_default_context", lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    n = 0 if file else Path(certifi.where()).read_text(encoding="utf-8").count("BEGIN CERTIFICATE")
+    assert trusted_certificates().cert_store_stats()["x509"] == n
 
 
 # --- proxies ----------------------------------------------------------------------------------------

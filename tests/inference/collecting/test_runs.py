@@ -342,14 +342,7 @@ def test_only_what_failed_or_was_refused_is_asked_again(study, run, server, caps
     assert refusals == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("statuses", "judge", "told"),
-    [
-        (["eror"], None, "no such status.*did you mean 'error'"),
-        (["missing"], None, "no such status"),
-        (["error"], "jugde", "jugde.*judge"),
-    ],
-)
+@pytest.mark.parametrize(("statuses", "judge", "told"), cases(__file__, "unknown_retries"))
 def test_a_retry_of_nothing_known_is_refused(two_pairs, statuses, judge, told):
     with pytest.raises(InputError, match=told):
         retry(str(two_pairs / "towns"), statuses, judge, two_pairs / "run")

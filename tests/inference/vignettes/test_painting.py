@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from made_up.vignettes import GOLDEN, POST, RECORDS, picture
 from numpy.typing import NDArray
 from PIL import Image
@@ -75,16 +76,7 @@ def test_the_same_record_gives_the_same_bytes_and_placing_draws_nothing(name, th
     assert drawn[0].image.size == size
 
 
-@pytest.mark.parametrize(
-    ("cue", "other"),
-    [
-        ("name", {"name": "VM", "handle": "vm_4420"}),
-        ("name", {"name": "Shaniqua Washington", "handle": "shaniqua_washington9999"}),
-        ("name", {"name": "عمر", "handle": "omar_1"}),
-        ("name", {"name": "علي حسن", "handle": "ế_1"}),
-        ("face", {"face": "anonymous_03"}),
-    ],
-)
+@pytest.mark.parametrize(("cue", "other"), cases(__file__, "other_cues"))
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_cue_changes_its_own_boxes_only(cue, other, theme, typesetter):
     painter = Painter(load_layout("post"), theme, typesetter, picture)
