@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from absent import copy_without, run_commands, run_tests
+from cases import cases
 from lints import lint
 
 pytestmark = pytest.mark.long
@@ -19,21 +20,7 @@ COMMANDS = (
     "judge comments.csv --human ann,ben,eva",
     "collect study/study.yaml --judge mini --backend simulated --pairs 10 --out run",
 )
-NEIGHBOURS = {  # files of tests of what is next to a wing
-    "analysis.audit": ("analysis/pipeline/test_recovery.py", "analysis/pipeline/test_manifest.py"),
-    "analysis.checks": ("analysis/pipeline/test_instrument_steps.py",),
-    "analysis.conjoint.engines.bayes": ("analysis/conjoint/test_outcome.py",),
-    "analysis.instrument": ("analysis/checks/test_joint_differences.py",),
-    "analysis.raters.models": ("analysis/raters/test_agreement_properties.py",),
-    "analysis.report.paper": ("analysis/report/test_contrasts.py",),
-    "analysis.report.replication": ("analysis/report/test_contrasts.py",),
-    "analysis.trial": ("analysis/numerics/test_performance.py",),
-    "inference.backends.cluster": ("inference/backends/test_masking.py",),
-    "inference.humans": ("inference/readers/test_judged_files.py",),
-    "inference.panel": ("inference/collecting/test_stopping.py",),
-    "inference.perturb": ("inference/readers/test_judgments.py",),
-    "inference.vignettes": ("inference/requests/test_building.py",),
-}
+NEIGHBOURS = dict(cases(__file__, "neighbours"))  # files of tests of what is next to a wing
 
 
 @pytest.fixture(scope="module")

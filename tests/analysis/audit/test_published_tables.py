@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cases import cases
@@ -57,64 +58,15 @@ def test_packed_and_tab_separated_files_are_read(tmp_path: Path) -> None:
     assert one(tabs).rows == (("1.50", "2,0"),)
 
 
-SPANNING = {
-    "html": "<table><caption>Both <i>languages</i></caption>"
-    "<tr><th rowspan=2>Model</th><th colspan=2>English</th><th>Arabic</th></tr>"
-    "<tr><th>Acc</th><th>F1</th><th>Acc</th></tr>"
-    "<tr><td colspan=4>Open models</td></tr>"
-    "<tr><td rowspan=2>A</td><td>1.0</td><td>2.0</td><td>3.0</td></tr>"
-    "<tr><td>1.1</td><td>2.1</td><td>3.1</td></tr></table>",
-    "tex": r"""
-\begin{table}\caption{Both \emph{languages}}
-\begin{tabularx}{\textwidth}{lccc} \hline
-\multirow{2}{*}{Model} & \multicolumn{2}{c}{English} & Arabic \\ \cmidrule(lr){2-3}
- & Acc & F1 & Acc \\ \hline
-\multicolumn{4}{l}{\textit{Open models}} \\[2pt]
-\multirow{2}{1cm}{A} & 1.0 & 2.0 & 3.0 \\
- & 1.1 & $2.1$ & 3.1 \\ \hline
-\end{tabularx}\end{table}""",
-}
-
-
-@pytest.mark.parametrize("kind", SPANNING)
-def test_spanning_cells_are_repeated_and_sections_become_a_column(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / f"table.{kind}"
-    path.write_text(SPANNING[kind], encoding="utf-8")
+@pytest.mark.parametrize("case", cases(__file__, "spanning cells"), ids=str)
+def test_spanning_cells_are_repeated_and_sections_become_a_column_and_empty_ones_shift_no_number(
+    case: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / f"table.{case['kind']}"
+    path.write_text(case["text"], encoding="utf-8")
     table = one(path)
-    assert table.name == "Both languages"
-    assert table.columns == ("section", "Model", "English: Acc", "English: F1", "Arabic: Acc")
-    assert table.rows == (
-        ("Open models", "A", "1.0", "2.0", "3.0"),
-        ("Open models", "A", "1.1", "2.1", "3.1"),
-    )
-
-
-EMPTY_BELOW = {
-    "html": "<table><tr><th>Model</th><th>Set</th><th>Mean</th><th>SD</th></tr>"
-    "<tr><td rowspan=2>A</td><td>a</td><td>1.20</td><td>0.10</td></tr>"
-    "<tr><td></td><td>3.40</td><td>0.30</td></tr>"
-    "<tr><td rowspan=2 colspan=2>B</td><td>2.20</td><td>0.20</td></tr>"
-    "<tr><td></td><td>0.40</td></tr></table>",
-    "tex": r"""
-\begin{tabular}{llcc} Model & Set & Mean & SD \\ \hline
-\multirow{2}{*}{A} & a & 1.20 & 0.10 \\
- & & 3.40 & 0.30 \\
-\multicolumn{2}{l}{\multirow{2}{*}{B}} & 2.20 & 0.20 \\
-\multicolumn{2}{l}{} & & 0.40 \\
-\end{tabular}""",
-}
-
-
-@pytest.mark.parametrize("kind", EMPTY_BELOW)
-def test_empty_cells_below_spanning_ones_shift_no_number(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / f"table.{kind}"
-    path.write_text(EMPTY_BELOW[kind], encoding="utf-8")
-    assert one(path).rows == (
-        ("A", "a", "1.20", "0.10"),
-        ("A", "", "3.40", "0.30"),
-        ("B", "B", "2.20", "0.20"),
-        ("B", "B", "", "0.40"),
-    )
+    assert (table.name, list(table.columns)) == (case["name"], case["columns"])
+    assert [list(row) for row in table.rows] == case["rows"]
 
 
 def test_standard_errors_on_a_row_of_their_own_belong_to_the_numbers_above(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise, product
 
 import pandas as pd
 import pytest
+from cases import cases
 from published_numbers import findings as run
 
 from conjury.analysis.audit.arithmetic import Finding, Interval, Printed
@@ -105,17 +106,7 @@ def test_published_totals_of_all_topics_are_those_of_200_text_and_199_image_topi
 # ---- subgroups ----
 
 
-@pytest.mark.parametrize(
-    ("check", "settings", "sentence"),
-    [
-        ("weighted_mean", {"weights": {"a": 1}}, "give a whole number for each of a, b"),
-        ("weighted_mean", {"weights": {"a": 1, "b": 0}}, "row 1 weights: b is 0"),
-        ("weighted_mean", {"parts": ["a"]}, "two parts or more"),
-        ("subgroups", {"kind": "medians"}, "use means or percentages or counts"),
-        ("percentages", {"n": -1, "parts": ["a"]}, "give whole numbers"),
-        ("counts", {"parts": ["c"]}, "list roles"),
-    ],
-)
+@pytest.mark.parametrize(("check", "settings", "sentence"), cases(__file__, "bad settings"))
 def test_bad_settings_are_refused_with_one_sentence(
     check: str, settings: dict[str, object], sentence: str
 ) -> None:

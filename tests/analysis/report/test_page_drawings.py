@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 from made_up.results import write_simulated_results
 
 from conjury.analysis.figures.theme import LIGHT, new_figure, save, styled
@@ -80,22 +81,7 @@ def test_what_was_drawn_of_other_results_or_acts_on_a_page_is_drawn_again(
         shown(drawn, "mm")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "<script/>",
-        "<foreignObject/>",
-        "<style>a{}</style>",
-        '<g onclick="x"/>',
-        '<use href="https://there.example/a.svg#b"/>',
-        '<image href="data:image/svg+xml;base64,AAAA"/>',
-        '<g style="fill: url(https://there.example)"/>',
-        '<g style="fill: URL(#a)"/>',
-        '<g style="fill: u\\72l(#a)"/>',
-        "<![CDATA[<b>]]>",
-        "<g>",
-    ],
-)
+@pytest.mark.parametrize("content", cases(__file__, "no drawing"))
 def test_drawings_have_shapes_and_text_alone(content: str) -> None:
     assert has_shapes_only('<svg><g clip-path="url(#a)" style="fill: var(--figure-0)"/></svg>')
     assert not has_shapes_only(f"<svg>{content}</svg>")

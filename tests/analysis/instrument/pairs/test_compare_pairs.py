@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from numpy.testing import assert_allclose
 from scipy import stats
 
@@ -215,19 +216,7 @@ def test_what_may_be_wrong_is_asked_about(name: str) -> None:
     assert sentence in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("column", "first", "second", "swapped", "is_known"),
-    [
-        ("order", "AB", "BA", None, True),
-        ("is_swapped", False, True, None, True),
-        ("shown first", "gpt", "Llama", None, True),
-        ("answer_order", "gpt, llama", "llama, gpt", None, True),
-        ("order", 1, 2, "order", True),
-        ("order", 1, 2, None, False),
-        ("position", "A", "B", None, False),
-        ("position", "A", "B", "position=b", True),
-    ],
-)
+@pytest.mark.parametrize(("column", "first", "second", "swapped", "is_known"), cases(__file__, "orders"))
 def test_the_order_is_read_from_values_that_say_it_and_else_asked_about(
     column: str, first: object, second: object, swapped: str | None, is_known: bool
 ) -> None:
