@@ -1,10 +1,9 @@
-"""Texts of items as judges see them, folded for comparison."""
+"""Texts of items as judges see them, and what else checks of items have in common."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from conjury.inference.preparation.similar_texts import folded
 from conjury.inference.readers.judgments import with_texts
 from conjury.inference.study.models import AnyStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text
@@ -39,16 +38,6 @@ def texts_of(items: pd.DataFrame, study: AnyStudy | None) -> pd.DataFrame:
     if made_up.any(axis=1).mean() > 0.5:
         raise NotApplicableError(PLACEHOLDERS)
     return texts
-
-
-def contents(items: pd.DataFrame, study: AnyStudy | None) -> pd.Series[str]:
-    """What is judged of each item, folded: its texts and its media; missing where there is neither."""
-    texts = texts_of(items, study)
-    media = [name for name in MEDIA if name in items][:1]
-    for name in media:
-        texts[name] = as_text(items[name])
-    parts = texts.fillna("").map(folded)
-    return join_texts(parts, "\x1f").where((parts != "").any(axis=1))
 
 
 def rows_by_item(items: pd.DataFrame) -> pd.DataFrame:
