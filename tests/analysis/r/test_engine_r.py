@@ -13,7 +13,7 @@ from reference_tables import posts
 from shared_folder import REPOSITORY
 
 from conjury.analysis import r
-from conjury.analysis.conjoint import amce
+from conjury.analysis.conjoint import amce, mm
 from conjury.analysis.conjoint.engines import cregg
 from conjury.inference.errors import InputError
 
@@ -123,6 +123,37 @@ def test_options_of_a_verb_reach_cregg(monkeypatch, verb: str, formula: str, opt
     monkeypatch.setattr(cregg.r, "call", lambda name, **given: calls.append(given) or pd.DataFrame())
     cregg.run(verb, posts(), formula, **options)
     assert {name: calls[0][name] for name in options} == options
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "is_alone", "sent"),
+    [
+        (amce, {"reference": {"tone": "rude"}}, False, {"verb": "amce", "id": "respondent"}),
+        (amce, {"weights": "weight"}, False, {"verb": "amce", "weights": "weight"}),
+        (mm, {"h0": 0.0}, True, {"verb": "mm"}),
+        (mm, {"h0": 0.4}, True, {"verb": "mm", "h0": 0.4}),
+    ],
+)
+def test_cregg_gets_the_levels_in_order_and_the_record_has_the_rows_that_it_uses(
+    monkeypatch, estimator, options: dict[str, Any], is_alone: bool, sent: dict[str, Any]
+) -> None:
+    calls: list[dict[str, Any]] = []
+    table = pd.DataFrame({"feature": ["tone"], "level": ["rude"], "estimate": [0.1], "std.error": [0.02]})
+    monkeypatch.setattr(cregg.r, "require", lambda name: None)
+    monkeypatch.setattr(cregg.r, "call", lambda name, **given: calls.append(given) or table)
+    data = posts().assign(weight=lambda t: t["weight"].where(t["task"] > 1, 0.0))
+    data.loc[:9, "tone"] = None
+    fit = estimator(data, "chosen ~ tone + author", id="respondent", engine="cregg", **options)
+    assert calls[0].items() >= sent.items()
+    assert not {"family", "reference", *({"h0"} - {*sent})} & {*calls[0]}
+    first = calls[0]["data"]["tone"].cat.categories.tolist()[0]
+    assert first == options.get("reference", {"tone": data["tone"].cat.categories[0]})["tone"]
+    has_level = data[["tone", "author"]].notna()
+    mask = (has_level.any(axis=1) if is_alone else has_level.all(axis=1)) & data["chosen"].notna()
+    mask &= data["weight"] > 0 if "weights" in options else True
+    assert (fit.provenance.n_rows, fit.provenance.n_used) == (1800, mask.sum())
+    assert fit.provenance.n_clusters == data["respondent"].nunique()
+    assert fit.frame["std_error"].tolist() == [0.02]
 
 
 def test_an_option_that_a_verb_would_ignore_is_refused() -> None:
