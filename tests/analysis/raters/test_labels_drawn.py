@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -159,10 +160,14 @@ def test_labels_that_somebody_chose_are_refused_unless_declared_and_count_for_th
     assert queue.frame["lower"].iloc[-1] < share < queue.frame["upper"].iloc[-1]
 
 
+NO_ROOM = [(5, 5), (5, 1), (0, np.inf), (-np.inf, 5)]
+
+
 @pytest.mark.parametrize(
     ("act", "sentence"),
     [
         (lambda table: label(table.assign(score=range(300)), "score"), "state them, such as --range 0,299"),
+        *((partial(label, judge=["text"], limits=ends), "has no room") for ends in NO_ROOM),
         (lambda table: label(table, "verdict", until="levle < 0.1"), "'levle' is no quantity"),
         (lambda table: label(table, "verdict", until="level > 0.1"), "write 'level < NUMBER'"),
         (lambda table: label(table, "verdict", until="level"), "is no rule"),

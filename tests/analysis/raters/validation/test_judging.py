@@ -511,13 +511,34 @@ def test_scores_next_to_labels_are_asked_about_with_a_remedy_that_works(rules, l
     assert judge(table, "score", "person", relabel=remedy, **rules).settings["scale"] == "interval"
 
 
-def test_a_label_of_one_rater_alone_is_pointed_out_with_what_it_may_mean() -> None:
+@pytest.mark.parametrize(("times", "rows"), [(1, "1 row"), (2, "2 rows"), (3, None)])
+def test_a_label_of_one_rater_alone_is_pointed_out_with_what_it_may_mean(times: int, rows: str) -> None:
     labels = ["spam", "ok"] * 20
+    both = {"verdict": ["spam: it sells"] * times, "kim": ["jpam"] * times}
     table = pd.DataFrame(
-        {"verdict": ["spam: it sells", *labels[1:]], "kim": ["jpam", *labels[1:]], "lee": labels}
+        {name: [*strange, *labels[times:]] for name, strange in both.items()} | {"lee": labels}
     )
     notes = " ".join(judge(table, "verdict", ["kim", "lee"]).notes)
-    assert "The judge alone gives 'spam: it sells', in 1 row; if it means 'spam', state --relabel " in notes
-    assert "'kim' alone gives 'jpam', in 1 row; if it means another label" in notes
-    assert "Fewer than" not in notes
+    judge_s = f"The judge alone gives 'spam: it sells', in {rows}; if it means 'spam', state --relabel "
+    assert (judge_s in notes) == (f"'kim' alone gives 'jpam', in {rows}; if it means another label" in notes)
+    assert ("alone gives" in notes) == (judge_s in notes) == (rows is not None)
+    assert ("Fewer than 10 labels by people of classes: 'jpam' (3), " in notes) == (rows is None)
     assert "alone gives 'jpam'" not in " ".join(judge(table, "verdict", "kim").notes)
+
+
+@pytest.mark.parametrize(("spam", "is_said"), [(9, True), (10, False)])
+def test_classes_of_which_people_gave_less_than_ten_labels_are_named(spam: int, is_said: bool) -> None:
+    notes = judge(
+        pd.DataFrame({"verdict": [*"ab"] * 20, "kim": ["a"] * (40 - spam) + ["b"] * spam}), "verdict", "kim"
+    ).notes
+    assert ("Fewer than 10 labels by people of a class: 'b' (9)" in str(notes)) == is_said
+    assert ("Fewer than" in str(notes)) == is_said
+
+
+@pytest.mark.long
+def test_rows_that_people_did_not_label_are_no_situation_of_an_interval() -> None:
+    item = [*np.repeat(np.arange(15), [258, *[3] * 14]), *range(100, 1300)]  # one of the labelled has 85%
+    data = table(1500, classes=("no", "no", "yes")).assign(item=item)
+    data.loc[300:, "p0"] = None
+    notes = str(judge(data, "judge", "p0", positive="yes", id="item").notes)
+    assert "(300 items, a class of 30%, 15 clusters, one of 85%; 200 draws)" in notes
