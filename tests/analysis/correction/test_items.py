@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import ndtri
-from scipy.stats import hypergeom
+from scipy.stats import hypergeom, norm, pearsonr
 
 from conjury.analysis.benchmark import score, scores
 from conjury.analysis.correction.selection import selection_p
@@ -421,6 +421,19 @@ def test_a_sample_that_is_not_random_has_twice_the_smaller_tail_of_fishers_exact
     assert found == pytest.approx(2 * min(known.cdf(9), known.sf(8)))
     flipped = selection_p(np.column_stack([value, 1 - value]), chosen, RowClusters.of_rows(60))
     assert flipped == pytest.approx(found)
+
+
+def test_numbers_of_a_sample_are_tested_by_their_correlation_with_it_and_rows_of_a_unit_count_once() -> None:
+    rng = np.random.default_rng(4)
+    value = rng.normal(size=200)
+    chosen = rng.random(200) < 0.3 + 0.15 * (value > 0)
+    expected = 2 * norm.sf(abs(pearsonr(value, chosen).statistic) * np.sqrt(199))
+    assert 0.01 < expected < 0.2
+    by_unit = RowClusters.numbered(np.repeat(np.arange(200), 3))
+    for times, clusters in ((1, RowClusters.of_rows(200)), (3, by_unit)):
+        values, flags = np.repeat(value, times), np.repeat(chosen, times)
+        found = selection_p(np.column_stack([values, -values]), flags, clusters)
+        assert found == pytest.approx(2 * expected, rel=0.02)  # of two tests
 
 
 @pytest.mark.long
