@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.benchmark.pass_at_k import RULES
 from conjury.analysis.conjoint.estimands import PLANS
@@ -23,6 +25,7 @@ from conjury.analysis.raters.agreement.comparisons import CATEGORICAL, NUMERIC
 from conjury.analysis.raters.agreement.rater_pairs import KINDS
 from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.analysis.trial.passport import passport, passport_trials, run_passport
+from conjury.inference.tables.files import PASSPORT
 
 
 @cache
@@ -106,12 +109,41 @@ def plain(name: str) -> str:
 
 def test_every_trial_of_the_passport_has_rows_of_all_its_situations() -> None:
     from conjury.analysis.trial import load_trial
-    from conjury.inference.tables.files import PASSPORT
 
     for name in passport_trials():
         trial = load_trial(PASSPORT / f"{name}.yaml")
         assert {cell.label for cell in trial.cells} == set(rows().loc[rows()["trial"] == name, "situation"])
         assert trial.alpha == 0.05
+
+
+def test_a_row_counts_draws_that_miss_and_those_without_an_interval_or_width(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nan = np.nan
+    draws = pd.DataFrame(
+        [
+            *[(0.5, 0.4, 0.7)] * 4,  # contain the true value
+            *[(0.3, 0.2, 0.4), (0.8, 0.6, 0.9)],  # end below it, or begin above
+            *[(0.5, 0.5, 0.5), (0.5, 0.5 + 1e-13, np.inf)],  # no width, or no end; rounding is no miss
+            *[(0.5, nan, nan), (nan, nan, nan)],  # no interval, or no estimate
+        ],
+        columns=["estimate", "lower", "upper"],
+    ).assign(truth=0.5, std_error=0.1, p=0.5, estimand="population", quantity="a b")
+    block = SimpleNamespace(cell=1, method=0, frame=draws)
+    monkeypatch.setattr(f"{run_passport.__module__}.draws_of_trial", lambda *_: ([block], []))
+    (row,) = run_passport(only=["dimensions"]).to_dict("records")
+    low, high = proportion_confint(6, 8, 0.05, method="wilson")
+    expected = {
+        "draws": 9,
+        "coverage": 6 / 8,
+        "below": 1 / 8,
+        "above": 1 / 8,
+        "without": 1 / 9,
+        "point": 1 / 8,
+    }
+    expected |= {"width": (4 * 0.3 + 0.2 + 0.3) / 7, "coverage_lower": low, "coverage_upper": high}
+    assert {name: row[name] for name in expected} == pytest.approx(expected)
+    assert (row["n"], row["prevalence"], row["situation"]) == (100, 0.05, "100 items, best rating of 5%")
 
 
 def test_shares_of_a_row_add_up() -> None:

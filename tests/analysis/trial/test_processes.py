@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.trial.processes.profile_pairs import all_profiles, effects
@@ -101,6 +102,7 @@ def test_a_fixed_model_answers_a_pair_always_the_same_way() -> None:
     answers = first.assign(key=keys[0] + keys[1] + keys[2]).groupby(["prompt_id", "key"])["chosen"].nunique()
     assert (answers == 1).all()
     assert len(answers) < len(first)
+    assert data["prompt_id"].unique().tolist() == ["prompt_1", "prompt_2"]
 
 
 @pytest.mark.long
@@ -233,6 +235,22 @@ def test_looks_stop_at_the_first_significant_one_or_the_last(alpha: float, seen:
     found = find("method", "sequential_look")(data, **options, alpha=alpha)
     expected = estimated(data[pd.factorize(data["pair_id"])[0] < seen], formula="chosen ~ tone")
     assert found["estimate"].tolist() == [expected["estimate"].iloc[0]]
+
+
+@pytest.mark.parametrize(("rule", "times"), [("first", 1), ("smallest_p", 1), ("bonferroni", 3)])
+def test_the_prompt_that_is_reported_is_the_first_or_that_of_the_smallest_p(rule: str, times: int) -> None:
+    data = drawn("prompts", 4, pairs=150, prompts=3).data
+    tables = [estimated(part) for _, part in data.groupby("prompt_id")]
+    smallest = min(tables, key=lambda table: table.loc["tone=rude", "p"])
+    assert smallest is not tables[0]
+    expected = tables[0] if rule == "first" else smallest
+    found = find("method", "reported_prompt")(data, rule=rule).set_index("quantity")
+    assert found["estimate"].tolist() == expected["estimate"].tolist()
+    assert found["p"].tolist() == pytest.approx(np.minimum(times * expected["p"], 1.0).tolist())
+    ratio = stats.norm.ppf(1 - 0.025 / times) / stats.norm.ppf(0.975)
+    width = (expected["upper"] - expected["lower"]) * ratio
+    assert (found["upper"] - found["lower"]).tolist() == pytest.approx(width.tolist(), rel=0.01)
+    assert (times * expected["p"] > 1).any() == (rule == "bonferroni")
 
 
 def test_intervals_of_methods_are_those_of_95_percent_by_default() -> None:
