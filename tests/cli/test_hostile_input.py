@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cases import cases
 from fakes.studies import change_study
 
 from conjury.inference.simulation import simulate
@@ -173,19 +174,7 @@ def results(content: str) -> Make:
     return write
 
 
-COMMANDS = {
-    "design": "design study --out run",
-    "simulate": "simulate study --out s.csv",
-    "power": "power study",
-    "gallery": "render study --page --out g.html",
-    "render": "render study --out r",
-    "fit": "fit study --data choices.csv --draws 0 --out out",
-    "collect": "collect study --judge gpt4o --dry-run --out run",
-    "status": "run status study --out run",
-    "parse": "run parse study --out run",
-    "retry": "run retry study --status error --out run",
-    "compare": "compare study --data choices.csv --engines native",
-}
+COMMANDS = dict(cases(__file__, "commands"))
 NESTED, LIMIT, ALIASES, REGULAR = "nested", "the limit is", "with aliases followed", "not a regular file"
 LINES = {
     "merge keys that multiply": (MERGES, ALIASES),
@@ -221,17 +210,7 @@ STUDY_FILES: dict[str, tuple[list[str], Make, str]] = {
     },
     **{name: (["collect"], prompt(text), "exceeds a limit") for name, text in PROMPTS.items()},
 }
-EXPORTS = {
-    "annotations are a text": {"annotations": "none"},
-    "an annotation is a number": {"annotations": [3]},
-    "data are a list": {"data": [1, 2]},
-    "lead time in words": {"lead_time": "a minute"},
-    "result is a number": {"result": 3},
-    "a result is a text": {"result": ["wit"]},
-    "a value is a list": {"result": [{"from_name": "wit", "type": "rating", "value": [4]}]},
-    "time is a mapping": {"updated_at": {"at": 1}},
-    "predictions are a number": {"predictions": 7},
-}
+EXPORTS = dict(cases(__file__, "exports"))
 TABLES = (
     f"{FIT} FILE",
     "agreement FILE --results out",

@@ -11,23 +11,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.humans import Layout, read_jspsych
 from conjury.inference.humans.jspsych import read_trials
 
-TRIALS = [
-    {"trial_type": "preload", "success": True},
-    {
-        "trial_type": "form",
-        "subject": "p1",
-        "item_id": "j1",
-        "rt": 900,
-        "response": {"wit": "3", "harm": "0"},
-    },
-    {
-        "trial_type": "form",
-        "subject": "p2",
-        "item_id": "j1",
-        "rt": None,
-        "response": {"wit": "1", "harm": "2"},
-    },
-]
+TRIALS = cases(__file__, "trials")
 
 
 def test_lines_of_several_results_are_the_same_as_one_list(tmp_path):
