@@ -89,6 +89,20 @@ def test_raised_marks_are_text_and_raised_letters_are_exponents(mark: str, tmp_p
     assert one(path).rows == ((f"0.1{mark}", "0.1^a"),)
 
 
+def test_marks_and_letters_that_latex_raises_are_those_of_a_page(tmp_path: Path) -> None:
+    cells = [
+        r"0.1$^{\dagger}$",
+        r"0.1\textsuperscript{\ddag}",
+        r"0.1$^\S$",
+        r"0.1$^{a}$",
+        r"0.1$^{\ast\ast}$",
+    ]
+    path = tmp_path / "table.tex"
+    head, row = " & ".join("abcde"), " & ".join(cells)
+    path.write_text(rf"\begin{{tabular}}{{ccccc}} {head} \\ {row} \\ \end{{tabular}}", encoding="utf-8")
+    assert one(path).rows == (("0.1\u2020", "0.1\u2021", "0.1\u00a7", "0.1^a", "0.1**"),)
+
+
 def test_several_tables_of_a_file_are_read_in_order(tmp_path: Path) -> None:
     path = tmp_path / "tables.md"
     two = to_markdown(COLUMNS, ROWS) + "\n\n" + to_markdown(("a", "b"), [("1", "2")])

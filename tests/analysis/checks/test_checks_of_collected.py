@@ -302,7 +302,9 @@ def test_values_outside_scheme_and_scale_are_counted_by_judge():
     scale = study.scales[0]
     frame = ratings(20).assign(dimension=scale.id)[lambda f: ~f.duplicated(["judge_id", "item_id"])]
     frame["value"] = frame["value"].mask(frame["judge_id"] == "m1", str(scale.maximum + 3))
-    found = checked(CollectedData(study=study, judgments=frame), "unknown_labels")
+    other = frame.assign(dimension="another", value="whatever")  # of which the study says nothing
+    both = CollectedData(study=study, judgments=pd.concat([other, frame], ignore_index=True))
+    found = checked(both, "unknown_labels")
     assert found.verdict == "error"
     assert "20 of 140 values are outside the scheme, at most 100.0% (m1" in found.finding
 

@@ -89,9 +89,10 @@ def test_tasks_that_the_model_refused_are_counted_among_those_of_people(
     changed = choices.assign(
         chosen=choices["chosen"].mask(lost, pd.NA), status=choices["status"].mask(lost, "refused")
     )
-    check = run(study, changed)
+    another = choices[of_model(choices)].assign(judge_id="gpt4o_mini")  # which answered all
+    check = run(study, pd.concat([changed, another], ignore_index=True))
     assert check.verdict == verdict
-    row = check.table.iloc[0]
+    row = check.table.set_index("judge").loc["gpt4o"]
     assert (row["n_missing"], row["n_answered"]) == (refused, 60 - refused)
     assert row["n_choices"] == 60 - refused
     assert f"no single choice in {refused} of 60 tasks" in check.finding
