@@ -188,10 +188,11 @@ def test_shares_of_a_confusion_matrix_sum_to_one_in_each_row() -> None:
     assert found.loc[found["predicted"] == "no answer", "n"].sum() == 8
 
 
-def test_the_most_frequent_label_of_each_stratum_is_a_baseline_of_pooled_scores() -> None:
-    """Gold is mostly a in English and mostly b in Spanish; the judge is right in half of each."""
+@pytest.mark.parametrize("other", ["es", None])
+def test_the_most_frequent_label_of_each_stratum_is_a_baseline_of_pooled_scores(other: str | None) -> None:
+    """Gold is mostly a in English and mostly b in other items; the judge is right in half of each."""
     judged, labels = table([True] * 80)
-    language = np.repeat(["en", "es"], 40)
+    language = np.repeat(["en", other], 40)
     labels["label"] = np.where((language == "en") != (np.arange(80) % 10 == 0), "a", "b")
     labels.loc[0, "label"] = "a"  # so that no label is as frequent as the other
     judged["value"] = np.where(np.arange(80) % 2, labels["label"], np.where(labels["label"] == "a", "b", "a"))

@@ -450,6 +450,12 @@ def test_classes_and_judges_of_both_tables_of_labels_have_to_fit() -> None:
             continue
         with pytest.raises(InputError, match="its classes differ from those of scored"):
             scores(people, model=by_model, **options)
+    for part in (model[:100], model[100:]):  # of the units that people labelled, or of the others alone
+        with pytest.raises(InputError, match="two clusters of units that people and every model labelled"):
+            corrected_scores(judgments, few, part)
+        both = {name: score(judgments, labels) for name, labels in (("x", model), ("y", part))}
+        with pytest.raises(InputError, match="two of others that every model labelled"):
+            scores(score(judgments, few), correct="ppi", model=both)
     other = score(judgments.assign(judge_id="B"), model)
     with pytest.raises(InputError, match=r"no unit of judge 'A' has a label by .+; give"):
         scores(score(judgments, few), model=other, **options)

@@ -120,6 +120,10 @@ def test_any_two_groups_are_compared_as_differences_do_and_share_their_clusters(
     every = contrast(fit, "slur", "racism", group="all").frame
     assert len(every) == 3
     assert every["std_error"].iloc[0] < 0.95 * np.hypot(errors.iloc[0], errors.iloc[1])
+    of_two = cj(SHARED[SHARED["judge"] != "m1"], MODELS, id="pair_id", estimate="amce", by="judge")
+    (gap,) = contrast(of_two, "slur", "racism", group="all").frame["estimate"]
+    first, second = of_two.frame.loc[of_two.frame["level"] == "racism", "estimate"]
+    assert gap == pytest.approx(second - first)
 
 
 def test_a_bootstrap_is_contrasted_by_its_covariance() -> None:

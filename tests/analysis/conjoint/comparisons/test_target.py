@@ -121,6 +121,8 @@ def test_the_designs_own_distribution_changes_nothing() -> None:
     found, plain = pamce(data, FORMULA, UNIFORM, **options), amce(data, FORMULA, id="pair_id")
     np.testing.assert_allclose(found.frame[NUMBERS], plain.frame[NUMBERS], rtol=1e-9)
     np.testing.assert_allclose(found.vcov, plain.vcov, atol=1e-14)
+    weights = target_weights(data, [*"abc"], "uniform", design=UNIFORM).weight
+    np.testing.assert_allclose(weights, 1)
     means, plain = pmm(data, FORMULA, UNIFORM, **options).frame, mm(data, FORMULA, id="pair_id").frame
     np.testing.assert_allclose(means[NUMBERS], plain[NUMBERS], rtol=1e-9)
     assert (found.provenance.n_rows, found.provenance.n_used) == (800, 800)

@@ -140,10 +140,9 @@ JUDGED = people([1, 0, 1]).assign(judge="x")
     [
         *((without(name), {}, f"Row 5 has no {name}") for name in ("judge_id", "pair_id", "position")),
         (presented([1, 0]), {}, "'repeat'"),
-        (
-            together(presented([1]), swapped([1]).assign(profile_id=[7, 8])),
-            {},
-            "of the 1 repeated tasks",
+        *(
+            (together(presented([1]), swapped([1]).assign(profile_id=ids)), {}, "of the 1 repeated tasks")
+            for ids in ([7, 8], [0, 8], [-1, 1])  # both profiles are others, or one of them is
         ),
         (together(presented([1]), swapped([0])).iloc[:-1], {}, "has not one profile in each"),
         (JUDGED, {"draws": 1}, "draws"),

@@ -102,13 +102,14 @@ def fit_of_labels(patch: pytest.MonkeyPatch) -> ModelFit:
 
 
 def fit_of_ratings(patch: pytest.MonkeyPatch) -> ModelFit:
-    """With models that answer twice, two panels of people, and a covariate of items."""
+    """With models that answer twice, two panels of people, and two covariates of items."""
     table = judgments((0, 1, 2, 3), 4)
     again = table[table["judge_kind"] == "model"].assign(sample=2)
     again["value"] = np.where(np.arange(len(again)) % 4 == 0, 3 - again["value"], again["value"])
     table = pd.concat([table.assign(sample=1), again], ignore_index=True)
     table["panel"] = table["judge_id"].map({"ann": "north", "bob": "north", "cy": "south", "dee": "south"})
     table["type"] = np.where(table["item_id"].str[1:].astype(int) % 3 > 0, "high", "low")
+    table["form"] = np.where(table["item_id"].str[1:].astype(int) % 7 > 3, "long", "short")
 
     def sample(*_: Any, compiled: Callable[[], Any], **__: Any) -> Any:
         density, rng = compiled(), np.random.default_rng(6)
@@ -125,7 +126,7 @@ def fit_of_ratings(patch: pytest.MonkeyPatch) -> ModelFit:
 
     patch.setattr(ordinal, "sample", sample)
     patch.setattr(ordinal, "for_nutpie", lambda density: density)
-    return rater_model(table, covariates=["type"], draws=DRAWS, tune=5, chains=CHAINS, seed=7)
+    return rater_model(table, covariates=["type", "form"], draws=DRAWS, tune=5, chains=CHAINS, seed=7)
 
 
 def fit_of_dimensions(patch: pytest.MonkeyPatch) -> ModelFit:
