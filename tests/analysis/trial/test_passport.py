@@ -90,7 +90,12 @@ def test_scores_of_the_first_model_are_those_of_its_labels() -> None:
     codes = np.random.default_rng(2).integers(0, 2, (60, 6))
     sample = label_situations.sample_of(label_situations.table_of(codes, np.arange(60)), 0)
     estimates = find("method", "passport_scores")(sample).set_index("quantity")["estimate"]
-    assert estimates["accuracy"] == pytest.approx((codes[:, 0] == codes[:, 1]).mean())
+    hits = codes[:, 0] == codes[:, 1]
+    assert estimates["accuracy"] == pytest.approx(hits.mean())
+    bounds = find("method", "passport_score_bounds")(sample).set_index("quantity")["estimate"]
+    recalls = [hits[codes[:, 0] == k].mean() for k in (0, 1)]
+    names = ["accuracy", "balanced_accuracy"]
+    assert [bounds[f"bounds of {name}"] for name in names] == pytest.approx([hits.mean(), np.mean(recalls)])
 
 
 def test_raters_spread_around_the_quality_of_an_item_as_a_normal_distribution() -> None:
