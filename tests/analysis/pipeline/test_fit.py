@@ -19,7 +19,7 @@ from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.conjoint.engines import cregg
 from conjury.analysis.conjoint.engines.cregg import estimate_with_cregg
 from conjury.analysis.conjoint.request import make_request
-from conjury.analysis.pipeline.conjoint_steps import answers, fit_group, groups
+from conjury.analysis.pipeline.conjoint_steps import answers, fit_group, groups, prompt_analyses
 from conjury.analysis.pipeline.manifest import RecordedResult, entries_of, results_of
 from conjury.analysis.pipeline.runner import FitOptions, FittedResults, JudgeGroup, settings_of
 from conjury.analysis.report.method_sentences import describe_analysis
@@ -39,6 +39,17 @@ def study() -> Study:
     full = load_study("moderation")
     kept = [full.analysis(name) for name in ("amce", "mm", "frequencies")]
     return full.model_copy(update={"analyses": kept})
+
+
+def test_prompts_are_compared_as_the_study_says_or_else_by_its_first_effects(study: Study) -> None:
+    changes = {"name": "apart", "verb": "amce_diffs", "by": ["prompt_id"]}
+    own = study.analysis("mm").model_copy(update=changes)
+    found = [
+        [(part.name, part.verb, part.by, part.formula) for part in prompt_analyses(one)]
+        for one in (study, study.model_copy(update={"analyses": [*study.analyses, own]}))
+    ]
+    effects = ("amce_diffs", ["prompt_id"], study.analysis("amce").formula)
+    assert found == [[("amce_prompts", *effects)], [("apart", "amce_diffs", ["prompt_id"], own.formula)]]
 
 
 @pytest.fixture(scope="module")

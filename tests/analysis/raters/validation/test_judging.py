@@ -542,3 +542,19 @@ def test_rows_that_people_did_not_label_are_no_situation_of_an_interval() -> Non
     data.loc[300:, "p0"] = None
     notes = str(judge(data, "judge", "p0", positive="yes", id="item").notes)
     assert "(300 items, a class of 30%, 15 clusters, one of 85%; 200 draws)" in notes
+
+
+def test_the_error_of_the_rogan_gladen_rate_of_all_rows_is_that_of_drawn_tables() -> None:
+    rng = np.random.default_rng(1)
+    good = rng.random(600) < 0.3
+    verdict = np.where(rng.random(600) < 0.87, good, ~good)
+    data = pd.DataFrame({"judge": verdict, "p0": good}).replace({True: "yes", False: "no"})
+    data.loc[200:, "p0"] = None
+    cells = pd.crosstab(verdict[:200], good[:200]).to_numpy()
+    drawn = rng.multinomial(200, cells.ravel() / 200, 8000).reshape(-1, 2, 2)  # of verdict and truth
+    of_others = rng.binomial(400, verdict[200:].mean(), 8000) / 400
+    sensitivity, specificity = (drawn[:, k, k] / drawn[:, :, k].sum(axis=1) for k in (1, 0))
+    others = (of_others + specificity - 1) / (sensitivity + specificity - 1)
+    rates = (drawn[:, :, 1].sum(axis=1) / 200 + 2 * others) / 3
+    found = row(judge(data, "judge", "p0", positive="yes"), "rogan_gladen_rate[yes]")
+    assert [found["estimate"], found["std_error"]] == pytest.approx([rates.mean(), rates.std()], rel=0.05)
