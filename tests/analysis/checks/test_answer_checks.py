@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from conjury.analysis.checks import Check, diagnose, run_checks
 from conjury.analysis.checks.answers.answers import answers
@@ -89,6 +90,17 @@ def test_a_preference_for_a_side_is_found(run, people: pd.DataFrame) -> None:
     for share, verdict in ((0.1, "warning"), (0.4, "error")):
         biased = decide(people, np.random.default_rng(1).random(pairs) < share, 1)
         assert run(position_share, biased).verdict == verdict
+
+
+def test_the_p_of_a_side_is_that_of_a_t_test_of_few_respondents(run, people: pd.DataFrame) -> None:
+    of_six = people["judge_id"].isin(people["judge_id"].unique()[:6]).to_numpy()
+    few = people[of_six & ~people["repeat"].to_numpy(dtype=bool)]
+    who = respondent_of(few)
+    first = (who % 2 == 0) | (np.arange(len(who)) % 3 == 0)
+    [row] = run(position_share, decide(few, np.ones(len(who), dtype=bool), first)).table.to_dict("records")
+    shares = pd.Series(first).groupby(who).mean()
+    assert (row["clusters"], row["estimate"]) == (6, pytest.approx(shares.mean()))
+    assert row["p"] == pytest.approx(stats.ttest_1samp(shares, 0.5).pvalue)
 
 
 def test_a_judge_that_always_answers_a_has_wilsons_interval_and_the_exact_p(run, model: pd.DataFrame) -> None:
