@@ -96,6 +96,18 @@ def test_restrictions_are_found_and_averaged_over(tmp_path: Path, conjury: Run) 
     assert results["school", "college"] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.long
+def test_a_restriction_of_two_attributes_alone_is_averaged_over_levels_of_both(
+    tmp_path: Path, conjury: Run
+) -> None:
+    data = survey()
+    data.to_csv(tmp_path / "tidy.csv", index=False)
+    results = by_level(estimates(conjury, "conjoint tidy.csv --attributes job,school", tmp_path))
+    jobs = data.groupby(["school", "job"])["chosen"].mean().unstack("school")
+    expected = (jobs["college"] - jobs["no school"]).dropna().mean()
+    assert results["school", "college"] == pytest.approx(expected, abs=1e-9)
+
+
 def test_subgroups_are_compared_with_weights(tmp_path: Path, conjury: Run) -> None:
     data = survey()
     data.to_csv(tmp_path / "tidy.csv", index=False)
