@@ -50,7 +50,7 @@ def agreement(
     weights: str | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Forest:
-    """Coefficients of agreement by who is compared, with their intervals."""
+    """Coefficients of agreement by who is compared, with their intervals, each dimension by its usual weights."""
     names = style.names
     frame, kinds, weighting = _coefficients(result, coefficients, weights)
     frame = frame[frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))]
@@ -63,7 +63,7 @@ def agreement(
     near_zero = bool(frame[["estimate", ends[0]]].astype(float).min().min() < 0.15)
     return forest(
         frame,
-        panel=panels_in_words(frame, names),
+        panel=panels_in_words(frame, names, weighting),
         row=compared_in_words(frame, names),
         series=frame["coefficient"].map(COEFFICIENTS),
         order=[COEFFICIENTS[kind] for kind in kinds],
@@ -78,24 +78,37 @@ def agreement(
 def _coefficients(
     result: Drawable, coefficients: Sequence[str] | None, weights: str | None
 ) -> tuple[pd.DataFrame, list[str], str | None]:
-    """Rows to draw, their coefficients, and the weights of those that have any."""
+    """Rows to draw, their coefficients, and the weights of all; None where those of dimensions differ."""
     frame = result.frame.assign(dimension=result.frame["dimension"].astype("string").fillna(""))
     kinds = usual_identifiers(frame["coefficient"], coefficients, USUAL, "coefficient")
     frame = frame[frame["coefficient"].isin(kinds)]
-    weight_names = [name for name in display_order(frame["weights"]) if name]
-    select_identifiers(frame["weights"], [weights] if weights else None, "weighting")
-    weighting = weights or next((name for name in USUAL_WEIGHTS if name in weight_names), None)
-    is_unweighted = frame["weights"].isna() | (frame["weights"].astype("string").fillna("") == "")
-    frame = frame[(is_unweighted | (frame["weights"] == weighting)) & frame["estimate"].notna()]
+    frame, weighting = _weighted(frame[frame["estimate"].notna()], weights)
     if frame.empty:
         raise InputError("There is nothing to draw: no such coefficient has a value.")
     return frame, [kind for kind in kinds if kind in set(frame["coefficient"])], weighting
 
 
-def panels_in_words(frame: pd.DataFrame, names: ColumnNames) -> list[str]:
-    """Dimension and stratum of each row, empty where there is one dimension without a name."""
+def _weighted(frame: pd.DataFrame, weights: str | None) -> tuple[pd.DataFrame, str | None]:
+    """Rows without weights or with those of their dimension, and the weights of all; None where they differ."""
+    frame = frame.assign(weights=frame["weights"].astype("string").fillna(""))
+    names = select_identifiers(
+        frame["weights"].mask(frame["weights"] == ""), [weights] if weights else None, "weighting"
+    )
+    order = names if weights else [*USUAL_WEIGHTS, *names]
+    place = frame["weights"].map({name: order.index(name) for name in order})
+    frame = frame[place.isna() | (place == place.groupby(frame["dimension"]).transform("min"))]
+    weightings = frame["weights"][frame["weights"] != ""].unique()
+    return frame, str(weightings[0]) if len(weightings) == 1 else None
+
+
+def panels_in_words(frame: pd.DataFrame, names: ColumnNames, weighting: str | None) -> list[str]:
+    """Dimension and stratum of each row, with its weights where those of dimensions differ."""
     before = list(frame.columns)[: list(frame.columns).index("dimension")]
-    return names.joined(frame, ["dimension", *map(str, before)])
+    panels = names.joined(frame, ["dimension", *map(str, before)])
+    if weighting is not None:
+        return panels
+    texts = frame.groupby("dimension")["weights"].transform("max").map(lambda name: WEIGHTS.get(name, name))
+    return [", ".join(filter(None, text)) for text in zip(panels, texts, strict=True)]
 
 
 def compared_in_words(frame: pd.DataFrame, names: ColumnNames) -> list[str]:
@@ -124,9 +137,10 @@ def _pairs_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the range of the pairs that share enough items, by dimension."""
     names = style.names
     frame, kind, weighting = _pairs(result, None, None)
-    frame = frame.assign(panel=panels_in_words(frame, names))
+    frame = frame.assign(panel=panels_in_words(frame, names, weighting))
     frame = frame[frame["estimate"].notna() & (frame["n_items"] >= SHARED)]
-    texts = [f"{COEFFICIENTS[kind]} ({WEIGHTS.get(weighting, weighting)}) of pairs of raters."]
+    of_weights = f" ({WEIGHTS.get(weighting, weighting)})" if weighting else ""
+    texts = [f"{COEFFICIENTS[kind]}{of_weights} of pairs of raters."]
     for name, panel_rows in frame.groupby("panel", sort=False):
         ends = [
             f"{row['estimate']:.2f} ({names.of('judge', row['judge'])} and {names.of('judge', row['other'])})"
@@ -158,7 +172,7 @@ def pairs(
     estimates = frame["estimate"].where(frame["n_items"] >= least)
     if estimates.isna().all():
         raise InputError(f"There is nothing to draw: no pair of raters shares {least} items.")
-    frame = frame.assign(panel=panels_in_words(frame, names), estimate=estimates)
+    frame = frame.assign(panel=panels_in_words(frame, names, weighting), estimate=estimates)
     panels = list(dict.fromkeys(frame["panel"]))
     models_only = n > FEW and 0 < n_people < n and _lacks_most_pairs(frame, n_people)
     columns = range(n_people, n) if models_only else range(n)
@@ -197,7 +211,7 @@ def pairs(
         if 0 < n_people < n and not models_only:
             axes.axvline(n_people - 0.5, color=look.foreground, linewidth=1.1)
         axes.set_title(head, fontsize=8.2, fontweight="bold", loc="left", pad=5)
-    measure = ", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting, "")]))
+    measure = ", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting or "", "")]))
     add_bar(fig, shades, grid, measure, aspect=28)
     if has_gaps:
         fig.supxlabel(f"Grey: fewer than {least} shared items, or no value", fontsize=7.6)
@@ -206,8 +220,8 @@ def pairs(
     return fig
 
 
-def _pairs(result: Drawable, coefficient: str | None, weights: str | None) -> tuple[pd.DataFrame, str, str]:
-    """Rows to draw, their coefficient and weights."""
+def _pairs(result: Drawable, coefficient: str | None, weights: str | None) -> tuple[pd.DataFrame, str, str | None]:
+    """Rows to draw, their coefficient, and the weights of all; None where those of dimensions differ."""
     frame = result.extra.get("pairs") if result.kind == "agreement" else result.frame
     if frame is None or frame.empty:
         raise InputError(
@@ -215,8 +229,8 @@ def _pairs(result: Drawable, coefficient: str | None, weights: str | None) -> tu
         )
     frame = frame.assign(dimension=frame["dimension"].astype("string").fillna(""))
     kind = usual_identifiers(frame["coefficient"], coefficient, ("cohen",), "coefficient")[0]
-    weighting = usual_identifiers(frame["weights"], weights, USUAL_WEIGHTS, "weighting")[0]
-    return frame[(frame["coefficient"] == kind) & (frame["weights"] == weighting)], kind, weighting
+    frame, weighting = _weighted(frame[frame["coefficient"] == kind], weights)
+    return frame, kind, weighting
 
 
 def _has_gaps(values: np.ndarray, columns: Sequence[int]) -> bool:

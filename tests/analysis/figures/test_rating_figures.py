@@ -90,6 +90,18 @@ def test_agreement_without_limits_mentions_none_and_raters_with_themselves_are_n
     assert compared_in_words(frame, ColumnNames(None)) == words
 
 
+@pytest.mark.parametrize("kind", ["agreement", "agreement_pairs"])
+def test_a_nominal_dimension_is_drawn_next_to_ordinal_ones_each_with_its_weights(kind: str) -> None:
+    made = result("agreement")
+    frame = made.frame if kind == "agreement" else made.extra["pairs"]
+    nominal = frame[(frame["dimension"] == "novelty") & (frame["weights"] == "ordinal")]
+    both = pd.concat([frame, nominal.assign(dimension="form", weights="nominal")])
+    mixed = Result(both, kind, settings=made.settings)
+    assert {"Novelty, ordinal weights", "Form, exact agreement"} <= set(titles(draw(mixed)))
+    assert "Form, exact agreement: " in alt(mixed)
+    assert "weights" not in draw(mixed).get_supxlabel()
+
+
 @pytest.mark.long
 def test_pairs_of_few_raters_have_numbers_and_gaps_are_explained(tmp_path) -> None:
     made = result("agreement")
