@@ -30,6 +30,7 @@ from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
 from .label_provenance import reasons_of_judgments
 from .ratings import GIVEN, Judgments, Ratings, with_codes
+from .scale_hints import scale_hints
 from .scales import (
     SOURCE,
     blank_values,
@@ -37,7 +38,6 @@ from .scales import (
     refuse_repeated,
     rows_of_dimension,
     sample_numbers,
-    scale_hints,
     scale_of,
     value_rules,
     values_of,

@@ -20,7 +20,6 @@ from conjury.inference.tables.reading.reading_rules import ReadingRules
 from conjury.inference.tables.reading.table_reading import blank_cells
 from conjury.inference.tables.schema import require_columns
 
-from ..frames.notes import Note
 from ..numerics.types import Codes, Floats
 
 SOURCE = "judgments"
@@ -28,7 +27,6 @@ VALUE = "value"  # column of ratings and labels
 FEW = 10  # ratings below which a value that stands alone, or a narrow range, is no surprise
 WIDER = 3.0  # how many times as wide a range is on another scale
 STEPS = 3  # values of which a scale has more than a rater who hardly varies gives
-ADVICE = "they may have used different scales; convert all to one, or state the scale"
 
 
 def rows_of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.DataFrame, Codes]:
@@ -152,11 +150,6 @@ def _allowed(scale: Sequence[float]) -> Floats:
     return allowed
 
 
-def scale_hints(frame: pd.DataFrame) -> list[str]:
-    """State which raters' ranges do not meet, and which value lies far from all others."""
-    return [*_notes_on_ranges(frame), *_notes_on_outliers(frame["value"].to_numpy(dtype=float))]
-
-
 def other_scale(frame: pd.DataFrame) -> str | None:
     """State who rated the same items as others on a scale of another width; None where nobody is known to."""
     # Ranges say little where there are few ratings: both sides need ten or more of the same items, the narrow
@@ -180,51 +173,6 @@ def other_scale(frame: pd.DataFrame) -> str | None:
     return None
 
 
-def _notes_on_ranges(frame: pd.DataFrame) -> list[str]:
-    """State whose ranges do not overlap with those of any other rater, or which of two is far wider."""
-    ends = frame.groupby("judge", sort=False)["value"].agg(["min", "max", "size"])
-    ends = ends[ends["size"] > 1].sort_values("min", kind="stable")
-    part = (ends["min"] > ends["max"].cummax().shift()).cumsum()
-    parts = [
-        Note.of(
-            "{judges:6} ({low:g} to {high:g})",
-            judges=list(group.index),
-            low=group["min"].min(),
-            high=group["max"].max(),
-        )
-        for _, group in ends.groupby(part)
-    ]
-    if len(parts) > 1:
-        places = "; ".join(f"{{part{n}}}" for n in range(len(parts)))
-        named = {f"part{n}": text for n, text in enumerate(parts)}
-        return [Note.of(f"Ratings do not overlap at all: {places}: {{advice}}.", advice=ADVICE, **named)]
-    width = ends["max"] - ends["min"]
-    if len(ends) == 2 and width.max() > WIDER * width.min() > 0:
-        first, second = (
-            Note.of("{judge} rates from {low:g} to {high:g}", judge=name, low=span["min"], high=span["max"])
-            for name, span in ends.iterrows()
-        )
-        text = "Of two raters, {first} and {second}: {advice}."
-        return [Note.of(text, first=first, second=second, advice=ADVICE)]
-    usual, low, high = width.median(), ends["min"].median(), ends["max"].median()
-    far = ends[(ends["max"] > high + WIDER * usual) | (ends["min"] < low - WIDER * usual)]
-    if len(ends) > 2 and usual > 0 and len(far):
-        name, row = far.index[0], far.iloc[0]
-        return [
-            Note.of(
-                "{judge} rates from {lowest:g} to {highest:g}, others mostly from {low:g} to {high:g}: "
-                "{advice}.",
-                judge=name,
-                lowest=row["min"],
-                highest=row["max"],
-                low=low,
-                high=high,
-                advice=ADVICE,
-            )
-        ]
-    return []
-
-
 def _flags(codes: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
     """Which of so many items are among the codes."""
     flags = np.zeros(size, dtype=bool)
@@ -239,22 +187,6 @@ def _on_other_scales(narrow: Floats, wide: Floats) -> bool:
     low, high = np.quantile(wide, [0.25, 0.75])
     width = np.ptp(narrow)
     return bool(low > narrow.max() + width or high < narrow.min() - width)
-
-
-def _notes_on_outliers(values: Floats) -> list[str]:
-    """State which lowest or highest value occurs once and lies farther out than others lie apart."""
-    levels, times = np.unique(values, return_counts=True)
-    if len(values) < FEW or len(levels) < 4:
-        return []
-    notes = []
-    for at, bulk in ((0, levels[1:]), (-1, levels[:-1])):
-        gap = abs(levels[at] - bulk[at])
-        if times[at] == 1 and gap > np.diff(bulk).max() and gap > np.ptp(bulk) / 4:
-            notes.append(
-                f"Value {levels[at]:g} occurs once, outside {bulk[0]:g} to {bulk[-1]:g}: state the scale "
-                "to refuse it."
-            )
-    return notes
 
 
 @any_frame

@@ -22,7 +22,7 @@ CEILINGS = {
     "amce": (23, 13),
     "fit": (115, 24),
     "collect": (84, 25),
-    "agreement": (98, 21),
+    "agreement": (99, 21),
     "judge": (86, 21),
 }
 

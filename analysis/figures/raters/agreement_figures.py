@@ -50,7 +50,7 @@ def agreement(
     weights: str | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Forest:
-    """Coefficients of agreement by who is compared, with their intervals, each dimension by its usual weights."""
+    """Coefficients of agreement by who is compared, with intervals, by usual weights of each dimension."""
     names = style.names
     frame, kinds, weighting = _coefficients(result, coefficients, weights)
     frame = frame[frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))]
@@ -89,7 +89,7 @@ def _coefficients(
 
 
 def _weighted(frame: pd.DataFrame, weights: str | None) -> tuple[pd.DataFrame, str | None]:
-    """Rows without weights or with those of their dimension, and the weights of all; None where they differ."""
+    """Rows without weights or with those of their dimension, and the weights of all, None if they differ."""
     frame = frame.assign(weights=frame["weights"].astype("string").fillna(""))
     names = select_identifiers(
         frame["weights"].mask(frame["weights"] == ""), [weights] if weights else None, "weighting"
@@ -220,7 +220,9 @@ def pairs(
     return fig
 
 
-def _pairs(result: Drawable, coefficient: str | None, weights: str | None) -> tuple[pd.DataFrame, str, str | None]:
+def _pairs(
+    result: Drawable, coefficient: str | None, weights: str | None
+) -> tuple[pd.DataFrame, str, str | None]:
     """Rows to draw, their coefficient, and the weights of all; None where those of dimensions differ."""
     frame = result.extra.get("pairs") if result.kind == "agreement" else result.frame
     if frame is None or frame.empty:

@@ -199,6 +199,14 @@ def test_no_table_of_seven_steps_and_none_of_nine_items_is_refused(values: np.nd
             by_judge({"ann": [9, *FIVE[1:]], "bob": FIVE}),
             "Value 9 occurs once, outside 0 to 4: state the scale to refuse it.",
         ),
+        (
+            by_judge({"ann": [1, 2, 3], "gpt": [1.5, 2, 2.5]}),
+            "Ratings between whole numbers, in which people rate: gpt (2 of 3): each such number counts",
+        ),
+        (
+            by_judge({"ann": [1, 2], "bob": [2, 2.5], "cy": [3, 1]}),
+            "Ratings between whole numbers, in which most raters rate: bob (1 of 2): ",
+        ),
     ],
 )
 def test_odd_raters_and_values_are_told(frame: pd.DataFrame, note: str) -> None:

@@ -1,0 +1,107 @@
+"""Hints on the scale of ratings that nobody stated: ranges, far values, and numbers between its points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import and_more
+
+from ..frames.notes import Note
+from ..frames.vocabulary import HUMAN
+from ..numerics.types import Floats
+from .scales import FEW, WIDER
+
+MOST_NAMED = 6  # raters that a note names
+ADVICE = "they may have used different scales; convert all to one, or state the scale"
+
+
+def scale_hints(frame: pd.DataFrame) -> list[str]:
+    """State which raters' ranges do not meet, which value lies far from others, and which between points."""
+    values = frame["value"].to_numpy(dtype=float)
+    return [*_notes_on_ranges(frame), *_notes_on_outliers(values), *_notes_on_fractions(frame, values)]
+
+
+def _notes_on_ranges(frame: pd.DataFrame) -> list[str]:
+    """State whose ranges do not overlap with those of any other rater, or which of two is far wider."""
+    ends = frame.groupby("judge", sort=False)["value"].agg(["min", "max", "size"])
+    ends = ends[ends["size"] > 1].sort_values("min", kind="stable")
+    part = (ends["min"] > ends["max"].cummax().shift()).cumsum()
+    parts = [
+        Note.of(
+            "{judges:6} ({low:g} to {high:g})",
+            judges=list(group.index),
+            low=group["min"].min(),
+            high=group["max"].max(),
+        )
+        for _, group in ends.groupby(part)
+    ]
+    if len(parts) > 1:
+        places = "; ".join(f"{{part{n}}}" for n in range(len(parts)))
+        named = {f"part{n}": text for n, text in enumerate(parts)}
+        return [Note.of(f"Ratings do not overlap at all: {places}: {{advice}}.", advice=ADVICE, **named)]
+    width = ends["max"] - ends["min"]
+    if len(ends) == 2 and width.max() > WIDER * width.min() > 0:
+        first, second = (
+            Note.of("{judge} rates from {low:g} to {high:g}", judge=name, low=span["min"], high=span["max"])
+            for name, span in ends.iterrows()
+        )
+        text = "Of two raters, {first} and {second}: {advice}."
+        return [Note.of(text, first=first, second=second, advice=ADVICE)]
+    usual, low, high = width.median(), ends["min"].median(), ends["max"].median()
+    far = ends[(ends["max"] > high + WIDER * usual) | (ends["min"] < low - WIDER * usual)]
+    if len(ends) > 2 and usual > 0 and len(far):
+        name, row = far.index[0], far.iloc[0]
+        return [
+            Note.of(
+                "{judge} rates from {lowest:g} to {highest:g}, others mostly from {low:g} to {high:g}: "
+                "{advice}.",
+                judge=name,
+                lowest=row["min"],
+                highest=row["max"],
+                low=low,
+                high=high,
+                advice=ADVICE,
+            )
+        ]
+    return []
+
+
+def _notes_on_outliers(values: Floats) -> list[str]:
+    """State which lowest or highest value occurs once and lies farther out than others lie apart."""
+    levels, times = np.unique(values, return_counts=True)
+    if len(values) < FEW or len(levels) < 4:
+        return []
+    notes = []
+    for at, bulk in ((0, levels[1:]), (-1, levels[:-1])):
+        gap = abs(levels[at] - bulk[at])
+        if times[at] == 1 and gap > np.diff(bulk).max() and gap > np.ptp(bulk) / 4:
+            notes.append(
+                f"Value {levels[at]:g} occurs once, outside {bulk[0]:g} to {bulk[-1]:g}: state the scale "
+                "to refuse it."
+            )
+    return notes
+
+
+def _notes_on_fractions(frame: pd.DataFrame, values: Floats) -> list[str]:
+    """State whose ratings lie between whole numbers, in which all people, or most raters, rate."""
+    is_between = pd.Series(values % 1 != 0, index=frame.index)
+    numbers = is_between.groupby(frame["judge"], sort=False).agg(["sum", "size"])
+    uses_fractions = numbers["sum"] > 0
+    is_person = numbers.index.isin(frame["judge"][frame["kind"] == HUMAN])
+    are_people = bool(is_person.any()) and not uses_fractions[is_person].any()
+    if not uses_fractions.any() or not (are_people or uses_fractions.mean() < 0.5):
+        return []
+    judges = [
+        Note.of("{judge} ({n:,} of {total:,})", judge=name, n=row["sum"], total=row["size"])
+        for name, row in numbers[uses_fractions].head(MOST_NAMED).iterrows()
+    ]
+    more = and_more(int(uses_fractions.sum()) - len(judges))
+    return [
+        Note.of(
+            f"Ratings between whole numbers, in which {'people' if are_people else 'most raters'} rate: "
+            f"{', '.join(f'{{part{n}}}' for n in range(len(judges)))}{more}: each such number "
+            "counts as a category of its own; correct or round those that are not meant.",
+            **{f"part{n}": text for n, text in enumerate(judges)},
+        )
+    ]
