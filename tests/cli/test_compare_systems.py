@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from cases import cases
@@ -101,3 +102,12 @@ def test_a_map_of_last_month_is_saved_and_used_again_by_command(place: Path, con
     ended = conjury(f"{graded} --map map.json {bound}", cwd=place)
     assert ended.code == 2
     assert "a judge with another prompt" in " ".join(ended.err.split())
+
+
+@pytest.mark.parametrize(("n", "code"), [(9, 0), (10, 2)])
+def test_labels_that_are_the_same_for_all_systems_in_ten_prompts_are_targets(n, code, tmp_path, conjury):
+    system, prompt = np.divmod(np.arange(2 * n), n)
+    table = pd.DataFrame({"prompt": prompt, "system": system, "gold": prompt % 2, "verdict": prompt // 2 % 2})
+    table.replace({"system": {0: "old", 1: "new"}}).to_csv(tmp_path / "table.csv", index=False)
+    ended = conjury("compare-systems table.csv --judge verdict", cwd=tmp_path)
+    assert (ended.code, "is the same for all systems" in ended.err) == (code, code == 2), ended.err
