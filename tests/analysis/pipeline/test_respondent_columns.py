@@ -197,12 +197,14 @@ def test_missing_columns_values_beyond_the_levels_and_numbers_without_groups_are
         "column 'wt', the weights of the study, is missing": PEOPLE.drop(columns="wt"),
         "column 'party', by which the analysis 'by_party' compares, is missing": PEOPLE.drop(columns="party"),
         "'Green', which is not one of its levels": PEOPLE.assign(party="Green"),
-        "480 different numbers, which are no groups": PEOPLE.assign(region=range(480)),
+        "21 different numbers, which are no groups": PEOPLE.assign(region=np.arange(480) % 21),
         "is zero in all rows of people": PEOPLE.assign(wt=0),
     }
     for problem, table in cases.items():
         with pytest.raises(InputError, match=problem):
             loaded_from(tmp_path, table)
+    twenty = loaded_from(tmp_path, PEOPLE.assign(region=np.arange(480) % 20))
+    assert "more than one value in column 'region'" in " ".join(twenty.notes)
 
 
 def test_weights_of_zero_single_respondents_and_changing_traits_are_noted(tmp_path: Path) -> None:

@@ -62,6 +62,13 @@ def test_pairs_are_those_whose_letters_have_the_jaccard_index_of_all_pairs_by_ha
     assert near_duplicates(forms, 0.8, "letters").tolist() == by_hand
 
 
+@pytest.mark.parametrize(("unit", "n", "between"), [("words", 8, " "), ("letters", 12, "")])
+def test_texts_of_fewer_words_or_letters_are_nearly_the_same_as_none(unit, n, between):
+    for length, pairs in ((n, [[0, 1]]), (n - 1, [])):
+        text = between.join("abcdefghijkl"[:length])
+        assert near_duplicates([text, f"{text[:-1]}z"], 0.5, unit).tolist() == pairs
+
+
 FOUND = {
     "write to anna.k+x@mail.example.org please": ["e-mail"],
     "+49 30 1234567 or (030) 123-4567-9": ["telephone number", "telephone number"],

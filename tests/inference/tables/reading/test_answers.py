@@ -56,6 +56,13 @@ def test_numbers_far_outside_of_all_others_are_asked_about(numbers, code, is_ask
         assert compared(judge, human).values[0, -1] == code
 
 
+def test_a_column_is_one_of_numbers_where_more_than_half_of_its_cells_are_numbers():
+    half = ["1", "2", "3", "1", "a", "b", "a", "b"]
+    assert compared(half, half).scale == "nominal"
+    with pytest.raises(InputError, match=r"'a' in rows? 5"):
+        compared([*half, "2"], [*half, "2"])
+
+
 def test_a_whole_number_that_is_far_from_all_others_is_noted():
     for number, is_noted in ((70, True), (38, True), (37, False), (-27, True), (7.5, False)):
         entries = compared([*range(1, 11), *range(1, 11), number], [5] * 21).entries
