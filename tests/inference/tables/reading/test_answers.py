@@ -63,6 +63,13 @@ def test_a_column_is_one_of_numbers_where_more_than_half_of_its_cells_are_number
         compared([*half, "2"], [*half, "2"])
 
 
+def test_up_to_fifty_labels_are_compared():
+    fifty = [f"label {number:02d}" for number in range(50)]
+    assert len(compared(fifty, fifty).classes) == 50
+    with pytest.raises(InputError, match="'judge' has 51 different labels, and at most 50 can be compared"):
+        compared([*fifty, "other"], [*fifty, "label 00"])
+
+
 def test_a_whole_number_that_is_far_from_all_others_is_noted():
     for number, is_noted in ((70, True), (38, True), (37, False), (-27, True), (7.5, False)):
         entries = compared([*range(1, 11), *range(1, 11), number], [5] * 21).entries

@@ -7,6 +7,7 @@ import io
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +229,21 @@ def test_headers_of_surveys_and_lines_of_excel_are_no_rows(tmp_path):
     assert read(path).frame["judge"].tolist() == ["x", "y"]
     path.write_text("sep=;\njudge;human\nx;y\n;\n")
     assert read(path).frame.to_dict("list") == {"judge": ["x"], "human": ["y"]}
+
+
+@pytest.mark.parametrize(("n", "is_title"), [(20, True), (21, False)])
+def test_up_to_twenty_lines_above_a_header_are_titles(tmp_path, n, is_title):
+    rows = [["A survey of 2026"]] * n + [["judge", "human"], ["x", "y"], ["y", "y"]]
+    pd.DataFrame(rows).to_excel(tmp_path / "book.xlsx", index=False, header=False)
+    assert (list(read(tmp_path / "book.xlsx").frame) == ["judge", "human"]) == is_title
+
+
+@pytest.mark.parametrize(("place", "is_refused"), [(17, True), (16, False)])
+def test_totals_are_looked_for_in_the_last_three_rows(place, is_refused):
+    frame = pd.DataFrame({"item": [f"i{row}" for row in range(20)], "rating": range(20)})
+    frame.loc[place, "item"] = "Total"
+    with pytest.raises(InputError, match="'Total' in column 'item'") if is_refused else nullcontext():
+        assert len(read(frame).frame) == 20
 
 
 def test_ids_with_zeros_and_long_digits_stay_text(tmp_path):
