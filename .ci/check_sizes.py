@@ -23,7 +23,7 @@ CEILINGS = {
     "analysis/correction": 33,
     "analysis/figures": 128,
     "analysis/frames": 24,
-    "analysis/instrument": 42,
+    "analysis/instrument": 43,
     "analysis/numerics": 43,
     "analysis/pipeline": 47,
     "analysis/raters": 249,

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from conjury.inference.errors import InputError, counted
+from conjury.inference.errors import InputError, counted, quoted
 from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.reading import read
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
@@ -31,6 +31,7 @@ from .verdict_reading import HALF, PairedVerdicts, kinds_of_verdict, read_verdic
 from .win_rates import bounded_numbers, of_two, p_of_half, rate_at_peoples_length, rates_of_two
 
 TWO = 2
+FEWER_PROMPTS = 0.9  # of the usual number of prompts of a system, below which a note says so
 MOST_OF_PAIRS = 10  # systems of which each pair has its win rate
 
 
@@ -188,6 +189,7 @@ def compare_pairs(
     settings |= {"provenance": dict(usable.provenance)} if usable.provenance else {}
     if (columns.human or columns.people or labels is not None) and not np.isfinite(data.people).any():
         notes.append("People's columns have no verdict on these pairs, so that all numbers are the judge's.")
+    notes += _notes_on_gaps(data)
     missing = int((~np.isfinite(data.points)).sum())
     notes += [f"{counted(missing, 'verdict')} missing: excluded."] if missing else []
     p_adjusted: Mapping[str, float] = {}
@@ -318,6 +320,23 @@ def _add_ranking(rows: TestRows, data: PairedVerdicts, ranking: SystemRanking) -
         rows.add(SYSTEM_PAIRS, "strength_difference", bound, label=label)
         adjusted[str(rows.rows[-1]["name"])] = float(ranking.p_adjusted[at])
     return adjusted
+
+
+def _notes_on_gaps(data: PairedVerdicts) -> list[str]:
+    """Name the systems that have verdicts on clearly fewer prompts than the others."""
+    judged = np.isfinite(data.points)
+    n_prompts = np.array(
+        [
+            len(np.unique(data.cluster[judged & ((data.low == at) | (data.high == at))]))
+            for at in range(len(data.systems))
+        ]
+    )
+    usual = float(np.median(n_prompts))
+    return [
+        f"{quoted(data.systems[at])} is compared on {counted(int(n_prompts[at]), 'prompt')}, and half of "
+        f"the systems on {usual:,.0f} or more: if it failed on the rest, its strength leaves that out."
+        for at in np.flatnonzero(n_prompts < FEWER_PROMPTS * usual)
+    ]
 
 
 def _tie_rate(data: PairedVerdicts, alpha: float) -> BoundedEstimate:

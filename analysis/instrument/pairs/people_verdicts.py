@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed, quoted
+from conjury.inference.readers.model_names import like_models
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.reading import TableReading
 from conjury.inference.tables.schema import SAMPLING
@@ -26,6 +27,7 @@ from ...raters.label_provenance import (
 from .pair_columns import PairColumns
 
 LabelTable = tuple[TableReading, PairColumns]
+MOST_OF_ONE = 0.5  # share of people's verdicts that one person may give without a note
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,22 @@ def person_rows(frame: pd.DataFrame, columns: PairColumns) -> Flags:
         return np.zeros(len(frame), dtype=bool)
     raters = as_text(frame[columns.judge_names]).str.strip().str.casefold()
     return raters.isin([name.strip().casefold() for name in columns.people]).to_numpy(dtype=bool)
+
+
+def notes_on_people(frame: pd.DataFrame, columns: PairColumns) -> list[str]:
+    """Say which people are called like models, and who gave most of people's verdicts."""
+    if columns.judge_names is None or not columns.people:
+        return []
+    notes = list[str]()
+    if lookalikes := like_models(columns.people):
+        notes.append(f"Named as people, and called like models: {listed(map(quoted, lookalikes))}.")
+    counts = as_text(frame.loc[person_rows(frame, columns), columns.judge_names]).value_counts()
+    if len(counts) > 1 and counts.iloc[0] > MOST_OF_ONE * counts.sum():
+        notes.append(
+            f"{counts.iloc[0]:,} of {counts.sum():,} verdicts of people are by {quoted(counts.index[0])}: "
+            "numbers of people are mostly this person's, and intervals do not extend to other people."
+        )
+    return notes
 
 
 def usable_verdicts(
@@ -77,10 +95,11 @@ def usable_verdicts(
     for name, values in cells.items():
         values[inside] = remaining[name].astype(object).to_numpy()
     part = replace(part, frame=frame.assign(**cells)) if remaining is not of_people else part
+    texts = [*notes, *notes_on_people(frame, columns)]
     return PeopleVerdicts(
         reading if labels is not None else part,
         None if labels is None else (part, labels[1]),
         account.record(limits),
         bool(account.rows(SAMPLED, "judge").any()) and SAMPLING not in frame,
-        (*notes, *(limit_text(name, values) for name, values in limits.items())),
+        (*texts, *(limit_text(name, values) for name, values in limits.items())),
     )

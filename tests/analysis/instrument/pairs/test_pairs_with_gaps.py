@@ -88,3 +88,25 @@ def test_a_column_of_prompts_is_not_guessed_as_verdicts() -> None:
     table = pairs().rename(columns={"ab": "winner"}).drop(columns="ba")
     with pytest.raises(InputError, match="no column of verdicts is known by its name"):
         compare_pairs(table, id="winner")
+
+
+def test_one_person_who_dominates_and_a_system_with_few_prompts_are_named() -> None:
+    systems = [("x", "y"), ("x", "z"), ("y", "z")]
+    rows = [
+        (prompt, judge, a, b, "ab"[(prompt + len(judge)) % 2])
+        for prompt in range(20)
+        for a, b in systems
+        for judge in ("judge", "ann", "bo")
+        if (b != "z" or prompt < 17) and (judge != "bo" or prompt < 10)
+    ]
+    table = pd.DataFrame(rows, columns=["prompt_id", "who", "model_a", "model_b", "winner"])
+    options = {"judge_names": "who", "people": ("ann", "bo")}
+    notes = " ".join(compare_pairs(table, "winner", **options).notes)
+    assert "54 of 84 verdicts of people are by 'ann': numbers of people are mostly this person's" in notes
+    assert "'z' is compared on 17 prompts, and half of the systems on 20 or more: if it failed" in notes
+    even = table[(table["who"] != "ann") | (table["prompt_id"] < 10)].query("prompt_id < 17")
+    notes = " ".join(compare_pairs(even.replace("bo", "gpt-4o"), "winner", judge_names="who",
+                                   people=("ann", "gpt-4o")).notes)  # fmt: skip
+    assert "Named as people, and called like models: 'gpt-4o'." in notes
+    assert "mostly" not in notes
+    assert "is compared on" not in notes
