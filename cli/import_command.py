@@ -93,7 +93,7 @@ def import_(
     source: Source = export
     if form is None:
         source, form = _recognised(export, rules)
-    is_guess, form = form is None, form or QUALTRICS
+    is_guess, form = form is None, form or _usual_format(options, reading)
     form = ANY_TABLE if form in KINDS else form
     reader = find_format(form, with_ratings=bool(options.ratings or options.value))
     for name, option in typed_options(options, reading).items():
@@ -128,6 +128,14 @@ def _recognised(export: Path, rules: ReadingRules) -> tuple[Source, str | None]:
     if recognised.format.name != QUALTRICS:
         _print_notes([entry.sentence for entry in entries])
     return recognised.content, recognised.format.name
+
+
+def _usual_format(options: ExportOptions, reading: ProgramTable) -> str:
+    """The format of a table of no known program: any table where its columns or options name judges."""
+    of_table, of_survey = (find_format(name, with_ratings=True).options for name in (ANY_TABLE, QUALTRICS))
+    names_judges = any("{judge}" in pattern for pattern in options.ratings or ())
+    is_table = names_judges or (of_table - of_survey) & typed_options(options, reading).keys()
+    return ANY_TABLE if options.ratings and is_table else QUALTRICS
 
 
 def _refuse_table(content: Source, export: Path, rules: ReadingRules) -> None:

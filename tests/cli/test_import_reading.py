@@ -146,3 +146,11 @@ def quadratic_kappa(first: np.ndarray, second: np.ndarray) -> float:
     """Cohen's kappa with quadratic weights, from its definition."""
     expected = ((first[:, None] - second[None, :]) ** 2).mean()
     return float(1 - ((first - second) ** 2).mean() / expected)
+
+
+def test_columns_of_judges_are_those_of_any_table(tmp_path: Path, conjury: Callable[..., Any]):
+    (tmp_path / "wide.csv").write_text("item,wit_ann,wit_gpt\na,1,2\nb,3,3\n")
+    command = "import wide.csv --ratings {dimension}_{judge} --item item --models gpt --out out.csv"
+    assert conjury(command, cwd=tmp_path).code == 0
+    kinds = pd.read_csv(tmp_path / "out.csv").groupby("judge_id")["judge_kind"].first()
+    assert kinds.to_dict() == {"ann": "human", "gpt": "model"}

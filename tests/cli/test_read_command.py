@@ -93,6 +93,15 @@ def test_what_the_next_command_will_ask_is_told_with_it(ran: Ran, rows: str) -> 
     assert ran("read some.csv --missing n/a").splitlines()[-1] == f"{command} --missing n/a"
 
 
+def test_words_for_no_answer_in_labels_are_named_and_ids_with_zeros_are_labels(ran: Ran) -> None:
+    rows = "".join(f"{k % 3:04},{'N/A' if k == 2 else 'xy'[k % 2]},{'zy'[k % 2]}\n" for k in range(30))
+    Path("some.csv").write_text(f"n,a,b\n{rows}", encoding="utf-8")
+    text = " ".join(ran("read some.csv").split())
+    assert "Cells of 'a' may be no answers: 'N/A' (1); if so, state --missing 'N/A'." in text
+    assert "n labels 3 0 0000" in text
+    assert "may be no" not in ran("read some.csv --missing N/A")
+
+
 def test_the_next_command_of_ratings_of_qualtrics_works_as_printed(ran: Ran) -> None:
     names = "ResponseId,DistributionChannel,Q1_wit,Q2_wit"
     rows = (f"R_{person},anonymous,{1 + person % 4},{1 + person % 3}" for person in range(5))

@@ -120,7 +120,18 @@ def next_command(
     if rows is not None:
         return (*rows, None)
     command, answers = _command_for_columns(reading, file, program)
-    return command, [], _question(reading, answers)
+    return command, _doubtful_labels(reading, answers), _question(reading, answers)
+
+
+def _doubtful_labels(reading: TableReading, answers: Sequence[str]) -> list[AccountEntry]:
+    """What may be no answer in columns of labels that the next command does not name."""
+    from conjury.inference.tables.reading.answers.distinct_texts import distinct_texts
+    from conjury.inference.tables.reading.answers.missing_answers import doubtful_entries
+    from conjury.inference.tables.reading.column_kinds import kind_of_column
+
+    frame = reading.frame
+    names = [name for name in frame if name not in answers and kind_of_column(frame[name]) == "labels"]
+    return doubtful_entries([distinct_texts(str(name), frame[name]) for name in names], reading.rules)
 
 
 def _question(reading: TableReading, answers: Sequence[str]) -> str | None:

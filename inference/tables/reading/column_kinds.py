@@ -52,7 +52,9 @@ def kind_of_column(column: pd.Series[Any]) -> str:
     distinct = _distinct(cells)
     if distinct > FEW_LABELS or (distinct == len(cells) and distinct > 2):
         return "text"
-    return "labels" if any(number_of(printable(cell)) is None for cell in cells.unique()) else "numbers"
+    texts = [printable(cell) for cell in cells.unique()]
+    is_label = any(number_of(text) is None or (text[0] == "0" and text[1:].isdigit()) for text in texts)
+    return "labels" if is_label else "numbers"  # ids such as 007 are labels
 
 
 def has_lists(column: pd.Series[Any]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ....errors import InputError, as_argument, counted, listed, option_of, quoted
-from ..account import MOST_CELLS
+from ..account import MOST_CELLS, AccountEntry
 from ..cell_rules import (
     is_code,
     is_date,
@@ -32,6 +32,26 @@ def drop_missing(columns: Sequence[DistinctTexts], options: ReadingRules, source
 def refuse_few_words(columns: Sequence[DistinctTexts], source: str) -> None:
     """Refuse cells that are no numbers in columns where most are: they would turn all into labels."""
     _refuse([_few_words(column) for column in columns], source)
+
+
+def doubtful_entries(columns: Sequence[DistinctTexts], options: ReadingRules) -> list[AccountEntry]:
+    """Name words that may be no answer, which stay labels until their columns are compared."""
+    counts: dict[str, int] = {}
+    names = []
+    for column in columns:
+        texts = {place: column.texts[place] for place in _blank_texts(column, options)[1]}
+        words = {
+            place: text for place, text in texts.items() if number_of(text) is None and not is_date(text)
+        }
+        for place, text in words.items():
+            counts[text] = counts.get(text, 0) + int(column.counts[place])
+        names += [column.name] if words else []
+    if not names:
+        return []
+    cells = ", ".join(f"{quoted(text)} ({n:,})" for text, n in list(counts.items())[:MOST_CELLS])
+    missing = " ".join(f"--missing {as_argument(text)}" for text in list(counts)[:MOST_CELLS])
+    sentence = f"Cells of {listed(map(quoted, names))} may be no answers: {cells}; if so, state {missing}."
+    return [AccountEntry("missing", sentence, cells=tuple(counts)[:MOST_CELLS], count=sum(counts.values()))]
 
 
 def _blank_texts(column: DistinctTexts, options: ReadingRules) -> tuple[set[int], list[int]]:
