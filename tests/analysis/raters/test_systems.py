@@ -290,6 +290,8 @@ def test_systems_whose_labels_say_nothing_of_all_answers_have_no_level(drop, sta
 def test_a_borrowed_level_is_a_mean_of_the_others_map_with_the_error_of_leaving_prompts_out() -> None:
     table = answers(30, 14, seed=3)
     new = table["system"] == "new"
+    is_label = new & table["ann"].notna()
+    one = table.assign(ann=table["ann"].mask(is_label & (is_label.cumsum() > 1)))  # which audits nothing
     table["ann"] = table["ann"].mask(new)
 
     def level(part: pd.DataFrame) -> float:
@@ -302,6 +304,8 @@ def test_a_borrowed_level_is_a_mean_of_the_others_map_with_the_error_of_leaving_
     borrowed = row.loc["borrowed_mean[new]"]
     assert borrowed["estimate"] == pytest.approx(level(table))
     assert borrowed["std_error"] == pytest.approx(np.sqrt(29 / 30 * ((without - without.mean()) ** 2).sum()))
+    audit = conjury.compare_systems(one, "score", "ann", id="prompt").extra["audit"].set_index("system")
+    assert audit.loc["new", "audit"] == "NOT CHECKED"
 
 
 @pytest.mark.parametrize(

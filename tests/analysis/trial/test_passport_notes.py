@@ -243,6 +243,15 @@ def test_results_of_sparse_tables_have_the_note_and_of_large_ones_none(door: str
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_intervals_that_the_passport_did_not_measure_have_no_note(quick: None) -> None:
+    case = NOTED["amce"]
+    data = choices.choices(np.random.default_rng(1), n=case["sparse"], **case["few"]).data.frame
+    for options, is_noted in (({}, True), ({"family": "quasibinomial"}, False), ({"alpha": 0.1}, False)):
+        notes = amce(data, F, id="pair_id", **options).notes
+        assert any(COVERAGE_NOTE_OPENING in note for note in notes) == is_noted
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_probabilities_of_sparse_tables_have_the_note_and_of_large_ones_none(quick: None) -> None:
     for n in (30, 2500):
         data = probability_situations.probabilities(np.random.default_rng(1), n=n, prevalence=0.2).data
