@@ -232,20 +232,7 @@ def test_an_error_of_any_code_ends_its_request(code):
         assert form.outcome("a", line, "shard").kind in (*TRANSIENT, *FINAL)
 
 
-STATUS = {
-    3: 400,
-    4: 504,
-    5: 404,
-    7: 403,
-    8: 429,
-    9: 400,
-    11: 400,
-    13: 500,
-    14: 503,
-    16: 401,
-    99: 500,
-    418: 418,
-}
+STATUS = dict(cases(__file__, "status of codes"))
 
 
 @pytest.mark.parametrize("code", STATUS)
