@@ -255,7 +255,7 @@ def test_replacement_tests_name_the_models_that_pass_and_count_those_without_a_t
     rates = {name: winning_rate(f"{name}_model") for name in ("behind", "level", "ahead")}
     passed = [NAMES[f"{name}_model"] for name, rate in rates.items() if rate >= 0.5]
     assert passed == ["Ahead model"]
-    assert f"1 of 3 replacement tests is passed: {passed[0]}" in text
+    assert f"1 of 3 replacement tests with epsilon 0.1 is passed: {passed[0]}" in text
     assert "1 model could not be tested." in text
     for name, rate in rates.items():
         row = next(line for line in text.splitlines() if line.startswith(f"{NAMES[f'{name}_model']} |"))
