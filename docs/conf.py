@@ -70,7 +70,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "nested_sections": True,
     "copyfile_regex": r".*\.rst",
-    "thumbnail_size": (480, 340),
+    "thumbnail_size": (480, 320),
     "abort_on_example_error": True,
     "min_reported_time": 1e6,
     "parallel": 2,

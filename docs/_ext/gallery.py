@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from sphinx_gallery.sorting import ExampleTitleSortKey
 
 from conjury.analysis.figures.theme import save, save_variants
@@ -40,6 +41,7 @@ def scrape(_: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
     thumbnail = Path(next(variables["image_path_iterator"]))
     alt = escape(" ".join(str(figure.get_label()).split()), quote=False) or "Figure."
     (png,) = save(figure, thumbnail.with_suffix(""), formats=("png",))
+    cut_to_detail(png)
     drawn = save_variants(figure, thumbnail.with_suffix(""))
     place = Path("/") / png.parent.relative_to(settings["src_dir"])
     pictures = [
@@ -47,6 +49,13 @@ def scrape(_: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
         for theme, path in drawn.items()
     ]
     return "\n" + "\n".join(pictures) + "\n"
+
+
+def cut_to_detail(png: Path) -> None:
+    """Leave the upper part of a high figure, three to two, so that a thumbnail shows what kind it is."""
+    with Image.open(png) as picture:
+        width, height = picture.size
+        picture.crop((0, 0, width, min(height, width * 2 // 3))).save(png)
 
 
 class BasicFirst(ExampleTitleSortKey):
