@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MOST = 16
 ABSENT = (
-    "bs4", "ipykernel", "jupyter_client", "jupytext", "linearmodels", "markdown_it", "nbclient",
+    "bs4", "ipykernel", "jupyter_client", "jupytext", "linearmodels", "lxml", "markdown_it", "nbclient",
     "nbformat", "papermill", "statsmodels",
 )  # fmt: skip
 

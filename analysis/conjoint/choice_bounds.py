@@ -191,8 +191,8 @@ def _read_answers(
     observed_values = values[~missing]
     choices = None
     if forced is not False:
-        # An outcome that a status calls a refusal is one, for the estimators too, so choices may be unforced.
-        # the estimator's null value rests on a status; see `_with_null`
+        # What a status calls a refusal is one for the estimators, too, whose null value rests on it (see
+        # `_with_null`); a warning of choices that are not forced would be about another reading.
         with noted_warnings() if "status" in frame else nullcontext():
             outcomes = frame.drop(columns="status", errors="ignore")
             choices = forced_choices(outcomes, outcome, request.clusters, unanswered=bool(forced))

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 _DELIMITER = re.compile(r"^ {0,3}\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?$", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
 _TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
-_PART = re.compile(r"<(/?)(table|thead|tbody|tfoot|tr|td|th)\b", re.IGNORECASE)
-_LEVELS = {"table": 0, "thead": 1, "tbody": 1, "tfoot": 1, "tr": 2, "td": 3, "th": 3}
 NEEDED = (
     "Tables of HTML and Markdown are read with the package {missing}, which is not installed; "
     "run `pip install 'conjury[report]'`, or give the table as CSV."
@@ -193,14 +191,14 @@ def _tables_of_grids(grids: Iterator[TableGrid], path: Path) -> Iterator[Table]:
 
 def _html_grids(text: str, path: Path) -> Iterator[TableGrid]:
     """Every table of an HTML text that contains no other table."""
-    require_installed(("bs4",), NEEDED)
+    require_installed(("bs4", "lxml"), NEEDED)
     from bs4 import BeautifulSoup
 
     if _depth(text) > NESTED:
         raise InputError(
             f"{path}: tables are nested more than {NESTED} deep; save the table without those around it."
         )
-    soup = BeautifulSoup(_closed(text), "html.parser")
+    soup = BeautifulSoup(text, "lxml")
     for number, table in enumerate(soup.find_all("table"), 1):
         if table.find("table") is not None:
             continue
@@ -218,28 +216,6 @@ def _html_grids(text: str, path: Path) -> Iterator[TableGrid]:
         if grid.rows and not grid.rows[0].is_head:
             grid.rows[0].is_head = True
         yield grid
-
-
-def _closed(text: str) -> str:
-    """HTML with the end tags of cells, rows and sections that it may leave out."""
-    parts: list[str] = []
-    opened: list[str] = []
-    at = 0
-    for tag in _PART.finditer(text):
-        name = tag[2].lower()
-        parts.append(text[at : tag.start()])
-        at = tag.start()
-        # A part ends where one of its level or a higher one begins, but for a table within a cell.
-        least = _LEVELS[name] if name != "table" or tag[1] else len(_LEVELS)
-        while opened and _LEVELS[opened[-1]] >= max(least, 1):
-            ended = opened.pop()
-            if not (tag[1] and ended == name):
-                parts.append(f"</{ended}>")
-        if not tag[1]:
-            opened.append(name)
-        elif name == "table" and opened:
-            opened.pop()
-    return "".join([*parts, text[at:]])
 
 
 def _depth(text: str) -> int:
