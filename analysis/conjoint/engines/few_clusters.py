@@ -73,7 +73,7 @@ def warn_of_levels(request: EstimateRequest, name: str, levels: Collection[FewCl
 
 def _note_on_few(request: EstimateRequest, name: str, levels: Sequence[FewClusterLevel], enough: int) -> str:
     """A sentence about levels in few clusters."""
-    least = min(levels, key=lambda level: (level.clusters, level.feature, level.level))
+    least = min(levels, key=lambda level: (level.clusters, level.effective, level.feature, level.level))
     if least.clusters == 1:
         what = "one, so its effect cannot be separated from that of this cluster"
         remedy = "exclude the level"
