@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 
 from ..types import Codes, Floats
@@ -78,16 +79,17 @@ def distinct_rows(rows: Floats | Codes) -> tuple[Codes, Codes, Codes]:
         parts = np.unique(rows, axis=0, return_index=True, return_inverse=True, return_counts=True)[1:]
         first, code, counts = (part.reshape(-1).astype(np.int64) for part in parts)
         return first, code, counts
-    code = np.zeros(len(rows), dtype=np.int64)
-    most = 1
+    code, most = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
-        values, place = np.unique(column, return_inverse=True, equal_nan=False)
+        place, values = pd.factorize(column, sort=True)  # sorts what is distinct; np.unique sorts all rows
         if most * len(values) >= np.iinfo(np.int64).max:
-            distinct, code = np.unique(code, return_inverse=True)
+            code, distinct = pd.factorize(code, sort=True)
             most = len(distinct)
         code, most = code * len(values) + place, most * len(values)
-    _, first, code, counts = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
-    return first.astype(np.int64), code.astype(np.int64), counts.astype(np.int64)
+    code, distinct = pd.factorize(code, sort=True)
+    first = np.empty(len(distinct), dtype=np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]  # of rows that are alike, the first is written last
+    return first, code, np.bincount(code, minlength=len(distinct))
 
 
 def items_of(pattern: Codes, n_patterns: int, cluster: Codes) -> Items:
