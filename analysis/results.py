@@ -13,6 +13,7 @@ from conjury.inference.entry_registry import Registry
 from conjury.inference.errors import ConjuryError, InputError
 
 from .frames.analysis_wings import WINGS
+from .frames.notes import joined_dimensions
 from .numerics.intervals import UNBOUNDED, Support, inference
 
 if TYPE_CHECKING:
@@ -103,6 +104,9 @@ class Result:
     settings: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     real_judges: tuple[str, ...] | None = field(default=None, kw_only=True, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", joined_dimensions(self.notes))
 
     @property
     def has_draws(self) -> bool:

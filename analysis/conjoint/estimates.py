@@ -56,6 +56,7 @@ class Estimates(Result):
     fitted: FittedPlan | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         settings = dict(vars(self.provenance))
         object.__setattr__(self, "kind", settings.pop("verb"))
         object.__setattr__(self, "settings", settings.pop("extra") | settings)

@@ -40,6 +40,7 @@ OF_COLUMNS = {
     "left": "side", "right": "side", "group": "judge", "quantity": "metric", "statistic": "metric",
     "level": "value",
 }  # fmt: skip
+MEASURED, MOST_MEASURED = ("dimension", "task"), 6  # columns of what is measured, and how many a note names
 ABOUT = ("judge", "prompt", "condition")
 PAIRS = ("level", "label")
 IN_PYTHON = {"`wild`": "the wild bootstrap", "`mixed`": "the mixed model", "by weights=": "by `--weights`"}
@@ -151,6 +152,31 @@ def note_under(keys: Mapping[str, object], text: str) -> Note:
     """A note with the ids in front that it is about."""
     about = name_keys(keys)
     return Note.of("{keys}: {note}", keys=about, note=text) if about else note_of(text)
+
+
+def joined_dimensions(notes: Iterable[str]) -> tuple[str, ...]:
+    """Notes, each once: those of `note_under` that differ in their dimension, or task, alone are one."""
+    joined: dict[tuple[Any, ...], tuple[Note, str, list[str]]] = {}
+    for note in map(note_of, notes):
+        keys = note.values.get("keys")
+        ids = dict(keys.values) if isinstance(keys, Note) else {}
+        column = next((name for name in MEASURED if name in ids), "")
+        name = ids.pop(column, "")
+        same = (column, *ids.items(), str(note.values["note"])) if column else (str(note),)
+        names = joined.setdefault(same, (note, column, []))[2]
+        names += [name] if name not in names else []
+    return tuple(
+        _of_several(note, column, names) if len(names) > 1 else note
+        for note, column, names in joined.values()
+    )
+
+
+def _of_several(note: Note, column: str, names: list[str]) -> Note:
+    """A note of `note_under` about several dimensions or tasks."""
+    keys = note.values["keys"]
+    template = keys.template.replace(f"{{{column}}}", f"{{{column}s:{MOST_MEASURED}}}")
+    values = {name: id for name, id in keys.values.items() if name != column} | {f"{column}s": names}
+    return replace(note, values={**note.values, "keys": Note(template, values)})
 
 
 @contextmanager

@@ -64,6 +64,16 @@ def test_every_analysis_of_the_study_is_in_the_results_with_true_values(place: P
     assert len(found[found["analysis"] == "means"]) == len(means)
 
 
+def test_the_smallest_epsilon_is_printed_so_that_a_model_passes_with_it(tmp_path: Path, done: Told) -> None:
+    ratings = {name: [(k * step) % 5 for k in range(60)] for name, step in zip("abc", (1, 1, 6), strict=True)}
+    ratings["gpt"] = [k % 5 + (k % 7 == 0) for k in range(60)]
+    pd.DataFrame({"item": range(60), **ratings}).to_csv(tmp_path / "r.csv", index=False)
+    test = "alt-test r.csv --raters a,b,c --models gpt --draws 0 --results"
+    (row,) = [line.split() for line in done(f"{test} one", cwd=tmp_path).splitlines() if line[:4] == "neg_"]
+    assert row[4] == "no"
+    assert " yes " in done(f"{test} two --epsilon {row[5]}", cwd=tmp_path)
+
+
 @pytest.mark.slow
 def test_further_results_join_those_of_the_fit_and_all_are_reported(place: Path, done: Told) -> None:
     told = done("alt-test --results res --dimension funniness --draws 0 --model gpt_4_1", cwd=place)

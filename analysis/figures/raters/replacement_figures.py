@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, unknown_name
 
-from ...frames.rounding import rounded
+from ...frames.rounding import rounded, rounded_up
 from ...frames.vocabulary import PASSING
 from ..dot_marks import stripe, tidy
 from ..figure_layout import (
@@ -319,7 +319,8 @@ def _epsilon_alt(result: Drawable, style: FigureStyle) -> str:
         value = row["smallest_epsilon"]
         begins = (
             "never passes" if not np.isfinite(value)
-            else "passes with any epsilon above 0" if value <= 0 else f"passes from epsilon {value:.3f}"
+            else "passes with any epsilon above 0" if value <= 0
+            else f"passes from epsilon {rounded_up(value, 3)}"
         )  # fmt: skip
         texts.append(f"{names.of('judges', row['model'])}{f' ({where})' if several else ''} {begins}.")
     return " ".join(texts)

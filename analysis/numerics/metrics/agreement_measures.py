@@ -59,6 +59,7 @@ class ValidationMeasure:
     in_sentences: str = ""  # where it is not the label
     in_figures: str = ""  # the same
     digits: int = 2
+    is_rounded_up: bool = False  # so that a margin that is printed is not smaller than needed
 
     @property
     def is_share(self) -> bool:
@@ -93,7 +94,9 @@ MEASURES = {
         ValidationMeasure("always_most_frequent", "most frequent label alone", *SHARE),
         ValidationMeasure("winning_rate", "share of people beaten", *SHARE),
         ValidationMeasure("advantage_probability", "as close to others as a person", *SHARE),
-        ValidationMeasure("smallest_epsilon", "smallest epsilon that passes", *COEFFICIENT),
+        ValidationMeasure(
+            "smallest_epsilon", "smallest epsilon that passes", *COEFFICIENT, digits=3, is_rounded_up=True
+        ),
         ValidationMeasure("win_rate", "win rate", *SHARE),
         ValidationMeasure("judge_win_rate", "win rate by the judge", *SHARE),
         ValidationMeasure("people_win_rate", "win rate by people, labelled pairs", *SHARE),

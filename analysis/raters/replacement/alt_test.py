@@ -50,6 +50,7 @@ from .decide import (
     notes_on_exact_matches,
     notes_on_missing_models,
     notes_on_repeats,
+    notes_on_scoring,
     notes_on_unequal_items,
     notes_on_weak_tests,
     smallest_epsilon,
@@ -189,6 +190,7 @@ def alt_test(
             *ratings.notes,
             *(notes_on_missing_models(ratings) if model is None else []),
             *notes_on_repeats(panel, samples),
+            *notes_on_scoring(scoring, ratings),
         ]
         for rule in scorings_of(scoring, ratings):
             compared = compare(panel, pair_score(rule, ratings), min_humans)

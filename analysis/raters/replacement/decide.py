@@ -201,6 +201,17 @@ def notes_on_repeats(panel: AnnotatorPanel, samples: str) -> list[str]:
     return notes
 
 
+def notes_on_scoring(scoring: Scoring | Sequence[Scoring] | None, ratings: Ratings) -> list[str]:
+    """State by what answers are scored where nobody said it."""
+    if scoring is not None:
+        return []
+    if ratings.numeric:
+        text = "by their distance (neg_rmse), not by exact matches (accuracy), since they have an order"
+    else:
+        text = "by exact matches (accuracy), since they are labels; numbers would be scored by their distance"
+    return [f"The replacement test scores answers {text}."]
+
+
 def notes_on_exact_matches(scoring: Scoring, ratings: Ratings) -> list[str]:
     """State that exact agreement is rare among many different numbers."""
     if scoring == "accuracy" and ratings.numeric and len(ratings.categories) > MANY:

@@ -333,8 +333,11 @@ def alt_test(
 
 
 def _show_test(frame: pd.DataFrame) -> None:
+    from conjury.analysis.frames.rounding import rounded_up
+
     passes = frame["passes"].map({True: "yes", False: "no"})
-    print_frame(_named_dimensions(frame.assign(passes=passes)[COLUMNS]))
+    smallest = frame["smallest_epsilon"].map(lambda value: rounded_up(value, 3), na_action="ignore")
+    print_frame(_named_dimensions(frame.assign(passes=passes, smallest_epsilon=smallest)[COLUMNS]))
 
 
 def _powers(

@@ -6,10 +6,12 @@ import json
 import pickle
 import warnings
 
+import pandas as pd
 import pytest
 
 from conjury.analysis.figures.note_labels import note_text
 from conjury.analysis.frames.notes import Note, note_under, noted_warnings, read_note, record_notes
+from conjury.analysis.results import Result
 
 LABELS = {
     ("judges", "gpt4o"): "GPT-4o",
@@ -82,6 +84,16 @@ def test_a_template_of_a_file_has_few_formats_and_where_values_do_not_fit_the_te
 ) -> None:
     entry = {"text": "As it was.", "template": template, "values": {"a": "x", "level": ["one"]}}
     assert read_note(entry) == text
+
+
+def test_notes_that_differ_only_in_their_dimension_are_one_that_names_all() -> None:
+    texts = [
+        note_under({"judge": "gpt4o", "dimension": dimension}, f"{n} answers.")
+        for dimension, n in (("fun", 2), ("tone", 2), ("wit", 3))
+    ]
+    notes = Result(pd.DataFrame(), "scores", (*texts, "Other.", texts[0])).notes
+    assert notes == ("gpt4o, fun, tone: 2 answers.", "gpt4o, wit: 3 answers.", "Other.")
+    assert note_text(notes[0], LABELS) == "GPT-4o, Overall fun, tone: 2 answers."
 
 
 def test_warnings_become_notes_that_keep_their_parts() -> None:

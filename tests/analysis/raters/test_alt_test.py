@@ -207,7 +207,10 @@ def test_models_without_ratings_or_with_few_are_told_or_refused() -> None:
 def test_the_scoring_follows_the_values_and_several_stand_side_by_side() -> None:
     assert alt_test(ragged(labels=True)).frame["scoring"].unique().tolist() == ["accuracy"]
     assert alt_test(ragged()).frame["scoring"].unique().tolist() == ["neg_rmse"]
+    for labels, text in ((True, "by exact matches (accuracy)"), (False, "by their distance (neg_rmse)")):
+        assert f"scores answers {text}" in " ".join(alt_test(ragged(labels=labels)).notes)
     several = alt_test(ragged(), scoring=["accuracy", "neg_rmse", "neg_mae"])
+    assert "scores answers" not in " ".join(several.notes)
     alone = alt_test(ragged(), scoring="neg_mae").frame
     assert len(several.frame) == 6
     pd.testing.assert_frame_equal(several.frame.iloc[4:].reset_index(drop=True), alone)

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text, points, true_minus
+from ....frames.rounding import rounded_up
 from ....numerics.intervals import SAME
 from ....numerics.intervals.bounded import POWER
 from ....numerics.metrics.agreement_measures import measure_of
@@ -29,6 +30,8 @@ def number(value: float, measure: str) -> str:
     if _is_difference_of_shares(measure):
         return f"{_scaled(value, measure)} points"
     record = measure_of(measure)
+    if record.is_rounded_up:
+        return true_minus(rounded_up(value, record.digits))
     return true_minus(f"{value:.1%}" if record.is_share else f"{value:.{record.digits}f}")
 
 

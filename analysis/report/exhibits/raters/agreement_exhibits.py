@@ -145,7 +145,7 @@ def alt_test_tables(result: Result, names: ColumnNames) -> list[GT]:
                 for row in frame.to_dict("records")
             ],
             "Passes": [_passes(row) for row in frame.to_dict("records")],
-            "Smallest epsilon": [_smallest(row) for row in frame.to_dict("records")],
+            "Smallest epsilon (rounded up)": [_smallest(row) for row in frame.to_dict("records")],
             "People compared": frame["n_annotators"].map(whole),
         }
     )

@@ -40,7 +40,8 @@ def scale_of(
         _refuse_units(texts, source)
         return "nominal"
     if len(numbers) > FEW_NUMBERS or any(not value.is_integer() for value in numbers):
-        sentence = "Answers are numbers, and are compared as measurements (interval scale)."
+        sentence = "Answers are numbers, and are compared as measurements (interval scale)"
+        sentence += f"{_few_fractions(texts)}."
         entries.append(AccountEntry("types", sentence, option="--scale"))
         return "interval"
     if len(numbers) > 2:
@@ -49,6 +50,29 @@ def scale_of(
         entries.append(AccountEntry("types", sentence, option="--scale"))
         return "ordinal"
     return "nominal"
+
+
+def _few_fractions(texts: Sequence[DistinctTexts]) -> str:
+    """Name the numbers between whole ones without which answers would be ordered classes, and the remedy."""
+    cells: list[tuple[float, int, str]] = []
+    for column in texts:
+        numbers = [number_of(text) for text in column.texts]
+        cells += [
+            (value, int(n), f"column '{column.name}', {column.where(place)}")
+            for place, (value, n) in enumerate(zip(numbers, column.counts, strict=True))
+            if value is not None
+        ]
+    between = [cell for cell in cells if not cell[0].is_integer()]
+    n_between, n = sum(cell[1] for cell in between), sum(cell[1] for cell in cells)
+    classes = {cell[0] for cell in cells if cell[0].is_integer()}
+    if not between or 2 * n_between >= n or not 2 < len(classes) <= FEW_NUMBERS:
+        return ""
+    values = list(dict.fromkeys(f"{cell[0]:g}" for cell in between))
+    return (
+        f", since {n_between:,} of {n:,} are between whole numbers: {listed(values, MOST_CELLS)} (first in "
+        f"{between[0][2]}). Correct or round them, such as --relabel {values[0]}={round(between[0][0])}, to "
+        "compare ordered classes; or --scale ordinal makes each a class of its own"
+    )
 
 
 def numbers_of(column: DistinctTexts, source: str) -> Floats:

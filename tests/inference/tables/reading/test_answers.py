@@ -77,6 +77,19 @@ def test_a_whole_number_that_is_far_from_all_others_is_noted():
         assert (sentence in " ".join(entry.sentence for entry in entries)) == is_noted
 
 
+@pytest.mark.parametrize(
+    ("whole", "is_named"),
+    [([1, 2, 3, 4, 5], True), ([1, 4], False), ([1, 2, 3, 4, 5, 6], False), ([1, 2.5, 3.5], False)],
+)
+def test_numbers_without_which_answers_would_be_classes_are_named_with_their_row(whole, is_named):
+    answers = compared([*whole, *whole, 4.5], [*whole, *whole, 4])
+    (text,) = [entry.sentence for entry in answers.entries if "interval scale" in entry.sentence]
+    sentence = (
+        "since 1 of 22 are between whole numbers: 4.5 (first in column 'judge', row 11). Correct or round"
+    )
+    assert (sentence in text, "between whole" in text) == (is_named, is_named)
+
+
 @pytest.mark.parametrize("text", ["7/10", "45+", "8-12", "seven", "3 or 4", "about 5", "4 stars"])
 def test_one_text_among_numbers_is_refused_and_never_makes_labels_of_all(text):
     numbers = [str(k % 7) for k in range(20)]
