@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from conjury.inference.errors import InputError, distinct_labels, unknown_name
+from conjury.inference.errors import InputError, distinct_labels, listed, unknown_name
 from conjury.inference.tables.columns import names_of
 
 from ..frames.rounding import p_value
-from ..frames.vocabulary import HUMAN, MEANING, ONE_PERSON, OVERALL, RATER_QUANTITIES
+from ..frames.vocabulary import HUMAN, JUDGE_ALONE, MEANING, ONE_PERSON, OVERALL, RATER_QUANTITIES
 from ..numerics.metrics.agreement_measures import AGREEMENT_COEFFICIENTS
 from .theme import LIGHT, distinct_colors
 
@@ -49,6 +49,13 @@ def words(name: object) -> str:
 def level_at(alpha: float) -> str:
     """The level of intervals in percent."""
     return f"{100 * (1 - alpha):g}%"
+
+
+def source_in_words(source: str, settings: Mapping[str, Any]) -> str:
+    """What numbers of systems rest on; scores without labels of people, perhaps metrics, by their columns."""
+    if source != JUDGE_ALONE or settings["human"]:
+        return source
+    return f"{listed(map(repr, settings['judge']))} alone"
 
 
 def level_of(settings: Mapping[str, Any]) -> str:

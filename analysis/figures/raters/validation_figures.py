@@ -14,7 +14,7 @@ from ..figure_layout import Drawable
 from ..figure_registry import FigureStyle, figure
 from ..gain_labels import NEUTRAL_PLACE
 from ..interval_dots import LevelPanels, levels, table_of
-from ..labels import level_of
+from ..labels import level_of, source_in_words
 
 PANELS = {
     "agreement": "Agreement with people",
@@ -101,11 +101,13 @@ def system_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
     frame = result.frame[result.frame["part"].isin(panels)].reset_index(drop=True)
     names = frame["system"].astype(str)
     pairs = names + " minus " + frame["baseline"].astype(str)
-    source = frame["source"].str.capitalize()
+    words = {text: source_in_words(text, result.settings) for text in SYSTEM_SOURCES}
+    words = {text: f"{label[:1].upper()}{label[1:]}" for text, label in words.items()}
+    source = frame["source"].map(words)
     table = table_of(
         frame, frame["part"].map(panels), pairs.where(frame["part"] == "differences", names), source
     )
-    series = [text.capitalize() for text in SYSTEM_SOURCES if (frame["source"] == text).any()]
+    series = [words[text] for text in SYSTEM_SOURCES if (frame["source"] == text).any()]
     present = [name for name in panels.values() if (table["panel"] == name).any()]
     ordered = table.assign(
         panel=pd.Categorical(table["panel"], categories=present),

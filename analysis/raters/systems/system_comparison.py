@@ -54,7 +54,7 @@ from .system_sentences import state_of_systems, verdict_of_systems
 from .system_table import FURTHER, WIDTH, add_systems, contrasts_of, named_pairs
 
 KIND = "system_comparison"
-SYSTEM = "system"
+SYSTEM, NO_PEOPLE = "system", "none"
 MOST_SYSTEMS = 30
 MARGIN = 0.05  # of shares, and of the range of ratings
 
@@ -98,8 +98,8 @@ def compare_systems(
     judge : str or sequence of str
         Columns of the judges' scores, grades or classes; missing where there is none.
     human : str or sequence of str
-        Columns of people, one per person; missing where a person did not answer. Without any, and without a
-        saved map, the judge's preference alone is the result, and says so.
+        Columns of people, one per person; missing where a person did not answer. Without any (or
+        with ``"none"``), and without a saved map, the judge's scores alone are the result, and it says so.
     system : str
         Column of the systems; of a mapping its keys.
     labels : path, DataFrame or TableReading, optional
@@ -223,6 +223,8 @@ def compare_systems(
         raise InputError("Name at least one column of the judge, and of a table of labels one of people.")
     reading, notes = stack_systems(table, labels, people, system, rules_of(rules), source)
     source = reading.source
+    if list(people) == [NO_PEOPLE] and labels is None and NO_PEOPLE not in reading.frame:
+        people = people[:0]
     table, more = merge_spellings(reading.frame, system)
     notes += more
     prompt = reading.rules.id or prompt_column(

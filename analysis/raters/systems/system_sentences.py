@@ -11,7 +11,8 @@ from scipy.special import ndtri
 
 from conjury.inference.errors import counted, listed
 
-from ...figures.labels import level_of, p_text, points, true_minus
+from ...figures.labels import level_of, p_text, points, source_in_words, true_minus
+from ...frames.vocabulary import JUDGE_ALONE
 from ...numerics.intervals.bounded import POWER
 from ..validation.validation_rows import DIFFERENCES, JUDGES, LEVELS, SUBGROUPS
 from ..validation.verdicts.judge_sentences import interval, number
@@ -57,22 +58,23 @@ def state_of_systems(
 
 
 def _preference(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
-    """What the judge alone prefers, where nobody labelled an answer."""
+    """What the scores alone say, where nobody labelled an answer."""
     measure = f"judge_only_{settings['measure']}"
     rows = frame[(frame["part"] == DIFFERENCES) & (frame["measure"] == f"{measure}_difference")]
     levels = frame[(frame["part"] == LEVELS) & (frame["measure"] == measure)]
     text = "No labels of people: what they would say is not estimated"
+    alone = source_in_words(JUDGE_ALONE, settings)
     if rows.empty:
-        yield f"{text}, and the judge scored no two systems."
+        yield f"{text}, and {listed(map(repr, settings['judge']))} scored no two systems."
         return
     what = "mean score" if settings["measure"] == "mean" else _what(settings)
     top, value, tied = _highest(levels, rows, settings)
     end = f"but it cannot be told from {listed(tied)}" if tied else "clearly above every other system"
-    yield f"{text}. By the judge's preference alone, {top} has the highest {what} ({value}), {end}."
+    yield f"{text}. By {alone}, {top} has the highest {what} ({value}), {end}."
     for _, row in _nearest_first(rows, levels).head(MOST_PAIRS).iterrows():
         difference = TestedDifference.of(row, settings["alpha"])
         limits = f"{level_of(settings)} interval {_limits(row, settings)}, p {p_text(difference.p)}"
-        text = f"By the judge alone {_pair(row)} is {_size(row['estimate'], settings)} ({limits})"
+        text = f"By {alone}, {_pair(row)} is {_size(row['estimate'], settings)} ({limits})"
         variance = decisive_variance(row["estimate"], settings["alpha"], POWER)
         if not difference.clear and np.isfinite(row["lower"]) and variance > 0:
             needed = np.ceil(row["std_error"] ** 2 * row["clusters"] / variance)

@@ -176,8 +176,6 @@ def compare_systems(
         guesses += ["people"] if human else []
         if labels is None:
             refuse_targets(dict(zip(names or [""], parts, strict=True)), human, columns.system)
-    elif human == (NONE,) and NONE not in (labels or parts[0]).frame:
-        human = ()
     tables = [
         part.reading
         if part.reading.rules.id or part.id is None

@@ -111,7 +111,8 @@ def test_by_the_judge_alone_an_unclear_difference_has_the_prompts_that_would_sho
     table = answers("x", "y").assign(score=lambda rows: rows["score"] % 1)
     gap = np.subtract(*(table.loc[table["system"] == name, "score"].to_numpy() for name in "yx"))
     needed = np.ceil(60 * (gap.std(ddof=1) / 60**0.5 * (1.959964 + 0.841621) / gap.mean()) ** 2)
-    said = conjury.compare_systems(table, "score").verdict[1]
+    first, said, *_ = conjury.compare_systems(table, "score", "none").verdict
+    assert "By 'score' alone, y has the highest" in first
     assert f"; if that is so, answers to about {needed:,.0f} prompts would show it (power 80%)." in said
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -13,7 +13,7 @@ import pandas as pd
 
 from conjury.inference.tables.columns import json_value
 
-from ....figures.labels import p_text
+from ....figures.labels import p_text, source_in_words
 from ....frames.word_table import WordTable
 from ....numerics.metrics.agreement_measures import measure_of
 from ..gates import GateOutcome
@@ -109,7 +109,7 @@ def tables(result: Validation) -> list[WordTable]:
         head = ("", "estimate", level, *(title for title, _ in columns.values()), "n")
         body = [
             (
-                _label(row, names),
+                _label(row, names, result.settings),
                 number(row["estimate"], row["measure"]) if np.isfinite(row["estimate"]) else "no value",
                 interval(row, row["measure"]),
                 *(text(row) for _, text in columns.values()),
@@ -121,7 +121,7 @@ def tables(result: Validation) -> list[WordTable]:
     return [*blocks, *_crosstabs(result), *_precision(result)]
 
 
-def _label(row: Row, names: Sequence[str]) -> str:
+def _label(row: Row, names: Sequence[str], settings: Mapping[str, Any]) -> str:
     measure, who = str(row["measure"]), ""
     for suffix, name in zip(("_a", "_b"), names, strict=True):
         if measure.endswith(suffix):
@@ -129,7 +129,7 @@ def _label(row: Row, names: Sequence[str]) -> str:
     where = f"{row['by']} {row['level']}: " if row["by"] else ""
     if row.get("system"):
         pair = f"{row['system']} minus {row['baseline']}" if row["baseline"] else row["system"]
-        return f"{where}{pair}, {row['source']}"
+        return f"{where}{pair}, {source_in_words(row['source'], settings)}"
     if row["part"] == JUDGES:
         return _of_judges(measure, str(row["class"]))
     of = f" of {row['class']!r}" if row["class"] else ""
