@@ -11,6 +11,8 @@ import pandas as pd
 from conjury.inference.errors import counted, listed
 
 from ...figures.labels import level_of, p_text, points, true_minus
+from ...numerics.intervals.bounded import POWER
+from ...raters.systems.system_estimates import prompts_to_show
 from ...raters.validation.validation_rows import RANKS, row_of
 from ...raters.validation.verdicts.judge_sentences import interval, number
 from ...raters.validation.verdicts.notable_rows import Row
@@ -27,6 +29,7 @@ def verdict_of_pairs(frame: pd.DataFrame, settings: Mapping[str, Any]) -> list[s
         _winner(frame, settings),
         _by_judge(frame, settings),
         _ranking(frame, settings),
+        _to_decide(frame, settings),
         _position(frame, settings),
         _length(frame, settings),
     )
@@ -64,6 +67,26 @@ def _winner(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"{second} is better than {first}{_whose(settings)}: {text}."
     else:
         yield f"No reliable winner{_whose(settings)}: {text}; the interval includes 50%."
+
+
+def _to_decide(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    """How many prompts would show which of two systems is better, or the best of more and the next."""
+    row, names, null = row_of(frame, "win_rate"), settings["systems"], HALF
+    ranks = frame[frame["measure"] == "rank"].sort_values("estimate")
+    if row is None and len(ranks) > 1:
+        names, null = ranks["class"].astype(str).tolist()[:2], 0.0
+        row = row_of(frame, f"strength_difference[{' against '.join(names)}]")
+    if row is None or not row["lower"] <= null <= row["upper"]:
+        return
+    difference = row["estimate"] - null
+    needed = prompts_to_show(difference, row["std_error"], row["clusters"], settings["alpha"])
+    if np.isfinite(needed):
+        units = "prompts" if settings["id"] else "pairs"
+        side = "ahead of" if difference > 0 else "behind"
+        yield (
+            f"If {names[0]} is {side} {names[1]} as estimated, verdicts on about {needed:,.0f} {units} "
+            f"instead of {int(row['clusters']):,} would show it (power {POWER:.0%})."
+        )
 
 
 def _whose(settings: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from ...correction.item_corrections import (
 )
 from ...correction.monotone_calibration import CALIBRATED, CalibratedScores, cross_fit
 from ...numerics.intervals import SAME, SHARE, UNBOUNDED, Support, inference
-from ...numerics.intervals.bounded import NOTHING, BoundedEstimate, Flags, n_clusters
+from ...numerics.intervals.bounded import NOTHING, POWER, BoundedEstimate, Flags, n_clusters
 from ...numerics.rating_panel import RowClusters
 from ...numerics.types import Codes, Floats
 from .system_rows import SystemRows
@@ -169,6 +169,12 @@ def prompts_for_width(estimate: CorrectedContrast, n_prompts: int, width: float,
 def decisive_variance(difference: float, alpha: float, power: float) -> float:
     """The variance with which such a difference is clear with a power."""
     return float((difference / float(ndtri(1 - alpha / 2) + ndtri(power))) ** 2)
+
+
+def prompts_to_show(difference: float, std_error: float, clusters: float, alpha: float) -> float:
+    """Prompts, judged as these are, with which such a difference would be clear with the usual power."""
+    variance = decisive_variance(difference, alpha, POWER)
+    return float(np.ceil(std_error**2 * clusters / variance)) if variance > 0 else np.inf
 
 
 def _prompts_for(estimate: CorrectedContrast, target: float, n_prompts: int) -> float:

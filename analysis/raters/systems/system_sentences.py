@@ -20,7 +20,7 @@ from ..validation.verdicts.notable_rows import Row, TestedDifference, notable
 from .borrowed_levels import FAIL, NOT_CHECKED
 from .label_gate import BORROWED, FEWEST_PROMPTS, NO_LABELS, NO_LEVEL
 from .levels_by_map import STALE
-from .system_estimates import decisive_variance
+from .system_estimates import decisive_variance, prompts_to_show
 from .system_table import WIDTH
 
 MOST_PAIRS = 3  # of more systems, in sentences
@@ -63,21 +63,20 @@ def _preference(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[st
     rows = frame[(frame["part"] == DIFFERENCES) & (frame["measure"] == f"{measure}_difference")]
     levels = frame[(frame["part"] == LEVELS) & (frame["measure"] == measure)]
     text = "No labels of people: what they would say is not estimated"
-    alone = source_in_words(JUDGE_ALONE, settings)
+    basis = source_in_words(JUDGE_ALONE, settings)
     if rows.empty:
         yield f"{text}, and {listed(map(repr, settings['judge']))} scored no two systems."
         return
     what = "mean score" if settings["measure"] == "mean" else _what(settings)
     top, value, tied = _highest(levels, rows, settings)
     end = f"but it cannot be told from {listed(tied)}" if tied else "clearly above every other system"
-    yield f"{text}. By {alone}, {top} has the highest {what} ({value}), {end}."
+    yield f"{text}. By {basis}, {top} has the highest {what} ({value}), {end}."
     for _, row in _nearest_first(rows, levels).head(MOST_PAIRS).iterrows():
         difference = TestedDifference.of(row, settings["alpha"])
         limits = f"{level_of(settings)} interval {_limits(row, settings)}, p {p_text(difference.p)}"
-        text = f"By {alone}, {_pair(row)} is {_size(row['estimate'], settings)} ({limits})"
-        variance = decisive_variance(row["estimate"], settings["alpha"], POWER)
-        if not difference.clear and np.isfinite(row["lower"]) and variance > 0:
-            needed = np.ceil(row["std_error"] ** 2 * row["clusters"] / variance)
+        text = f"By {basis}, {_pair(row)} is {_size(row['estimate'], settings)} ({limits})"
+        needed = prompts_to_show(row["estimate"], row["std_error"], row["clusters"], settings["alpha"])
+        if not difference.clear and np.isfinite(row["lower"]) and np.isfinite(needed):
             text = f"{text}; if that is so, answers to about {needed:,.0f} prompts would show it (power 80%)"
         yield f"{text}."
     yield "`conjury label` draws answers for people; --human names their column, --labels their file."

@@ -101,6 +101,7 @@ class ClearGroup(NamedTuple):
     total: int
     largest: str  # of the clear ones or, without any, of all
     opposite: str = ""  # the farthest of the clear ones on the other side of the null value
+    untested: str = ""  # one that lies farther than the largest and has neither interval nor test
 
 
 @dataclass(frozen=True)
@@ -130,11 +131,14 @@ def find_clear_estimates(
     judges = frame["judge"].astype(str).tolist() if by_judge and "judge" in frame else ""
     table = frame[["estimate"]].reset_index(drop=True)
     table = table.assign(text=list(texts), clear=is_clear.to_numpy(), judge=judges)
-    table = table.dropna(subset=["estimate", "clear"])
-    if table["judge"].nunique() > 2:
+    table = table.dropna(subset="estimate")
+    if table["judge"][table["clear"].notna()].nunique() > 2:
         table = table.assign(text=table["text"] + " for " + table["judge"], judge="")
     groups = []
-    for judge, rows in table.groupby("judge", sort=False):
+    for judge, estimates in table.groupby("judge", sort=False):
+        rows = estimates.dropna(subset="clear")
+        if rows.empty:
+            continue
         distance, clear = rows["estimate"] - null, rows["clear"].astype(bool)
         candidates = distance[clear] if clear.any() else distance
         at = candidates.index[int(candidates.abs().argmax())]
@@ -142,7 +146,11 @@ def find_clear_estimates(
         across = rows.loc[opposed.index[int(opposed.abs().argmax())], "text"] if len(opposed) else ""
         n, below = int(clear.sum()), int((distance[clear] < 0).sum())
         text = str(rows.loc[at, "text"])
-        groups.append(ClearGroup(str(judge), n, below, len(rows), text, str(across)))
+        without_test = estimates[estimates["clear"].isna()]
+        farther = (without_test["estimate"] - null).abs().nlargest(1)
+        farther = farther[farther > abs(distance[at])]
+        untested = "".join(without_test.loc[farther.index, "text"])
+        groups.append(ClearGroup(str(judge), n, below, len(rows), text, str(across), untested))
     return ClearEstimates(tuple(groups), noun, rule, signs)
 
 
@@ -154,6 +162,7 @@ def clear_estimates_in_words(values: ClearEstimates) -> str:
     for group in values.groups:
         n, sides, across = group.n, "", f", on the other side: {group.opposite}"
         across *= bool(group.opposite and above)
+        across += f" (farther, but without a test: {group.untested})" * bool(group.untested)
         if n > 1 and above:
             mixed = f"{group.below} of them {under}" if group.below else f"all {above}"
             sides = f", {f'all {under}' if group.below == n else mixed}"

@@ -254,6 +254,10 @@ def clear_estimates(draws: Draws) -> str:
         at = texts.index(group.largest.partition(" for ")[0])
         assert abs(estimate[at] - null) == max(abs(estimate[k] - null) for k in clear or rows)
         assert group.largest in part or not (clear or record.noun[0])
+        others = [k for k in range(n) if is_missing(p[k]) and not is_missing(estimate[k])]
+        far = [k for k in others if group.judge in ("", judges[k])]
+        is_farther = any(abs(estimate[k] - null) > abs(estimate[at] - null) for k in far)
+        assert ("without a test" in part) == (is_farther and group.largest in part)
         if len(rows) > 1:
             assert re.match(rf"(?i){len(clear) or 'none'} of {len(rows)}\b", part)
             negative = sum(estimate[k] < null for k in clear)

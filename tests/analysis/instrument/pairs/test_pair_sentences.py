@@ -62,6 +62,20 @@ def test_who_wins_is_said_by_the_side_of_one_half_on_which_the_interval_lies(
     assert said.split("\n")[0] == sentence
 
 
+@pytest.mark.parametrize(("systems", "null"), [("xy", 0.5), ("xyzw", 0.0)])
+def test_an_unclear_difference_has_the_prompts_that_would_show_it(systems: str, null: float) -> None:
+    frame = compared(systems).frame
+    first, second = "xy"
+    name = "win_rate"
+    if systems != "xy":
+        first, second = frame.loc[frame["measure"] == "rank", "class"].astype(str).head(2)
+        name = f"strength_difference[{first} against {second}]"
+    for lower, is_said in ((-0.05, True), (0.05, False)):
+        row = numbers([null + 0.1, null + lower, null + 0.25], std_error=0.08, clusters=40)
+        text = f"If {first} is ahead of {second} as estimated, verdicts on about 201 prompts instead of 40 "
+        assert (text in sentences(systems, {name: row})) == is_said
+
+
 def test_rates_of_the_judge_of_people_and_at_peoples_length_are_named_with_their_limits() -> None:
     rates = {
         "judge_win_rate": numbers([0.61, 0.52, 0.7]),
