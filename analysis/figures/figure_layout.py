@@ -96,11 +96,9 @@ def _wrap_line(line: str, width: float, size: float, bold: bool) -> str:
     fewest = _fill(pieces, width, size, bold)
     longest = max(_width(piece.rstrip(), size, bold) for piece in pieces)
     shortest = max(longest, _width(line, size, bold) / len(fewest))
-    for narrower in np.linspace(min(shortest, width), width, 8):
-        lines = _fill(pieces, float(narrower), size, bold)
-        if len(lines) == len(fewest):
-            return "\n".join(lines)
-    return "\n".join(fewest)
+    widths = map(float, np.linspace(min(shortest, width), width, 8))  # of which the last is enough
+    filled = (_fill(pieces, narrower, size, bold) for narrower in widths)
+    return "\n".join(next(lines for lines in filled if len(lines) == len(fewest)))
 
 
 def _split_piece(piece: str, width: float, size: float, bold: bool) -> list[str]:

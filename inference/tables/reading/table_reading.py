@@ -399,7 +399,7 @@ def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
     head: list[str] = next(
         (cells.slice(0, PROBED).drop_null().to_pylist() for cells in arrays if len(cells)), []
     )
-    if any(number_of(text) is None or _is_padded(text) for text in head):
+    if any(number_of(text) is None for text in head):
         return column
     cells = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
     digits = single_digits(cells)
@@ -426,7 +426,3 @@ def _numbers_of(cells: pa.Array) -> NDArray[np.float64] | None:
         return np.array([values.get(text) for text in cells.to_pylist()], dtype=np.float64)
     array: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
     return None if np.isinf(array).any() or has_ids(cells) else array
-
-
-def _is_padded(text: str) -> bool:
-    return len(text) > 1 and text[0] == "0" and text[1].isdecimal()

@@ -124,12 +124,13 @@ def _stated_delimiter(delimiter: str | None) -> str | None:
 def find_delimiter(text: str, source: str) -> str:
     """The character that splits the first rows into most columns, the same number in each."""
     head = text[:FIRST]
-    widths = {mark: _widths(head, mark, len(head) < len(text), source) for mark in DELIMITERS}
+    counts = {mark: _widths(head, mark, len(head) < len(text), source) for mark in DELIMITERS}
+    widths = {mark: rows for mark, rows in counts.items() if rows}
     best, best_rank = ",", (0.0, 0)
     for is_below_titles in (False, True):  # with titles above, the header has the width of most rows
         for mark, rows in widths.items():
-            width = 0 if not rows else Counter(rows).most_common(1)[0][0] if is_below_titles else rows[0]
-            share = float(np.mean([count == width for count in rows])) if rows else 0.0
+            width = Counter(rows).most_common(1)[0][0] if is_below_titles else rows[0]
+            share = float(np.mean([count == width for count in rows]))
             rank = (share if width > 1 else 0.0, width)
             if width > 1 and (
                 rank[0] > best_rank[0] + 0.2 or (rank[0] > best_rank[0] - 0.2 and rank[1] > best_rank[1])
