@@ -246,7 +246,7 @@ def _agreement(judgments: pd.DataFrame | None) -> Iterator[dict[str, object]]:
                 "model": str(model),
                 "n": n,
                 "x": x,
-                "otherwise": float(otherwise.mean()) if len(otherwise) else 0.0,
+                "otherwise": float(otherwise.mean()) if len(otherwise) else np.nan,
                 "p": p,
                 "estimate": x / n,
             }

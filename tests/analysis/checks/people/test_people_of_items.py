@@ -271,6 +271,9 @@ def test_a_careless_person_is_not_like_a_model() -> None:
     table = with_model(panel(items=60))
     careless = np.random.default_rng(4).choice(list("abc"), 60).tolist()
     assert model_like_people(with_answers(table, "r2", careless)).verdict == "pass"
+    always_another = table.assign(value=table["value"].mask(table["judge_id"] == "m1", "z"))
+    rows = model_like_people(always_another).table.dropna(subset="n")[["x", "otherwise"]]
+    assert rows.to_numpy(float) == pytest.approx(np.array([[0.0, np.nan]] * len(rows)), nan_ok=True)
 
 
 def test_the_stratified_test_is_the_share_of_all_exchanges() -> None:
