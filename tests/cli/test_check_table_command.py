@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 
 TABLE = "group,n,mean,sd\nA,10,2.30,0.82\nB,10,2.35,0.83\nC,10,2.4,0.84\n"
 DESCRIBED = """
@@ -51,16 +52,7 @@ def test_the_summary_gives_numbers_by_verdict_and_what_is_not_consistent(place: 
     assert any("row 3 (B): The mean" in line for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        ("off.csv", 0),
-        ("off.csv --fail-on inconsistent", 1),
-        ("small.csv --fail-on inconsistent", 0),
-        ("small.csv --fail-on conditional", 1),
-        ("off.csv --fail-on conditional", 1),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "code"), cases(__file__, "exit_codes"))
 def test_exit_codes_follow_the_gravest_verdict(arguments: str, code: int, place: Path, conjury: Run) -> None:
     assert conjury(f"check-table {arguments}", cwd=place).code == code
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 from made_up.ratings import LABELLED_STUDY, ratings_by_few_people, write_rated_study
 
 import conjury.analysis.raters as raters
@@ -174,17 +175,7 @@ def test_priors_link_and_scale_are_read() -> None:
             assumptions.given(link=False, scale=False)
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"prior": ["severity_sd"]}, "write NAME=NUMBERS"),
-        ({"prior": ["severity_sd=half"]}, "'half' is not a list of numbers"),
-        ({"prior": ["severity_sd=inf"]}, "'inf' is not a list of numbers"),
-        ({"prior": ["severity_sd="]}, "not a list of numbers"),
-        ({"prior": ["a=1", "a=2"]}, "'a' is given twice"),
-        ({"link": "probbit"}, "did you mean 'probit'"),
-    ],
-)
+@pytest.mark.parametrize(("given", "sentence"), cases(__file__, "assumptions"))
 def test_what_cannot_be_read_is_refused(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         ModelAssumptions(**given).read()

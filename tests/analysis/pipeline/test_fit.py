@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from fits import QUICK, fit_study
 from golden import golden_frame
 
@@ -205,18 +206,7 @@ def test_an_analysis_that_no_judge_can_carry_is_an_error(
         fit_study(study, {"": change(choices)})
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"alpha": 0.0}, "alpha"),
-        ({"alpha": 2.0}, "alpha"),
-        ({"draws": 1}, "draws is 1"),
-        ({"draws": -1}, "draws is -1"),
-        ({"engine": "fortran"}, "no engine 'fortran'"),
-        ({"interval": "wide"}, "no interval 'wide'"),
-        ({"seed": -1}, "seed is -1"),
-    ],
-)
+@pytest.mark.parametrize(("change", "told"), cases(__file__, "wrong_options"))
 def test_options_are_checked_before_anything_is_fitted(change: dict[str, object], told: str) -> None:
     with pytest.raises(InputError, match=told):
         replace(QUICK, **change)

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from scipy import special, stats
 from sklearn.isotonic import IsotonicRegression
 
@@ -115,16 +116,7 @@ def test_covariates_move_maps_and_shorten_intervals_where_the_judge_favours_what
     assert moved.loc["people_difference", "estimate"] == plain.loc["people_difference", "estimate"]
 
 
-@pytest.mark.parametrize(
-    ("covariates", "options", "part"),
-    [
-        ("size", {}, "there is no column 'size'"),
-        ("ann", {}, "'ann' is named as a covariate and for something else"),
-        ("word", {}, "'word' in row 2 is no number ('many')"),
-        ("flat", {}, "'flat' has one value in all rows"),
-        ("flat", {"calibration": False}, "covariates move the map, and there is none"),
-    ],
-)
+@pytest.mark.parametrize(("covariates", "options", "part"), cases(__file__, "covariates"))
 def test_covariates_that_are_none_are_refused(covariates: str, options: dict[str, object], part: str) -> None:
     table = answers(20, 10).assign(flat=1.0, word="1")
     table.loc[table.index[1], "word"] = "many"

@@ -144,16 +144,7 @@ def test_numbers_that_are_not_those_of_levels_are_refused(numbers, taxes, tmp_pa
         load_choices(taxes, tmp_path / "choices.csv")
 
 
-@pytest.mark.parametrize(
-    ("position", "chosen"),
-    [
-        ({"A": 1, "B": 2}, None),
-        ({"A": "left", "B": "Right"}, {1: "yes", 0: "no"}),
-        ({"A": "A", "B": "B"}, {1: True, 0: False}),
-        ({"A": "b", "B": "a"}, None),
-    ],
-    ids=["numbers", "words", "truth", "turned"],
-)
+@pytest.mark.parametrize(("position", "chosen"), cases(__file__, "positions"))
 def test_positions_and_choices_in_other_words_are_those_of_studies(position, chosen, taxes, tmp_path):
     frame = survey().iloc[:22]
     written = frame.assign(position=frame["position"].map(position))

@@ -68,17 +68,7 @@ def test_columns_of_perturbed_texts_are_compared_with_the_text_of_their_row() ->
         assert unchanged_copies(alone).verdict == "not_applicable"
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "what"),
-    [
-        ("a b", "a b", "identical"),
-        ("a b", "a\u00a0b\n", "white space"),
-        ("caf\u00e9", "cafe\u0301", "white space"),
-        ("a b", "a c", ""),
-        ("a b", "A b", ""),
-        ("", "", "identical"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "what"), cases(__file__, "differences"))
 def test_differences_are_named(one: str, other: str, what: str) -> None:
     assert describe_change(one, other) == what
 

@@ -86,17 +86,7 @@ def test_settings_that_the_study_states_pass() -> None:
     assert set(check.table["setting"]) == {"model", "temperature", "top_p", "max_tokens", "seed"}
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "verdict"),
-    [
-        ("temperature", 1.0, "error"),
-        ("temperature", None, "error"),
-        ("top_p", 1.0, "error"),
-        ("model", "gpt-4o-mini", "error"),
-        ("max_tokens", 10, "warning"),
-        ("seed", None, "warning"),
-    ],
-)
+@pytest.mark.parametrize(("column", "value", "verdict"), cases(__file__, "other_settings"))
 def test_another_setting_than_the_study_states_is_found(column: str, value: object, verdict: str) -> None:
     sent = requests()
     sent[column] = sent[column].astype(object)

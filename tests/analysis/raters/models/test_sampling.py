@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 
 import conjury.analysis.raters as raters
 from conjury.analysis.raters import ModelFit
@@ -32,18 +33,7 @@ def told(columns: dict[str, Any] | None = None, **state: Any) -> list[str]:
     return list(model_checks.verdict(pd.DataFrame(table | (columns or {})), replace(GOOD, **state)))
 
 
-@pytest.mark.parametrize(
-    ("columns", "state", "words"),
-    [
-        ({"rhat": [1.0, 1.2]}, {}, "do not agree yet on 1 of 2 quantities (R-hat up to 1.200"),
-        ({"ess_bulk": [900.0, 50.0]}, {}, "400 effective draws (least 50, in the bulk of b)"),
-        ({"ess_tail": [700.0, 60.0]}, {}, "400 effective draws (least 60, in the tails of b)"),
-        ({}, {"divergences": 3}, "3 of 2,000 draws diverged"),
-        ({}, {"saturated": 7}, "7 of 2,000 trajectories reached"),
-        ({}, {"bfmi": 0.1}, "BFMI 0.10"),
-        ({}, {"chains": 1}, "one chain"),
-    ],
-)
+@pytest.mark.parametrize(("columns", "state", "words"), cases(__file__, "problems"))
 def test_each_problem_is_said_with_its_remedy(columns: Any, state: Any, words: str) -> None:
     assert words in " ".join(told(columns, **state))
 

@@ -34,17 +34,7 @@ def test_a_text_that_may_be_no_answer_is_asked_about(code):
     assert labels.classes[labels.codes[0, 7]] == code
 
 
-@pytest.mark.parametrize(
-    ("numbers", "code", "is_asked"),
-    [
-        ([1, 2, 3, 4, 5], -99, True),
-        ([1, 2, 3, 4, 5], 99, True),
-        ([1, 2, 3, 4, 5], 9, False),
-        ([1, 2, 3, 4, 5], -9, True),
-        ([0, 20, 50, 98, 100], 99, False),
-        ([-20, -3, 0, 5, 9], -9, False),
-    ],
-)
+@pytest.mark.parametrize(("numbers", "code", "is_asked"), cases(__file__, "numbers_far_outside"))
 def test_numbers_far_outside_of_all_others_are_asked_about(numbers, code, is_asked):
     judge, human = [*numbers, code], [*numbers, numbers[0]]
     if is_asked:
@@ -124,17 +114,7 @@ def test_spellings_of_a_label_are_one_label_spelled_as_the_reference_does():
     assert compared(["1.0", "2"], ["1", "2"], strict=True).classes == ("1", "2")
 
 
-@pytest.mark.parametrize(
-    ("values", "scale"),
-    [
-        ([0, 1, 0, 1], "nominal"),
-        ([1, 2, 3, 2], "ordinal"),
-        ([1, 2, 3, 4, 5], "ordinal"),
-        ([1, 2, 3, 4, 5, 6], "interval"),
-        ([0.5, 1.5, 2.5], "interval"),
-        (["a", "b", "c"], "nominal"),
-    ],
-)
+@pytest.mark.parametrize(("values", "scale"), cases(__file__, "scales"))
 def test_the_scale_follows_from_the_answers(values, scale):
     assert compared(values, values).scale == scale
 
