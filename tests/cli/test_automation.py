@@ -87,7 +87,7 @@ def once(base: tuple[Path, dict[str, Any]], conjury: Run) -> Callable[[str], Any
 
     def run(line: str) -> Any:
         if line not in lines:
-            lines[line] = conjury(line, cwd=place, figures=())
+            lines[line] = conjury(line, cwd=place, figures=(), everything=False)
         return lines[line]
 
     return run

@@ -28,7 +28,7 @@ from conjury.inference.study import load_study
 SECONDS = 20
 HUGE = 10**12
 DEEP = "[" * 50_000 + "]" * 50_000
-DEEP_YAML = "[" * 2_000 + "]" * 2_000
+DEEP_YAML = "[" * 100_000 + "]" * 100_000  # which ends a process in libyaml
 LAUGHS = "&l0 [x,x,x,x,x,x,x,x,x,x]" + "".join(
     f", &l{n} [{','.join([f'*l{n - 1}'] * 10)}]" for n in range(1, 9)
 )
@@ -178,6 +178,10 @@ COMMANDS = dict(cases(__file__, "commands"))
 NESTED, LIMIT, ALIASES, REGULAR = "nested", "the limit is", "with aliases followed", "not a regular file"
 LINES = {
     "merge keys that multiply": (MERGES, ALIASES),
+    "aliases nested 150 deep": (
+        "a0: &a0 []\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 150)),
+        NESTED,
+    ),
     "alias inside itself": ("x: &x [*x]", "an alias is inside"),
     "unhashable key": ("? [a, b]\n: c", "a key is a list"),
     "explicit tag of a time": ("x: !!timestamp noon", "not valid YAML"),

@@ -18,6 +18,7 @@ from conjury import agreement
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judged import read_judged
 from conjury.inference.readers.judgments import load_judgments
+from conjury.inference.tables.reading import ReadingRules
 from tests.inference.tables.reading.test_damaged_files import damaged
 from tests.support.messes.clean_tables import CleanTable, cohen, right_number
 from tests.support.rating_exports import (
@@ -266,6 +267,14 @@ def test_a_failed_call_has_no_grade(case: str, tmp_path: Path) -> None:
     content, column = FAILED[case]
     frame = read_judged(tmp_path / saved(tmp_path, "log.json", content)).frame
     assert frame[column].isna().all()
+
+
+def test_results_of_rewardbench_are_read_also_in_lists_and_as_any_table(tmp_path: Path) -> None:
+    log = {"subset": ["x"] * 4, "results": [1, [0], [[0.5]], [""]], "id": [1, 2, 3, 4]}
+    frame = read_judged(tmp_path / saved(tmp_path, "log.json", log)).frame
+    assert frame["choice"].fillna("").tolist() == ["chosen", "rejected", "tie", ""]
+    one = tmp_path / saved(tmp_path, "one.json", [{"subset": "x", "results": 1, "id": 1}])
+    assert list(read_judged(one, ReadingRules(form="json")).frame) == ["subset", "results", "id"]
 
 
 def test_a_grade_that_says_no_is_a_grade(tmp_path: Path) -> None:

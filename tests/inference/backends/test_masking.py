@@ -105,11 +105,11 @@ def test_answers_without_a_key_stay_byte_for_byte():
 def test_keys_that_are_spread_over_tokens_are_masked(  # as log-probabilities give them
 ):
     tokens: list[dict[str, Any]] = [
-        {"token": part} for part in ("A ", "sk-proj-", "0123456789", "abcdef", "!")
+        {"token": part} for part in ("A ", "sk-proj-", "", "0123456789", "abcdef", "!")
     ]
     raw = json.dumps({"choices": [{"message": {"content": "A"}, "logprobs": {"content": tokens}}]}).encode()
     left = json.loads(mask_bytes(raw, KEYS))["choices"][0]["logprobs"]["content"]
-    assert [token["token"] for token in left] == ["A ", "[key]", "[key]", "[key]", "!"]
+    assert [token["token"] for token in left] == ["A ", "[key]", "", "[key]", "[key]", "!"]
 
 
 def test_errors_are_masked_after_they_are_decoded():

@@ -46,6 +46,7 @@ def test_pending_passes_over_what_is_answered_or_failed_for_good(ledger):
     ledger.record(Outcome(asked[2].key, kind="timeout", error="late"))
     assert list(ledger.pending(requests)) == requests[2:]
     assert states(ledger) == {"answered": 1, "rejected": 1, "timeout": 1, "pending": 2}
+    assert ledger.without_answer([request.key for request in requests[::-1]]) == 4
     ledger.record(Outcome(asked[1].key, answer()))
     ledger.flush()
     assert states(ledger) == {"answered": 2, "timeout": 1, "pending": 2}

@@ -159,6 +159,12 @@ def test_ratings_are_read_from_tables_tags_and_joint_sentences():
         assert value(text, ResponseSpec("ratings", scales=(ScaleSpec("score", 0, 5000),))) is None
 
 
+def test_signs_of_ratings_are_read_as_marks_and_as_words():
+    signed = ResponseSpec("ratings", scales=(ScaleSpec("wit", -3, 3),))
+    for sign, texts in ((-1, ("-2", "minus two", "negative two", "Negative 2")), (1, ("+2", "plus two"))):
+        assert [value(text, signed) for text in texts] == [2.0 * sign] * len(texts)
+
+
 def test_a_number_of_things_is_no_rating():
     scales = ResponseSpec("ratings", scales=(ScaleSpec("wit", 1, 5), ScaleSpec("clarity", 1, 5)))
     assert value("Wit: 3 typos spoil it.\nClarity: 2", scales) is None

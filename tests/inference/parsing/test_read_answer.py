@@ -168,6 +168,8 @@ def test_strict_ratings_ask_for_all_scales_as_numbers_and_lenient_takes_fraction
 
 def test_labels_are_read_by_label_and_alias_with_the_reasoning_where_the_study_asks_for_it():
     assert read('{"category": "dry HUMOR"}', LABEL) == ["dry"]
+    for marks, label in (('"dry": true, "dark": false', "dry"), ('"dry": "no"', None), ('"dry": 1', None)):
+        assert read(f'{{"category": {{{marks}}}}}', LABEL) == [label]
     names = ("Dry humor", "dry HUMOR", "dry")
     strict = [read(f'{{"category": "{name}"}}', LABEL, "strict") for name in names]
     assert strict == [["dry"], [None], ["dry"]]

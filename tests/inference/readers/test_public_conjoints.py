@@ -277,6 +277,14 @@ def test_tasks_and_profiles_are_recognised_by_their_numbers_also_with_gaps(gaps)
     assert table.frame["position"].tolist() == frame["x3"].astype(str).tolist()
 
 
+@pytest.mark.parametrize("index", ["{task}_{profile}", "{profile}_{task}"])
+def test_of_two_indices_without_words_that_of_two_numbers_is_the_profile(index):
+    wide = PLAIN.drop(columns="weight").pivot(index="person", columns=["task", "profile"])
+    wide.columns = [f"{name}_{index.format(task=task, profile=side)}" for name, task, side in wide.columns]
+    read = read_conjoint(wide.reset_index())
+    assert (read.tasks, read.profiles, len(read.frame)) == (TASKS, 2, len(PLAIN))
+
+
 def test_an_attribute_has_up_to_40_levels_where_none_is_named():
     tables = {n: read_conjoint(PLAIN.assign(street=PLAIN.index.to_numpy() % n)) for n in (40, 41)}
     assert ["street" in table.attributes for table in tables.values()] == [True, False]

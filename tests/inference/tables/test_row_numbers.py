@@ -80,9 +80,10 @@ def test_a_sentence_names_the_row_of_the_file(content: Any, door: Any, tmp_path:
         door(written(tmp_path, *content))
 
 
-def test_rows_have_numbers_below_the_header_whatever_was_selected(tmp_path: Path) -> None:
+@pytest.mark.parametrize("last", ["3,x", "3,x\n4"])  # a short row is for the reader of single rows
+def test_rows_have_numbers_below_the_header_whatever_was_selected(last: str, tmp_path: Path) -> None:
     file = tmp_path / "gaps.csv"
-    file.write_text("\n\na,b\n1,x\n\n2,y\n,\n3,x\n\n")
+    file.write_text(f"\n\na,b\n1,x\n\n2,y\n,\n{last}\n\n")
     table = read(file, ReadingRules(where={"b": "x"}))
     assert table.frame["a"].tolist() == [1, 3]
     assert describe_rows("a", np.array([False, True]), table.source) == "row 5 of column 'a'"
