@@ -40,7 +40,7 @@ CEILINGS = {
     "inference/parsing": 49,
     "inference/perturb": 15,
     "inference/preparation": 11,
-    "inference/readers": 67,
+    "inference/readers": 68,
     "inference/requests": 13,
     "inference/simulation": 38,
     "inference/study": 36,

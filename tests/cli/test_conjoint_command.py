@@ -119,6 +119,44 @@ def test_subgroups_are_compared_with_weights(tmp_path: Path, conjury: Run) -> No
     assert gaps["job", "Doctor"] == pytest.approx(means["Rep", "Doctor"] - means["Dem", "Doctor"], abs=1e-9)
 
 
+def test_samples_are_those_of_the_estimates(tmp_path: Path, conjury: Run) -> None:
+    data = survey(20)
+    data["party"] = data["party"].where(~data["resp"].isin(["R0", "R1"]))
+    data["job"] = data["job"].where(data.index % 8 > 0)
+    data.to_csv(tmp_path / "gaps.csv", index=False)
+    ended = conjury(
+        "--all conjoint gaps.csv --by party --attributes job --table t.csv --figure f.svg", cwd=tmp_path
+    )
+    used = data[data["job"].notna()]
+    n_all, n_by, gone = len(used), int(used["party"].notna().sum()), len(data) - len(used)
+    assert f"{gone} profiles without a level of 'job' are in no estimate." in ended.out
+    assert f"20 respondents, 4 tasks of 2 profiles each, {n_all} profiles;" in ended.out
+    assert [ended.out.count(f"N = {n} profiles of {people} ") for n, people in ((n_all, 20), (n_by, 18))] == [
+        1,
+        2,
+    ]
+    table = pd.read_csv(tmp_path / "t.csv").set_index("result")
+    assert {*table.loc["amce", "n_respondents"]} == {20}
+    assert {*table.loc["amce_by", "n_respondents"]} == {*table.loc["mm_diffs", "n_respondents"]} == {18}
+    differences = table.loc["amce_diffs"]
+    clear = int(((differences["lower"] > 0) | (differences["upper"] < 0)).sum())
+    drawing = (tmp_path / "f.svg").read_text(encoding="utf-8")
+    assert f"{clear} of {len(differences)} differences by party" in drawing
+    assert "18 respondents" in drawing
+
+
+def test_a_level_na_of_a_wide_table_and_a_group_that_identifies_respondents(
+    tmp_path: Path, conjury: Run
+) -> None:
+    data = survey(12)
+    per_task(data.replace("None", "NA")).to_csv(tmp_path / "wide.csv", index=False)
+    data.to_csv(tmp_path / "long.csv", index=False)
+    wide = estimates(conjury, "conjoint wide.csv --levels job=NA,Cleaner,Doctor --attributes job", tmp_path)
+    long = estimates(conjury, "conjoint long.csv --id party,resp --by party --attributes job", tmp_path)
+    assert wide["level"].tolist() == ["NA", "Cleaner", "Doctor"]
+    assert wide["estimate"].tolist() == pytest.approx(long["estimate"].tolist())
+
+
 @pytest.mark.long
 def test_one_command_prints_and_writes_everything(
     tmp_path: Path, conjury: Run, monkeypatch: pytest.MonkeyPatch
@@ -275,6 +313,20 @@ def test_an_export_of_qualtrics_is_read_by_the_rules_that_are_stated(tmp_path: P
         (lambda data: data, "--by w --cut w=2,1", "rising order"),
         (lambda data: data.replace("Rep", "I can't"), "--by party", """state --missing "I can't"."""),
         (lambda data: data, "--strict", "which is a guess"),
+        (
+            lambda data: per_task(data, choice="number").assign(choice=lambda wide: 2 - wide["choice"]),
+            "",
+            "if '1' means the first, add --relabel '1=1' --relabel '0=2'",
+        ),
+        (lambda data: data.assign(chosen=data["contest"] + 3), "--scale interval", "one rating per task"),
+        (lambda data: data.replace("None", "NA"), "", "--levels 'job=NA,Cleaner,Doctor', else"),
+        (
+            lambda data: pd.concat(
+                [data.assign(profile=data.index % 2), data.assign(profile=data.index % 2)]
+            ),
+            "",
+            "tasks with 2 rows of each 'profile'",
+        ),
     ],
 )
 def test_what_may_be_wrong_is_asked_about(

@@ -42,8 +42,9 @@ class SurveyEffects:
     weights: str | None = None
     by: tuple[str, ...] = ()
     design_effect: float | None = None
-    # profiles and respondents of each group, by the column of groups
+    # profiles and respondents of each group, by the column of groups, and of all groups together
     sizes: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    totals: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def labels(self) -> dict[Any, str]:
@@ -62,6 +63,15 @@ class SurveyEffects:
             re.sub(r"\\label\{[^}]*\}", rf"\\label{{tab:{name}}}", text) for name, text in texts.items()
         )
 
+    def sample(self, by: str | None = None) -> tuple[int, int]:
+        """Profiles and respondents of the estimates among all, or in groups of a column."""
+        return (self.n_rows, self.n_respondents) if by is None else self.totals[by]
+
+    def column_of_groups(self, name: str) -> str | None:
+        """The column whose groups a result compares, by the name of the result."""
+        _, *kind = name.split("_", 2)
+        return (kind[1:] or [*self.by])[0] if kind else None
+
     def estimates(self) -> pd.DataFrame:
         """The estimates of all results with profiles, respondents and level of the interval, one row each."""
         frames = [
@@ -69,7 +79,7 @@ class SurveyEffects:
                 result=name,
                 level_of_interval=1 - float(result.settings["alpha"]),
                 n_profiles=result.settings.get("n_used"),
-                n_respondents=result.settings.get("n_clusters"),
+                n_respondents=self.sample(self.column_of_groups(name))[1],
             )
             for name, result in self.results.items()
         ]
@@ -114,17 +124,20 @@ def survey_effects(
         effect = design_effect(answered[weights].to_numpy(dtype=float), units)
     restricted = [tie.sentence() for tie in table.empty_pairs]
     texts = dict.fromkeys([*restricted, *notes, *map(_for_command, map(str, warned))])
+    complete = frame[frame[list(table.attributes)].notna().all(axis=1)]
     sizes = {
-        name: {
-            str(group): (len(rows), int(rows["judge_id"].nunique()))
-            for group, rows in frame.groupby(name, observed=True)
-        }
+        name: {str(group): _size(rows) for group, rows in complete.groupby(name, observed=True)}
         for name in by
     }
-    n_people = int(frame["judge_id"].nunique())
+    totals = {name: _size(complete[complete[name].notna()]) for name in by}
     return SurveyEffects(
-        table, results, tuple(texts), len(frame), n_people, weights, tuple(by), effect, sizes
+        table, results, tuple(texts), *_size(complete), weights, tuple(by), effect, sizes, totals
     )
+
+
+def _size(rows: pd.DataFrame) -> tuple[int, int]:
+    """How many profiles and respondents there are."""
+    return len(rows), int(rows["judge_id"].nunique())
 
 
 def _for_command(note: str) -> str:

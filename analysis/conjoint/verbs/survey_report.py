@@ -24,24 +24,21 @@ OPEN = "h2 { margin-top: 2rem; }"
 def summary(effects: SurveyEffects) -> list[str]:
     """What was estimated from how much, and how many effects are clear."""
     table, frame = effects.table, effects.results["amce"].frame
-    profiles = f"{table.profiles} profiles" if table.profiles > 1 else "1 profile"
     what = "choices" if table.is_choice else f"ratings ({table.outcome})"
-    sentences = [
-        f"{counted(effects.n_respondents, 'respondent')}, {counted(table.tasks, 'task')} of {profiles} each, "
-        f"{effects.n_rows:,} profiles; outcome: {what}; standard errors are clustered by "
-        "respondent."
-    ]
+    sentences = [f"{_sample(effects)}; outcome: {what}; standard errors are clustered by respondent."]
     if effects.weights is not None:
         sentences.append(
             f"Weighted by '{effects.weights}'; design effect of the weights {effects.design_effect:.2f}."
         )
+    return [*sentences, f"{_clear(frame, 'effect')}."]
+
+
+def _clear(frame: pd.DataFrame, what: str, which: str = "") -> str:
+    """How many estimates have an interval without 0."""
     tested = frame[frame["p"].notna()]
-    clear = tested[(tested["lower"] > 0) | (tested["upper"] < 0)]
-    sentences.append(
-        f"{len(clear)} of {counted(len(tested), 'effect')} {'has an' if len(clear) == 1 else 'have'} "
-        f"{'interval' if len(clear) == 1 else 'intervals'} without 0."
-    )
-    return sentences
+    n_clear = int(((tested["lower"] > 0) | (tested["upper"] < 0)).sum())
+    verb = "has an interval" if n_clear == 1 else "have intervals"
+    return f"{n_clear} of {counted(len(tested), what)}{which} {verb} without 0"
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -84,8 +81,8 @@ def tables(effects: SurveyEffects) -> list[WordTable]:
 def sample_note(effects: SurveyEffects, by: str | None = None) -> str:
     """The sample, for the note of every table; of groups also that of each."""
     weighted = f", weighted by {effects.weights}" if effects.weights else ""
-    respondents = counted(effects.n_respondents, "respondent")
-    note = f"N = {effects.n_rows:,} profiles of {respondents} (clusters){weighted}."
+    n_rows, n_people = effects.sample(by)
+    note = f"N = {n_rows:,} profiles of {counted(n_people, 'respondent')} (clusters){weighted}."
     if by is None:
         return note
     sizes = effects.sizes[by]
@@ -161,11 +158,23 @@ def to_page(effects: SurveyEffects, title: str, account: list[str]) -> str:
     return result_page(printable(title), _blocks(effects, account), OPEN)
 
 
-def figure_heading(effects: SurveyEffects) -> tuple[str, str]:
+def figure_heading(effects: SurveyEffects, name: str = "amce") -> tuple[str, str]:
     """Title and line below it of the figure that a command writes: what is clear, and what it rests on."""
-    sample, *_, clear = summary(effects)
-    basis = f"{sample.partition('; outcome')[0]}. Standard errors are clustered by respondent."
-    return clear.rstrip("."), basis
+    by = effects.column_of_groups(name)
+    title = _clear(effects.results["amce"].frame, "effect")
+    if by is not None:  # groups are compared by their differences, not by which of them are clear
+        differences = effects.results[name.replace("_by", "_diffs", 1)].frame
+        title = _clear(differences, "difference", f" by {printable(by)}")
+    weighted = f" Weighted by {printable(effects.weights)}." if effects.weights else ""
+    return title, f"{_sample(effects, by)}.{weighted} Standard errors are clustered by respondent."
+
+
+def _sample(effects: SurveyEffects, by: str | None = None) -> str:
+    """How many respondents, tasks and profiles estimates rest on."""
+    table, (n_rows, n_people) = effects.table, effects.sample(by)
+    profiles = f"{table.profiles} profiles" if table.profiles > 1 else "1 profile"
+    people = counted(n_people, "respondent")
+    return f"{people}, {counted(table.tasks, 'task')} of {profiles} each, {n_rows:,} profiles"
 
 
 def figures(effects: SurveyEffects) -> Iterator[tuple[str, Result, str]]:
@@ -179,7 +188,11 @@ def figures(effects: SurveyEffects) -> Iterator[tuple[str, Result, str]]:
             caption += " in subgroups"
         if kind.startswith("diffs"):
             caption = f"Differences between subgroups: {caption}"
-        yield name, result, f"{caption} with {level} intervals. {sample_note(effects)}"
+        yield (
+            name,
+            result,
+            f"{caption} with {level} intervals. {sample_note(effects, effects.column_of_groups(name))}",
+        )
 
 
 def _blocks(effects: SurveyEffects, account: list[str]) -> Iterator[str]:

@@ -216,7 +216,7 @@ def _write(effects: SurveyEffects, output: SurveyOutput, title: str) -> None:
 
     if output.figure is not None:
         of_groups = next((name for name in effects.results if name.startswith("amce_by")), "amce")
-        title, subtitle = figure_heading(effects)
+        title, subtitle = figure_heading(effects, of_groups)
         figure = draw(effects.results[of_groups], labels=effects.labels, title=title, subtitle=subtitle)
         (written,) = save(figure, output.figure.with_suffix(""), formats=(output.figure.suffix.lower()[1:],))
         console.print(f"\nFigure: {written}")

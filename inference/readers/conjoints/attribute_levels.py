@@ -132,7 +132,8 @@ def find_empty_pairs(frame: pd.DataFrame, attributes: Sequence[str]) -> tuple[Em
     """All pairs of levels that never occur although chance would show them."""
     restrictions = []
     for first, second in combinations(attributes, 2):
-        counts = pd.crosstab(frame[first], frame[second], dropna=False).to_numpy(dtype=float)
+        rows_of_both = frame[[first, second]].dropna()
+        counts = pd.crosstab(rows_of_both[first], rows_of_both[second], dropna=False).to_numpy(dtype=float)
         rows, columns = counts.sum(axis=1), counts.sum(axis=0)
         expected = np.outer(rows, columns) / max(counts.sum(), 1.0)
         is_empty = (counts == 0) & (expected >= LEAST_EXPECTED)

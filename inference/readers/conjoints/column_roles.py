@@ -116,7 +116,7 @@ def guess_roles(
     keys = [id] if task is None else [id, task]
     size, _ = sizes_of(frame, keys)
     if profile is None:
-        profile = _profile_of(frame.drop(columns=list(roles_so_far - {*keys})), keys, size)
+        profile = _profile_of(frame.drop(columns=list(roles_so_far - {*keys})), keys, size, source)
         if profile is None and task is not None:
             free = frame.drop(columns=list(roles_so_far - {*keys}))
             profile = _numbering_of(free, keys, size, entries)
@@ -177,9 +177,17 @@ def rows_per_task(frame: pd.DataFrame, id: str, outcome: str) -> int:
     return 1
 
 
-def _profile_of(frame: pd.DataFrame, keys: Sequence[str], size: int) -> str | None:
-    """The column that numbers the profiles of a task."""
+def _profile_of(frame: pd.DataFrame, keys: Sequence[str], size: int, source: str) -> str | None:
+    """The column that numbers the profiles of a task; refuses a task that several judges answered."""
+    has_keys = len(keys) > 1 and bool(frame[keys[0]].notna().any())
     for name in named_like(frame, PROFILES):
+        number, share = sizes_of(frame, [*keys, name]) if has_keys else (1, 0.0)
+        if number > 1 and share >= COMPLETE and number * frame[name].nunique() == size:
+            raise InputError(
+                f"{source}: {' and '.join(map(repr, keys))} name tasks with {number} rows of each '{name}'; "
+                "if several judges or runs answered them, name the columns that tell these apart, such as "
+                "--id JUDGE,RESPONDENT, or keep one with --where."
+            )
         is_number = name not in keys and 2 <= frame[name].nunique() == size
         if is_number and sizes_of(frame, [*keys, name])[0] == 1:
             return name
@@ -274,6 +282,10 @@ def _with_attributes(
         column = frame[name]
         n_values = column.nunique()
         if n_values < 2 or not _varies(frame, keys, name):
+            filled = column.astype(object).where(column.notna(), "")
+            has_gaps = n_values > 0 and bool(column.isna().any())
+            if has_gaps and _varies(frame.assign(**{str(name): filled}), keys, name):
+                excluded.setdefault("whose profiles differ by missing cells alone", []).append(str(name))
             continue
         if name in further:
             excluded.setdefault("which may be a further outcome", []).append(str(name))

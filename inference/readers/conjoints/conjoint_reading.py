@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
-from ...errors import InputError, and_more
+from ...errors import InputError, and_more, as_argument
 from ...tables.columns import as_text, by_distinct
 from ...tables.items import parts_of_item, with_joined
 from ...tables.reading import ReadingRules, TableReading, read
 from ...tables.reading.account import AccountEntry, ReadingAccount
-from ...tables.reading.cell_rules import key_of
+from ...tables.reading.cell_rules import is_nothing, key_of
 from ...tables.reading.table_reading import require_named
 from ...tables.row_numbers import of_rows, row_words, with_name
 from ...tables.schema import TABLES
@@ -159,7 +159,8 @@ def read_conjoint(
         )
     name = with_name(source_name, Path(table.source).name)
     require_named(frame, dict.fromkeys(further_roles, "--weights or --by"), name)
-    frame, id = _with_respondents(frame, id or options.id, name)
+    id_column = id
+    frame, id = _with_respondents(frame, id or options.id, name, further_roles)
     shape = None
     if has_drawn_levels(frame) and not isinstance(source, pd.DataFrame | TableReading):
         if str(source) == "-":
@@ -179,6 +180,24 @@ def read_conjoint(
     else:
         shape = make_long(frame, name, outcome, attributes)
     if shape is not None:
+        of_columns = {
+            column: order
+            for stem, order in options.levels.items()
+            for column in shape.columns.get(stem, ())
+            if column not in options.levels and any(map(is_nothing, order))
+        }
+        if of_columns:  # a level such as NA counts as missing in columns that are not named
+            return read_conjoint(
+                source,
+                replace(options, levels={**options.levels, **of_columns}),
+                outcome=outcome,
+                id=id_column,
+                task=task,
+                profile=profile,
+                attributes=attributes,
+                references=references,
+                further_roles=further_roles,
+            )
         name = of_rows(name, shape.rows, len(frame))
         frame, table = shape.frame, table.with_entries(*shape.entries)
         outcome = shape.roles.get("outcome", outcome)
@@ -193,7 +212,8 @@ def read_conjoint(
         attributes=attributes,
         further_roles=further_roles,
     )
-    return _conjoint(table, frame, roles, options, name, references or {}, further_roles)
+    columns = shape.columns if shape is not None else {}
+    return _conjoint(table, frame, roles, options, name, references or {}, further_roles, columns)
 
 
 def _without_study_columns(
@@ -219,14 +239,17 @@ def _without_study_columns(
     return table.with_entries(*entries), frame.drop(columns=drop).reset_index(drop=True), source
 
 
-def _with_respondents(frame: pd.DataFrame, id: str | None, source: str) -> tuple[pd.DataFrame, str | None]:
+def _with_respondents(
+    frame: pd.DataFrame, id: str | None, source: str, further_roles: Sequence[str]
+) -> tuple[pd.DataFrame, str | None]:
     """A table with one column of respondents, made of several where they are stated."""
     names = parts_of_item(id, frame)
     if not names:
         return frame, id
     require_named(frame, dict.fromkeys(names, "--id"), source)
     together = "_".join(names)
-    return with_joined(frame, names, together).drop(columns=names), together
+    parts = [name for name in names if name not in further_roles]
+    return with_joined(frame, names, together).drop(columns=parts), together
 
 
 def _conjoint(
@@ -237,6 +260,7 @@ def _conjoint(
     source: str,
     references: Mapping[str, str],
     names_of_roles: Sequence[str],
+    wide_columns: Mapping[str, Sequence[str]],
 ) -> ConjointTable:
     """The survey of a table with one row per profile, whose columns have roles."""
     empty = frame[roles.id].isna()
@@ -284,9 +308,34 @@ def _conjoint(
     attributes = tuple(names[name] for name in roles.attributes)
     pairs = find_empty_pairs(long[np.isfinite(outcomes.values)], attributes)
     entries += [*outcomes.entries, *level_entries]
+    entries += _without_levels(table, labelled[np.isfinite(outcomes.values)], wide_columns, source)
     entries += [AccountEntry("order", tie.sentence(), tie.first, count=len(tie.pairs)) for tie in pairs]
     account = table.account.adding(entries)
     return ConjointTable(long, outcome, attributes, pairs, account, source, profiles)
+
+
+def _without_levels(
+    table: TableReading, answered: pd.DataFrame, wide_columns: Mapping[str, Sequence[str]], source: str
+) -> list[AccountEntry]:
+    """Profiles that lack a level of an attribute; refuses a text that may be one and counts as missing."""
+    texts = [entry for entry in table.account.entries if entry.subject == "missing" and entry.option]
+    entries: list[AccountEntry] = []
+    for name in map(str, answered):
+        n_rows = int(answered[name].isna().sum())
+        columns = (None, name, *wide_columns.get(name, ()))
+        text = next((entry.cells[0] for entry in texts if entry.cells and entry.column in columns), None)
+        if n_rows and text is not None:
+            levels = [text, *map(str, answered[name].cat.categories)]
+            order = f"{name}={','.join(levels)}" if "," not in "".join(levels) else "FILE.json"
+            raise InputError(
+                f"{source}: {n_rows:,} of {len(answered):,} profiles with an outcome have no level of "
+                f"'{name}', where '{text}' counts as missing; if it is a level, name all, as --levels "
+                f"{as_argument(order)}, else state --missing {text}."
+            )
+        if n_rows:
+            sentence = f"{n_rows:,} profiles without a level of '{name}' are in no estimate."
+            entries.append(AccountEntry("excluded", sentence, name, count=n_rows))
+    return entries
 
 
 def _unused_weights(

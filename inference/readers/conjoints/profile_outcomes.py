@@ -81,7 +81,8 @@ def read_outcomes(
     entries = [entry for entry in answers.entries if entry.subject not in ("types", "order")]
     codes, classes = answers.codes[0], answers.classes
     if rules.scale in ("interval", "ordinal") or (answers.scale == "interval"):
-        return _ratings(answers.values[0], name, rules, entries)
+        return _ratings(answers.values[0], task, name, source, rules, entries)
+    _refuse_equal_profiles(codes, classes, task, name, source)
     keys = [key_of(label) for label in classes]
     if len(classes) == 2 and {*keys} & YES and {*keys} & NO and not {*keys} <= YES and not {*keys} <= NO:
         values = np.array([*(float(key in YES) for key in keys), np.nan])[codes]
@@ -94,12 +95,34 @@ def read_outcomes(
         values = np.where(np.isnan(picked), np.nan, (picked == profile).astype(float))
         return _choices(values, task, name, source, entries)
     if answers.scale == "ordinal":
-        return _ratings(answers.values[0], name, rules, entries)
+        return _ratings(answers.values[0], task, name, source, rules, entries)
     raise InputError(
         f"{source}: column '{name}' has {listed(map(repr, classes))}: neither 0 and 1, nor the number of a "
         "profile, nor a rating; state what they mean, such as "
         f"--relabel '{classes[0]}=1' for chosen and =0 for not chosen."
     )
+
+
+def _refuse_equal_profiles(
+    codes: NDArray[np.int64], classes: Sequence[str], task: NDArray[np.int64], name: str, source: str
+) -> None:
+    """Refuse 0 and 1, yes and no that are the same for all profiles of nearly every task."""
+    yes = [label for label in classes if key_of(label) in YES]
+    no = [label for label in classes if key_of(label) in NO]
+    if len(classes) == 2 and len(yes) == len(no) == 1 and _is_equal(pd.Series(codes).where(codes >= 0), task):
+        first, second = (f"--relabel '{yes[0]}={place}' --relabel '{no[0]}={3 - place}'" for place in (1, 2))
+        raise InputError(
+            f"{source}: column '{name}' has '{yes[0]}' or '{no[0]}' for all profiles of a task, which does "
+            f"not say which one was chosen; if '{yes[0]}' means the first, add {first}, if the second, "
+            f"{second}."
+        )
+
+
+def _is_equal(values: pd.Series[Any], task: NDArray[np.int64]) -> bool:
+    """Whether nearly all tasks of several profiles have one value for all of them."""
+    groups = values.groupby(task)
+    n_values = groups.nunique()[(groups.size() > 1) & (groups.count() > 0)]
+    return len(n_values) > 0 and float((n_values == 1).mean()) >= ONE_CHOSEN
 
 
 def _levels_of(rules: ReadingRules, name: str) -> Mapping[str, Sequence[str]]:
@@ -108,8 +131,18 @@ def _levels_of(rules: ReadingRules, name: str) -> Mapping[str, Sequence[str]]:
 
 
 def _ratings(
-    values: NDArray[np.float64], name: str, rules: ReadingRules, entries: list[AccountEntry]
+    values: NDArray[np.float64],
+    task: NDArray[np.int64],
+    name: str,
+    source: str,
+    rules: ReadingRules,
+    entries: list[AccountEntry],
 ) -> ProfileOutcomes:
+    if _is_equal(pd.Series(values), task):
+        raise InputError(
+            f"{source}: column '{name}' has one rating per task, the same for all its profiles, which says "
+            "nothing about one of them; name a column with a rating per profile with --outcome."
+        )
     span = f"{np.nanmin(values):g} to {np.nanmax(values):g}"
     sentence = f"Outcome '{name}' is a rating from {span}."
     option = None if rules.scale else "--scale"

@@ -55,6 +55,7 @@ class LongProfiles:
     roles: dict[str, str]
     entries: list[AccountEntry]
     rows: NDArray[np.int64]  # (n,): places in the table that was made long
+    columns: dict[str, tuple[str, ...]]  # of the table that was made long, by the column of this one
 
 
 def indexed(name: str) -> IndexedColumn | None:
@@ -245,7 +246,8 @@ def _from_tasks(
     choice = _outcome_stem(frame, names, outcome)
     if choice is not None:
         roles["outcome"] = choice
-    return LongProfiles(long.drop(columns=ROW), roles, entries, long[ROW].to_numpy())
+    origin = {stem: tuple(columns.values()) for stem, columns in names.items()}
+    return LongProfiles(long.drop(columns=ROW), roles, entries, long[ROW].to_numpy(), origin)
 
 
 def _from_respondents(
@@ -303,7 +305,8 @@ def _from_respondents(
     if choice is not None:
         roles["outcome"] = choice
     entries = [AccountEntry("source", sentence, option="--attributes")]
-    return LongProfiles(long.drop(columns=ROW), roles, entries, long[ROW].to_numpy())
+    origin = {stem: tuple(columns.values()) for stem, columns in cells.items()}
+    return LongProfiles(long.drop(columns=ROW), roles, entries, long[ROW].to_numpy(), origin)
 
 
 def _task_index(
