@@ -116,6 +116,13 @@ def _tested(report: ReportData, record: RecordedResult) -> str:
 
 def headline_of(record: RecordedResult, data: ReportData) -> str:
     """The sentence in which a result says what was found, or why it cannot; empty where its kind has none."""
+    if record.name not in data.headlines:
+        data.headlines[record.name] = _headline(record, data)
+    return data.headlines[record.name]
+
+
+def _headline(record: RecordedResult, data: ReportData) -> str:
+    """The sentence of a result, or why there is none; empty where its kind has none."""
     spec = EXHIBITS.get(record.kind)
     if spec is None or spec.headline is None:
         return ""

@@ -176,14 +176,25 @@ class ReportData:
         return (self.path / "tables" / f"{name}.parquet").is_file()
 
     def table(self, name: str) -> pd.DataFrame:
-        """Read a table; raise InputError where it is absent or damaged."""
+        """A table, read once; raise InputError where it is absent or damaged."""
         folder = self.path / "tables"
         if not self.has(name):
             table_names = sorted(path.stem for path in folder.glob("*.parquet"))
             raise InputError(
                 f"{self.path} has no table {name!r}; it has: {', '.join(table_names) or 'none'}."
             )
-        return read_table(folder / f"{name}.parquet")
+        if name not in self._tables:
+            self._tables[name] = read_table(folder / f"{name}.parquet")
+        return self._tables[name].copy()
+
+    @cached_property
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    @cached_property
+    def headlines(self) -> dict[str, str]:
+        """Sentences of `headline_of` by the name of the result, as far as they were asked for."""
+        return {}
 
     def of_kind(self, *kinds: str) -> list[RecordedResult]:
         """The results of some kinds, in order."""

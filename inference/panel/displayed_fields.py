@@ -7,7 +7,7 @@ file: no request can name any other.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -82,24 +82,40 @@ def shown_profiles(
             study, design, [Prompt(id="people", label="People")], pictures, tasks="panel", run=run
         )
         media, root = profile_pictures.media["both"].dropna().to_dict(), profile_pictures.root
-    return shown_posts(study, posts, media, root)
+    return shown_posts(post_fields(study, posts), posts, media, root)
 
 
-def shown_posts(study: Study | None, posts: pd.DataFrame, media: Mapping[Any, str], root: Path) -> ShownItems:
-    """What posts show: the picture of a profile that has one in ``media``, else fields."""
-    # These are the fields of the study file, or all where there is none.
-    names = [str(name) for name in posts if name not in UNSHOWN]
-    if study is not None and study.collect.fields is not None:
+@dataclass(frozen=True)
+class PostFields:
+    """Fields of posts that are shown, and how a layout shows their texts; None without a layout."""
+
+    names: tuple[str, ...]
+    layout: Callable[[Mapping[str, str]], Any] | None
+
+
+def post_fields(study: Study | None, columns: Iterable[Any]) -> PostFields:
+    """The columns of posts that are shown: those of the study file, or all where it names none."""
+    names = [str(name) for name in columns if name not in UNSHOWN]
+    if study is None:
+        return PostFields(tuple(names), None)
+    if study.collect.fields is not None:
         field_names = study.collect.fields
         if study.content is None:
             field_names = [study.feature_labels.get(name, name) for name in field_names]
         names = [name for name in field_names if name in names]
+    return PostFields(tuple(names), _layout_of(study, tuple(names)))
+
+
+def shown_posts(
+    shown_fields: PostFields, posts: pd.DataFrame, media: Mapping[Any, str], root: Path
+) -> ShownItems:
+    """What posts show: the picture of a profile that has one in ``media``, else fields."""
+    layout = shown_fields.layout
     files: dict[str, tuple[Path, str]] = {}
     displays = {}
-    layout = None if study is None else _layout_of(study, tuple(names))
     for row in posts.to_dict("records"):
         number = int(row["profile_id"])
-        fields = _fields(row, names)
+        fields = _fields(row, shown_fields.names)
         if number in media:
             name, kind = _file(root, str(media[number]), files, f"profile {number}")
             displays[str(number)] = SubjectDisplay(

@@ -19,7 +19,7 @@ from ...study.models import ItemStudy, Study
 from ...tables.columns import as_text
 from ...tables.limits import whole_text
 from ...tables.schema import POSITIONS
-from ..displayed_fields import SubjectDisplay, shown_items, shown_posts
+from ..displayed_fields import PostFields, SubjectDisplay, post_fields, shown_items, shown_posts
 from .run_sources import RunSources
 
 KEPT = 4096  # contents that are kept ready
@@ -50,6 +50,8 @@ class Contents:
         self.of = lru_cache(maxsize=KEPT)(self._of)
         self._pairs = lru_cache(maxsize=None)(self._pairs_of)
         self._profiles = lru_cache(maxsize=None)(self._rows_of_profiles)
+        self._fields = lru_cache(maxsize=None)(self._fields_of)
+        self._attributes = lru_cache(maxsize=None)(self._attributes_of)
         self._item_content = lru_cache(maxsize=None)(self._read_item_content)
         self.files: dict[str, tuple[Path, str]] = {}  # of all contents so far
         names: Iterable[Any] = () if self._items is None else self._items["item_id"]
@@ -87,8 +89,7 @@ class Contents:
         if design is None or not numbers:
             return TaskContent(note="The folder of the run has no design with this task.")
         posts = design.posts.iloc[self._profiles(run, "posts").get_indexer(pd.Index(numbers))]
-        conjoint = self._study if isinstance(self._study, Study) else None
-        items = shown_posts(conjoint, posts, {}, self._runs[run].root)
+        items = shown_posts(self._fields(run), posts, {}, self._runs[run].root)
         displays = tuple(_clean_display(items.of(str(number))) for number in numbers)
         return TaskContent(displays, items.files, self._levels(run, numbers), self._texts(posts, numbers))
 
@@ -112,21 +113,29 @@ class Contents:
         rows: pd.DataFrame = getattr(self._runs[run].design, table)
         return pd.Index(rows["profile_id"].astype("int64").to_numpy())
 
-    def _levels(self, run: int, numbers: Sequence[int]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Attributes and their levels in words, one for each profile."""
+    def _fields_of(self, run: int) -> PostFields:
         design = self._runs[run].design
         assert design is not None
-        rows = design.profiles.iloc[self._profiles(run, "profiles").get_indexer(pd.Index(numbers))]
+        return post_fields(self._study if isinstance(self._study, Study) else None, design.posts)
+
+    def _attributes_of(self, run: int) -> list[tuple[str, np.ndarray]]:
+        """Attributes, and their levels in words of all profiles."""
+        design = self._runs[run].design
+        assert design is not None
+        profiles = design.profiles
         labels = self._study.level_labels if self._study is not None else {}
         names = self._study.feature_labels if self._study is not None else {}
         attributes = []
-        for name in rows:
-            if name in UNSHOWN:
-                continue
-            values = as_text(rows[name]).fillna("").tolist()
-            words = tuple(labels.get(str(name), {}).get(value, value) for value in values)
-            attributes.append((names.get(str(name), str(name)), words))
-        return tuple(attributes)
+        for name in (name for name in profiles if name not in UNSHOWN):
+            codes, values = pd.factorize(as_text(profiles[name]).fillna(""))
+            words = [labels.get(str(name), {}).get(value, value) for value in values]
+            attributes.append((names.get(str(name), str(name)), np.array(words, dtype=object)[codes]))
+        return attributes
+
+    def _levels(self, run: int, numbers: Sequence[int]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Attributes and their levels in words, one for each profile."""
+        rows = self._profiles(run, "profiles").get_indexer(pd.Index(numbers))
+        return tuple((name, tuple(words[rows])) for name, words in self._attributes(run))
 
     def _texts(self, posts: pd.DataFrame, numbers: Sequence[int]) -> tuple[str, ...]:
         """Texts that a model was shown of these profiles."""

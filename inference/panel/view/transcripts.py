@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -20,7 +21,7 @@ from ...tables.limits import parse_json, whole_text
 from ...tables.schema import POSITIONS
 from ..displayed_fields import SubjectDisplay
 from .filters import Collection
-from .task_contents import Contents, TaskContent
+from .task_contents import KEPT, Contents, TaskContent
 
 LONGEST = 100_000  # characters of a text that are shown
 LONG_TEXT, EXCERPT = 40, 70  # characters of a text that stands for what was judged, and of its beginning
@@ -143,8 +144,9 @@ class Transcripts:
             if isinstance(response, Label | LineLabels):
                 self._words |= {label.id: label.label for label in response.labels}
         self._readers: dict[str, AnswerReader] = {}
+        self.listed = lru_cache(maxsize=KEPT)(self._listed)
 
-    def listed(self, number: int) -> AnswerRow:
+    def _listed(self, number: int) -> AnswerRow:
         """One answer as a row of a list."""
         answers = self.collection.answers
         row, judged = answers.frame.iloc[number], answers.judgments(number)

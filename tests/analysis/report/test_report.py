@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -20,7 +21,7 @@ from typer.main import get_command
 
 from conjury.analysis.frames.notes import Note
 from conjury.analysis.pipeline.manifest import describe_run, with_folders
-from conjury.analysis.report import Report, load, markup
+from conjury.analysis.report import Report, load, markup, report_data
 from conjury.analysis.report.markup import new_mark, to_html
 from conjury.analysis.report.method_sentences import describe_analysis, plain
 from conjury.analysis.report.versions_section import versions_blocks
@@ -122,6 +123,19 @@ def test_the_opening_begins_with_findings_and_counts_variants_once(results, tmp_
     assert Report(results).opening().startswith(start)
     write_manifest(tmp_path, data=[{"rows": 4000, "variant": ""}, {"rows": 4000, "variant": "as_published"}])
     assert "from 4,000 rows, computed" in Report(tmp_path).opening()
+
+
+def test_tables_are_read_and_findings_stated_once(results, monkeypatch) -> None:
+    read = Mock(wraps=report_data.read_table)
+    monkeypatch.setattr(report_data, "read_table", read)
+    report = load(str(results))
+    lines = [report.opening(), report.further_findings()]
+    files = [call.args[0] for call in read.call_args_list]
+    assert len(files) == len(set(files)) > 1
+    monkeypatch.setattr(
+        "conjury.analysis.report.finding.EXHIBITS", {}
+    )  # from which a second sentence would come
+    assert [report.opening(), report.further_findings()] == lines
 
 
 def test_the_opening_names_the_judges_with_simulated_data(copy) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from unittest.mock import Mock
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -243,6 +244,15 @@ def test_profiles_are_shown_as_people_see_them_with_their_levels_beside(town_fil
     assert names == ["Size", "Place", "Age", "River", "Trains"]
     levels = dict(one.content.unseen)
     assert levels["Size"] == tuple(shown.fields[0][1] for shown in one.content.shown)
+
+
+def test_what_all_tasks_share_is_looked_up_once(town_collection, monkeypatch):
+    fields, beginning = Mock(return_value=Mock(names=(), layout=None)), Mock(return_value="")
+    monkeypatch.setattr("conjury.inference.panel.view.task_contents.post_fields", fields)
+    monkeypatch.setattr(transcripts, "_beginning", beginning)  # once for each row of a list
+    several = [Transcripts(town_collection)] * 8
+    rows = {row.number for n, of in enumerate(several) for row in (of.of(n).row, *of.of(n).others)}
+    assert (fields.call_count, beginning.call_count) == (1, len(rows))
 
 
 @pytest.mark.long
