@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,15 +25,18 @@ from ..aliases import ACCEPTED_SUBMISSIONS, EXCLUDED, REFUSED_SUBMISSIONS, is_us
 from ..model_names import like_models
 
 
+ENDING = re.compile(r"s?(ids?|nrs?|no|num|numbers?|nummer|codes?|names?)?$")  # of a name of raters
+
+
 def rater_key(name: object) -> str:
-    """The name of a column without blanks, and without "id" or a plural at the end."""
-    return plain(str(name)).replace(" ", "").removesuffix("s").removesuffix("id")
+    """The name of a column in letters and digits, without a plural, "id", "nr." and the like at the end."""
+    return ENDING.sub("", "".join(filter(str.isalnum, plain(str(name)))), count=1)
 
 
 RATERS = frozenset(map(rater_key, SYNONYMS["judge_id"])) | {
     *("coder", "labeler", "labeller", "evaluator", "reviewer", "respondent", "contributor"),
     *("uniquecontributor", "user", "expert", "subject", "person", "assessor", "grader", "prolific"),
-    *("prolificp", "crowdworker", "completedby", "ratername", "annotatorname", "username", "judgename"),
+    *("prolificp", "crowdworker", "completedby"),
 }
 SURE = ("rater", "annotator", "coder", "worker", "participant")  # which are no columns of one rater each
 VALUES = {*SYNONYMS["value"], "value", "judgment", "judgement", "grade", "vote", "annotation"}
