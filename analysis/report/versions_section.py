@@ -27,11 +27,12 @@ def versions_blocks(manifest: Mapping[str, Any], runs: Sequence[Mapping[str, Any
     for run in runs:
         packages |= run.get("packages") or {}
     base = {**manifest, **runs[0], "data": list(files.values()), "packages": packages}
-    if len(runs) == 1:
+    # The command that made the folder is that of the folder and of its first part.
+    rows = list(dict.fromkeys((_when(run.get("created")), str(run.get("command") or "")) for run in runs))
+    if len(rows) == 1:
         caption = "Data files, software and the command that was run."
         return [table_blocks("versions", [_versions_table(base)], caption)]
     base |= {"command": None, "created": None}
-    rows = [(_when(run.get("created")), str(run.get("command") or "")) for run in runs]
     table = styled_table(pd.DataFrame(rows, columns=["Finished", "Command"]), n_left=2)
     return [
         table_blocks("versions", [_versions_table(base)], "Data files and software."),

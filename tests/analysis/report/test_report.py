@@ -183,6 +183,13 @@ def test_commands_and_files_are_named_without_their_folder_unless_names_repeat()
     assert "folder" not in with_folders(files[:1], ["a/choices.parquet"])[0]
 
 
+def test_the_command_that_made_a_folder_is_listed_once() -> None:
+    first = {"command": "conjury agreement a.csv", "created": "2026-11-30T17:50:25+00:00"}
+    second = {"command": "conjury alt-test", "created": "2026-11-30T17:52:00+00:00"}
+    assert versions_blocks({}, [first, first, second])[1].count("conjury agreement a.csv") == 1
+    assert len(versions_blocks({}, [first, first])) == 1
+
+
 @pytest.mark.long
 def test_text_of_a_study_cannot_become_markdown_or_html(results, capsys) -> None:
     report = Report(results)
