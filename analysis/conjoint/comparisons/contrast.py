@@ -137,7 +137,8 @@ def contrast(
 
 def _with_contrast_provenance(estimates: Estimates, fit: Estimates) -> Estimates:
     extra = fit.provenance.extra | {"contrast_of": fit.provenance.verb}
-    return replace(estimates, provenance=replace(estimates.provenance, verb="contrast", extra=extra))
+    provenance = replace(estimates.provenance, verb="contrast", extra=extra)
+    return replace(estimates, provenance=provenance, notes=(*fit.notes, *estimates.notes))
 
 
 def _combine(space: Space, groups: Pair, levels: Pair) -> np.ndarray:

@@ -195,7 +195,7 @@ def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
     table = pd.concat(frames, ignore_index=True)
     table.insert(1, "statistic", "wald")
     _warn_of_unreliable_tests(table, fit)
-    return Estimates(table, None, replace(fit.provenance, verb="wald"))
+    return Estimates(table, None, replace(fit.provenance, verb="wald"), notes=fit.notes)
 
 
 def covariance(fit: Estimates) -> np.ndarray:

@@ -85,7 +85,7 @@ def importance(fit: Estimates, *, alpha: float = 0.05) -> Result:
     frame = frame.assign(best=levels[ends[:, 0]], worst=levels[ends[:, 1]])
     settings = {"alpha": alpha, "formula": fit.provenance.formula, "id": fit.provenance.id}
     how = {"interval": "percentile" if isinstance(fit, Bootstrap) else "delta"}
-    return Result(frame, "importance", (), settings | how)
+    return Result(frame, "importance", fit.notes, settings | how)
 
 
 def _ends(estimate: np.ndarray, rows: np.ndarray) -> tuple[int, int]:

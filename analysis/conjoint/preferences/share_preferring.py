@@ -104,7 +104,7 @@ def share_preferring(fit: Estimates, *, equal: float | None = None, alpha: float
     table = pd.DataFrame(rows, columns=["row", "feature", "level", "reference", "least", "most"])
     frame = _bounds(table, worths, alpha)
     settings = {"alpha": alpha, "equal": equal, "formula": fit.provenance.formula, "id": fit.provenance.id}
-    return Result(frame, "share_preferring", (), settings)
+    return Result(frame, "share_preferring", fit.notes, settings)
 
 
 def _level_shares(plan: EstimationPlan) -> dict[str, pd.Series[float]]:

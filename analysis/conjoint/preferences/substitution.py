@@ -110,7 +110,7 @@ def substitution(fit: Estimates, feature: str, values: Mapping[str, float], *, a
         else ()
     )
     settings = {"alpha": alpha, "formula": fit.provenance.formula, "numeric": feature}
-    return Result(frame, "substitution", notes, settings, extra)
+    return Result(frame, "substitution", (*fit.notes, *notes), settings, extra)
 
 
 def _slope_weights(

@@ -17,6 +17,7 @@ from ...frames.variables import warn_caller
 from ...numerics.bootstrap import TestMoments, draw_weights, limits, moments, signs
 from ...numerics.intervals import Support, check_draws, cut
 from ...numerics.linear import Regression
+from ..engines.few_clusters import REMEDY_CR2
 from ..engines.native import regress
 from ..estimates import Estimates, FittedPlan
 from ..estimation_plan import EstimationPlan
@@ -160,7 +161,8 @@ def wild(
         np.flatnonzero(tested), contrast_moments, distance.tolist(), strict=True
     ):
         ratios[:, column] = scale * moment.ratios(offset)
-    return WildEstimates(frame, None, made_by, fitted=fitted, ratios=ratios)
+    notes = tuple(note for note in fit.notes if REMEDY_CR2 not in note)  # others advise what this is
+    return WildEstimates(frame, None, made_by, fitted=fitted, ratios=ratios, notes=notes)
 
 
 def _weights(kind: str, draws: int, clusters: int, seed: int | None) -> tuple[np.ndarray, bool]:

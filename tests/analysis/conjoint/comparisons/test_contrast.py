@@ -12,7 +12,20 @@ import pandas as pd
 import pytest
 from reference_tables import FIXTURES, complete_posts, posts
 
-from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, cj, contrast, interaction, mm, wald, wild
+from conjury.analysis.conjoint import (
+    amce,
+    amce_diffs,
+    bootstrap,
+    cj,
+    contrast,
+    importance,
+    interaction,
+    mm,
+    share_preferring,
+    substitution,
+    wald,
+    wild,
+)
 from conjury.analysis.conjoint.comparisons.wald import references
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics import sandwich as wishart
@@ -23,6 +36,20 @@ RESTRICTED = "chosen ~ tone * topic + author + reply"
 NUMBERS = ["estimate", "std_error", "z", "p", "lower", "upper"]
 POSTS = posts()
 pytestmark = pytest.mark.filterwarnings("ignore:Few clusters")
+
+
+def test_results_of_a_fit_have_its_notes() -> None:
+    n = np.arange(48)
+    data = pd.DataFrame(
+        {"chosen": n**2 % 7 < 3, "tone": list("abc") * 16, "size": [*"xxyxy" * 9, *"xyx"], "text": n // 6}
+    )
+    fit = amce(data, "chosen ~ tone + size", id="text")
+    fit = replace(fit, notes=("Repeats are excluded.", *fit.notes))
+    assert fit.notes[1].startswith("Few clusters")
+    further = importance(fit), share_preferring(fit), substitution(fit, "tone", {"a": 1, "b": 2, "c": 3})
+    for result in (contrast(fit, "tone"), wald(fit), *further):
+        assert result.notes[:2] == fit.notes
+    assert wild(fit).notes == fit.notes[:1]
 
 
 def shared_pairs(groups: int = 3, pairs: int = 250, seed: int = 2) -> pd.DataFrame:
