@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 
 from ...frames.vocabulary import AGAIN, HUMAN
 from ..figure_layout import Drawable, inches, lines_high, room_above, wrap
@@ -53,6 +53,7 @@ def agreement(
     """Coefficients of agreement by who is compared, with intervals, by usual weights of each dimension."""
     names = style.names
     frame, kinds, weighting = _coefficients(result, coefficients, weights)
+    rest = _without_weights(result.frame, frame, names, weights)
     frame = frame[frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))]
     ends = ["lower", "upper"]
     cluster = result.settings.get("cluster")
@@ -68,7 +69,7 @@ def agreement(
         series=frame["coefficient"].map(COEFFICIENTS),
         order=[COEFFICIENTS[kind] for kind in kinds],
         numbers=["estimate", *ends],
-        xlabel=xlabel + limits,
+        xlabel="; ".join(filter(None, [xlabel + limits, rest])),
         what=xlabel,
         baseline=0.0 if near_zero else None,
         across=3,
@@ -96,9 +97,19 @@ def _weighted(frame: pd.DataFrame, weights: str | None) -> tuple[pd.DataFrame, s
     )
     order = names if weights else [*USUAL_WEIGHTS, *names]
     place = frame["weights"].map({name: order.index(name) for name in order})
-    frame = frame[place.isna() | (place == place.groupby(frame["dimension"]).transform("min"))]
+    frame = frame[(frame["weights"] == "") | (place == place.groupby(frame["dimension"]).transform("min"))]
     weightings = frame["weights"][frame["weights"] != ""].unique()
     return frame, str(weightings[0]) if len(weightings) == 1 else None
+
+
+def _without_weights(
+    table: pd.DataFrame, drawn: pd.DataFrame, names: ColumnNames, weights: str | None
+) -> str:
+    """Dimensions that are not drawn, since they have no such weights as a caller named."""
+    missing = [name for name in table["dimension"].dropna().unique() if name not in set(drawn["dimension"])]
+    if weights is None or not missing:
+        return ""
+    return f"without {WEIGHTS.get(weights, weights)}, not drawn: {listed(names.all('dimension', missing))}"
 
 
 def panels_in_words(frame: pd.DataFrame, names: ColumnNames, weighting: str | None) -> list[str]:
@@ -166,6 +177,7 @@ def pairs(
     # the models only.
     look, names = style.look, style.names
     frame, kind, weighting = _pairs(result, coefficient, weights)
+    rest = _without_weights(result.extra.get("pairs", result.frame), frame, names, weights)
     raters, n_people = _raters(frame)
     n = len(raters)
     frame = frame[frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))]
@@ -213,8 +225,9 @@ def pairs(
         axes.set_title(head, fontsize=8.2, fontweight="bold", loc="left", pad=5)
     measure = ", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting or "", "")]))
     add_bar(fig, shades, grid, measure, aspect=28)
-    if has_gaps:
-        fig.supxlabel(f"Grey: fewer than {least} shared items, or no value", fontsize=7.6)
+    grey = f"Grey: fewer than {least} shared items, or no value" * has_gaps
+    if below := "; ".join(filter(None, [grey, rest])):
+        fig.supxlabel(wrap(below, width - 0.2), fontsize=7.6)
     if title:
         fig.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
     return fig

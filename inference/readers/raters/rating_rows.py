@@ -24,7 +24,6 @@ from ...tables.schema import JUDGE_KINDS, SYNONYMS, TABLES
 from ..aliases import ACCEPTED_SUBMISSIONS, EXCLUDED, REFUSED_SUBMISSIONS, is_used
 from ..model_names import like_models
 
-
 ENDING = re.compile(r"s?(ids?|nrs?|no|num|numbers?|nummer|codes?|names?)?$")  # of a name of raters
 
 

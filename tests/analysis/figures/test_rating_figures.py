@@ -100,6 +100,9 @@ def test_a_nominal_dimension_is_drawn_next_to_ordinal_ones_each_with_its_weights
     assert {"Novelty, ordinal weights", "Form, exact agreement"} <= set(titles(draw(mixed)))
     assert "Form, exact agreement: " in alt(mixed)
     assert "weights" not in draw(mixed).get_supxlabel()
+    shown = draw(mixed, weights="ordinal")
+    assert not [text for text in titles(shown) if "Form" in text or "exact" in text]
+    assert "without ordinal weights, not drawn: Form" in shown.get_supxlabel().replace("\n", " ")
 
 
 @pytest.mark.long

@@ -10,6 +10,7 @@ import pandas as pd
 from ....figures.labels import TRUTHS, rows_of_one_prompt, words
 from ....frames.reported_intervals import reported
 from ....frames.rounding import percentage
+from ....pipeline.manifest import rows_in_words
 from ....pipeline.recovery import effects_with_truth, recovery_summary
 from ....results import Result
 from ...blocks import slug
@@ -147,9 +148,11 @@ def _item_recovery(result: Result, report: ReportData) -> Exhibit:
         "lines: intervals."
     )
     table = styled_table(rows, groups="quantity", note=note)
+    data = rows_in_words(report.run.get("data") or [])
+    basis = f"Estimates: {whole(len(frame))}{f', from {data}' * bool(data)}."
     return Exhibit(
         lead,
-        [Drawn(Result(frame, "recovery"), caption)],
+        [Drawn(Result(frame, "recovery"), caption, subtitle=basis)],
         [Laid([table], "Estimates and true values.")],
         inside_in_words(inside),
     )
