@@ -6,10 +6,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
 from PIL import Image
 from sphinx_gallery.sorting import ExampleTitleSortKey
 
-from conjury.analysis.figures.theme import save, save_variants
+from conjury.analysis.figures.theme import MARK_EDGE, MARK_HEIGHT, save, save_variants
 
 GROUPS = (
     "conjoint",
@@ -41,7 +42,7 @@ def scrape(_: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
     thumbnail = Path(next(variables["image_path_iterator"]))
     alt = escape(" ".join(str(figure.get_label()).split()), quote=False) or "Figure."
     (png,) = save(figure, thumbnail.with_suffix(""), formats=("png",))
-    cut_to_detail(png)
+    cut_to_detail(png, MARK_HEIGHT / figure.get_figheight() if has_mark(figure) else 0.0)
     drawn = save_variants(figure, thumbnail.with_suffix(""))
     place = Path("/") / png.parent.relative_to(settings["src_dir"])
     pictures = [
@@ -51,11 +52,22 @@ def scrape(_: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n" + "\n".join(pictures) + "\n"
 
 
-def cut_to_detail(png: Path) -> None:
-    """Leave the upper part of a high figure, three to two, so that a thumbnail shows what kind it is."""
+def has_mark(figure: Figure) -> bool:
+    """Whether words such as "Simulated data" are in the lower right corner of a figure."""
+    width, height = figure.get_size_inches()
+    place = (1 - MARK_EDGE / width, MARK_EDGE / height)
+    return any(text.get_position() == place for text in figure.texts)
+
+
+def cut_to_detail(png: Path, strip: float = 0.0) -> None:
+    """Leave the upper part of a high figure, three to two, and of its lower edge the strip with its mark."""
     with Image.open(png) as picture:
         width, height = picture.size
-        picture.crop((0, 0, width, min(height, width * 2 // 3))).save(png)
+        detail = picture.crop((0, 0, width, min(height, width * 2 // 3)))
+        edge = round(strip * height)
+        if detail.height < height and edge:
+            detail.paste(picture.crop((0, height - edge, width, height)), (0, detail.height - edge))
+        detail.save(png)
 
 
 class BasicFirst(ExampleTitleSortKey):
