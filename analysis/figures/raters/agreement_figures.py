@@ -53,7 +53,7 @@ def agreement(
     """Coefficients of agreement by who is compared, with intervals, by usual weights of each dimension."""
     names = style.names
     frame, kinds, weighting = _coefficients(result, coefficients, weights)
-    rest = _without_weights(result.frame, frame, names, weights)
+    remark = _without_weights(result.frame, frame, names, weights)
     frame = frame[frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))]
     ends = ["lower", "upper"]
     cluster = result.settings.get("cluster")
@@ -69,7 +69,7 @@ def agreement(
         series=frame["coefficient"].map(COEFFICIENTS),
         order=[COEFFICIENTS[kind] for kind in kinds],
         numbers=["estimate", *ends],
-        xlabel="; ".join(filter(None, [xlabel + limits, rest])),
+        xlabel="; ".join(filter(None, [xlabel + limits, remark])),
         what=xlabel,
         baseline=0.0 if near_zero else None,
         across=3,
@@ -102,11 +102,9 @@ def _weighted(frame: pd.DataFrame, weights: str | None) -> tuple[pd.DataFrame, s
     return frame, str(weightings[0]) if len(weightings) == 1 else None
 
 
-def _without_weights(
-    table: pd.DataFrame, drawn: pd.DataFrame, names: ColumnNames, weights: str | None
-) -> str:
+def _without_weights(table: pd.DataFrame, rows: pd.DataFrame, names: ColumnNames, weights: str | None) -> str:
     """Dimensions that are not drawn, since they have no such weights as a caller named."""
-    missing = [name for name in table["dimension"].dropna().unique() if name not in set(drawn["dimension"])]
+    missing = [name for name in table["dimension"].dropna().unique() if name not in set(rows["dimension"])]
     if weights is None or not missing:
         return ""
     return f"without {WEIGHTS.get(weights, weights)}, not drawn: {listed(names.all('dimension', missing))}"
@@ -177,7 +175,7 @@ def pairs(
     # the models only.
     look, names = style.look, style.names
     frame, kind, weighting = _pairs(result, coefficient, weights)
-    rest = _without_weights(result.extra.get("pairs", result.frame), frame, names, weights)
+    remark = _without_weights(result.extra.get("pairs", result.frame), frame, names, weights)
     raters, n_people = _raters(frame)
     n = len(raters)
     frame = frame[frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))]
@@ -226,8 +224,8 @@ def pairs(
     measure = ", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting or "", "")]))
     add_bar(fig, shades, grid, measure, aspect=28)
     grey = f"Grey: fewer than {least} shared items, or no value" * has_gaps
-    if below := "; ".join(filter(None, [grey, rest])):
-        fig.supxlabel(wrap(below, width - 0.2), fontsize=7.6)
+    if caption := "; ".join(filter(None, [grey, remark])):
+        fig.supxlabel(wrap(caption, width - 0.2), fontsize=7.6)
     if title:
         fig.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
     return fig
