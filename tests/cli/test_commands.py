@@ -87,6 +87,7 @@ def test_a_report_counts_differences_at_the_level_of_its_fit(
     assert f"GPT-4o differs from people in {counts[0]} of 18 AMCEs" in page
     assert "adjusted p &lt; 0.4" in page or "adjusted p < 0.4" in page
     assert "adjustment is below 0.4." in page
+    assert "largest difference" not in page  # it is that of a level which the finding names
     assert f"{counts[1]} of 18" not in page
     rows = pd.read_parquet(tmp_path / "choices.parquet")
     of_model = rows["judge_id"].eq("gpt4o") & rows["prompt_id"].eq("baseline") & ~rows["repeat"].fillna(False)

@@ -427,13 +427,17 @@ def test_numbers_of_a_sample_are_tested_by_their_correlation_with_it_and_rows_of
     rng = np.random.default_rng(4)
     value = rng.normal(size=200)
     chosen = rng.random(200) < 0.3 + 0.15 * (value > 0)
-    expected = 2 * norm.sf(abs(pearsonr(value, chosen).statistic) * np.sqrt(199))
-    assert 0.01 < expected < 0.2
+    correlation = abs(pearsonr(value, chosen).statistic)
+    assert 0.01 < 2 * norm.sf(correlation * np.sqrt(199)) < 0.2
+    rank = np.argsort(np.argsort((value - value.mean()) * (chosen - chosen.mean())))
+    opposed = RowClusters.numbered(np.minimum(rank, 199 - rank))  # which count no less than single rows
     by_unit = RowClusters.numbered(np.repeat(np.arange(200), 3))
-    for times, clusters in ((1, RowClusters.of_rows(200)), (3, by_unit)):
+    for times, clusters in ((1, RowClusters.of_rows(200)), (1, opposed), (3, by_unit)):
+        expected = 2 * norm.sf(correlation * np.sqrt((200 * times - 1) / times))
         values, flags = np.repeat(value, times), np.repeat(chosen, times)
-        found = selection_p(np.column_stack([values, -values]), flags, clusters)
-        assert found == pytest.approx(2 * expected, rel=0.02)  # of two tests
+        for columns in ([values], [-values], [values, -values]):
+            found = selection_p(np.column_stack(columns), flags, clusters)
+            assert found == pytest.approx(len(columns) * expected)
 
 
 @pytest.mark.long

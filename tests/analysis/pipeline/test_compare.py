@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.analysis.pipeline import engine_comparison as compare
 from conjury.analysis.pipeline.conjoint_steps import fit_group, groups
@@ -71,15 +72,7 @@ def test_an_engine_that_is_missing_is_listed_with_the_reason(
         compare_engines(study, effects, group, ["survey", "native"])
 
 
-@pytest.mark.parametrize(
-    ("name", "verb", "engines", "told"),
-    [
-        ("amce", "amce", ["native", "fortran"], "no engine 'fortran'"),
-        ("amce", "amce", [], "No engine is named"),
-        ("amce_by_identity", "cj_anova", ["native"], r"is a test \(cj_anova\) without estimates"),
-        ("frequencies", "cj_freqs", ["native"], "only counts"),
-    ],
-)
+@pytest.mark.parametrize(("name", "verb", "engines", "told"), cases(__file__, "refused_engines"))
 def test_unknown_engines_and_counts_are_refused(
     study: Study, group: JudgeGroup, name: str, verb: str, engines: list[str], told: str
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.analysis.pipeline.item_steps import with_gold
 from conjury.analysis.pipeline.loading import FileSelection, read_choices_of, read_judgments_of
@@ -43,16 +44,7 @@ def test_variants_are_tables_of_their_own(study: Study, file: Path) -> None:
     assert [(entry["variant"], entry["rows"]) for entry in loaded.described()] == [("", 60), ("second", 60)]
 
 
-@pytest.mark.parametrize(
-    ("table", "role", "expected"),
-    [
-        ("run/choices.parquet", "truth", "run/choices.truth.parquet"),
-        ("j.csv.gz", "labels", "j.labels.csv.gz"),
-        ("J.CSV", "items", "J.items.CSV"),
-        ("a.b.parquet", "responses", "a.b_responses.parquet"),
-        ("choices.csv.gz", "levels", "choices.levels.json"),
-    ],
-)
+@pytest.mark.parametrize(("table", "role", "expected"), cases(__file__, "companions"))
 def test_companions_are_named_after_their_table(table: str, role: str, expected: str) -> None:
     assert companion(table, role) == Path(expected)
 

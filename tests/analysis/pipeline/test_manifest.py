@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.analysis.benchmark.data.label_answers import LabelAnswers
 from conjury.analysis.pipeline.item_steps import plan_labels
@@ -64,15 +65,7 @@ def test_a_result_is_listed_and_read_as_it_was() -> None:
     assert (read.notes, read.part) == (("A note.",), "fit")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("oogiri", "Kind of response: High (ranked first beforehand, in the paper by votes), Mid (ranked"),
-        ("multiturn", "for each line. The gold label is the one that one person gave the joke or line"),
-        ("harm_or_humor", "Implicit (the harm has to be worked out) and Explicit (the harm is plain"),
-        ("moderation", "differ in their instructions and what they show: Name without face shows"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), cases(__file__, "designs"))
 def test_what_a_study_asks_is_described_by_its_fields(name: str, text: str) -> None:
     study = load_any_study(name)
     assert isinstance(study, ItemStudy | Study)

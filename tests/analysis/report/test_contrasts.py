@@ -7,6 +7,7 @@ one class is absent.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import permutations
 from pathlib import Path
@@ -301,6 +302,13 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     assert {name for _, name in best.values()} == {"ahead"}
     first = "On Overall fun, the correlations with people's mean rating (Pearson's r) of Ahead model"
     assert headline.startswith(f"{first} ({best['fun'][0]:.2f} [")
+    of_brief = r_of["fun", "brief"]
+    assert f"Brief model ({of_brief:.2f}; difference {best['fun'][0] - of_brief:.2f} [" in headline
+    tested = results["correlations"].extra["differences"]
+    signs = {"estimate": -tested["estimate"], "lower": -tested["upper"], "upper": -tested["lower"]}
+    turned = tested.rename(columns={"left": "right", "right": "left"}).assign(**signs)
+    other_way = replace(results["correlations"], extra={"differences": turned})
+    assert write(other_way, record, report).replace("\N{NO-BREAK SPACE}", " ") == headline
     assert (
         "Ahead model and Brief model on Wit and Clarity. Those named together do not differ clearly."
         in headline

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,14 @@ def test_the_same_person_twice_is_refused_numbered_or_marked(tmp_path):
     marked = survey(tmp_path, text, again="exclude").judgments
     assert marked.loc[marked["sample"] == 2, "excluded"].unique().tolist() == ["likely a bot; rated again"]
     assert len(marked) == len(numbered) == 20
+
+
+@pytest.mark.parametrize(("n", "refusal"), [(5, None), (6, "Column 'who' contains the ids of people")])
+def test_a_column_may_have_the_ids_of_up_to_half_of_the_people(n, refusal):
+    ids = [f"p{k}" for k in range(10)]
+    frame = pd.DataFrame({"judge_id": ids, "judge_kind": "human", "who": [*ids[:n], *["x"] * (10 - n)]})
+    with pytest.raises(InputError, match=refusal) if refusal else nullcontext():
+        assert anonymise(Imported(frame, ())).judgments["judge_id"].iloc[-1] == "r010"
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from shared_folder import SHARED
 
 from conjury.analysis.report.paper.document_writing import grid_of, to_latex, to_markdown
@@ -112,15 +113,7 @@ def test_numbers_are_equal_if_they_round_to_the_published_one(
     assert CellNumber(printed, ours, step=step).verdict == verdict
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ("columns: {dimension: [fun, wit]}", "columns: {metric: [fun]}", "no part of it names dimension"),
-        ("numbers: means\n", "numbers: meens\n", "did you mean 'means'"),
-        ("head: Judge", "heads: Judge", "heads"),
-        ("digits: {mean: 2, sd: 1}", "digits: 20", "digits"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "message"), cases(__file__, "layouts_that_do_not_fit"))
 def test_a_layout_that_does_not_fit_is_refused_with_its_line(
     small: Path, before: str, after: str, message: str
 ) -> None:
