@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cases import cases
 from lints import lint
 from shared_folder import REPOSITORY
 
@@ -63,22 +64,7 @@ def test_a_room_may_import_from_below_in_every_form(tmp_path: Path) -> None:
         assert breaches(tmp_path, line, "analysis/report/pages.py") == []
 
 
-@pytest.mark.parametrize(
-    ("module", "line", "is_refused"),
-    [
-        ("analysis/pipeline/runner.py", "from ..audit import compare", True),
-        ("analysis/pipeline/runner.py", "def late():\n    from ..audit import compare", True),
-        ("analysis/pipeline/__init__.py", "from ..audit import compare", True),
-        (
-            "analysis/pipeline/__init__.py",
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..audit import compare",
-            False,
-        ),
-        ("analysis/pipeline/wings/published.py", "from ...audit import compare", False),
-        ("cli/checking_tables.py", "from conjury.analysis.audit import compare", False),
-        ("analysis/pipeline/runner.py", "COMPARED = 'conjury.analysis.audit:compare'", False),
-    ],
-)
+@pytest.mark.parametrize(("module", "line", "is_refused"), cases(__file__, "imports_of_wings"))
 def test_a_wing_is_imported_by_its_own_parts_alone(
     tmp_path: Path, module: str, line: str, is_refused: bool
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from made_up.collected import SPANISH
 
 from conjury.analysis.checks.answers.labels.label_variants import spellings
@@ -15,15 +16,7 @@ from conjury.analysis.checks.design.gold_in_prompt import mentions_of_gold
 from conjury.analysis.checks.design.items_in_strata import twins
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "An error occurred to me on the train.",
-        "Error bars are too small here.",
-        "The server brought the wrong soup.",
-        "Not found: a sense of humour.",
-    ],
-)
+@pytest.mark.parametrize("text", cases(__file__, "prose_about_errors"))
 def test_prose_about_errors_is_no_error_text(text):
     assert ERROR.match(text) is None
 

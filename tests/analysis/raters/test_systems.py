@@ -256,6 +256,23 @@ def test_labels_that_follow_the_judge_are_weighted_by_its_answer() -> None:
     assert level["lower"] < 0.75 < level["upper"]
 
 
+@pytest.mark.parametrize(("n", "state"), [(25, "OK"), (24, "CAUTION"), (4, "NO LEVEL")])
+def test_labels_follow_the_judge_where_the_p_value_is_small_for_one_of_two_systems(
+    n: int, state: str
+) -> None:
+    """Of 100 answers that pass 40 have a label, of 100 that fail n; of the other system every second one."""
+    place, verdict = np.tile(np.arange(100), 4), np.tile(np.repeat(["pass", "fail"], 100), 2)
+    table = pd.DataFrame({"prompt": np.arange(400) % 200, "system": np.repeat(["new", "old"], 200)})
+    drawn = np.where(table["system"] == "old", place % 2 == 0, place < np.where(verdict == "pass", 40, n))
+    labels = np.where(drawn, np.where(place % 7 == 0, "fail", verdict), None)
+    result = conjury.compare_systems(table.assign(score=verdict, ann=labels), "score", "ann", id="prompt")
+    rows = result.extra["labels"].set_index("system")
+    known = stats.hypergeom(200, 100, 40 + n)
+    assert rows.loc["new", "p"] == pytest.approx(2 * known.sf(39))
+    assert rows["state"].tolist() == [state, "OK"]
+    assert ("too few labels of 'fail'" in rows.loc["new", "reason"]) == (state == "NO LEVEL")
+
+
 @pytest.mark.parametrize(
     ("drop", "state"),
     [

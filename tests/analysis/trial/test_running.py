@@ -45,8 +45,14 @@ def test_the_table_is_tidy_and_each_estimand_has_its_rows(tmp_path: Path) -> Non
     found = measured(result, "coverage")
     assert (found.xs("sample", level="estimand") == 1.0).all()  # the difference of the sample itself
     assert np.allclose(measured(result, "bias").xs("sample", level="estimand"), 0)
-    centiles = result.extra["zip"].groupby(["rows", "estimand", "method"])["centile"].agg(list)
-    assert all(row == pytest.approx([100 * (k + 0.5) / 6 for k in range(6)]) for row in centiles)
+    draws = result.extra["zip"].groupby(["rows", "estimand", "method"])
+    assert all(
+        row == pytest.approx([100 * (k + 0.5) / 6 for k in range(6)]) for row in draws["centile"].agg(list)
+    )
+    means = draws[["lower", "upper", "covers"]].mean()
+    of_draws = {"width": means["upper"] - means["lower"], "bias": (means["lower"] + means["upper"]) / 2}
+    for measure, mean in {**of_draws, "coverage": means["covers"]}.items():
+        assert np.allclose(mean, measured(result, measure).reindex(mean.index))
     widths = measured(result, "width").unstack("method")
     assert np.allclose(widths["means, scale=2.0"], 2 * widths["means, scale=1.0"])  # the same draws
 

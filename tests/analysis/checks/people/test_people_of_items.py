@@ -16,7 +16,7 @@ from conjury.analysis.checks.people.constant_raters import (
     stretch_bound,
 )
 from conjury.analysis.checks.people.impossible_times import impossible_times
-from conjury.analysis.checks.people.model_like_people import model_like_people, stratified_p
+from conjury.analysis.checks.people.model_like_people import CLOSE, model_like_people, stratified_p
 
 ITEMS, PEOPLE = 40, 8
 
@@ -237,6 +237,9 @@ def test_texts_of_people_that_are_those_of_a_model_are_an_error(text: str, what:
 def test_long_texts_that_two_people_share_and_markdown_are_a_warning() -> None:
     alike = model_like_people(comments(r1=LONG, r2=LONG + " really", r3="i liked it"))
     assert alike.verdict == "warning"
+    phrase = comments(r1="As an AI language model, I do not laugh.", r2="i hope this is a joke")
+    twice = model_like_people(pd.concat([phrase, phrase.assign(item_id="i2")]))
+    assert twice.table.set_index("label").loc["phrase of a model", ["n", "estimate"]].tolist() == [2, 0.5]
     assert alike.rows is not None
     assert set(alike.rows["judge_id"]) == {"r1", "r2"}
     marked = model_like_people(comments(r1="**Funny:** yes", r2="## Rating\n4"))
@@ -256,15 +259,21 @@ def with_model(table: pd.DataFrame, seed: int = 9) -> pd.DataFrame:
 def test_a_person_who_copies_a_model_is_found() -> None:
     table = with_model(panel(items=60))
     assert model_like_people(table).verdict == "pass"
-    copied = with_answers(table, "r2", table.loc[table["judge_id"] == "m1", "value"].tolist())
-    check = model_like_people(copied)
-    assert check.verdict == "error"
-    assert check.p is not None
-    assert check.p < 0.001
-    assert (
-        "1 person gives a model's answer where it deviates from most people: r2 gives that of m1"
-        in check.finding
-    )
+    wide = table.pivot(index="item_id", columns="judge_id", values="value")
+    counts = wide.drop(columns=["m1", "r2"]).apply(pd.Series.value_counts, axis=1).fillna(0)
+    top = counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), wide["m1"])
+    places = np.flatnonzero(wide["m1"] != top)  # where it deviates from most others
+    for share, verdict in ((1.0, "error"), (CLOSE, "error"), (CLOSE - 0.04, "pass")):
+        n = int(np.ceil(share * len(places)))
+        answers = top.copy()
+        answers.iloc[places[:n]] = wide["m1"].iloc[places[:n]]
+        check = model_like_people(with_answers(table, "r2", answers.tolist()))
+        assert check.verdict == verdict
+        sentence = (
+            "1 person gives a model's answer where it deviates from most people: r2 gives that of m1 in "
+            f"{n} of {len(places)} such answers, and deviates in 0% of the others (adjusted p < 0.001)."
+        )
+        assert (sentence in check.finding) == (verdict == "error"), check.finding
 
 
 def test_a_careless_person_is_not_like_a_model() -> None:
