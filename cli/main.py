@@ -116,12 +116,15 @@ MOVED = {  # former commands, whose names are understood until version 0.3
 FORMER_OPTIONS = {  # of commands, whose names mean something else elsewhere and are understood until 0.3
     "collect": {"--weights": "--model-weights"},
     "alt-test": {"--power": "--simulate-power"},
-    "render": {"--check": "--verify"},
+    "render": {"--check": "--verify", "--format": "--to"},
     "import": {"--check": "--attention-check", "--people": "--all-people", "--panel": "--panel-column"},
     "check": {"--people": "--all-people", "--checks": "--check-file"},
     "power": {"--repeats": "--repeated-tasks"},
     "tables": {"--figures": "--figure-size"},
     "compare-systems": {"--label": "--human"},
+    "compare-pairs": {"--people": "--people-names"},
+    "label": {"--batch": "--batch-size"},
+    "raters": {"--model": "--rater-model"},
     "panel forget": {"--answers": "--with-answers"},
     "panel export": {"--to": "--tables"},
 }

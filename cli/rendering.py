@@ -92,7 +92,7 @@ class Delivery:
     ] = None
     format: Annotated[
         str,
-        typer.Option(help="png, or webp (smaller, slower, also lossless).", rich_help_panel=DELIVERY),
+        typer.Option("--to", help="png, or webp (smaller, slower, also lossless).", rich_help_panel=DELIVERY),
     ] = "png"
     workers: Annotated[
         int | None,
@@ -304,9 +304,7 @@ def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png"
     from conjury.inference.vignettes.jobs.store import MEDIA_TYPES, Format
 
     if kind not in MEDIA_TYPES:
-        raise InputError(
-            f"--format {kind}: pictures can be written as {listed(MEDIA_TYPES)}; give one of these."
-        )
+        raise InputError(f"--to {kind}: pictures can be written as {listed(MEDIA_TYPES)}; give one of these.")
     vignette = study.vignette
     default_layout = "table" if study.content is None else "post"
     return Job(

@@ -43,7 +43,7 @@ def typed(place: Path, conjury: Run, monkeypatch: pytest.MonkeyPatch) -> Callabl
 
 
 def test_people_see_texts_alone_in_an_order_that_says_nothing(typed: Run, place: Path) -> None:
-    ended = typed("--batch 6", ["ok"] * 6)
+    ended = typed("--batch-size 6", ["ok"] * 6)
     assert ended.code == 0, ended.err
     rows = pd.read_csv(place / "comments.csv").set_index("comment")["verdict"]
     shown = re.findall(r"^  comment: (.*)$", ended.out, re.M)
@@ -54,7 +54,7 @@ def test_people_see_texts_alone_in_an_order_that_says_nothing(typed: Run, place:
 
 
 def test_lines_are_labels_numbers_of_labels_or_keys(typed: Run, place: Path) -> None:
-    ended = typed("--batch 3", ["1", "maybe", "7", "", "s", "toxic", "u", "2", "x", "q"])
+    ended = typed("--batch-size 3", ["1", "maybe", "7", "", "s", "toxic", "u", "2", "x", "q"])
     assert ended.code == 0, ended.err
     assert "'maybe' is no label; give one of 'ok', 'toxic'." in ended.out
     frame = pd.read_csv(place / "comments.labelled.csv")
@@ -69,10 +69,10 @@ def test_lines_are_labels_numbers_of_labels_or_keys(typed: Run, place: Path) -> 
 def test_it_goes_on_whatever_ended_it_and_the_next_command_reads_the_labels(
     typed: Run, place: Path, conjury: Run
 ) -> None:
-    first = typed("--batch 10", ["ok"] * 4)
+    first = typed("--batch-size 10", ["ok"] * 4)
     assert "Batch 1 has 4 of 10 labels; they count, and join comments.labelled.csv, when it is" in first.out
     assert not (place / "comments.labelled.csv").exists()
-    second = typed("--batch 10", ["toxic", "ok"] * 8)
+    second = typed("--batch-size 10", ["toxic", "ok"] * 8)
     assert "240 rows, 4 labels so far" in second.out
     assert "after 20 labels (95% interval, valid at every batch" in second.out
     command = re.search(r"Next: conjury (.*)", second.out)
@@ -82,16 +82,16 @@ def test_it_goes_on_whatever_ended_it_and_the_next_command_reads_the_labels(
     assert ended.code == 0, ended.err
     record = json.loads(ended.out)
     assert any("weighted by 'sampling_probability'" in note for note in record["notes"])
-    refusal = typed("--batch 10 --positive ok", [])
+    refusal = typed("--batch-size 10 --positive ok", [])
     assert refusal.code == 2
     assert "were begun with another positive" in refusal.err
 
 
 @pytest.mark.long
 def test_a_typed_label_is_relabelled_as_those_of_the_judge_are(typed: Run, place: Path, conjury: Run) -> None:
-    options = "--relabel ok=fine --relabel toxic=bad --batch 4"
+    options = "--relabel ok=fine --relabel toxic=bad --batch-size 4"
     assert typed(options, ["Toxic", "ok"]).code == 0
-    ended = typed("--batch 4", ["fine", "1"])  # options of reading are those of the journal
+    ended = typed("--batch-size 4", ["fine", "1"])  # options of reading are those of the journal
     assert "Label: 1 bad, 2 fine" in ended.out
     labels = pd.read_csv(place / "comments.labelled.csv")["label"].dropna()
     assert sorted(labels) == ["bad", "bad", "fine", "fine"]
@@ -104,7 +104,7 @@ def test_a_typed_label_is_relabelled_as_those_of_the_judge_are(typed: Run, place
 
 @pytest.mark.long
 def test_it_stops_when_the_rule_is_met_and_json_and_a_page_have_all(typed: Run, place: Path) -> None:
-    ended = typed("--json --until 'level < 0.4' --batch 20 --html page.html", ["ok"] * 100)
+    ended = typed("--json --until 'level < 0.4' --batch-size 20 --html page.html", ["ok"] * 100)
     assert ended.code == 0, ended.err
     record = json.loads(ended.out)
     assert record["stopped"] == "the rule is met (level: half the width of its interval below 0.4)"
@@ -124,7 +124,7 @@ def test_hand_picked_labels_are_asked_about(typed: Run) -> None:
     ended = typed("--human ann", [])
     assert ended.code == 2
     assert "160 rows have a label in 'ann' that was not drawn here" in ended.err
-    ended = typed("--human ann --hand-picked --batch 5", ["ok"] * 5)
+    ended = typed("--human ann --hand-picked --batch-size 5", ["ok"] * 5)
     assert ended.code == 0, ended.err
     assert "160 labels were hand-picked: they count for their own rows alone" in ended.out
 
@@ -193,7 +193,7 @@ def test_ratings_of_two_systems_are_labelled_together(place: Path, conjury: Run,
     table["text"] = [f"An answer to prompt {prompt}, at some length." for prompt in table["prompt"]]
     table["score"] = np.concatenate([quality, quality + 0.5]).round(2)
     table.to_csv(place / "graded.csv", index=False)
-    options = "--judge score --system system --id prompt --range 0,10 --annotator kim --batch 10"
+    options = "--judge score --system system --id prompt --range 0,10 --annotator kim --batch-size 10"
     monkeypatch.setattr(sys, "stdin", io.StringIO("11\n" + "5.5\n" * 10))
     ended = conjury(f"label graded.csv {options}", cwd=place)
     assert ended.code == 0, ended.err
@@ -225,9 +225,9 @@ def test_labels_are_refused_to_go_on_with_other_texts_labels_or_classes(
 ) -> None:
     frame = pd.read_csv(place / "comments.csv").drop(columns="id")
     frame.to_csv(place / "comments.csv", index=False)
-    assert typed("--batch 5", ["ok"] * 5).code == 0
+    assert typed("--batch-size 5", ["ok"] * 5).code == 0
     change(frame).to_csv(place / "comments.csv", index=False)
-    refusal = typed(f"--batch 5 {options}", ["ok"] * 5)
+    refusal = typed(f"--batch-size 5 {options}", ["ok"] * 5)
     assert refusal.code == 2
     assert "others than those of the labels in comments.labelled.csv.journal.jsonl; restore" in refusal.err
 
@@ -235,13 +235,13 @@ def test_labels_are_refused_to_go_on_with_other_texts_labels_or_classes(
 def test_a_table_that_was_not_written_any_more_is_written_when_labelling_goes_on(
     typed: Run, place: Path
 ) -> None:
-    typed("--batch 5", ["ok"] * 5)
+    typed("--batch-size 5", ["ok"] * 5)
     before = (place / "comments.labelled.csv").read_bytes()
-    typed("--batch 5", ["ok"] * 5)
+    typed("--batch-size 5", ["ok"] * 5)
     after = (place / "comments.labelled.csv").read_bytes()
     assert before != after
     (place / "comments.labelled.csv").write_bytes(before)  # as if it ended after the label, before the table
-    typed("--batch 5", [])
+    typed("--batch-size 5", [])
     assert (place / "comments.labelled.csv").read_bytes() == after
 
 

@@ -85,7 +85,7 @@ def test_a_dry_run_keeps_nothing(towns: Path, render: Told, tmp_path: Path) -> N
 
 def test_look_is_chosen_by_options(towns: Path, render: Told) -> None:
     (towns / "other.yaml").write_text((towns / "card.yaml").read_text().replace("300", "400"))
-    render(towns, "--pairs 1 --format webp --theme dark --layout other.yaml --out dark")
+    render(towns, "--pairs 1 --to webp --theme dark --layout other.yaml --out dark")
     look = table(root="dark")[["media_type", "layout", "theme", "width"]].astype(object)
     assert set(look.itertuples(index=False, name=None)) == {("image/webp", "other.yaml", "dark", 400)}
 

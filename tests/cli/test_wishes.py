@@ -66,9 +66,14 @@ def test_a_former_name_is_understood_and_the_new_one_is_said(here: Run) -> None:
     assert (former.code, former.out) == (now.code, now.out)
     assert former.err == f"conjury: `conjury ledger` is now `conjury run`.\n{now.err}"
     assert "is now `conjury check --results results" in here("diagnose -h").err
-    assert (
-        here("import x.csv --people -h").err == "conjury: --people of `conjury import` is now --all-people.\n"
-    )
+    for command, option, name in (
+        ("import", "--people", "--all-people"), ("compare-pairs", "--people", "--people-names"),
+        ("raters", "--model", "--rater-model"), ("render", "--format", "--to"),
+        ("label", "--batch", "--batch-size"),
+    ):  # fmt: skip
+        page = here(f"{command} {option} x -h")
+        assert page.err == f"conjury: {option} of `conjury {command}` is now {name}.\n"
+        assert f"{name} " in page.out
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def refuse_absent(frame: pd.DataFrame, columns: PairColumns, source: str) -> Non
         raise InputError("--judge names more than two columns; give one, or those of both orders.")
     if columns.people and columns.judge_names is None:
         raise InputError(
-            "--people names values of a column; name the column, as --judge-names judge --people ann."
+            "--people-names are values of a column; name it, as --judge-names judge --people-names ann."
         )
 
 
@@ -177,5 +177,5 @@ def _refuse_several_raters(
             raise InputError(
                 f"{source}: column '{name}' names {len(values):,} judges ({listed(values, 4)}); take "
                 f"one with --where {name}={values[0]}, all together with --judge-names {name}, or name those "
-                "who are people with --people, too."
+                "who are people with --people-names, too."
             )

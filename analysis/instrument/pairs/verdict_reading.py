@@ -154,7 +154,7 @@ def _rows_of(
         for name in values:
             if not (raters == name).any():
                 raise InputError(
-                    f"{source}: no row has '{name}' in column '{columns.judge_names}', which --people "
+                    f"{source}: no row has '{name}' in column '{columns.judge_names}', which --people-names "
                     f"names; it contains {listed(as_text(frame[columns.judge_names]).dropna().unique())}."
                 )
     answers = _answers(frame, columns, reading.rules, source)
@@ -322,7 +322,7 @@ def _with_people(
     notes = []
     judged = rows[~separate].reset_index(drop=True)
     if judged.empty:
-        raise InputError(f"{source}: no verdict is of the judge; name other people with --people.")
+        raise InputError(f"{source}: no verdict is of the judge; name other people with --people-names.")
     if separate.any():
         unmatched = ~np.isin(np.unique(rows.loc[separate, "pair"]), judged["pair"])
         if unmatched.all():

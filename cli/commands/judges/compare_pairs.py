@@ -41,7 +41,7 @@ class PairRoles:
     judge_names: Annotated[str | None, typer.Option(help="Column of who gave the verdict of a row.")] = None
     people: Annotated[
         list[str] | None,
-        typer.Option("--people", help="Values of --judge-names that are people, NAME[,NAME...]."),
+        typer.Option("--people-names", help="Values of --judge-names that are people, NAME[,NAME...]."),
     ] = None
     labels: Annotated[
         Path | None, typer.Option(help="A second file with people's verdicts, matched by --id and systems.")

@@ -78,7 +78,9 @@ class LabelSession:
             "'lower > 0', or one 'or' the other."
         ),
     ] = None
-    batch: Annotated[int, typer.Option(min=1, help="Rows that are labelled before the next are drawn.")] = 20
+    batch: Annotated[
+        int, typer.Option("--batch-size", min=1, help="Rows that are labelled before the next are drawn.")
+    ] = 20
     hand_picked: Annotated[
         bool,
         typer.Option(

@@ -48,7 +48,8 @@ class ModelAssumptions:
     model: Annotated[
         str,
         typer.Option(
-            "--model", help="auto, ordinal (ratings), dimensions (all at once) or labels (true classes)."
+            "--rater-model",
+            help="auto, ordinal (ratings), dimensions (all at once) or labels (true classes).",
         ),
     ] = "auto"
     covariate: Annotated[
@@ -59,7 +60,9 @@ class ModelAssumptions:
         list[str] | None,
         typer.Option(help="Prior as NAME=NUMBERS, such as severity_sd=0.5 or bias=0,0.3; can be repeated."),
     ] = None
-    link: Annotated[str | None, typer.Option(help="logit (default) or probit, of --model ordinal.")] = None
+    link: Annotated[str | None, typer.Option(help="logit (default) or probit, of --rater-model ordinal.")] = (
+        None
+    )
     min_count: Annotated[
         int | None,
         typer.Option(min=0, help="Minimum count per label; rare labels below it are excluded (default 10)."),
@@ -87,7 +90,7 @@ class Assumptions:
     def given(self, *, link: bool, scale: bool) -> dict[str, Any]:
         """As a model takes them; InputError for a link or a scale that it does not have."""
         if self.link is not None and not link:
-            raise InputError(f"--link {self.link} applies to --model ordinal; omit it.")
+            raise InputError(f"--link {self.link} applies to --rater-model ordinal; omit it.")
         if self.scale is not None and not scale:
             raise InputError(
                 "--levels of numbers apply to models of ratings, and this is a model of labels; omit them."
@@ -188,7 +191,7 @@ def raters(
     levels = reading.rules().order_of("")
     assumptions = assuming.read(levels)
     if assuming.model not in MODELS:
-        raise InputError(f"--model {assuming.model}: use {listed(MODELS)}.")
+        raise InputError(f"--rater-model {assuming.model}: use {listed(MODELS)}.")
     loaded = load_judged(file, judged, reading)
     judgments = loaded.of_dimensions(judged.dimension)
     for model in list(_plan(loaded, judged, assuming, assumptions, sampling)):
@@ -219,8 +222,8 @@ def _plan(
     if assuming.model == "dimensions":
         if sampling.target_accept is not None:
             raise InputError(
-                "--target-accept applies to --model ordinal and --model labels; the sampler of the model of "
-                "dimensions accepts every draw, so omit it."
+                "--target-accept applies to --rater-model ordinal and --rater-model labels; the sampler of "
+                "the model of dimensions accepts every draw, so omit it."
             )
         options |= {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
         options |= assumptions.given(link=False, scale=True)
@@ -231,7 +234,7 @@ def _plan(
     if len(names) > 1 and not judged.dimension:
         raise InputError(
             f"The judgments have several dimensions ({listed(names)}); name one or more with --dimension, or "
-            "model them together with --model dimensions."
+            "model them together with --rater-model dimensions."
         )
     files = file_names(dimension_names(loaded.judgments))
     for name in names:

@@ -195,7 +195,7 @@ ASKED = {
     "no system": (_long(PAIRS).replace({"model_b": {"gpt": None}}), {}, "row 2 has no system in"),
     "no prompt": (PAIRS.assign(pair_id=["p", None] * 150), {"id": "pair_id"}, "row 2 has no 'pair_id'"),
     "several raters": (_long(PAIRS).assign(judge=["x", "y"] * 300), {}, "--where judge=x"),
-    "people alone": (_long(PAIRS), {"people": "ann"}, "name the column, as --judge-names judge"),
+    "people alone": (_long(PAIRS), {"people": "ann"}, "name it, as --judge-names judge"),
     "no such system": (_long(PAIRS), {"systems": "claude"}, "there is no system 'claude'"),
     "ties": (PAIRS, {"ties": "halves"}, "give half, out or modelled"),
     "verdicts": (PAIRS, {"verdicts": "letters"}, "give answers or positions"),

@@ -238,7 +238,7 @@ def test_models_are_given_the_draws_and_tuning_that_are_asked_for_and_no_others(
     given = [word for name, size in sizes.items() for word in (f"--{name}", str(size))]
     named = [] if model == "dimensions" else ["--dimension", "wit"]
     monkeypatch.chdir(tmp_path)
-    words = ["conjury", "raters", "judgments.parquet", "--model", model, *named, *given]
+    words = ["conjury", "raters", "judgments.parquet", "--rater-model", model, *named, *given]
     monkeypatch.setattr("sys.argv", words)
     with pytest.raises(SystemExit):
         main()
