@@ -98,7 +98,7 @@ def until(true: Callable[[], bool], process: subprocess.Popen[str], seconds: flo
 
 @pytest.fixture
 def command(tmp_path: Path) -> Iterator[Command]:
-    made = Command(tmp_path, 0.1)
+    made = Command(tmp_path, 0.25)
     yield made
     for process in {process for process, _ in made.asked()}:
         with suppress(ProcessLookupError):

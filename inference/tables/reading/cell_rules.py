@@ -50,6 +50,8 @@ CODES = frozenset(
 # Errors of spreadsheets, which write them in the language of their user: #N/A and #NV, #VALUE! and #WERT!
 _ERROR_VALUE = re.compile(r"#(n/?[adb]|nv|н/д|getting_data|[¡¿]?[^\W\d_][\w/ ]*[!?])", re.IGNORECASE)
 _SIGNS_ONLY = re.compile(r"[.\-_*?/\\#~\s]+")
+# What models and people put around a label, closing marks by opening ones.
+_AROUND = dict(zip("*_`\"'“„«「『[(【", "*_`\"'”“»」』])】", strict=True))
 _BRACKETS = "()[]<>{}\"'*_ "
 NUMBER_CODES = frozenset(
     sign * code
@@ -110,9 +112,21 @@ def _ascii_digits(text: str) -> str:
 
 
 def key_of(text: str) -> str:
-    """What tells labels apart: spellings of one number or one word have one key."""
+    """What tells labels apart: spellings of one number or one word have one key, also as models adorn them."""
     value = number_of(text)
-    return " ".join(fold(text).split()) if value is None else f"{value:.12g}"
+    if value is not None:
+        return f"{value:.12g}"
+    key = " ".join(fold(text).split())
+    bare = _without_ornament(key)
+    return key if bare == key else key_of(bare)
+
+
+def _without_ornament(text: str) -> str:
+    """A label without the quotes, emphasis or brackets around it, or the full stop behind it."""
+    bare = text.rstrip(".\u3002") or text
+    while len(bare) > 2 and _AROUND.get(bare[0]) == bare[-1]:
+        bare = bare[1:-1].strip()
+    return bare
 
 
 def is_nothing(text: str) -> bool:

@@ -21,18 +21,29 @@ def few_labels(data: CodedRows, answered: np.ndarray) -> list[str]:
         return []
     stray = stray_labels(data)
     n = counts_of(data.people[:, answered], data.q).sum(axis=0).astype(int)
-    rare = [
-        f"'{name}' ({count})"
-        for name, count in zip(data.classes, n, strict=True)
-        if count < FEW_LABELS and name not in stray
+    by_judge = counts_of(data.judges[:, answered], data.q).sum(axis=0).astype(int)
+    few = [
+        counts
+        for counts in zip(data.classes, n.tolist(), by_judge.tolist(), strict=True)
+        if counts[1] < FEW_LABELS and counts[0] not in stray
     ]
-    if not rare:
-        return []
-    which = "a class" if len(rare) == 1 else "classes"
-    return [
-        f"Fewer than {FEW_LABELS} labels by people of {which}: {listed(rare, 6)}. Recall, kappa and alpha "
-        "rest on these few labels, so their intervals are wide; label more rows of the kind."
-    ]
+    foreign = [(name, answers) for name, count, answers in few if answers and not count]
+    rare = [f"{quoted(name)} ({count})" for name, count, answers in few if count or not answers]
+    sentences = []
+    if foreign:
+        answers_by_label = listed([f"{quoted(name)} ({counted(n, 'row')})" for name, n in foreign], 6)
+        option = as_argument(f"{foreign[0][0]}=LABEL")
+        sentences.append(
+            f"The judge gives what people never do: {answers_by_label}. Each of these answers counts as an "
+            f"error; if one means a label of people, state --relabel {option}."
+        )
+    if rare:
+        which = "a class" if len(rare) == 1 else "classes"
+        sentences.append(
+            f"Fewer than {FEW_LABELS} labels by people of {which}: {listed(rare, 6)}. Recall, kappa and alpha "
+            "rest on these few labels, so their intervals are wide; label more rows of the kind."
+        )
+    return sentences
 
 
 def stray_labels(data: CodedRows) -> dict[str, str]:

@@ -522,7 +522,9 @@ def test_a_label_of_one_rater_alone_is_pointed_out_with_what_it_may_mean(times: 
     judge_s = f"The judge alone gives 'spam: it sells', in {rows}; if it means 'spam', state --relabel "
     assert (judge_s in notes) == (f"'kim' alone gives 'jpam', in {rows}; if it means another label" in notes)
     assert ("alone gives" in notes) == (judge_s in notes) == (rows is not None)
-    assert ("Fewer than 10 labels by people of classes: 'jpam' (3), " in notes) == (rows is None)
+    foreign = "what people never do: 'spam: it sells' (3 rows). Each of these answers counts as an error"
+    assert (foreign in notes) == (rows is None)
+    assert ("Fewer than 10 labels by people of a class: 'jpam' (3)" in notes) == (rows is None)
     assert "alone gives 'jpam'" not in " ".join(judge(table, "verdict", "kim").notes)
 
 

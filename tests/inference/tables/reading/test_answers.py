@@ -145,6 +145,14 @@ def test_relabelling_holds_for_both_sides_and_refuses_what_no_cell_has():
         compared(["yes", "0"], ["1", "0"], relabel={"yess": "1"})
 
 
+@pytest.mark.parametrize("form", ["{}.", "'{}'", "**{}**", "`{}`", "[{}]", "“{}.”", "(**{}**)", "{}。"])
+def test_what_models_put_around_a_label_is_no_part_of_it(form):
+    answers = compared([form.format(text) for text in TEXTS[:4]] + TEXTS[4:], TEXTS)
+    assert (answers.classes, answers.entries[-1].count) == (("a", "b"), 2)
+    assert (answers.codes[0] == answers.codes[1]).all()
+    assert compared([":)", ":("] * 4, [":)", ":|"] * 4).classes == (":(", ":)", ":|")
+
+
 def test_spellings_of_one_label_are_relabelled_as_one():
     assert compared(["Yes", "yes"], ["1", "1"], relabel={"Yes": "1", "yes": "1"}).classes == ("1",)
     with pytest.raises(InputError, match="'Yes' and 'yes' are spellings of one label"):
