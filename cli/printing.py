@@ -74,7 +74,7 @@ def _broken(line: str, width: int) -> str:
 
 console = WrappingConsole()
 # Notes of the first screen, and of all that is printed; the manifest has the rest.
-FIRST_NOTES, NOTES = 1, 20
+FIRST_NOTES, NOTES = 3, 20
 LONGEST = 4_000  # characters of a message
 MOST = 60  # rows of a table that are printed
 WIDE = 95  # columns of a terminal that take all columns of a table
@@ -116,12 +116,11 @@ def print_facts(facts: Mapping[str, object]) -> None:
 
 
 def print_notes(notes: Sequence[str], out: Path) -> None:
-    """Print notes, those on exclusions first; the rest is in the manifest."""
-    from conjury.analysis.frames.notes import EXCLUSION, for_command, note_of
+    """Print notes, doubts and exclusions first; the rest is in the manifest."""
+    from conjury.analysis.frames.notes import for_command, ranked
 
-    ranked = sorted(notes, key=lambda note: not note_of(note).is_of(EXCLUSION))
     record(notes=list(map(for_command, notes)))
-    ranked_notes = list(map(for_command, ranked))
+    ranked_notes = list(map(for_command, ranked(notes)))
     for note in ranked_notes[:FIRST_NOTES]:
         console.print(f"  Note: {note}")
     with details():

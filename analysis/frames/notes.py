@@ -44,6 +44,7 @@ MEASURED, MOST_MEASURED = ("dimension", "task"), 6  # columns of what is measure
 ABOUT = ("judge", "prompt", "condition")
 PAIRS = ("level", "label")
 IN_PYTHON = {"`wild`": "the wild bootstrap", "`mixed`": "the mixed model", "by weights=": "by `--weights`"}
+DOUBT = "doubt"  # kind of notes by which the numbers may mean nothing, which commands print first
 EXCLUSION = "exclusion"  # kind of notes on what is excluded
 Label = Callable[[str, str, str], str]  # of what an id is, the id, and the attribute or task of a pair
 
@@ -124,8 +125,18 @@ def note_of(text: str) -> Note:
 
 
 def excluding(template: str, **values: Any) -> Note:
-    """A note on what is excluded, which commands print before all others."""
+    """A note on what is excluded, which commands print before all others but doubts."""
     return replace(Note.of(template, **values), kind=EXCLUSION)
+
+
+def doubting(template: str, **values: Any) -> Note:
+    """A note by which the numbers may mean nothing."""
+    return replace(Note.of(template, **values), kind=DOUBT)
+
+
+def ranked(notes: Iterable[str]) -> list[str]:
+    """Notes in the order in which people need them: doubts, exclusions, all others."""
+    return sorted(notes, key=lambda note: [not note_of(note).is_of(kind) for kind in (DOUBT, EXCLUSION)])
 
 
 def join_notes(notes: Iterable[str], gap: str = " ") -> Note:

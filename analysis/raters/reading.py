@@ -30,7 +30,7 @@ from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
 from .label_provenance import reasons_of_judgments
 from .ratings import GIVEN, Judgments, Ratings, with_codes
-from .scale_hints import scale_hints
+from .scale_hints import label_hints, scale_hints
 from .scales import (
     SOURCE,
     blank_values,
@@ -286,8 +286,9 @@ def read_ratings(
         unanswered=unanswered,
     )
     coded = with_codes(blank, frame, category.astype(np.int64))
-    ranges = scale_hints(frame) if labels is None and scale is None else []
-    return replace(coded, notes=(*values.notes, *of_labels, *_notes(coded, chosen), *ranges))
+    is_free = labels is None and scale is None
+    hints = scale_hints(frame) if is_free else label_hints(coded) if labels is not None else []
+    return replace(coded, notes=(*values.notes, *of_labels, *_notes(coded, chosen), *hints))
 
 
 def _without_others_labels(frame: pd.DataFrame, row: Codes) -> tuple[pd.DataFrame, list[str]]:

@@ -1,15 +1,18 @@
-"""Hints on the scale of ratings that nobody stated: ranges, far values, and numbers between its points."""
+"""Hints on scales that nobody stated: ranges, far values, numbers between points, labels of some alone."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from conjury.inference.errors import and_more
 
-from ..frames.notes import Note
+from ..frames.notes import Note, doubting
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Floats
+from .ratings import Ratings
 from .scales import FEW, WIDER
 
 MOST_NAMED = 6  # raters that a note names
@@ -20,6 +23,35 @@ def scale_hints(frame: pd.DataFrame) -> list[str]:
     """State which raters' ranges do not meet, which value lies far from others, and which between points."""
     values = frame["value"].to_numpy(dtype=float)
     return [*_notes_on_ranges(frame), *_notes_on_outliers(values), *_notes_on_fractions(frame, values)]
+
+
+def label_hints(ratings: Ratings) -> list[Note]:
+    """State which raters share no label with which, so that they can never agree."""
+    n, q = len(ratings.judges), len(ratings.categories)
+    judge, label = np.divmod(np.unique(ratings.judge * q + ratings.category), q)
+    links = csr_array((np.ones(len(judge)), (judge, n + label)), shape=(n + q, n + q))
+    parts, part = connected_components(links, directed=False)
+    groups = []
+    for place in range(parts):
+        members, labels = np.flatnonzero(part[:n] == place), np.flatnonzero(part[n:] == place)
+        if len(members):
+            groups.append(
+                Note.of(
+                    "{judges:6} ({texts:6})",
+                    judges=[ratings.judges[k] for k in members],
+                    texts=[ratings.categories[k] for k in labels],
+                )
+            )
+    if len(groups) < 2:
+        return []
+    places = "; ".join(f"{{part{n}}}" for n in range(len(groups)))
+    return [
+        doubting(
+            f"Labels of these raters do not overlap at all: {places}. They can never agree; if labels mean "
+            "the same, give them one name, as by --relabel TEXT=LABEL.",
+            **{f"part{n}": text for n, text in enumerate(groups)},
+        )
+    ]
 
 
 def _notes_on_ranges(frame: pd.DataFrame) -> list[str]:
@@ -39,7 +71,7 @@ def _notes_on_ranges(frame: pd.DataFrame) -> list[str]:
     if len(parts) > 1:
         places = "; ".join(f"{{part{n}}}" for n in range(len(parts)))
         named = {f"part{n}": text for n, text in enumerate(parts)}
-        return [Note.of(f"Ratings do not overlap at all: {places}: {{advice}}.", advice=ADVICE, **named)]
+        return [doubting(f"Ratings do not overlap at all: {places}: {{advice}}.", advice=ADVICE, **named)]
     width = ends["max"] - ends["min"]
     if len(ends) == 2 and width.max() > WIDER * width.min() > 0:
         first, second = (
@@ -47,13 +79,13 @@ def _notes_on_ranges(frame: pd.DataFrame) -> list[str]:
             for name, span in ends.iterrows()
         )
         text = "Of two raters, {first} and {second}: {advice}."
-        return [Note.of(text, first=first, second=second, advice=ADVICE)]
+        return [doubting(text, first=first, second=second, advice=ADVICE)]
     usual, low, high = width.median(), ends["min"].median(), ends["max"].median()
     far = ends[(ends["max"] > high + WIDER * usual) | (ends["min"] < low - WIDER * usual)]
     if len(ends) > 2 and usual > 0 and len(far):
         name, row = far.index[0], far.iloc[0]
         return [
-            Note.of(
+            doubting(
                 "{judge} rates from {lowest:g} to {highest:g}, others mostly from {low:g} to {high:g}: "
                 "{advice}.",
                 judge=name,

@@ -1,4 +1,4 @@
-"""Notes that commands print: those on what is excluded come first, whatever their words are."""
+"""Notes that commands print: doubts and what is excluded come first, whatever their words are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from conjury.analysis.frames.notes import EXCLUSION, Note, excluding, note_under, read_note, record_notes
+from conjury.analysis.frames.notes import (
+    EXCLUSION,
+    Note,
+    doubting,
+    excluding,
+    note_under,
+    read_note,
+    record_notes,
+)
 from conjury.cli.printing import NOTES, WrappingConsole, console, print_notes
 
 
@@ -20,9 +28,9 @@ def test_notes_on_exclusions_are_printed_first_by_their_kind(
     excluded = note_under({"judge": "gpt"}, excluding("{n:,} ratings are not used.", n=2))
     notes = [f"Note {n} says that nothing was excluded." for n in range(NOTES)]
     stored = [read_note(json.loads(json.dumps(record_notes(note)))) for note in (*notes, excluded)]
-    print_notes(stored, tmp_path)
+    print_notes([*stored, doubting("Labels do not overlap.")], tmp_path)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "  Note: gpt: 2 ratings are not used."
+    assert lines[:2] == ["  Note: Labels do not overlap.", "  Note: gpt: 2 ratings are not used."]
     assert re.match(r"  \d+ more notes? in ", lines[-1])  # their number depends on the wish for all
 
 

@@ -112,7 +112,7 @@ def _ascii_digits(text: str) -> str:
 
 
 def key_of(text: str) -> str:
-    """What tells labels apart: spellings of one number or one word have one key, also as models adorn them."""
+    """What tells labels apart: all spellings of a number or word have one key, also as models adorn them."""
     value = number_of(text)
     if value is not None:
         return f"{value:.12g}"

@@ -190,6 +190,10 @@ def test_no_table_of_seven_steps_and_none_of_nine_items_is_refused(values: np.nd
         ),
         (by_judge({"ann": [3, 3], "bob": [2, 4]}), "ann: the same rating for every item."),
         (by_judge({"ann": [1, 4], "bob": [10, 50]}), "do not overlap at all: ann (1 to 4); bob (10 to 50)"),
+        (
+            by_judge({"ann": ["no", "yes"], "gpt": ["0", "1"], "bob": ["yes", "so"], "cy": ["0", "0"]}),
+            "do not overlap at all: ann, bob (no, so, yes); gpt, cy (0, 1). They can never agree; if labels",
+        ),
         (by_judge({"ann": [1, 5], "bob": [1, 50]}), "ann rates from 1 to 5 and bob rates from 1 to 50"),
         (
             by_judge({"ann": [0, 4], "bob": [1, 3], "cy": [2, 80]}),
@@ -215,6 +219,7 @@ def test_odd_raters_and_values_are_told(frame: pd.DataFrame, note: str) -> None:
 
 def test_tables_of_one_scale_and_stated_scales_have_no_note() -> None:
     assert not notes_of(by_judge({"ann": FIVE, "bob": FIVE}))
+    assert not notes_of(by_judge({"ann": ["a", "b"], "bob": ["b", "c"], "cy": ["c", "d"]}))
     assert "overlap" not in notes_of(by_judge({"ann": [1, 4], "bob": [10, 50]}), scale=[1, 4, 10, 50])
 
 

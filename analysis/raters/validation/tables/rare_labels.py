@@ -40,8 +40,8 @@ def few_labels(data: CodedRows, answered: np.ndarray) -> list[str]:
     if rare:
         which = "a class" if len(rare) == 1 else "classes"
         sentences.append(
-            f"Fewer than {FEW_LABELS} labels by people of {which}: {listed(rare, 6)}. Recall, kappa and alpha "
-            "rest on these few labels, so their intervals are wide; label more rows of the kind."
+            f"Fewer than {FEW_LABELS} labels by people of {which}: {listed(rare, 6)}. Recall, kappa and "
+            "alpha rest on these few labels, so their intervals are wide; label more rows of the kind."
         )
     return sentences
 
