@@ -99,11 +99,11 @@ def _options_of(kind: Any) -> Iterator[tuple[Field[Any], Any]]:
             yield field, Annotated[hints[field.name], option]
 
 
-def read_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
-    """Read NAME=VALUE options, each name once."""
+def read_pairs(option: str, texts: Sequence[str] | None, *, at_last: bool = False) -> dict[str, str]:
+    """Read NAME=VALUE options, each name once, cut at the first sign or the last, as names may have one."""
     pairs: dict[str, str] = {}
     for text in texts or ():
-        name, equals, value = text.partition("=")
+        name, equals, value = text.rpartition("=") if at_last else text.partition("=")
         if not equals or not name or not value:
             raise InputError(f"{option} {text!r} is not a pair; give NAME=VALUE.")
         if name in pairs:

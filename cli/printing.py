@@ -117,10 +117,10 @@ def print_facts(facts: Mapping[str, object]) -> None:
 
 def print_notes(notes: Sequence[str], out: Path) -> None:
     """Print notes, doubts and exclusions first; the rest is in the manifest."""
-    from conjury.analysis.frames.notes import for_command, ranked
+    from conjury.analysis.frames.notes import for_command, rank_notes
 
     record(notes=list(map(for_command, notes)))
-    ranked_notes = list(map(for_command, ranked(notes)))
+    ranked_notes = list(map(for_command, rank_notes(notes)))
     for note in ranked_notes[:FIRST_NOTES]:
         console.print(f"  Note: {note}")
     with details():

@@ -83,7 +83,7 @@ class FileReadingOptions:
             header_row=self.header_row,
             missing=tuple(self.missing or ()),
             levels=read_levels(self.levels or ()),
-            relabel=read_pairs("--relabel", self.relabel),
+            relabel=read_pairs("--relabel", self.relabel, at_last=True),
             where=read_pairs("--where", self.where),
             exclude=read_pairs("--exclude", self.exclude),
             strict=self.strict,

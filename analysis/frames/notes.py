@@ -134,7 +134,7 @@ def doubting(template: str, **values: Any) -> Note:
     return replace(Note.of(template, **values), kind=DOUBT)
 
 
-def ranked(notes: Iterable[str]) -> list[str]:
+def rank_notes(notes: Iterable[str]) -> list[str]:
     """Notes in the order in which people need them: doubts, exclusions, all others."""
     return sorted(notes, key=lambda note: [not note_of(note).is_of(kind) for kind in (DOUBT, EXCLUSION)])
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, did_you_mean, listed, quoted
+from conjury.inference.errors import InputError, as_argument, counted, did_you_mean, listed, quoted
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.reading import TableReading, read_answers
 from conjury.inference.tables.reading.answers.compared_answers import ComparedAnswers
@@ -241,7 +241,8 @@ def _points_of(
         raise InputError(
             f"{source}: row {row_words(source, table['row'].iloc[row])} of column '{answers.names[at]}' has "
             f"{quoted(name)}{more}, which is none of its systems and no tie; state what it is, as --missing "
-            f"'{name}' or --relabel '{name}=tie'."
+            f"{as_argument(name)} or --relabel {as_argument(f'{name}=a')} (the answer of column a is better), "
+            "'=b' or '=tie'."
         )
     return points
 

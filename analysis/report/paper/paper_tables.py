@@ -19,7 +19,7 @@ from conjury.inference.tables.frames import answer_wrong_calls
 from ...figures.labels import LabelKey, words
 from ...figures.note_labels import note_text
 from ...frames.kinds import kind_of
-from ...frames.notes import note_of, ranked
+from ...frames.notes import note_of, rank_notes
 from ...frames.sentences import capitalised
 from ...pipeline.manifest import RecordedResult
 from ...results import Result
@@ -219,7 +219,7 @@ def _add_notes(gt: GT, record: RecordedResult, data: ReportData) -> GT:
     from great_tables import html as markup
 
     simulated = ["The data are simulated."] if data.simulated else []
-    notes = [note_text(note, data.labels) for note in ranked(record.notes)[:MOST_NOTES]]
+    notes = [note_text(note, data.labels) for note in rank_notes(record.notes)[:MOST_NOTES]]
     for text in [*simulated, *notes]:
         gt = gt.tab_source_note(markup(html.escape(text, quote=False)))
     more = len(record.notes) - MOST_NOTES
