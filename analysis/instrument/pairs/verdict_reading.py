@@ -240,9 +240,9 @@ def _points_of(
         more = f" (and {listed(map(quoted, list(unread)[1:]), 6)})" if len(unread) > 1 else ""
         raise InputError(
             f"{source}: row {row_words(source, table['row'].iloc[row])} of column '{answers.names[at]}' has "
-            f"{quoted(name)}{more}, which is none of its systems and no tie; state what it is, as --missing "
-            f"{as_argument(name)} or --relabel {as_argument(f'{name}=a')} (the answer of column a is better), "
-            "'=b' or '=tie'."
+            f"{quoted(name)}{more}, which is none of its systems and no tie; state what it is, as "
+            f"--missing {as_argument(name)} or --relabel {as_argument(f'{name}=a')} (the answer of column a "
+            "is better), '=b' or '=tie'."
         )
     return points
 

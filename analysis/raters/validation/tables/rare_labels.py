@@ -22,13 +22,13 @@ def few_labels(data: CodedRows, answered: np.ndarray) -> list[str]:
     stray = stray_labels(data)
     n = counts_of(data.people[:, answered], data.q).sum(axis=0).astype(int)
     by_judge = counts_of(data.judges[:, answered], data.q).sum(axis=0).astype(int)
-    few = [
+    scarce = [
         counts
         for counts in zip(data.classes, n.tolist(), by_judge.tolist(), strict=True)
         if counts[1] < FEW_LABELS and counts[0] not in stray
     ]
-    foreign = [(name, answers) for name, count, answers in few if answers and not count]
-    rare = [f"{quoted(name)} ({count})" for name, count, answers in few if count or not answers]
+    foreign = [(name, answers) for name, count, answers in scarce if answers and not count]
+    rare = [f"{quoted(name)} ({count})" for name, count, answers in scarce if count or not answers]
     sentences = []
     if foreign:
         answers_by_label = listed([f"{quoted(name)} ({counted(n, 'row')})" for name, n in foreign], 6)
