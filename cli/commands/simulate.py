@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import ITEMS, PAIRS, RESPONDENTS, SAMPLES, TRUE_CELLS
 
 from ..options import StudyName, at_most, grouped, of_other_kind, refuse_typed
-from ..printing import console, print_written
+from ..printing import console, print_written, show_count
 
 if TYPE_CHECKING:
     from conjury.inference.design.run_design import DrawnDesign
@@ -115,18 +115,19 @@ def _choices(study: Study, out: Path, answers: AnswerOptions, pairs: PairOptions
         if number is not None and number < 1:
             raise InputError(f"--{name} is {number}; give a whole number above 0.")
     design = None if pairs.run is None else _design_of(study, pairs.run, pairs)
-    simulation = draw(
-        study,
-        answers.seed,
-        respondents=pairs.respondents,
-        pairs=pairs.pairs,
-        judges=answers.judge,
-        prompts=pairs.prompt,
-        swapped_share=pairs.swapped_share,
-        samples=1 if answers.samples is None else answers.samples,
-        noise=pairs.noise,
-        design=design,
-    )
+    with show_count("Drawing choices"):
+        simulation = draw(
+            study,
+            answers.seed,
+            respondents=pairs.respondents,
+            pairs=pairs.pairs,
+            judges=answers.judge,
+            prompts=pairs.prompt,
+            swapped_share=pairs.swapped_share,
+            samples=1 if answers.samples is None else answers.samples,
+            noise=pairs.noise,
+            design=design,
+        )
     print_written([(simulation.choices, out, "rows of choices")])
     if simulation.truth is not None:
         print_written([(simulation.truth, companion(out, "truth"), "true values")])
@@ -164,12 +165,14 @@ def _judgments(study: ItemStudy, out: Path, answers: AnswerOptions) -> None:
     simulation: Any
     if study.label_sets:
         who |= {"samples": answers.samples, "copy_samples": answers.copy_samples}
-        simulation = simulate_labels(study, answers.seed, items=answers.items, **who)
+        with show_count("Drawing labels"):
+            simulation = simulate_labels(study, answers.seed, items=answers.items, **who)
         role_words = {"items": "items", "labels": "gold labels", "truth": "true values"}
     else:
         samples = 1 if answers.samples is None else answers.samples
         who["repeats"] = answers.repeats
-        simulation = simulate_ratings(study, answers.seed, topics=answers.topics, samples=samples, **who)
+        with show_count("Drawing ratings"):
+            simulation = simulate_ratings(study, answers.seed, topics=answers.topics, samples=samples, **who)
     companions = [
         (getattr(simulation, role), companion(out, role), what) for role, what in role_words.items()
     ]

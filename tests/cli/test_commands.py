@@ -276,6 +276,10 @@ def test_a_report_is_a_page_and_its_supplement(folder: Path, here: Any, monkeypa
     assert "are simulated" in Path("moderation.html").read_text(encoding="utf-8")
     assert {path.name for path in Path().iterdir()} == {"moderation-supplement.html", "moderation.html"}
     assert "Tables as html" in here("tables --to html", folder / "results").err
+    shown = here("design moderation --pairs 20 --out run").err
+    assert ("Drawing pairs" in shown, "Checking the design" in shown) == (True, True)
+    small = "--pairs 20 --respondents 20 --prompt baseline"
+    assert "Drawing choices" in here(f"simulate moderation {small} --out c.csv").err
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from conjury.inference.errors import listed
 from conjury.inference.study.models import Study
 
 from ...automation import record
-from ...printing import console, print_table, wide_console
+from ...printing import console, print_table, show_steps, wide_console
 from ...wishes import details
 
 FIRST = 3  # warnings of the first screen
@@ -24,8 +24,11 @@ FIRST = 3  # warnings of the first screen
 def write_design_card(study: Study, design: DrawnDesign, folder: Path) -> CardText:
     """Write the card of a design next to its tables, record it, and return it in words."""
     prices = read_prices()
-    costs = expected_costs(study, design, prices)
-    card_text, numbers = write_card(study, design, costs, prices.currency, folder)
+    with show_steps(2) as step:
+        step("Estimating costs")
+        costs = expected_costs(study, design, prices)
+        step("Checking the design")
+        card_text, numbers = write_card(study, design, costs, prices.currency, folder)
     record(card=numbers, warnings=card_text.warnings, notes=card_text.notes)
     return card_text
 

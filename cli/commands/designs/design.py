@@ -13,7 +13,7 @@ from conjury.inference.tables.limits import PAIRS, RESPONDENTS
 
 from ...automation import record
 from ...options import RunFolderPath, StudyName, at_most, grouped, of_other_kind, refuse_typed, typed_options
-from ...printing import console
+from ...printing import console, show_count
 
 if TYPE_CHECKING:
     from conjury.inference.collecting.people_tasks import PeoplePlan
@@ -110,7 +110,8 @@ def design(study: StudyName, drawing: DesignSize, people: PanelOptions, out: Run
     refuse_typed(of_other_kind(study, "pairs"), drawing, only=("repeats",))
     if drawing.people is None and people.panel is None:
         folder = run_folder(loaded_study, out)
-        design = folder.draw(loaded_study, drawing.pairs, drawing.swapped_share, drawing.seed)
+        with show_count("Drawing pairs"):
+            design = folder.draw(loaded_study, drawing.pairs, drawing.swapped_share, drawing.seed)
         show_card(loaded_study, design, folder)
         return
     _add_people(loaded_study, out, drawing, people)
