@@ -106,7 +106,8 @@ class Result:
     real_judges: tuple[str, ...] | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", joined_dimensions(self.notes))
+        if len(self.notes) > 1:
+            object.__setattr__(self, "notes", joined_dimensions(self.notes))
 
     @property
     def has_draws(self) -> bool:
