@@ -134,6 +134,11 @@ class LevelLabels:
             (column, str(level)), words(level)
         )
 
+    def level_inside(self, feature: object, level: object) -> str:
+        """Label of a level within a sentence: in lower case where it is made of the identifier."""
+        text = self.level(feature, level)
+        return text[:1].lower() + text[1:] if text == words(level) != str(level) else text
+
     def levels(self, frame: pd.DataFrame) -> list[str]:
         """Labels of the levels of all rows."""
         return [self.level(f, v) for f, v in zip(frame["feature"], frame["level"], strict=True)]

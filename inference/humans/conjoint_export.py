@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from scipy.special import chdtrc
 
 from ..design.profiles import factor
 from ..errors import InputError, listed
@@ -45,10 +46,12 @@ PERSONAL = (
     *("ExternalDataReference", "LocationLatitude", "LocationLongitude"),
 )
 _NOT_FLIPPED = re.compile(r"(not|non|un|no)[_.\- ]?flip", re.IGNORECASE)  # in the name of a repeated task
+SURE = 0.001  # of the test that all levels were shown equally often
 HEADER = """\
 # Drafted from {source}. Check the following before any report:
 # the question and the title; that the first level of each attribute is the reference you want; and how likely
-# each level was to be shown (all levels of an attribute equally, unless each has a probability).
+# each level was to be shown (all levels of an attribute equally, unless each has a probability; those
+# that this draft has are shares of the survey, which differ by more than chance).
 # Standard errors and the bootstrap of people are clustered by respondent, those of models by pair.
 """
 
@@ -251,17 +254,18 @@ def draft_study(
     >>> print(draft_study(survey, "posts", "export.csv").splitlines()[4])
     name: posts
     """
-    attributes = [
-        {
-            "id": key,
-            "label": rows["attribute"].iloc[0],
-            "levels": [
-                {"id": level, "label": label}
-                for level, label in zip(rows["level_id"], rows["level"], strict=True)
-            ],
-        }
-        for key, rows in survey.labels.groupby("attribute_id", sort=False)
-    ]
+    attributes = []
+    for key, rows in survey.labels.groupby("attribute_id", sort=False):
+        names = map(str, rows["level_id"])
+        levels = list(zip(names, rows["level"], strict=True))
+        shares = (
+            {} if restrictions else _unequal_shares(survey.choices, str(key), [name for name, _ in levels])
+        )
+        entries = [
+            {"id": name, "label": label, **({"probability": shares[name]} if shares else {})}
+            for name, label in levels
+        ]
+        attributes.append({"id": key, "label": rows["attribute"].iloc[0], "levels": entries})
     formula = "chosen ~ " + " + ".join(part["id"] for part in attributes)
     partner, second = dict(joined), {name for _, name in joined}
     terms = [part["id"] for part in attributes if part["id"] not in second]
@@ -293,6 +297,25 @@ def draft_study(
     }
     body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10_000)
     return HEADER.format(source=source) + body
+
+
+def _unequal_shares(choices: pd.DataFrame, attribute: str, levels: Sequence[str]) -> dict[str, float]:
+    """Shares of levels, which sum to 1, where they differ by more than chance; empty where they do not."""
+    if attribute not in choices:
+        return {}
+    counts = (
+        choices[attribute].astype("string").value_counts().reindex(list(levels), fill_value=0).to_numpy(int)
+    )
+    total, n_levels = int(counts.sum()), len(levels)
+    if n_levels < 2 or not counts.all():
+        return {}
+    statistic = float(((counts - total / n_levels) ** 2).sum()) / (total / n_levels)
+    if float(chdtrc(n_levels - 1, statistic)) >= SURE:
+        return {}
+    shares = [round(int(count) / total, 4) for count in counts]
+    largest = int(counts.argmax())
+    shares[largest] = round(1 - sum(shares[:largest] + shares[largest + 1 :]), 4)
+    return dict(zip(levels, shares, strict=True))
 
 
 def _read_answers(

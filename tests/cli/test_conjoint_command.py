@@ -129,6 +129,7 @@ def test_samples_are_those_of_the_estimates(tmp_path: Path, conjury: Run) -> Non
     )
     used = data[data["job"].notna()]
     n_all, n_by, gone = len(used), int(used["party"].notna().sum()), len(data) - len(used)
+    assert "job: Doctor" in ended.out
     assert f"{gone} profiles without a level of 'job' are in no estimate." in ended.out
     assert f"20 respondents, 4 tasks of 2 profiles each, {n_all} profiles;" in ended.out
     assert [ended.out.count(f"N = {n} profiles of {people} ") for n, people in ((n_all, 20), (n_by, 18))] == [

@@ -164,11 +164,18 @@ class ClusterScores:
         rows = np.ones(len(cells.cell)) if cells.counts is None else cells.counts
         answered = np.bincount(cells.cell, rows * (cells.weight > 0), cells.n_cells)
         enough = np.inf if self._plan.request.weights else float(FEW_CLUSTERS * largest)
-        cases = [case for block in self._plan.blocks for case in rare_levels(cells, block, answered, enough)]
+        by = self._plan.request.by
+        cases = [
+            case for block in self._plan.blocks for case in rare_levels(cells, block, answered, enough, by)
+        ]
         if not cases:
             return set()
-        weights = self._weights_by_cluster(column, [mask for _, _, mask in cases])
-        return {item for (*names, _), part in zip(cases, weights, strict=True) for item in part.level(*names)}
+        weights = self._weights_by_cluster(column, [mask for *_, mask in cases])
+        return {
+            level
+            for (feature, name, group, _), part in zip(cases, weights, strict=True)
+            for level in part.level(feature, name, group)
+        }
 
     def _weights_by_cluster(self, name: str, flags: Sequence[np.ndarray]) -> list[LevelWeights]:
         """Weights of the clusters with an answered row in some cells, given as flags of shape (C,)."""

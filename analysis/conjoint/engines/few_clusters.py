@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ...frames.cells import AttributeCells
-from ...frames.notes import Note
+from ...frames.notes import Note, join_notes
 from ...frames.variables import warn_caller
 from ...numerics.rating_panel import RowClusters, effective_number
 from ..estimation_plan import EstimationPlan, RegressionBlock
@@ -23,6 +23,9 @@ REMEDY_STRATA = "take their intervals as too narrow"
 REMEDY_CROSSED = "compare them with the pigeonhole bootstrap and with `mixed`"
 
 
+Groups = tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True, order=True)
 class FewClusterLevel:
     """A level whose standard error rests on few clusters, or on few of many."""
@@ -32,6 +35,7 @@ class FewClusterLevel:
     feature: str
     level: str
     largest: float  # share of the weight of its rows that lies in the largest cluster
+    group: Groups = ()  # column and value of the groups in which the level is
 
 
 class FewClusters(UserWarning):
@@ -54,7 +58,8 @@ class FewClusters(UserWarning):
 def warn_of_few_clusters(plan: EstimationPlan) -> None:
     """Warn, once for each cluster column, of levels that are seen in few of its clusters, or unequally."""
     for name, clusters in plan.cells.clusterings.items():
-        warn_of_levels(plan.request, name, set(few_clusters(plan.cells, plan.blocks, clusters)))
+        levels = few_clusters(plan.cells, plan.blocks, clusters, plan.request.by)
+        warn_of_levels(plan.request, name, set(levels))
 
 
 def warn_of_levels(request: EstimateRequest, name: str, levels: Collection[FewClusterLevel]) -> None:
@@ -73,19 +78,23 @@ def warn_of_levels(request: EstimateRequest, name: str, levels: Collection[FewCl
 
 def _note_on_few(request: EstimateRequest, name: str, levels: Sequence[FewClusterLevel], enough: int) -> str:
     """A sentence about levels in few clusters."""
-    least = min(levels, key=lambda level: (level.clusters, level.effective, level.feature, level.level))
+    least = min(
+        levels, key=lambda level: (level.clusters, level.effective, level.feature, level.level, level.group)
+    )
     if least.clusters == 1:
         what = "one, so its effect cannot be separated from that of this cluster"
         remedy = "exclude the level"
     else:
         unequal = "" if least.effective > least.clusters / 2 else f" (as {least.effective:.1f} equal ones)"
-        what = f"{least.clusters}{unequal}, {len(levels)} of the levels have fewer than {enough}"
+        verb = "has" if len(levels) == 1 else "have"
+        what = f"{least.clusters}{unequal}, {len(levels)} of the levels {verb} fewer than {enough}"
         what += "; their standard errors may be too small"
         remedy = f"so {_remedy(request)}"
     return Note.of(
-        "Few clusters of {name!r}: {level} has {what}; {remedy}, or use more values of {name!r}.",
+        "Few clusters of {name!r}: {level}{where} has {what}; {remedy}, or use more clusters.",
         name=name,
         level=(least.feature, least.level),
+        where=_where(least),
         what=what,
         remedy=remedy,
     )
@@ -97,18 +106,24 @@ def _note_on_unequal(
     """A sentence about levels in many clusters of which few have most rows."""
     least = min(levels)
     return Note.of(
-        "Unequal clusters of {name!r}: the {clusters:,} of {level} weigh as {effective:.1f} equal ones, "
-        "since the largest has {largest:.0%} of the rows; {n} of the levels have effectively fewer than "
-        "{enough}, so their standard errors may be far too small; {remedy}.",
+        "Unequal clusters of {name!r}: the {clusters:,} of {level}{where} weigh as {effective:.1f} "
+        "equal ones, since the largest has {largest:.0%} of the rows; {n} of the levels have effectively "
+        "fewer than {enough}, so their standard errors may be far too small; {remedy}.",
         name=name,
         clusters=least.clusters,
         level=(least.feature, least.level),
+        where=_where(least),
         effective=least.effective,
         largest=least.largest,
         n=len(levels),
         enough=enough,
         remedy=_remedy_of_unequal(request),
     )
+
+
+def _where(least: FewClusterLevel) -> Note:
+    """The groups in which a level is, as part of a sentence."""
+    return join_notes([Note.of(" in {level}", level=pair) for pair in least.group], "")
 
 
 def _remedy_of_unequal(request: EstimateRequest) -> str:
@@ -127,7 +142,7 @@ def _remedy(request: EstimateRequest) -> str:
 
 
 def few_clusters(
-    cells: AttributeCells, blocks: Sequence[RegressionBlock], clusters: RowClusters
+    cells: AttributeCells, blocks: Sequence[RegressionBlock], clusters: RowClusters, by: Sequence[str] = ()
 ) -> Iterator[FewClusterLevel]:
     """Yield levels in use in regressions that are seen in few clusters, or effectively few."""
     weight = cells.weight
@@ -136,17 +151,17 @@ def few_clusters(
     largest = float(np.bincount(clusters.code, weight, 1).max())
     answered = np.bincount(cells.cell, weight, cells.n_cells)
     levels = [
-        case for block in blocks for case in rare_levels(cells, block, answered, FEW_CLUSTERS * largest)
+        case for block in blocks for case in rare_levels(cells, block, answered, FEW_CLUSTERS * largest, by)
     ]
     if not levels:
         return
     shape = (clusters.n, cells.n_cells)
     by_cluster = csr_array((weight, (clusters.code, cells.cell)), shape=shape)
     by_cluster.sum_duplicates()
-    for feature, level, mask in levels:
+    for feature, level, group, mask in levels:
         sums = by_cluster @ mask.astype(float)
         weights = LevelWeights(int((sums > 0).sum()), sums.sum(), (sums**2).sum(), sums.max())
-        yield from weights.level(feature, level)
+        yield from weights.level(feature, level, group)
 
 
 @dataclass(frozen=True)
@@ -158,22 +173,29 @@ class LevelWeights:
     squares: float
     largest: float
 
-    def level(self, feature: str, level: str) -> Iterator[FewClusterLevel]:
+    def level(self, feature: str, level: str, group: Groups) -> Iterator[FewClusterLevel]:
         """Yield the level if its clusters are effectively few."""
         if self.clusters:
             effective = float(effective_number(np.array(self.total), np.array(self.squares)))
             if effective < FEW_CLUSTERS:
-                yield FewClusterLevel(effective, self.clusters, feature, level, self.largest / self.total)
+                share = self.largest / self.total
+                yield FewClusterLevel(effective, self.clusters, feature, level, share, group)
 
 
 def rare_levels(
-    cells: AttributeCells, block: RegressionBlock, answered: np.ndarray, enough: float
-) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield feature, level and its cells (C,) where the weight ``answered`` (C,) is less than ``enough``."""
+    cells: AttributeCells, block: RegressionBlock, answered: np.ndarray, enough: float, by: Sequence[str]
+) -> Iterator[tuple[str, str, Groups, np.ndarray]]:
+    """Yield feature, level, groups and cells (C,) where the weight ``answered`` (C,) is below ``enough``."""
     # So much weight lies in effectively enough clusters, as none has more than the largest.
     for feature in dict.fromkeys(name for term in block.terms for name, _ in term):
         codes = cells.code(feature)
         for number, level in enumerate(cells.levels[feature]):
             mask = block.inside & (codes == number)
             if 0 < answered[mask].sum() < enough:
-                yield feature, str(level), mask
+                numbers = {name: np.unique(cells.code(name)[mask]) for name in by}
+                group = tuple(
+                    (name, str(cells.levels[name][codes_of_by[0]]))
+                    for name, codes_of_by in numbers.items()
+                    if len(codes_of_by) == 1 and codes_of_by[0] >= 0
+                )
+                yield feature, str(level), group, mask

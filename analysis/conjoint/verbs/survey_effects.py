@@ -142,7 +142,7 @@ def _size(rows: pd.DataFrame) -> tuple[int, int]:
 
 def _for_command(note: str) -> str:
     """A warning of a verb with the options of the command."""
-    return for_command(note.replace(JOINT, " and "))
+    return for_command(note.replace(JOINT, " and ").replace("'judge_id'", "respondents"))
 
 
 def _usable(table: ConjointTable, weights: str | None, by: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:

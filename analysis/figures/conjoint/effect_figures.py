@@ -219,9 +219,7 @@ def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: LevelLab
         group_id = "***".join(row[name] for name in groups)
         reference_id = row.get("by", group_id).removeprefix(group_id).removeprefix(" - ")
         if reference_id:
-            base = labels.level(groups[0], reference_id)
-            is_id = base == LevelLabels().level("", reference_id)
-            text += f"{MINUS}{base[:1].lower() + base[1:] if is_id else base}"
+            text += f"{MINUS}{labels.level_inside(groups[0], reference_id)}"
         texts.append(text)
     return texts
 

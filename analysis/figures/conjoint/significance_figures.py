@@ -44,8 +44,7 @@ def _contrast_alt(result: Drawable, style: FigureStyle) -> str:
     ends = []
     for position in (int(rows["estimate"].argmin()), int(rows["estimate"].argmax())):
         row = rows.iloc[position]
-        base = words.level(feature, row["reference"])
-        pair = f"{words.level(feature, row['level'])} minus {base[:1].lower() + base[1:]}"
+        pair = f"{words.level(feature, row['level'])} minus {words.level_inside(feature, row['reference'])}"
         ends.append(f"{signed(float(row['estimate']), digits)} ({pair})")
     unit = f", in {POINTS}" if digits else ""
     return (

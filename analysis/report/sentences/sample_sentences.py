@@ -40,13 +40,17 @@ def _describe_sizes(group: Mapping[str, Any]) -> str:
     n_rows = int(group.get("n_rows") or profiles)
     if n_rows > profiles:
         left_out = whole(n_rows - int(profiles))
-        text += f", without {left_out} of {whole(n_rows)} rows that lack an outcome, a level or a weight"
+        text += f", without {left_out} of {whole(n_rows)} rows that lack an outcome, a level"
+        text += ", a group or a weight" if group.get("by") or group.get("subgroups") else " or a weight"
     clusters = group.get("n_clusters")
     if group.get("id") and clusters:
         crossed = ", " in str(group["id"])
         least = "at least " if crossed else ""
         by = " and ".join(UNITS.get(name, name) for name in str(group["id"]).split(", "))
-        text += f"; standard errors clustered by {by} ({least}{counted(int(clusters), 'cluster')})"
+        text += f"; standard errors clustered by {by} ({least}{counted(int(clusters), 'cluster')}"
+        n_empty = int(clusters) - int(group.get("n_respondents") or clusters)
+        is_known = group["id"] == "judge_id" and n_empty > 0
+        text += f", {whole(n_empty)} of them without any of these choices)" if is_known else ")"
     weights = describe_weights(group)
     return f"{text}.{' ' * bool(weights)}{weights}"
 

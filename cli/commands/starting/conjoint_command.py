@@ -139,7 +139,7 @@ def conjoint(
     amce = effects.results["amce"]
     largest = largest_effects_table(
         amce.frame,
-        LevelLabels({}),
+        LevelLabels(effects.labels),
         bounds_name(amce.settings, frame=amce.frame),
         in_points=in_points(amce),
     )

@@ -209,6 +209,9 @@ def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
     assert [names.of("judge", "human"), words.level("judge_id", "gpt4o")] == ["Human panel", "GPT-4o"]
     shared = LevelLabels({("tone", "a"): "Rude", ("tone", "b"): "Rude", ("tone", "c"): "Kind"})
     assert [shared.level("tone", name) for name in "abc"] == ["Rude (a)", "Rude (b)", "Kind"]
+    labels = LevelLabels({("tone", "c"): "Kind"})
+    inside = [labels.level_inside("tone", level) for level in ("c", "very_rude", "CDU/CSU")]
+    assert inside == ["Kind", "very rude", "CDU/CSU"]
     jokes = resolve_labels(load_any_study("multiturn"))
     assert (jokes["task", "line"], jokes["language", "en"]) == ("Purpose of lines", "English")
     assert resolve_labels(load_any_study("oogiri"))["dimension", "funniness"] == "Overall Funniness"

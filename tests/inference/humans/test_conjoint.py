@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,14 @@ def test_a_drafted_study_takes_the_choices(survey, tmp_path):
     assert study.feature_labels == {"curse_word": "Curse word", "number_of_likes": "Number of likes"}
     assert study.level_labels["number_of_likes"]["level_0_to_5"] == "0 to 5"
     assert study.design.repeat_first
+    assert all(level.probability is None for level in study.attributes[1].levels)
+    at = np.arange(len(survey.choices))
+    rare = survey.choices.assign(curse_word=np.where(at % 9, *survey.labels["level_id"][:2]))
+    (tmp_path / "rare.yaml").write_text(
+        draft_study(replace(survey, choices=rare), "p", "q.csv"), encoding="utf-8"
+    )
+    shares = [level.probability for level in load_study(tmp_path / "rare.yaml").attributes[0].levels]
+    assert shares == pytest.approx([8 / 9, 1 / 9], abs=0.03)
     assert [(one.verb, one.h0) for one in study.analyses if one.verb == "mm"] == [("mm", 0.5)]
     assert choices["chosen"].equals(survey.choices["chosen"])
 

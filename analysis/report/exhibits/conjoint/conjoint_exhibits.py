@@ -112,8 +112,9 @@ def further_effects(result: Result, record: RecordedResult, report: ReportData) 
     rows = frame[is_new] if is_new.any() else frame
     finding = _clear(rows, contrasts(rows, record, report), "effect", record, report.label("judges", HUMAN))
     return Exhibit(
-        f"{{figure shows}} the analysis *{title}*{formula}.",
+        f"{{figure shows}} the analysis *{title}*{formula}, and {{table}} the numbers.",
         [_coefficients(frame, record, caption)],
+        [Laid(estimates_tables(report, record, frame), caption)],
         reading=finding,
     )
 

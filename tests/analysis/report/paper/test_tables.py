@@ -157,6 +157,17 @@ def test_a_printed_result_is_a_table_for_people() -> None:
     assert "NaN" in repr(Result(SHORT, "amce"))
     sized_lines = str(Result(SHORT, "amce", settings={"n_rows": 1_800, "n_used": 1_762})).splitlines()
     assert "N = 1,762 profiles, without 38 of 1,800 rows that lack an outcome" in sized_lines[-1]
+    sizes = {
+        "n_rows": 90,
+        "n_used": 80,
+        "n_respondents": 30,
+        "n_clusters": 40,
+        "id": "judge_id",
+        "by": ["party"],
+    }
+    sentence = str(Result(SHORT, "amce", settings=sizes)).splitlines()[-1]
+    assert "a level, a group or a weight" in sentence
+    assert "(40 clusters, 10 of them without any of these choices)" in sentence
 
 
 def test_of_a_long_result_the_first_rows_are_printed() -> None:
