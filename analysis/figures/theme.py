@@ -139,6 +139,7 @@ def styled(theme: Theme) -> Iterator[None]:
         "font.family": list(installed_fonts()),
         "font.size": 8.5,
         "axes.titlesize": 9.5,
+        "axes.titley": 1.0,  # matplotlib else measures all ticks in each drawing, to move titles above them
         "axes.labelsize": 8.5,
         "xtick.labelsize": 8,
         "ytick.labelsize": 8.5,
@@ -162,6 +163,15 @@ def styled(theme: Theme) -> Iterator[None]:
         "text.parse_math": False,
     }
     with matplotlib.rc_context(settings):
+        yield
+
+
+@contextmanager
+def raised_titles() -> Iterator[None]:
+    """Move titles of the axes that are drawn inside above what they would cover, such as ticks at the top."""
+    import matplotlib
+
+    with matplotlib.rc_context({"axes.titley": None}):
         yield
 
 

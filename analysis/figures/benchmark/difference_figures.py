@@ -17,7 +17,7 @@ from ..forest import Forest, forest
 from ..gain_labels import NEUTRAL_PLACE
 from ..heat_maps import Shades, add_bar, shade
 from ..labels import level_of
-from ..theme import LIGHT, new_figure, page_width
+from ..theme import LIGHT, new_figure, page_width, raised_titles
 from .benchmark_labels import JUDGES, label_pairs, metric_in_words, names_of_judges, pairs_in_words
 from .score_figures import rows_of_metric
 
@@ -159,6 +159,7 @@ class Matrices:
             )
         return " ".join(texts)
 
+    @raised_titles()
     def draw(self, style: FigureStyle) -> Figure:
         """Draw a matrix for each place; places are known in inches, so that no layout is needed."""
         parts = {place: self.frame[self.frame["_where"] == place] for place in self.places}

@@ -30,7 +30,7 @@ from ..figure_registry import FigureStyle, figure
 from ..heat_maps import Shades
 from ..interval_dots import LevelPanels, levels, table_of
 from ..labels import LevelLabels, display_order, refuse_repeats, series_labels
-from ..theme import Theme, new_figure, page_width
+from ..theme import Theme, new_figure, page_width, raised_titles
 from .effect_figures import SERIES, series_in_words
 
 if TYPE_CHECKING:
@@ -235,6 +235,7 @@ def _design_alt(result: Drawable, style: FigureStyle) -> str:
 
 
 @figure("design_shares", alt=_design_alt)
+@raised_titles()
 def design_shares(result: Drawable, style: FigureStyle) -> Figure:
     """Draw the share of profiles with each level as bars, and the share in the pairs drawn as points."""
     # Beside them stand the share in the design, and the number of profiles in the pairs drawn.

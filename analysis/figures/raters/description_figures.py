@@ -23,7 +23,7 @@ from ..labels import (
     strata_columns,
     usual_identifiers,
 )
-from ..theme import Theme, new_figure, page_width
+from ..theme import Theme, new_figure, page_width, raised_titles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,6 +148,7 @@ def _has_radar(result: Drawable) -> bool:
 
 
 @figure("means", part="radar", alt=lambda result, style: means(result, style).describe(), when=_has_radar)
+@raised_titles()
 def radar(
     result: Drawable,
     style: FigureStyle,
