@@ -139,8 +139,8 @@ def label_sequence(result: Drawable, style: FigureStyle) -> Paths:
     what, panels = str(settings["measure"]), list(names.values())
     differences = [label for name, label in names.items() if str(name).startswith(DIFFERENCE)]
     return Paths(
-        table, panels, "labels", level_of(settings), what[:1].upper() + what[1:], len(panels) == 1,
-        frozenset(differences),
+        table, panels, "labels", level_of(settings), what[:1].upper() + what[1:], shares_axis=False,
+        of_zero=frozenset(differences),
     )  # fmt: skip
 
 

@@ -67,6 +67,11 @@ def test_estimates_are_perturbed_minus_original_on_the_same_items() -> None:
         assert row[["baseline", "perturbed", "n_items", "changed"]].tolist() == pytest.approx(expected)
         assert row["estimate"] == pytest.approx(row["perturbed"] - row["baseline"])
         assert row["relative"] == pytest.approx(row["perturbed"] / row["baseline"] - 1)
+        of_items = (both[condition] - both["none"] * (1 + row["relative"])) / row["baseline"]
+        error = of_items.std() / np.sqrt(len(both))  # linearised
+        ends = row["relative"] + np.array([-1.96, 1.96]) * (error or np.nan)  # judge a never changes
+        found_ends = row[["relative_lower", "relative_upper"]].tolist()
+        assert found_ends == pytest.approx(ends, abs=0.5 * error, nan_ok=True)
     mean = found.extra["mean"].set_index("condition")
     for condition, row in mean.iterrows():
         assert row["estimate"] == pytest.approx(rows.xs(condition, level="condition")["estimate"].mean())

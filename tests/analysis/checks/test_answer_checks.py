@@ -295,6 +295,22 @@ def test_refusals_that_follow_an_attribute_are_found(run, kind: str, request: py
     assert found.finding.values["level"] == ["slur", "racism"]
 
 
+def test_shares_without_a_choice_are_compared_with_those_of_random_refusals(run, model: pd.DataFrame) -> None:
+    gone = np.random.default_rng(3).random(len(model) // 2) < 0.05
+    rows = run(missing_choices, lose(model, gone), 1).table.set_index(["feature", "level"])
+    m, n = int(gone.sum()), len(gone)
+    for feature, level in rows.index:
+        shown = has(model, feature, level).sum(axis=1)
+        expected = shown[gone].sum() - m * shown.mean()
+        error = np.sqrt(m * (n - m) / n * shown.var(ddof=1)) / shown.sum()
+        row, estimate = rows.loc[(feature, level)], expected / shown.sum()
+        assert row["rate"] == pytest.approx(shown[gone].sum() / shown.sum())
+        assert row[["estimate", "std_error"]].tolist() == pytest.approx([estimate, error])
+        assert row[["lower", "upper"]].tolist() == pytest.approx(
+            [estimate - 1.96 * error, estimate + 1.96 * error], rel=1e-3
+        )
+
+
 @pytest.mark.long
 def test_people_who_answered_nothing_cannot_be_tested_and_stop_no_diagnosis(
     study: Study, people: pd.DataFrame

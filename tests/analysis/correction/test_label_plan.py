@@ -147,6 +147,9 @@ def test_a_result_gives_correlation_spread_tasks_and_degrees_of_freedom() -> Non
     assert plan.notes == ()
     rows = plan.extra["rows"].iloc[0]
     assert 0.28 < rows["rho_lower"] < rows["rho_adjusted"] < rows["rho"] == 0.5 < rows["rho_upper"] < 0.67
+    unshared = 1 - rows["rho_adjusted"] ** 2
+    limits = [1 / unshared, (1 - np.sqrt(unshared)) ** 2 / (1 - unshared)]
+    assert rows[["saving_limit", "price_limit"]].tolist() == pytest.approx(limits)
 
 
 def test_without_degrees_of_freedom_there_are_those_of_the_number_of_people() -> None:

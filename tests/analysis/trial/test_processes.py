@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from scipy import stats
 
 from conjury.analysis.conjoint import amce
@@ -42,15 +43,7 @@ def assert_close(data: pd.DataFrame, truth: pd.Series, **options: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("name", "parameters", "estimand"),
-    [
-        ("texts", {"pairs": 40_000, "texts": 4, "text_sd": 0.6}, "these_texts"),
-        ("texts", {"pairs": 40_000, "texts": 150, "text_sd": 0.6}, "all_texts"),
-        ("prompts", {"pairs": 40_000, "prompts": 1, "effect": 0.4}, "first_prompt"),
-        ("missing_answers", {"pairs": 40_000, "share": 0.3}, "all_tasks"),
-    ],
-)
+@pytest.mark.parametrize(("name", "parameters", "estimand"), cases(__file__, "processes_with_true_values"))
 def test_true_values_of_choices_are_what_many_pairs_estimate(
     name: str, parameters: dict[str, Any], estimand: str
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from fakes.studies import change_study
 from made_up.exports import (
     PANEL,
@@ -353,15 +354,7 @@ def test_options_whose_labels_are_numbers_come_back_as_they_were_chosen(tmp_path
     assert read.respondents["kids"].astype(str).tolist() == ["none", "one", "two", "more"]
 
 
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        [("1", "2"), ("2", "1")],  # values that are labels of others
-        [("0", "none"), ("1", "one")],
-        [("-1", "-1: worse"), ("0", "0"), ("1", "1: better")],
-        [("a", "1001"), ("b", "2003"), ("c", "3")],
-    ],
-)
+@pytest.mark.parametrize("pairs", cases(__file__, "codes_of_others"))
 def test_no_code_is_the_label_of_another_option(pairs):
     options = tuple(AnswerOption(value, label) for value, label in pairs)
     asked = AnswerField("one", "One", options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import cases
 from fakes.studies import TRUTH, collect, table, towns, write_study
 from scipy.special import expit
 
@@ -81,15 +82,7 @@ def test_swapping_turns_the_advantage_and_not_the_bias_and_drift_changes_it(draw
         assert later == pytest.approx((1.5 - 2) * difference + 0.4 + 0.5)
 
 
-@pytest.mark.parametrize(
-    ("row", "sentence"),
-    [
-        ("judge,model,plain,facet_bias,parser,strict,1", "'parser' is unknown here"),
-        ("judge,model,plain,facet_bias,occasion,later,1", "the occasion is 'later'; write its number"),
-        ("judge,model,plain,facet_bias,option_labels,letter,1", "did you mean 'letters'"),
-        ("judge,model,plain,wordy,,,2", "give a number from 0 to 1"),
-    ],
-)
+@pytest.mark.parametrize(("row", "sentence"), cases(__file__, "refused_facets"))
 def test_a_facet_that_a_judge_cannot_depend_on_is_refused(tmp_path, row, sentence):
     with pytest.raises(InputError, match=r"truth\.csv:8") as refused:
         judges(tmp_path, truth=TRUTH + row + "\n", vacuum=1)

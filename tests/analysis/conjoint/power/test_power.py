@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from cases import refusals
+from cases import cases, refusals
 from reference_tables import FIXTURES
 from scipy.stats import nct, norm, t
 
@@ -37,15 +37,7 @@ def answers(table: pd.DataFrame, **columns: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("every", [40, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    ("name", "columns"),
-    [
-        ("amce_n", {"amce": "amce", "power": "power"}),
-        ("amce_power", {"amce": "amce", "profiles": "n"}),
-        ("amcie_n", {"interaction": "interaction", "by": "other_levels", "power": "power"}),
-        ("amcie_power", {"interaction": "interaction", "by": "other_levels", "profiles": "n"}),
-    ],
-)
+@pytest.mark.parametrize(("name", "columns"), cases(__file__, "columns_of_cjpowr"))
 def test_sizes_and_powers_equal_those_of_cjpowr(name: str, columns: dict[str, str], every: int) -> None:
     theirs = pd.read_csv(FIXTURES / "cjpowr" / f"{name}.csv").iloc[::every].reset_index(drop=True)
     ours = answers(theirs, **columns)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from cases import refusals
+from cases import cases, refusals
 from made_up.choices import tasks
 from reference_tables import preference_choices, preference_reference
 from scipy.special import ndtr
@@ -38,15 +38,7 @@ def by_hand(ties: int = 0) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize(
-    ("case", "sides", "same"),
-    [
-        ("sharp against calm", ("sharp", "calm"), ()),
-        ("sharp or rude against calm", (["sharp", "rude"], "calm"), ()),
-        ("sharp or rude against calm or mild", (["sharp", "rude"], ["calm", "mild"]), ()),
-        ("same topic", ("sharp", "calm"), "topic"),
-    ],
-)
+@pytest.mark.parametrize(("case", "sides", "same"), cases(__file__, "means_of_projoint"))
 def test_means_equal_those_of_projoint(case: str, sides: Any, same: Any) -> None:
     found = choice_level(preference_choices(), "chosen ~ tone", [sides], id="judge_id", same=same, vcov="CR2")
     expected = preference_reference("projoint").set_index("case").loc[case, NUMBERS]

@@ -255,6 +255,13 @@ def test_pure_noise_is_not_reported_as_position_bias() -> None:
     position = found.position.iloc[0]
     assert position["net_p"] > 0.01
     assert position["squared_lower"] < 0 < position["squared_upper"]
+    a, b, net = position[["always_a", "always_b", "net_bias"]]
+    error = np.sqrt((a + b - net**2) / 4_000)
+    ends = [net - 1.96 * error, net + 1.96 * error]
+    assert position[["net_lower", "net_upper"]].tolist() == pytest.approx(ends, abs=0.5 * error)
+    n = position["n_first"]
+    ends = proportion_confint(n * position["share_a"], n, method="wilson")
+    assert position[["share_a_lower", "share_a_upper"]].tolist() == pytest.approx(ends, rel=1e-9)
     assert position["noise"] == pytest.approx(1 - (0.85**2 + 0.15**2), abs=0.03)
 
 

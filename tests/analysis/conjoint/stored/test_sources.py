@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from cases import refusals
+from cases import cases, refusals
 from made_up.choices import profiles_with_gaps
 from stored import F, in_duckdb, same
 
@@ -241,18 +241,7 @@ def spark() -> Any:
 
 @pytest.mark.database
 @pytest.mark.parametrize("most", [5_000_000, 10])
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"id": "respondent"},
-        {"id": ["respondent", "text"], "vcov": "CR1"},
-        {"id": "respondent", "weights": "w"},
-        {"id": "text", "family": "quasibinomial"},
-        {"id": "text", "vcov": "CV3"},
-        {"vcov": "HC1"},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("options", cases(__file__, "options_of_fits"), ids=str)
 def test_spark_gives_the_numbers_of_rows_in_memory(
     spark: Any, options: dict[str, Any], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,11 @@ def test_means_and_deviations_are_those_of_item_means_and_strata_cross(tables: T
         ours = ours.set_index(ours["response_type"].astype(str)).loc[expected.index]
         found = ours[["estimate", "sd", "n_items", "n_ratings"]].to_numpy(dtype=float)
         assert found == pytest.approx(expected.to_numpy(dtype=float))
+    human = raters.means(*tables, dimensions="empathy", draws=2000).frame.set_index("group").loc["human"]
+    values, pick = by_hand(tables, "empathy").to_numpy(), np.random.default_rng(1)
+    deviations = [pick.choice(values, len(values)).std(ddof=1) for _ in range(2000)]
+    ends = human[["sd_lower", "sd_upper"]].to_numpy(float)
+    assert ends == pytest.approx(np.quantile(deviations, [0.025, 0.975]), abs=np.std(deviations))
     crossed = raters.means(*tables, by=("modality", "response_type"), cluster="topic_id", draws=5).frame
     assert len(crossed) == 3 * 4 * 2 * 8
     assert list(crossed["modality"].cat.categories) == ["image", "text"]
@@ -163,6 +168,7 @@ def test_lines_are_least_squares_and_bands_hold_them(tables: Tables) -> None:
     assert [row["estimate"], row["intercept"]] == pytest.approx(np.polyfit(x, y, 1))
     bands = made.extra["bands"]
     assert (bands["lower"] < bands["estimate"]).all()
+    assert row["n_items"] == len(x)
     assert len(made.extra["points"]) == 3 * len(items) - 2 * 9 - 2 * 9
 
 
