@@ -42,6 +42,8 @@ class SurveyResult(SurveyEffects):
         Kish's design effect of the weights.
     sizes : mapping
         Profiles and respondents of each group, by the column of groups.
+    totals : mapping
+        Profiles and respondents of all groups of a column.
 
     Examples
     --------
