@@ -88,7 +88,8 @@ class ExportOptions:
     first: Annotated[str | None, about_conjoint("Answer that means the first profile.")] = None
     second: Annotated[str | None, about_conjoint("Answer that means the second profile.")] = None
     labels: Annotated[
-        Path | None, about_conjoint("CSV with attribute and level, in order, the reference level first.")
+        Path | None,
+        about_conjoint("CSV with attribute and level, in order, the reference level first.", "--level-order"),
     ] = None
     prefix: Annotated[str | None, about_conjoint("First part of the conjoint columns, such as K.")] = None
     draft_study: Annotated[Path | None, about_conjoint("Draft a study file, for `conjury fit`.")] = None

@@ -117,7 +117,10 @@ FORMER_OPTIONS = {  # of commands, whose names mean something else elsewhere and
     "collect": {"--weights": "--model-weights"},
     "alt-test": {"--power": "--simulate-power"},
     "render": {"--check": "--verify", "--format": "--to"},
-    "import": {"--check": "--attention-check", "--people": "--all-people", "--panel": "--panel-column"},
+    "import": {
+        **{"--check": "--attention-check", "--people": "--all-people", "--panel": "--panel-column"},
+        "--labels": "--level-order",
+    },
     "check": {"--people": "--all-people", "--checks": "--check-file"},
     "power": {"--repeats": "--repeated-tasks"},
     "tables": {"--figures": "--figure-size"},

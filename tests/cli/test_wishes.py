@@ -67,7 +67,8 @@ def test_a_former_name_is_understood_and_the_new_one_is_said(here: Run) -> None:
     assert former.err == f"conjury: `conjury ledger` is now `conjury run`.\n{now.err}"
     assert "is now `conjury check --results results" in here("diagnose -h").err
     for command, option, name in (
-        ("import", "--people", "--all-people"), ("compare-pairs", "--people", "--people-names"),
+        ("import", "--people", "--all-people"), ("import", "--labels", "--level-order"),
+        ("compare-pairs", "--people", "--people-names"),
         ("raters", "--model", "--rater-model"), ("render", "--format", "--to"),
         ("label", "--batch", "--batch-size"),
     ):  # fmt: skip
