@@ -112,6 +112,15 @@ def read_pairs(option: str, texts: Sequence[str] | None, *, at_last: bool = Fals
     return pairs
 
 
+def read_conditions(option: str, texts: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    """Read COLUMN=VALUE options, of which a column may have several."""
+    conditions: dict[str, tuple[str, ...]] = {}
+    for text in texts or ():
+        for name, value in read_pairs(option, [text]).items():
+            conditions[name] = (*conditions.get(name, ()), value)
+    return conditions
+
+
 def typed_options(*groups: Any) -> dict[str, str]:
     """Options that differ from their defaults, as they are typed, by the names of their fields."""
     return {

@@ -11,7 +11,7 @@ import typer
 
 from conjury.inference.errors import InputError
 
-from .options import read_pairs, split_names, typed_options
+from .options import read_conditions, read_pairs, split_names, typed_options
 
 if TYPE_CHECKING:
     from conjury.inference.tables.reading import ReadingRules
@@ -84,8 +84,8 @@ class FileReadingOptions:
             missing=tuple(self.missing or ()),
             levels=read_levels(self.levels or ()),
             relabel=read_pairs("--relabel", self.relabel, at_last=True),
-            where=read_pairs("--where", self.where),
-            exclude=read_pairs("--exclude", self.exclude),
+            where=read_conditions("--where", self.where),
+            exclude=read_conditions("--exclude", self.exclude),
             strict=self.strict,
         )
 

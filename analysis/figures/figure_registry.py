@@ -16,6 +16,8 @@ from .labels import ColumnNames, LabelKey, LevelLabels, resolve_labels, simulati
 from .theme import LIGHT, Theme, add_mark, column_width, sized, styled, theme_named
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
     from conjury.inference.study.models import ItemStudy, Study
@@ -119,7 +121,7 @@ def draw(
     result: Drawable,
     *,
     theme: str = "light",
-    labels: Mapping[LabelKey, str] | Study | ItemStudy | None = None,
+    labels: Mapping[LabelKey, str] | Study | ItemStudy | str | Path | None = None,
     title: str | None = None,
     subtitle: str | None = None,
     part: str | None = None,
@@ -135,9 +137,10 @@ def draw(
         What an analysis gave, or a table read back with its kind.
     theme : {"light", "dark"}
         Colours.
-    labels : mapping, Study or ItemStudy, optional
-        The study whose labels are shown, or ``feature -> label`` of columns and ``(column, identifier) ->
-        label`` of their values, such as ``("judges", "gpt_4_1")``; identifiers without a label become words.
+    labels : mapping, Study, ItemStudy, str or Path, optional
+        The study whose labels are shown, its name or its file, or ``feature -> label`` of columns and
+        ``(column, identifier) -> label`` of their values, such as ``("judges", "gpt_4_1")``; identifiers
+        without a label become words.
     title : str, optional
         Heading above the figure.
     subtitle : str, optional

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -71,10 +72,16 @@ def p_text(p: float, draws: int = 0) -> str:
     return f"= {text}" if text[0].isdigit() else f"{text[0]} {text[1:]}"
 
 
-def resolve_labels(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> dict[LabelKey, str]:
-    """Labels as a mapping: those of the study, where a study is given."""
+def resolve_labels(
+    labels: Mapping[LabelKey, str] | Study | ItemStudy | str | Path | None,
+) -> dict[LabelKey, str]:
+    """Labels as a mapping: those of the study, where a study, its name or its file is given."""
     if labels is None or isinstance(labels, Mapping):
         return dict(labels or {})
+    if isinstance(labels, str | Path):
+        from conjury.inference.study import load_any_study
+
+        labels = load_any_study(labels)
     label_texts: dict[LabelKey, str] = {}
     for mapping in (labels.prompt_labels, labels.judge_labels, labels.feature_labels):
         for name, text in mapping.items():

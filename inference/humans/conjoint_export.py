@@ -442,7 +442,8 @@ def _repeat_note(repeat: Repeat | None, export: Export, flipped: bool) -> str:
 def _gaps(export: Export, choices: pd.DataFrame) -> list[str]:
     has_task = export.shown.any(axis=1)
     silent = ~choices["chosen"].notna().groupby(choices["judge_id"]).any()
-    pairs = choices["status"].value_counts() // len(POSITIONS)
+    usable = choices["status"] if "excluded" not in choices else choices["status"][choices["excluded"].isna()]
+    pairs = usable.value_counts() // len(POSITIONS)
     return counts(
         {
             "Respondents who saw no task (excluded)": (~has_task).sum(),

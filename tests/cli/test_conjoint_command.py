@@ -146,6 +146,22 @@ def test_samples_are_those_of_the_estimates(tmp_path: Path, conjury: Run) -> Non
     assert "18 respondents" in drawing
 
 
+def test_several_values_of_a_column_are_excluded_and_unused_weights_are_named(
+    tmp_path: Path, conjury: Run
+) -> None:
+    data = survey(12).rename(columns={"w": "weight"})
+    data["wave"] = data["resp"].map(lambda name: "abc"[int(name[1:]) % 3])
+    data.to_csv(tmp_path / "waves.csv", index=False)
+    command = "conjoint waves.csv --attributes job"
+    excluded = conjury(f"--all {command} --exclude wave=a --exclude wave=c", cwd=tmp_path)
+    assert "with 'wave' equal to 'a' or 'c' excluded." in excluded.out
+    kept_waves = conjury(f"{command} --where wave=a --where wave=c", cwd=tmp_path)
+    assert ["4 respondents" in excluded.out, "8 respondents" in kept_waves.out] == [True, True]
+    note = "Note: Column 'weight' may contain survey weights, which only --weights weight uses."
+    assert note in conjury(command, cwd=tmp_path).out
+    assert "may contain" not in conjury(f"{command} --weights weight", cwd=tmp_path).out
+
+
 def test_a_level_na_of_a_wide_table_and_a_group_that_identifies_respondents(
     tmp_path: Path, conjury: Run
 ) -> None:

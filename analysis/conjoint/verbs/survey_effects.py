@@ -123,6 +123,7 @@ def survey_effects(
         units = answered.groupby("judge_id", sort=False, observed=True).ngroup().to_numpy()
         effect = design_effect(answered[weights].to_numpy(dtype=float), units)
     restricted = [tie.sentence() for tie in table.empty_pairs]
+    notes += [table.unused_weights] * bool(table.unused_weights and weights is None)
     texts = dict.fromkeys([*restricted, *notes, *map(_for_command, map(str, warned))])
     complete = frame[frame[list(table.attributes)].notna().all(axis=1)]
     sizes = {

@@ -16,7 +16,7 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.frames import answer_wrong_calls
 
-from ...figures.labels import LabelKey, words
+from ...figures.labels import LabelKey, resolve_labels, words
 from ...figures.note_labels import note_text
 from ...frames.kinds import kind_of
 from ...frames.notes import note_of, rank_notes
@@ -33,6 +33,8 @@ from ..table_format import BOLD, starred
 
 if TYPE_CHECKING:
     from great_tables import GT
+
+    from conjury.inference.study.models import ItemStudy, Study
 
 MOST_NOTES = 4  # notes of a result that its first table repeats
 
@@ -99,7 +101,7 @@ class _SingleResult(ReportData):
 def tables_of_result(
     result: Result,
     *,
-    labels: Mapping[LabelKey, str] | None = None,
+    labels: Mapping[LabelKey, str] | Study | ItemStudy | str | Path | None = None,
     title: str | None = None,
     stars: bool = False,
 ) -> list[PaperTable]:
@@ -109,8 +111,9 @@ def tables_of_result(
     ----------
     result : Result
         What an analysis gave.
-    labels : mapping, optional
-        Labels of attributes, levels, judges and prompts, as in `conjury.analysis.figures.draw`.
+    labels : mapping, Study, ItemStudy, str or Path, optional
+        Labels of attributes, levels, judges and prompts, or the study that has them, as in
+        `conjury.analysis.figures.draw`.
     title : str, optional
         The caption; by default that of the kind of result.
     stars : bool
@@ -140,7 +143,7 @@ def tables_of_result(
         tuple(result.settings.get("groups") or ()),
         tuple(map(note_of, result.notes)),
     )
-    data = _SingleResult(result, record, labels or {})
+    data = _SingleResult(result, record, resolve_labels(labels))
     with starred(stars):
         tables = list(_paper_tables(result, record, data))
     if title is not None:

@@ -57,6 +57,8 @@ class ConjointTable:
         What the file is called.
     profiles : int
         Profiles per task.
+    unused_weights : str
+        What to know of a column that is called like weights, which nobody named; empty without one.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class ConjointTable:
     account: ReadingAccount
     source: str
     profiles: int
+    unused_weights: str = ""
 
     @property
     def is_choice(self) -> bool:
@@ -271,7 +274,8 @@ def _conjoint(
             f"{and_more(len(rows) - 1)}; fill it in, or exclude these rows."
         )
     entries = list(roles.entries)
-    entries += _unused_weights(frame, roles, names_of_roles)
+    unused_weights = _unused_weights(frame, roles, names_of_roles)
+    entries += unused_weights
     task = task_numbers(frame, roles, source, entries)
     position, profiles = positions_of(frame, roles, task)
     refuse_stacked(frame, roles, task, position, profiles, source)
@@ -311,7 +315,8 @@ def _conjoint(
     entries += _without_levels(table, labelled[np.isfinite(outcomes.values)], wide_columns, source)
     entries += [AccountEntry("order", tie.sentence(), tie.first, count=len(tie.pairs)) for tie in pairs]
     account = table.account.adding(entries)
-    return ConjointTable(long, outcome, attributes, pairs, account, source, profiles)
+    sentence = unused_weights[0].sentence if unused_weights else ""
+    return ConjointTable(long, outcome, attributes, pairs, account, source, profiles, sentence)
 
 
 def _without_levels(

@@ -28,8 +28,8 @@ class RuleArguments(TypedDict, total=False):
     classes: Sequence[str]
     relabel: Mapping[str, str] | None
     scale: str | None
-    where: Mapping[str, str]
-    exclude: Mapping[str, str]
+    where: Mapping[str, str | Sequence[str]]
+    exclude: Mapping[str, str | Sequence[str]]
     id: str | None
     weights: str | None
     judge_kind: str | None
@@ -89,8 +89,8 @@ class ReadingRules:
         Labels by the texts that are written instead, in the answers of judges and of people.
     scale : str, optional
         ``nominal``, ``ordinal`` or ``interval``.
-    where, exclude : mapping of str to str
-        Rows that are used, and rows that are not, by column and cell.
+    where, exclude : mapping of str to str, or to several
+        Rows that are used, and rows that are not, by column and cell, or cells.
     value_labels : mapping of str to sequence of str
         Labels that a file of SPSS or Stata has for its values, in the order of the values, by column, where
         the file does not call them ordinal. Readers fill it in; no scale follows from it.
@@ -124,8 +124,8 @@ class ReadingRules:
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     relabel: Mapping[str, str] = field(default_factory=dict)
     scale: str | None = None
-    where: Mapping[str, str] = field(default_factory=dict)
-    exclude: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    exclude: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     value_labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     id: str | None = None
     weights: str | None = None

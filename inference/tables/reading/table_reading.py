@@ -264,24 +264,30 @@ def select_rows(
         (options.exclude, "--exclude", False),
     ):
         require_named(frame, dict.fromkeys(conditions, option), source)
-        for column, value in conditions.items():
+        for column, condition in conditions.items():
             texts = as_text(frame[column]).str.strip()
-            matches = (texts.str.casefold() == value.strip().casefold()).fillna(False).to_numpy(dtype=bool)
-            if not matches.any():
-                levels = [printable(text) for text in texts.dropna().unique() if text]
-                raise InputError(
-                    f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, levels)}, "
-                    f"which {option} names; it contains {listed(levels)}."
+            matches = np.zeros(len(frame), bool)
+            for value in (condition,) if isinstance(condition, str) else condition:
+                of_value = (
+                    (texts.str.casefold() == value.strip().casefold()).fillna(False).to_numpy(dtype=bool)
                 )
+                if not of_value.any():
+                    levels = [printable(text) for text in texts.dropna().unique() if text]
+                    raise InputError(
+                        f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, levels)}, "
+                        f"which {option} names; it contains {listed(levels)}."
+                    )
+                matches |= of_value
+            values = condition if isinstance(condition, str) else "' or '".join(condition)
             mask = matches if is_kept else ~matches
             n_excluded = int((~mask).sum())
             if not mask.any():
-                raise InputError(f"{source}: {option} {column}={value} leaves no row; correct it.")
+                raise InputError(f"{source}: {option} {column}='{values}' leaves no row; correct it.")
             word = "other than" if is_kept else "equal to"
             entries.append(
                 AccountEntry(
                     "excluded",
-                    f"{counted(n_excluded, 'row')} with '{column}' {word} '{value}' excluded.",
+                    f"{counted(n_excluded, 'row')} with '{column}' {word} '{values}' excluded.",
                     column,
                     count=n_excluded,
                 )

@@ -205,6 +205,8 @@ def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
     assert row_labels(axes) == ["Racist slur"]
     assert [text.get_text() for text in axes.texts] == ["vs Generic insult"]
     assert "Racist slur 0.300" in describe(Result(frame, "amce"), study)
+    for labels in (study, "moderation"):
+        assert "Racist slur" in Result(frame, "amce").to_markdown(labels=labels)
     names, words = ColumnNames(resolve_labels(study)), LevelLabels(resolve_labels(study))
     assert [names.of("judge", "human"), words.level("judge_id", "gpt4o")] == ["Human panel", "GPT-4o"]
     shared = LevelLabels({("tone", "a"): "Rude", ("tone", "b"): "Rude", ("tone", "c"): "Kind"})

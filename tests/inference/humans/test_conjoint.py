@@ -172,6 +172,11 @@ def test_respondents_that_qualtrics_marks_are_excluded_by_the_rule_of_ratings(su
     path = edited(tmp_path, MARKED)
     marked = read_qualtrics(path)
     assert marked.respondents == 1
+    gaps = [note for note in marked.notes if note.startswith("Tasks without an answer")]
+    unanswered = marked.choices["status"].eq("missing") & marked.choices["excluded"].isna()
+    assert gaps == [f"Tasks without an answer (status missing): {unanswered.sum() // 2}."] * bool(
+        unanswered.any()
+    )
     assert set(of_judge(marked, "R_1", "excluded")) == {"preview"}
     assert set(of_judge(marked, "R_2", "excluded")) == {None}
     assert "Excluded as preview: 3 choices by 1 respondent." in marked.notes
