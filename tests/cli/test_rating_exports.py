@@ -271,10 +271,18 @@ def test_a_failed_call_has_no_grade(case: str, tmp_path: Path) -> None:
 
 def test_results_of_rewardbench_are_read_also_in_lists_and_as_any_table(tmp_path: Path) -> None:
     log = {"subset": ["x"] * 4, "results": [1, [0], [[0.5]], [""]], "id": [1, 2, 3, 4]}
-    frame = read_judged(tmp_path / saved(tmp_path, "log.json", log)).frame
-    assert frame["choice"].fillna("").tolist() == ["chosen", "rejected", "tie", ""]
+    judged = read_judged(tmp_path / saved(tmp_path, "log.json", log))
+    assert judged.frame["choice"].fillna("").tolist() == ["chosen", "rejected", "tie", ""]
+    assert judged.notes[0].startswith("Results of 0.5 count as ties: 1;")
     one = tmp_path / saved(tmp_path, "one.json", [{"subset": "x", "results": 1, "id": 1}])
     assert list(read_judged(one, ReadingRules(form="json")).frame) == ["subset", "results", "id"]
+
+
+def test_each_order_of_a_pair_of_llmbar_has_its_winner(tmp_path: Path) -> None:
+    pair = {"input": "q", "output_1": "x", "output_2": "y", "label": 1}
+    games = {"swap = False": {"winner": "1"}, "swap = True": {"winner": "2"}}
+    frame = read_judged(tmp_path / saved(tmp_path, "log.json", [pair | {"results": [{}, games]}])).frame
+    assert frame[["label", "winner", "winner_swapped"]].to_numpy().tolist() == [["1", "1", "2"]]
 
 
 def test_a_grade_that_says_no_is_a_grade(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from fakes.server import FakeServer
 from fakes.studies import change_study, towns, write_study
 
@@ -128,16 +129,7 @@ def test_what_stays_on_this_machine_names_no_server(tmp_path: Path, ran: Callabl
 
 @pytest.mark.long
 @pytest.mark.parametrize("backend", ["vllm", "ray"])
-@pytest.mark.parametrize(
-    "engine",
-    [
-        {"trust_remote_code": True},
-        {"trust-remote-code": True},
-        {"runtime_env": {"env_vars": {"HF_ENDPOINT": "https://evil.example.org"}}},
-        {"worker_extension_cls": "os.system"},
-        {"speculative_config": {"trust_remote_code": True}},
-    ],
-)
+@pytest.mark.parametrize("engine", cases(__file__, "engines"))
 def test_an_engine_of_a_study_file_runs_no_code_unless_the_user_allows_it(
     backend: str,
     engine: dict[str, Any],

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 from conjury.analysis.audit.arithmetic.findings import REGISTERED
 from conjury.analysis.audit.arithmetic.scores import search as searching
@@ -58,14 +59,7 @@ def test_a_role_with_a_label_is_refused_without_one(tmp_path: Path) -> None:
         read_description(tmp_path / "a.yaml")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (("[who]", "[yes]"), "by.0: text belongs here, but the file says true, as which YAML reads yes"),
-        (("[who]", "yes"), "by: a list belongs here, but the file says true, as which YAML reads yes"),
-        (("fleiss_kappa: kappa", "fleiss_kappa: no"), "but the file says false, as which YAML reads no"),
-    ],
-)
+@pytest.mark.parametrize(("change", "words"), cases(__file__, "names_of_truth_values"))
 def test_names_that_yaml_reads_as_true_or_false_are_refused_with_the_remedy(
     change: tuple[str, str], words: str, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from drawn import alt, draw, interval_starts, legend, points, row_labels, texts, titles
 from made_up.figures import CHECKS, EFFECTS, HUMAN, design, example, powers
 from made_up.results import (
@@ -355,14 +356,7 @@ def test_checks_have_one_series_per_design() -> None:
     assert sum(len(line.get_xdata()) > 0 for line in lines) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "table"),
-    [
-        ("answers", {"answer": ["ok"], "share": [1.0]}),
-        ("missing_choices", {"share_missing": [0.0]}),
-        ("impossible_profiles", {"rule": ["both the same"], "n": [0]}),
-    ],
-)
+@pytest.mark.parametrize(("name", "table"), cases(__file__, "tables_of_zeros"))
 def test_axes_of_nothing_but_zeros_reach_one(name: str, table: dict[str, list[object]]) -> None:
     low, high = draw(pd.DataFrame({"judge": ["a"], "prompt": [""], **table}), name).axes[0].get_xlim()
     assert -0.1 < low < 1 <= high

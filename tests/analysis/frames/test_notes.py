@@ -8,6 +8,7 @@ import warnings
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.analysis.figures.note_labels import note_text
 from conjury.analysis.frames.notes import Note, note_under, noted_warnings, read_note, record_notes
@@ -71,14 +72,7 @@ def test_manifests_have_the_text_of_a_note_beside_its_parts_and_text_of_earlier_
     assert read_note("amce, gpt4o: Few {clusters}.") == "amce, gpt4o: Few {clusters}."
 
 
-@pytest.mark.parametrize(
-    ("template", "text"),
-    [
-        ("{a.__class__} {a:99999999} {b}", "{a.__class__} {a:99999999} {b}"),
-        ("{a:,}", "As it was."),
-        ("{level}", "As it was."),
-    ],
-)
+@pytest.mark.parametrize(("template", "text"), cases(__file__, "templates"))
 def test_a_template_of_a_file_has_few_formats_and_where_values_do_not_fit_the_text_remains(
     template: str, text: str
 ) -> None:

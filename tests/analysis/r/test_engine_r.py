@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from reference_tables import posts
 from shared_folder import REPOSITORY
 
@@ -107,16 +108,7 @@ def test_cregg_runs_without_the_warning_about_maximum_likelihood_and_joins_subgr
     assert table[["age", "position"]].drop_duplicates().shape == (4, 2)
 
 
-@pytest.mark.parametrize(
-    ("verb", "formula", "options"),
-    [
-        ("cj", "chosen ~ tone", {"estimate": "mm", "by": ["age"], "h0": 0.5, "id": "respondent"}),
-        ("amce_diffs", "chosen ~ tone", {"by": "age", "family": "gaussian", "alpha": 0.1}),
-        ("mm_diffs", "chosen ~ tone", {"by": "age", "h0": 0.5, "level_order": "descending"}),
-        ("amce_by_reference", "chosen ~ tone", {"variable": "tone", "weights": "weight"}),
-        ("cj_props", "~ tone", {"margin": 1, "weights": "weight"}),
-    ],
-)
+@pytest.mark.parametrize(("verb", "formula", "options"), cases(__file__, "verbs_and_options"))
 def test_options_of_a_verb_reach_cregg(monkeypatch, verb: str, formula: str, options: dict[str, Any]) -> None:
     calls: list[dict[str, Any]] = []
     monkeypatch.setattr(cregg.r, "require", lambda name: None)

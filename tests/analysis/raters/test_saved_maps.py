@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from sklearn.isotonic import IsotonicRegression
 
 import conjury
@@ -215,14 +216,7 @@ def test_a_map_of_labels_is_not_used_where_they_mean_others(
     assert part in str(refusal.value)
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        ({"save": "m.json"}, "state its model and version with --judge-version"),
-        ({"use": "m.json", "version": "v1"}, "give the file of the prompt with --judge-prompt"),
-        ({"stale_after": 0}, "stale_after is 0"),
-    ],
-)
+@pytest.mark.parametrize(("options", "part"), cases(__file__, "maps_that_lack"))
 def test_a_map_without_what_binds_it_is_refused(options: dict[str, Any], part: str) -> None:
     with pytest.raises(InputError, match=part):
         MapRequest(**options)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from conjury.analysis.figures.labels import LevelLabels
 from conjury.analysis.report.finding import HALF_WIDTH, largest_effects_table
+from conjury.analysis.report.sentences import ranking_sentences
 
 EFFECTS = pd.DataFrame(
     {
@@ -43,3 +45,22 @@ def test_judges_are_named_where_there_are_several() -> None:
     assert (points.head[1], row[1:3]) == ("Points", ["-50.0", "[-100.0, 100.0]"])
     assert "90% t" in str(largest_effects_table(EFFECTS, LevelLabels({}), "90% t"))
     assert largest_effects_table(EFFECTS.head(1), LevelLabels({})) is None  # nothing is estimated
+
+
+@pytest.mark.parametrize(
+    ("lower", "sentence"),
+    [
+        (0.81, "the highest score is that of b (0.90), before a and c (0.70)"),
+        (0.8, "the scores of b (0.90), a (0.70) and c (0.70) are the highest, and their intervals overlap"),
+    ],
+)
+def test_the_highest_is_ahead_of_those_whose_intervals_end_below_its_own(lower: float, sentence: str) -> None:
+    frame = pd.DataFrame({"estimate": [0.7, 0.9, 0.7, 0.5], "lower": [0.6, lower, 0.6, 0.4]})
+    frame["upper"] = [0.8, 1.0, 0.8, 0.6]
+    differ, cells = ranking_sentences.overlap_of(frame), [f"{value:.2f}" for value in frame["estimate"]]
+    leader = ranking_sentences.find_leader(
+        ("score", "scores"), list("abcd"), frame["estimate"], cells, differ
+    )
+    assert leader is not None
+    assert ranking_sentences.leader_in_words(leader) == sentence
+    assert "is below 0.1;" in ranking_sentences.clear_rule(0.1)

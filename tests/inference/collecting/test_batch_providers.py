@@ -149,14 +149,7 @@ def test_choices_are_one_token_only_where_the_model_does_not_think(model, settin
     assert (unfit is None) == (form == "token")
 
 
-@pytest.mark.parametrize(
-    ("ask_fields", "told"),
-    [
-        ({"answer": "token"}, r"study\.yaml:\d+: .*Anthropic returns no log-probabilities; use json or free"),
-        ({"takes": ["video"]}, "Anthropic takes text and images; remove 'video'"),
-        ({"settings": {"presence_penalty": 1}}, "the backend anthropic has no setting 'presence_penalty'"),
-    ],
-)
+@pytest.mark.parametrize(("ask_fields", "told"), cases(__file__, "files_that_ask_for_more"))
 def test_a_study_file_that_asks_for_more_is_refused_with_its_line(tmp_path, server, ask_fields, told):
     study = write_study(tmp_path / "towns", judge(towns(), "anthropic", **ask_fields))
     with pytest.raises(InputError, match=told):
