@@ -104,6 +104,15 @@ def test_a_map_of_last_month_is_saved_and_used_again_by_command(place: Path, con
     assert "a judge with another prompt" in " ".join(ended.err.split())
 
 
+def test_the_only_column_beside_prompts_and_systems_is_the_one_that_is_compared(place, conjury):
+    table = pd.read_csv(place / "assistants.csv").rename(columns={"grade": "points"})
+    table[["prompt", "system", "points"]].to_csv(place / "points.csv", index=False)
+    named, ended = (
+        conjury(f"compare-systems points.csv {option}", cwd=place) for option in ("--judge points", "")
+    )
+    assert ended.out == named.out.replace("(guessed: systems)", "(guessed: systems, judge)")
+
+
 @pytest.mark.parametrize(("n", "code"), [(9, 0), (10, 2)])
 def test_labels_that_are_the_same_for_all_systems_in_ten_prompts_are_targets(n, code, tmp_path, conjury):
     system, prompt = np.divmod(np.arange(2 * n), n)

@@ -59,7 +59,9 @@ def columns_of(
         human_columns = {*human, judged.human or "", *judged.people}
         judge = judged.judge
         if judge is None:
-            judge = _find_column(judged, "judge", JUDGE, label_columns(judged, human_columns))
+            candidates = label_columns(judged, human_columns)
+            is_only = not needs_human and len(candidates) == 1  # scores of a test, whatever they are called
+            judge = candidates[0] if is_only else _find_column(judged, "judge", JUDGE, candidates)
             _refuse_guess(judged, f"column '{judge}' is that of the judge", "--judge")
         guessed.append(f"judge: column '{judge}'")
     if judge in judged.scores:

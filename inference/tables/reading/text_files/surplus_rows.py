@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from ....errors import InputError, as_argument, counted
@@ -15,6 +16,7 @@ from ..cell_rules import number_of
 
 IMPORT_ID = '{"ImportId"'  # how Qualtrics begins the cells of its third header row
 MOST_TITLES = 20  # lines above a header
+FEWEST_IDS = 10  # of items in a long table; what has fewer names is a column of labels
 LAST = 3  # rows at the end among which totals are looked for
 SUMMARIES = frozenset(
     (
@@ -145,7 +147,9 @@ def refuse_totals(frame: pd.DataFrame, source: str) -> None:
         if pd.isna(text) or " ".join(fold(text).split()).rstrip(":.") not in SUMMARIES:
             continue
         cells = as_text(frame[column])
-        if (cells == text).sum() > 1 or cells.nunique() < len(frame) / 2:
+        places = np.flatnonzero((cells == text).fillna(False))
+        is_block = np.ptp(places) + 1 == len(places)  # of a long table, a row for each system or rater
+        if not is_block or cells.nunique() < min(FEWEST_IDS, len(frame) / 2):
             continue  # a label, and no id
         raise InputError(
             f"{source}: row {row_words(source, row)}, one of the last, has '{text}' in column '{column}', "

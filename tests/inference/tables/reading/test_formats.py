@@ -246,6 +246,14 @@ def test_totals_are_looked_for_in_the_last_three_rows(place, is_refused):
         assert len(read(frame).frame) == 20
 
 
+@pytest.mark.parametrize(("ids", "is_refused"), [(9, True), (8, False)])
+def test_totals_of_a_long_table_are_a_row_for_each_rater_of_at_least_ten_ids(ids, is_refused):
+    items = [f"i{item}" for item in range(ids) for _ in range(4)] + ["average"] * 4
+    with pytest.raises(InputError, match="'average' in column 'item'") if is_refused else nullcontext():
+        read(pd.DataFrame({"item": items, "rating": range(len(items))}))
+    read(pd.DataFrame({"item": [*items[4:], *items[:4], "average"], "rating": range(len(items) + 1)}))
+
+
 def test_ids_with_zeros_and_long_digits_stay_text(tmp_path):
     path = tmp_path / "ids.csv"
     path.write_text("zip,long,count,share\n01234,12345678901234567890,1,0.25\n98765,1,02.0,1\n")
