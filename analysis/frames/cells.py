@@ -185,6 +185,8 @@ def refuse_shared_numbers(data: pd.DataFrame, clusters: Sequence[str], by: Seque
     keys = key_columns(data.columns, clusters)
     if not keys:
         return
+    if not data.duplicated([name for name in keys if name in (*_PAIR, _TASK[1], POSITION)]).any():
+        return  # no task is there twice, as of one judge: whose it is need not be read
     keys = [keys[0], *(name for name in by if name not in keys), *keys[1:]]
     repeated = data.duplicated(keys).to_numpy()
     if not repeated.any() or not _is_stacked(data, keys):

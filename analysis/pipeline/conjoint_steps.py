@@ -472,14 +472,17 @@ def _settings(
 ) -> dict[str, Any]:
     """Settings of a comparison; rows of people count in every group, whose sides have their own sizes."""
     settings = settings_of(study, analysis, compared, replace(options, draws=0))
+
+    def sizes(rows: pd.DataFrame, kind: str) -> dict[str, Any]:
+        return asdict(sample_sizes(analysis.select(rows), study.outcome, kind, study.weights))
+
+    of_people = {
+        variant: sizes(people[variant], HUMAN) for variant in {group.variant for group, _ in compared}
+    }
     for entry, (group, estimates) in zip(settings["groups"], compared, strict=True):
         counts: PairCounts = estimates.provenance.extra["pairs"]
         entry["pairs"] = asdict(counts)
-        for side, kind, rows in (
-            ("people", HUMAN, people[group.variant]),
-            ("model", group.kind, group.choices),
-        ):
-            entry[side] = asdict(sample_sizes(analysis.select(rows), study.outcome, kind, study.weights))
+        entry |= {"people": of_people[group.variant], "model": sizes(group.choices, group.kind)}
     kinds = () if is_independent(options.vcov or study.clusters.vcov) else ("human", "model")
     clusters = {kind: list(options.id or study.clusters.of(kind)) for kind in kinds}
     return settings | {"against": "people", "adjusted": "holm", "clusters": clusters}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from io import BytesIO
-from typing import Any
 
 import pytest
 from drawings import check, describe
@@ -31,12 +30,5 @@ def test_a_figure_draws_what_was_looked_at(name: str) -> None:
 def test_titles_are_above_what_reaches_beyond_their_axes(name: str) -> None:
     figure = figures.draw(example(name).result, **example(name).options)
     figure.savefig(BytesIO())
-    assert max(text.get_position()[1] for axes in figure.axes for text in titles_of(axes)) > 1
-
-
-def titles_of(axes: Any) -> list[Any]:
-    return [
-        text
-        for text in axes.findobj(Text)
-        if text.get_text() in {axes.get_title(), axes.get_title("left")} - {""}
-    ]
+    heads = {axes.get_title(where) for axes in figure.axes for where in ("left", "center")} - {""}
+    assert max(text.get_position()[1] for text in figure.findobj(Text) if text.get_text() in heads) > 1
