@@ -100,7 +100,11 @@ class TableOptions(FileReadingOptions):
     ] = None
     id: Annotated[
         str | None,
-        about_reading("--id", text="Column of items; those with several rows form a cluster. Else guessed."),
+        about_reading(
+            "--id",
+            text="Column of items, or of a conjoint's respondents; those with several rows form a cluster. "
+            "Else guessed.",
+        ),
     ] = None
 
     def rules(self) -> ReadingRules:

@@ -124,18 +124,15 @@ def test_samples_are_those_of_the_estimates(tmp_path: Path, conjury: Run) -> Non
     data["party"] = data["party"].where(~data["resp"].isin(["R0", "R1"]))
     data["job"] = data["job"].where(data.index % 8 > 0)
     data.to_csv(tmp_path / "gaps.csv", index=False)
-    ended = conjury(
-        "--all conjoint gaps.csv --by party --attributes job --table t.csv --figure f.svg", cwd=tmp_path
-    )
+    command = "--all conjoint gaps.csv --by party --attributes job --table t.csv --figure f.svg"
+    ended = conjury(command, cwd=tmp_path)
     used = data[data["job"].notna()]
     n_all, n_by, gone = len(used), int(used["party"].notna().sum()), len(data) - len(used)
     assert "job: Doctor" in ended.out
     assert f"{gone} profiles without a level of 'job' are in no estimate." in ended.out
     assert f"20 respondents, 4 tasks of 2 profiles each, {n_all} profiles;" in ended.out
-    assert [ended.out.count(f"N = {n} profiles of {people} ") for n, people in ((n_all, 20), (n_by, 18))] == [
-        1,
-        2,
-    ]
+    counts = [ended.out.count(f"N = {n} profiles of {people} ") for n, people in ((n_all, 20), (n_by, 18))]
+    assert counts == [1, 2]
     table = pd.read_csv(tmp_path / "t.csv").set_index("result")
     assert {*table.loc["amce", "n_respondents"]} == {20}
     assert {*table.loc["amce_by", "n_respondents"]} == {*table.loc["mm_diffs", "n_respondents"]} == {18}
@@ -143,12 +140,9 @@ def test_samples_are_those_of_the_estimates(tmp_path: Path, conjury: Run) -> Non
     clear = int(((differences["lower"] > 0) | (differences["upper"] < 0)).sum())
     drawing = (tmp_path / "f.svg").read_text(encoding="utf-8")
     assert f"{clear} of {len(differences)} differences by party" in drawing
-    assert "18 respondents" in drawing
 
 
-def test_several_values_of_a_column_are_excluded_and_unused_weights_are_named(
-    tmp_path: Path, conjury: Run
-) -> None:
+def test_several_values_are_excluded_and_unused_weights_are_named(tmp_path: Path, conjury: Run) -> None:
     data = survey(12).rename(columns={"w": "weight"})
     data["wave"] = data["resp"].map(lambda name: "abc"[int(name[1:]) % 3])
     data.to_csv(tmp_path / "waves.csv", index=False)
@@ -162,9 +156,7 @@ def test_several_values_of_a_column_are_excluded_and_unused_weights_are_named(
     assert "may contain" not in conjury(f"{command} --weights weight", cwd=tmp_path).out
 
 
-def test_a_level_na_of_a_wide_table_and_a_group_that_identifies_respondents(
-    tmp_path: Path, conjury: Run
-) -> None:
+def test_a_level_na_of_a_wide_table_and_a_group_in_ids_are_accepted(tmp_path: Path, conjury: Run) -> None:
     data = survey(12)
     per_task(data.replace("None", "NA")).to_csv(tmp_path / "wide.csv", index=False)
     data.to_csv(tmp_path / "long.csv", index=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from ...tables.reading.cell_rules import number_of
@@ -61,7 +62,10 @@ def _size_of(label: str) -> tuple[float, int] | None:
     return value, -1 if _BELOW.search(label) else int(bool(_ABOVE.search(label)))
 
 
-def _natural(label: str) -> tuple[tuple[int, float, str], ...]:
+def _natural(label: str) -> tuple[tuple[tuple[int, float, str], ...], str]:
     """A key by which words are in alphabetical order, and the numbers within them in that of numbers."""
-    parts = re.split(r"(\d+)", label.casefold())
-    return tuple((0, float(part), "") if part.isdigit() else (1, 0.0, part) for part in parts if part)
+    # A letter with an accent is sorted as the letter, not behind z.
+    letters = unicodedata.normalize("NFKD", label.casefold())
+    parts = re.split(r"(\d+)", "".join(letter for letter in letters if not unicodedata.combining(letter)))
+    key = ((0, float(part), "") if part.isdecimal() else (1, 0.0, part) for part in parts if part)
+    return tuple(key), label

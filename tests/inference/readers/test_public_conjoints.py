@@ -371,6 +371,13 @@ def test_an_answer_that_is_stated_as_none_chooses_no_profile(word):
     assert table.frame["chosen"].tolist() == [0, 0, *PLAIN["chosen"].tolist()[2:]]
 
 
+def test_letters_with_accents_are_in_the_order_of_the_alphabet():
+    frame = pd.DataFrame(
+        {"resp": [1, 1, 2, 2], "task": 1, "chosen": [1, 0] * 2, "job": ["Zofe", "Äbte", "Äbte", "Zofe"]}
+    )
+    assert read_conjoint(frame).frame["job"].cat.categories.tolist() == ["Äbte", "Zofe"]
+
+
 def test_an_empty_column_of_respondents_is_refused():
     frame = PLAIN.rename(columns={"person": "ID"})
     with pytest.raises(InputError, match=r"column 'ID', the respondent, is empty in row 1 \(and 191 more\)"):
