@@ -85,12 +85,25 @@ def machine() -> str:
 
 
 def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
-    """Versions of those packages that are installed."""
+    """Versions of those packages that are installed, of our own with its commit."""
     found = {}
     for name in packages:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
+            found[name] = f"{version(name)} ({commit()})" if name == "conjury" else version(name)
     return found
+
+
+def commit() -> str:
+    """The commit of the checkout, and whether the code that is measured differs from it."""
+    try:
+        name = subprocess.run(
+            ["git", "rev-parse", "--short=8", "HEAD"], cwd=HERE, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    code = [str(HERE.parent / folder) for folder in ("analysis", "inference", "cli", "R")]
+    difference = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", *code], cwd=HERE, check=False)
+    return f"{name} with changes" if difference.returncode else name
 
 
 def listed(named: Mapping[str, str]) -> str:
