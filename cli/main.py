@@ -183,7 +183,7 @@ def _one_command(name: str) -> Any:
         alone = typer.Typer(add_completion=False)
         alone.command(name.split()[-1])(loaded)
         command = typer.main.get_command(alone)
-    _quote_brackets(command)
+    _print_help_whole(command)
     _understand_options(command, name)
     return add_json_and_log(command, name)
 
@@ -210,14 +210,15 @@ def _understand_options(command: Any, name: str) -> None:
     command.parse_args = parse_args
 
 
-def _quote_brackets(command: Any) -> None:
-    """Have square brackets of help texts printed, which rich takes for its marks and removes."""
+def _print_help_whole(command: Any) -> None:
+    """Have square brackets of help printed, which rich removes as marks, and no lines of sources in it."""
     for part in (command, *command.params):
         text = getattr(part, "help", None)
         if text:
-            part.help = _MARK.sub(r"\\\g<0>", text)
+            paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+            part.help = _MARK.sub(r"\\\g<0>", "\n\n".join(paragraphs))
     for below in getattr(command, "commands", {}).values():
-        _quote_brackets(below)
+        _print_help_whole(below)
 
 
 class Commands(TyperGroup):

@@ -79,9 +79,12 @@ def test_a_former_name_is_understood_and_the_new_one_is_said(here: Run) -> None:
 
 @pytest.mark.parametrize(
     ("command", "part"),
-    [("prepare", "[e-mail]"), ("label", "[default: 0.05]"), ("replicate", "[default: all]")],
-)
-def test_square_brackets_of_help_are_printed(
+    [
+        ("prepare", "[e-mail]"), ("label", "[default: 0.05]"), ("replicate", "[default: all]"),
+        ("judge", "not met; 2: the file or an option cannot be used."),
+    ],
+)  # fmt: skip
+def test_square_brackets_and_whole_lines_of_help_are_printed(
     here: Run, monkeypatch: pytest.MonkeyPatch, command: str, part: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
