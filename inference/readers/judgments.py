@@ -17,6 +17,7 @@ from ..study.asking import LineLabels
 from ..study.models import LINE, ItemStudy
 from ..tables.columns import as_text, refuse
 from ..tables.reading.account import AccountEntry, ReadingAccount
+from ..tables.reading.answers.answer_scales import stated_order
 from ..tables.reading.answers.compared_answers import read_answers
 from ..tables.reading.cell_rules import number_of
 from ..tables.reading.containers import FileContent
@@ -271,9 +272,9 @@ def _with_labels(
         entries += [entry for entry in answers.entries if entry.subject != "types"]
         if answers.classes and any(number_of(name) is None for name in answers.classes):
             values[mask] = np.array([*answers.classes, None], dtype=object)[answers.codes[0]]
-            orders.append(
-                answers.classes if (levels and rules.scale is None) or answers.scale == "ordinal" else ()
-            )
+            is_stated = bool(levels) and rules.scale is None
+            orders.append(answers.classes if is_stated or answers.scale == "ordinal" else ())
+            entries += [stated_order(answers.classes)] if is_stated else []
             if by_value and not orders[-1] and rules.scale is None:
                 sentence = f"Labels of {dimension} count as unordered; --scale ordinal orders them by value."
                 entries.append(AccountEntry("types", sentence, option="--scale ordinal"))

@@ -169,7 +169,8 @@ def clear_estimates_in_words(values: ClearEstimates) -> str:
         if not values.noun[0]:
             largest = f"; {extreme}: {group.largest}{across}" if n else ""
             text = f"{n or 'none'} of {group.total}{sides}{largest}"
-            return f"{text if group.total > 1 else group.largest if n else 'none'}."
+            only = f"{group.largest}{across}" if n else "none"
+            return f"{text if group.total > 1 else only}."
         who = f" of {plain(group.judge)}" if group.judge else ""
         is_single = group.total == 1
         part = f"{f'the {values.noun[0]}' if is_single else out_of(n, group.total, *values.noun)}{who}"

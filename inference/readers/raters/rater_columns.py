@@ -14,6 +14,7 @@ from ...errors import InputError, listed
 from ...tables.columns import as_text
 from ...tables.items import item_column
 from ...tables.reading.account import AccountEntry
+from ...tables.reading.answers.answer_scales import stated_order
 from ...tables.reading.answers.compared_answers import read_answers
 from ...tables.reading.cell_rules import number_of
 from ...tables.reading.column_kinds import kind_of_column
@@ -112,8 +113,10 @@ def judgments_of_raters(
     if lookalikes:
         sentence = f"Models by their names: {listed(lookalikes)}; the other columns are people."
         entries.append(AccountEntry("roles", sentence, cells=lookalikes, option="--models"))
-    answers = read_answers({name: frame[name] for name in names}, rules, source=source)
-    entries += answers.entries
+    is_stated = rules.scale is None and all(rules.order_of(name) for name in names)
+    of_raters = replace(rules, scale="ordinal") if is_stated else rules
+    answers = read_answers({name: frame[name] for name in names}, of_raters, source=source)
+    entries += [*answers.entries, *([stated_order(answers.classes)] if is_stated else [])]
     items = as_text(frame[item]) if item is not None else pd.Series(_rows(len(frame)), dtype="string")
     further = frame.drop(columns=[*names, *([item] if item is not None else [])])
     parts = [
@@ -126,8 +129,7 @@ def judgments_of_raters(
         for place, name in enumerate(names)
     ]
     long = pd.concat(parts, ignore_index=True)
-    is_stated = rules.scale is None and all(rules.order_of(name) for name in names)
-    if (is_stated or answers.scale == "ordinal") and any(number_of(name) is None for name in answers.classes):
+    if answers.scale == "ordinal" and any(number_of(name) is None for name in answers.classes):
         long["value"] = pd.Categorical(long["value"], categories=answers.classes, ordered=True)
     return long, entries
 

@@ -32,7 +32,7 @@ def scale_of(
         entries.append(AccountEntry("types", f"Ordered labels: {', '.join(orders[0])}."))
         return "ordinal"
     if has_levels:
-        return "nominal"
+        return _scale_of_levels(options, texts, entries)
     refuse_few_words(texts, source)
     values = [number_of(text) for column in texts for text in column.texts]
     numbers = {value for value in values if value is not None}
@@ -50,6 +50,25 @@ def scale_of(
         entries.append(AccountEntry("types", sentence, option="--scale"))
         return "ordinal"
     return "nominal"
+
+
+def stated_order(levels: Sequence[str]) -> AccountEntry:
+    """What the account says of labels whose stated order counts though nobody stated the scale."""
+    return AccountEntry("types", f"Labels are compared in the order of --levels: {', '.join(levels)}.")
+
+
+def _scale_of_levels(
+    options: ReadingRules, texts: Sequence[DistinctTexts], entries: list[AccountEntry]
+) -> str:
+    """The scale of stated labels: numbers have an order; that of words is used where it is asked for."""
+    levels = next(order for column in texts if (order := options.order_of(column.name)))
+    if len(levels) < 3:
+        return "nominal"
+    is_ordered = all(number_of(level) is not None for level in levels)
+    what = "Answers are compared as ordered classes" if is_ordered else "Labels are compared without an order"
+    sentence = f"{what}; --scale {'nominal ignores' if is_ordered else 'ordinal uses'} that of --levels."
+    entries.append(AccountEntry("types", sentence))
+    return "ordinal" if is_ordered else "nominal"
 
 
 def _few_fractions(texts: Sequence[DistinctTexts]) -> str:

@@ -153,6 +153,16 @@ def test_what_models_put_around_a_label_is_no_part_of_it(form):
     assert compared([":)", ":("] * 4, [":)", ":|"] * 4).classes == (":(", ":)", ":|")
 
 
+@pytest.mark.parametrize(
+    ("levels", "scale", "words"),
+    [("123", "ordinal", "as ordered classes"), ("abc", "nominal", "without an order"), ("ab", "nominal", "")],
+)
+def test_stated_numbers_have_an_order_and_stated_words_where_it_is_asked_for(levels, scale, words):
+    answers = compared([*levels] * 3, [*levels] * 3, levels={"": [*levels]})
+    entry = answers.entries[0].sentence if answers.entries else ""
+    assert (answers.scale, words in entry, bool(entry)) == (scale, True, bool(words))
+
+
 def test_spellings_of_one_label_are_relabelled_as_one():
     assert compared(["Yes", "yes"], ["1", "1"], relabel={"Yes": "1", "yes": "1"}).classes == ("1",)
     with pytest.raises(InputError, match="'Yes' and 'yes' are spellings of one label"):
