@@ -116,7 +116,9 @@ def test_rows_and_columns_of_ratings_give_the_same_numbers(library: str, tmp_pat
         frame = read(path, ReadingRules(rating_column=("tone", "mood"), scale="ordinal"))
         named = wide.replace({str(number): word for number, word in words.items()})
         columns = read(named, ReadingRules(levels={"": tuple(words.values())}))
-    of_rows, of_columns = (agreement(table, ["cohen"], draws=0).frame for table in (frame, columns))
+    results = [agreement(table, ["cohen"], draws=0) for table in (frame, columns)]
+    assert ("in the order of --levels: bad, low, even" in str(results[1].notes)) == (library == "labels")
+    of_rows, of_columns = (result.frame for result in results)
     assert (MODEL in set(of_rows["among"])) == (library in ("sample", "Lauf"))
     numbers = ["among", "against", "weights", "estimate", "lower", "upper"]
     pd.testing.assert_frame_equal(
