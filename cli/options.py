@@ -28,6 +28,18 @@ def at_most(limit: int) -> Callable[[typer.CallbackParam, Any], Any]:
     return check
 
 
+FILE_ENDINGS = (".html", ".pdf", ".docx", ".tex", ".md", ".csv", ".tsv", ".parquet", ".json", ".xlsx", ".svg")
+
+
+def not_a_file(param: typer.CallbackParam, value: Any) -> Any:
+    """Refuse the name of a file for a folder that is written."""
+    if isinstance(value, Path) and value.suffix.lower() in FILE_ENDINGS and not value.is_dir():
+        raise InputError(
+            f"{param.opts[0]} {value} is the name of a file; give a folder, such as {value.with_suffix('')}."
+        )
+    return value
+
+
 StudyName = Annotated[str, typer.Argument(help="Name of a study that ships, or the path of a study.yaml.")]
 LevelsFile = Annotated[
     Path | None, typer.Option("--levels", help="Level order of columns in a CSV, which cannot store it.")
@@ -36,7 +48,7 @@ Renames = Annotated[list[str] | None, typer.Option("--rename", help="Column of t
 Alpha = Annotated[float, typer.Option("--alpha", help="One minus the confidence level.")]
 ResultsPath = Annotated[Path, typer.Option("--results", help="Results folder that `conjury fit` wrote.")]
 RunFolderPath = Annotated[
-    Path | None, typer.Option("--out", help="Folder of the run; by default runs/STUDY.")
+    Path | None, typer.Option("--out", callback=not_a_file, help="Folder of the run; by default runs/STUDY.")
 ]
 FigureFormats = Annotated[
     str | None,

@@ -20,6 +20,7 @@ from ..options import (
     StudyName,
     at_most,
     grouped,
+    not_a_file,
     read_pairs,
     refuse_typed,
     split_names,
@@ -50,7 +51,9 @@ OF_CONJOINT = ("variant", "id", "vcov", "outcome", "judge", "prompt", "engine", 
 class FitFiles:
     """Which data are read, and where results go."""
 
-    out: Annotated[Path, typer.Option("--out", help="Results folder; created if missing.")] = Path("results")
+    out: Annotated[
+        Path, typer.Option("--out", callback=not_a_file, help="Results folder; created if missing.")
+    ] = Path("results")
     variant: Annotated[
         list[str] | None, typer.Option(help="A second version of the data as NAME=FILE; can be repeated.")
     ] = None

@@ -15,7 +15,7 @@ from conjury.inference.collecting.run_options import Asking
 from conjury.inference.errors import InputError, counted, listed
 
 from ...automation import record
-from ...options import grouped, read_pairs, refuse_typed, typed_options
+from ...options import grouped, not_a_file, read_pairs, refuse_typed, typed_options
 from ...printing import console, print_blocks, warn
 from ...wishes import details
 
@@ -84,7 +84,9 @@ class OptionsOfFit:
 class FilesOfExhibits:
     """Which tables and figures are written, and as what."""
 
-    out: Annotated[Path | None, typer.Option("--out", help="Folder; by default replication/STUDY.")] = None
+    out: Annotated[
+        Path | None, typer.Option("--out", callback=not_a_file, help="Folder; by default replication/STUDY.")
+    ] = None
     only: Annotated[
         list[str] | None, typer.Option(help='Only this table or figure, as "Table 3"; can be repeated.')
     ] = None

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ...automation import record
-from ...options import ResultsPath, grouped
+from ...options import ResultsPath, grouped, not_a_file
 from ...printing import console, show_count, warn
 
 Name = Annotated[
@@ -27,7 +27,9 @@ class ReportPage:
     """Which results a report shows, and where it goes."""
 
     results: ResultsPath = Path("results")
-    out: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("reports")
+    out: Annotated[Path, typer.Option("--out", callback=not_a_file, help="Folder for the report.")] = Path(
+        "reports"
+    )
     to: Annotated[
         str, typer.Option("--to", help="html, pdf (with Quarto, or the extra pdf), or html,pdf.")
     ] = "html"

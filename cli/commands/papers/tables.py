@@ -10,6 +10,7 @@ import typer
 from conjury.inference.errors import ConjuryError, InputError, counted
 
 from ...automation import record
+from ...options import not_a_file
 from ...printing import console, save_figures, show_count, warn
 
 FORMATS = ("latex", "word", "markdown", "html")
@@ -19,7 +20,9 @@ SIZES = ("single", "double")
 def tables(
     results: Annotated[Path, typer.Argument(help="Results folder that `conjury fit` wrote.")],
     to: Annotated[list[str], typer.Option(help="latex, word, markdown or html; can be repeated.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("tables"),
+    out: Annotated[Path, typer.Option("--out", callback=not_a_file, help="Folder for the files.")] = Path(
+        "tables"
+    ),
     stars: Annotated[
         bool, typer.Option("--stars", help="Mark p values by stars, with a note on their meaning.")
     ] = False,

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from ...automation import record
+from ...options import not_a_file
 from ...printing import console, print_table
 from ...wishes import details
 
@@ -101,7 +102,7 @@ R_PARTS = ("DESCRIPTION", "NAMESPACE", "LICENSE", "R/*.R", "inst/**/*", "man/*.R
 
 def example(
     name: Annotated[str | None, typer.Argument(help="Which example; without a name they are listed.")] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path(),
+    out: Annotated[Path, typer.Option("--out", callback=not_a_file, help="Folder for the files.")] = Path(),
 ) -> None:
     """Write small example files.
 
