@@ -169,12 +169,12 @@ class Choices:
 
 def load_choices(pairs: int | None = None) -> Choices:
     """Load the real choices, or simulate as many; with ``pairs``, simulate that many."""
-    from golden import AVAILABLE, gemini
+    from golden import GOLDEN, gemini
 
     from conjury.inference.simulation import simulate
     from conjury.inference.study import load_study
 
-    if AVAILABLE and pairs is None:
+    if GOLDEN.is_dir() and pairs is None:
         table, source = gemini(), "forced choices of Gemini 2.5 Flash, baseline prompt"
     else:
         study = load_study("moderation")

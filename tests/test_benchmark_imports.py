@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+HELPERS = (ROOT / "tests" / "support", ROOT / "tests")  # which `measure` adds to the path
 PLACES = {path.name: path for path in sorted((ROOT / "benchmarks").rglob("*.py"))}
 
 
@@ -28,7 +29,7 @@ def names_in(path: Path) -> set[str]:
 
 
 def missing_names(path: Path) -> list[str]:
-    """What a file imports from the package, or from a neighbour, and is not there."""
+    """What a file imports from the package, a neighbour or the tests, and is not there."""
     missing = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.ImportFrom) or node.module is None or node.level:
@@ -38,6 +39,8 @@ def missing_names(path: Path) -> list[str]:
             base = ROOT.joinpath(*rest)
         elif f"{first}.py" in PLACES and not rest:
             base = path.parent / first
+        elif folders := [folder for folder in HELPERS if [*folder.glob(f"{first}*")]]:
+            base = folders[0].joinpath(first, *rest)
         else:
             continue
         source = base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
