@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from measure import SCRATCH, in_a_process, listed, machine, page, publish, table, versions
 
-SMALLEST, SIZES, QUICK = 1_000, (10_000, 40_000, 160_000), (2_000, 4_000, 8_000)
+SMALLEST, SIZES, QUICK = 1_000, (40_000, 160_000, 640_000), (2_000, 4_000, 8_000)
 LABELS = ["yes", "no", "perhaps"]
 RUN = """import atexit, json, os, re, sys
 from pathlib import Path
