@@ -73,8 +73,7 @@ def _broken(line: str, width: int) -> str:
 
 
 console = WrappingConsole()
-# Notes of the first screen, and of all that is printed; the manifest has the rest.
-FIRST_NOTES, NOTES = 3, 20
+NOTES = 20  # that are printed; the manifest has the rest
 LONGEST = 4_000  # characters of a message
 MOST = 60  # rows of a table that are printed
 WIDE = 95  # columns of a terminal that take all columns of a table
@@ -117,7 +116,7 @@ def print_facts(facts: Mapping[str, object]) -> None:
 
 def print_notes(notes: Sequence[str], out: Path) -> None:
     """Print notes, doubts and exclusions first; the rest is in the manifest."""
-    from conjury.analysis.frames.notes import for_command, rank_notes
+    from conjury.analysis.frames.notes import FIRST_NOTES, for_command, rank_notes
 
     record(notes=list(map(for_command, notes)))
     ranked_notes = list(map(for_command, rank_notes(notes)))

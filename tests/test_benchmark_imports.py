@@ -12,6 +12,11 @@ HELPERS = (ROOT / "tests" / "support", ROOT / "tests")  # which `measure` adds t
 PLACES = {path.name: path for path in sorted((ROOT / "benchmarks").rglob("*.py"))}
 
 
+def is_there(base: Path) -> bool:
+    """Whether a module or package of a name exists."""
+    return base.is_dir() or base.with_suffix(".py").is_file()
+
+
 def names_in(path: Path) -> set[str]:
     """Names that a module binds, imports or lists as a string, as modules do that import when used."""
     names: set[str] = set()
@@ -39,8 +44,8 @@ def missing_names(path: Path) -> list[str]:
             base = ROOT.joinpath(*rest)
         elif f"{first}.py" in PLACES and not rest:
             base = path.parent / first
-        elif folders := [folder for folder in HELPERS if [*folder.glob(f"{first}*")]]:
-            base = folders[0].joinpath(first, *rest)
+        elif folder := next((each for each in HELPERS if is_there(each / first)), None):
+            base = folder.joinpath(first, *rest)
         else:
             continue
         source = base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"

@@ -46,6 +46,7 @@ PAIRS = ("level", "label")
 IN_PYTHON = {"`wild`": "the wild bootstrap", "`mixed`": "the mixed model", "by weights=": "by `--weights`"}
 DOUBT = "doubt"  # kind of notes by which the numbers may mean nothing, which commands print first
 EXCLUSION = "exclusion"  # kind of notes on what is excluded
+FIRST_NOTES = 3  # of the first screen of a command
 Label = Callable[[str, str, str], str]  # of what an id is, the id, and the attribute or task of a pair
 
 

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from conjury.inference.errors import and_more
 
-from ..frames.notes import Note, doubting
+from ..frames.notes import Note, doubting, join_notes
 from ..frames.vocabulary import HUMAN
 from ..numerics.types import Floats
 from .ratings import Ratings
@@ -28,28 +28,25 @@ def scale_hints(frame: pd.DataFrame) -> list[str]:
 def label_hints(ratings: Ratings) -> list[Note]:
     """State which raters share no label with which, so that they can never agree."""
     n, q = len(ratings.judges), len(ratings.categories)
-    judge, label = np.divmod(np.unique(ratings.judge * q + ratings.category), q)
-    links = csr_array((np.ones(len(judge)), (judge, n + label)), shape=(n + q, n + q))
-    parts, part = connected_components(links, directed=False)
+    counts = np.bincount(ratings.judge, minlength=n)  # who gave one rating says nothing of other labels
+    pairs = np.unique((ratings.judge * q + ratings.category)[counts[ratings.judge] > 1])
+    judge, label = np.divmod(pairs, q)
+    links = csr_array((np.ones(len(pairs)), (judge, n + label)), shape=(n + q, n + q))
+    n_parts, part = connected_components(links, directed=False)
     groups = []
-    for place in range(parts):
+    for place in range(n_parts):
         members, labels = np.flatnonzero(part[:n] == place), np.flatnonzero(part[n:] == place)
-        if len(members):
-            groups.append(
-                Note.of(
-                    "{judges:6} ({texts:6})",
-                    judges=[ratings.judges[k] for k in members],
-                    texts=[ratings.categories[k] for k in labels],
-                )
-            )
+        if len(members) and len(labels):
+            judges, texts = [ratings.judges[k] for k in members], [ratings.categories[k] for k in labels]
+            groups.append(Note.of("{judges:6} ({texts:6})", judges=judges, texts=texts))
     if len(groups) < 2:
         return []
-    places = "; ".join(f"{{part{n}}}" for n in range(len(groups)))
     return [
         doubting(
-            f"Labels of these raters do not overlap at all: {places}. They can never agree; if labels mean "
-            "the same, give them one name, as by --relabel TEXT=LABEL.",
-            **{f"part{n}": text for n, text in enumerate(groups)},
+            "Labels of these raters do not overlap at all: {groups}{more}. They can never agree; if labels "
+            "mean the same, give them one name, as by --relabel TEXT=LABEL.",
+            groups=join_notes(groups[:MOST_NAMED], "; "),
+            more=and_more(len(groups) - MOST_NAMED),
         )
     ]
 
@@ -69,9 +66,8 @@ def _notes_on_ranges(frame: pd.DataFrame) -> list[str]:
         for _, group in ends.groupby(part)
     ]
     if len(parts) > 1:
-        places = "; ".join(f"{{part{n}}}" for n in range(len(parts)))
-        named = {f"part{n}": text for n, text in enumerate(parts)}
-        return [doubting(f"Ratings do not overlap at all: {places}: {{advice}}.", advice=ADVICE, **named)]
+        groups = join_notes(parts, "; ")
+        return [doubting("Ratings do not overlap at all: {groups}: {advice}.", groups=groups, advice=ADVICE)]
     width = ends["max"] - ends["min"]
     if len(ends) == 2 and width.max() > WIDER * width.min() > 0:
         first, second = (
@@ -132,8 +128,8 @@ def _notes_on_fractions(frame: pd.DataFrame, values: Floats) -> list[str]:
     return [
         Note.of(
             f"Ratings between whole numbers, in which {'people' if are_people else 'most raters'} rate: "
-            f"{', '.join(f'{{part{n}}}' for n in range(len(judges)))}{more}: each such number "
-            "counts as a category of its own; correct or round those that are not meant.",
-            **{f"part{n}": text for n, text in enumerate(judges)},
+            f"{{judges}}{more}: each such number counts as a category of its own; correct or round those "
+            "that are not meant.",
+            judges=join_notes(judges, ", "),
         )
     ]

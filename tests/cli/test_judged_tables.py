@@ -111,6 +111,16 @@ def test_rows_that_are_there_twice_are_refused_and_add_nothing_to_their_items(
         assert result["std_error"] == pytest.approx(expected["std_error"])
 
 
+def test_labels_of_the_judge_alone_are_the_first_note_of_the_first_screen(
+    tmp_path: Path, conjury: Run
+) -> None:
+    rows = ["safe.,safe", "rude,rude"] * 20 + ["judge,human"] + ["unsure,safe"] * 3
+    (tmp_path / "a.csv").write_text("\n".join(["judge,human", *rows]) + "\n")
+    notes = [line for line in conjury("judge a.csv", cwd=tmp_path).out.splitlines() if "Note: " in line]
+    assert "what people never do: 'unsure' (3 rows)" in notes[0]
+    assert ("repeats the header" in notes[1], "'safe' and 'safe.'" in notes[2]) == (True, True)
+
+
 def test_few_labels_that_are_alike_are_no_copies(tmp_path: Path, conjury: Run) -> None:
     frame = prompts().drop(columns="prompt_id").assign(language=["en", "de"] * 250)
     frame.to_csv(tmp_path / "a.csv", index=False)

@@ -10,8 +10,9 @@ import pandas as pd
 from ...errors import InputError, did_you_mean, listed
 from ...study.asking import LabelLevel
 from ...study.models import LINE, ItemStudy
-from ...tables.columns import as_text, plain, refuse
+from ...tables.columns import as_text, refuse
 from ...tables.files import read_table
+from ...tables.reading.cell_rules import label_key
 from ...tables.schema import require_columns, validate
 from ..aliases import rename_columns
 
@@ -156,7 +157,7 @@ def _labels_by_id(
         )
     names = {task: _names(study, task) for task in label_sets}
     pairs = list(zip(tasks, raw, strict=True))
-    ids = {pair: names[pair[0]].get(plain(pair[1])) for pair in dict.fromkeys(pairs)}
+    ids = {pair: names[pair[0]].get(label_key(pair[1])) for pair in dict.fromkeys(pairs)}
     label = [ids[pair] if ids[pair] is not None else pair[1].strip() for pair in pairs]
     unknown_labels = pd.Series(
         [f"{pair[0]} '{pair[1]}'" for pair in pairs if ids[pair] is None], dtype="string"
@@ -173,7 +174,7 @@ def _labels_by_id(
 def _names(study: ItemStudy, task: str) -> dict[str, str]:
     levels: list[LabelLevel] = study.gold.levels if study.gold is not None else []
     return {
-        plain(name): level.id
+        label_key(name): level.id
         for level in levels or study.label_sets[task].labels
         for name in (level.id, level.label, *level.aliases)
     }

@@ -11,7 +11,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import fold, visible
+from ..columns import fold, plain, visible
 
 # Cells that are empty in every program that writes text: R, pandas and conjury itself write these.
 NOTHING = frozenset(("", "na", "nan", "<na>"))
@@ -119,6 +119,11 @@ def key_of(text: str) -> str:
     key = " ".join(fold(text).split())
     bare = _without_ornament(key)
     return key if bare == key else key_of(bare)
+
+
+def label_key(text: str) -> str:
+    """What tells the labels of a scheme apart, which may be written with hyphens or underscores, too."""
+    return plain(key_of(text))
 
 
 def _without_ornament(text: str) -> str:

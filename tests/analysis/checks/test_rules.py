@@ -34,8 +34,10 @@ def test_languages_are_told_by_function_words_and_scripts_and_left_open_for_shor
 
 def test_aliases_are_no_variants_and_typing_errors_are():
     known = {"safe": ("safe", "Safe text"), "implicit": ("implicit", "Implicit harm", "hidden")}
-    assert spellings(["safe", "Safe text", "hidden", "implicit harn"], known) == {
-        "implicit harn": "Implicit harm"
+    assert spellings(["safe", "Safe text", "hidden", "implicit harn", "**Safe**.", "(hidden)"], known) == {
+        "implicit harn": "Implicit harm",
+        "**Safe**.": "Safe text",
+        "(hidden)": "Implicit harm",
     }
 
 

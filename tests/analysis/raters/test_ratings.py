@@ -219,7 +219,8 @@ def test_odd_raters_and_values_are_told(frame: pd.DataFrame, note: str) -> None:
 
 def test_tables_of_one_scale_and_stated_scales_have_no_note() -> None:
     assert not notes_of(by_judge({"ann": FIVE, "bob": FIVE}))
-    assert not notes_of(by_judge({"ann": ["a", "b"], "bob": ["b", "c"], "cy": ["c", "d"]}))
+    labelled = by_judge({"ann": ["a", "b"], "bob": ["b", "c"], "cy": ["c", "d"], "dan": ["e"]})
+    assert notes_of(labelled) == "dan: one rating each."
     assert "overlap" not in notes_of(by_judge({"ann": [1, 4], "bob": [10, 50]}), scale=[1, 4, 10, 50])
 
 

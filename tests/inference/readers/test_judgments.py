@@ -132,10 +132,10 @@ def gold(tmp_path, study):
 def test_gold_labels_are_written_by_id_whatever_case_or_alias_and_keep_what_they_were(gold, tmp_path, study):
     notes: list[str] = []
     labels = gold(
-        "a,joke_type,Absurdism", "a,line_1, Establishing Context", "a,line_12,reaction", notes=notes
+        "a,joke_type,**Absurdism**.", "a,line_1, Establishing Context", "a,line_12,reaction", notes=notes
     )
     assert labels["label"].tolist() == ["surreal_absurdism", "establishing_context", "timing"]
-    assert labels["raw"].tolist() == ["Absurdism", " Establishing Context", "reaction"]
+    assert labels["raw"].tolist() == ["**Absurdism**.", " Establishing Context", "reaction"]
     assert notes == []
     labels.to_parquet(tmp_path / "labels.parquet")
     again = read_labels(tmp_path / "labels.parquet", study)

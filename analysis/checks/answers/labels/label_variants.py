@@ -8,7 +8,8 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
-from conjury.inference.tables.columns import as_text, plain
+from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.reading.cell_rules import label_key
 
 from ....frames.notes import Note
 from ...judge_shares import MOST
@@ -20,7 +21,8 @@ LABEL_VARIANTS = Question(
     code="CJ311",
     name="label_variants",
     title="Spellings of one label",
-    text="Are there labels that differ from another one only in case, spaces, accents or a typing error?",
+    text="Are there labels that differ from another one only in case, spaces, accents, marks around it or a "
+    "typing error?",
     consequence="One class is counted as two: scores are too low, and macro averages include classes that "
     "are not in the scheme.",
     remedy="Add the spellings as aliases of the label in the study file, or correct them in the table.",
@@ -78,10 +80,10 @@ def spellings(values: list[str], scheme: dict[str, tuple[str, ...]]) -> dict[str
     """Values that spell another one, with that one: a label of the scheme, else a value that comes first."""
     # `scheme` are the accepted spellings of each label of the scheme.
     accepted = {text for texts in scheme.values() for text in texts}
-    names_by_form = {plain(text): texts[1] for texts in scheme.values() for text in texts}
+    names_by_form = {label_key(text): texts[1] for texts in scheme.values() for text in texts}
     variants: dict[str, str] = {}
     for value in values:
-        form = plain(value)
+        form = label_key(value)
         if not form or value in accepted:
             continue
         if form in names_by_form:

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from conjury.inference.tables.safe_text import printable, shortened
 
+from ....frames.notes import FIRST_NOTES, rank_notes
 from ....frames.word_table import WordTable
 from .validation_report import ValidationReport, tables
 
 MOST_ROWS = 30  # of a table
 LONGEST = 60  # characters of a cell
-FIRST, NOTES = 4, 2  # sentences and notes of the first screen, which also has the last sentence
+FIRST = 4  # sentences of the first screen, which also has the last one
 
 
 def blocks(report: ValidationReport) -> Iterator[str | WordTable]:
@@ -27,7 +28,7 @@ def blocks(report: ValidationReport) -> Iterator[str | WordTable]:
     yield from (f"- {printable(text)}" for text in (*first, *last))
     if report.result.notes:
         yield ""
-    yield from (f"  Note: {printable(note)}" for note in report.result.notes[:NOTES])
+    yield from (f"  Note: {printable(note)}" for note in rank_notes(report.result.notes)[:FIRST_NOTES])
     if report.outcomes:
         yield ""
     yield from (printable(str(outcome)) for outcome in report.outcomes)
@@ -39,7 +40,7 @@ def further_blocks(report: ValidationReport) -> Iterator[str | WordTable]:
     if sentences:
         yield ""
     yield from (f"- {printable(text)}" for text in sentences)
-    yield from (f"  Note: {printable(note)}" for note in report.result.notes[NOTES:])
+    yield from (f"  Note: {printable(note)}" for note in rank_notes(report.result.notes)[FIRST_NOTES:])
     for table in tables(report.result):
         yield ""
         yield _short(table)

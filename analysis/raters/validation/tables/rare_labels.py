@@ -9,6 +9,7 @@ import numpy as np
 from conjury.inference.errors import as_argument, counted, listed, quoted
 from conjury.inference.tables.reading.cell_rules import key_of, number_of
 
+from ....frames.notes import doubting
 from ..coding import CodedRows, counts_of
 
 FEW_LABELS = 10  # by people of one class; with fewer, its recall rests on single labels
@@ -29,13 +30,17 @@ def few_labels(data: CodedRows, answered: np.ndarray) -> list[str]:
     ]
     foreign = [(name, answers) for name, count, answers in scarce if answers and not count]
     rare = [f"{quoted(name)} ({count})" for name, count, answers in scarce if count or not answers]
-    sentences = []
+    sentences: list[str] = []
     if foreign:
         answers_by_label = listed([f"{quoted(name)} ({counted(n, 'row')})" for name, n in foreign], 6)
         option = as_argument(f"{foreign[0][0]}=LABEL")
         sentences.append(
-            f"The judge gives what people never do: {answers_by_label}. Each of these answers counts as an "
-            f"error; if one means a label of people, state --relabel {option}."
+            doubting(
+                "The judge gives what people never do: {labels_alone}. Each of these answers counts as an "
+                "error; if one means a label of people, state --relabel {option}.",
+                labels_alone=answers_by_label,
+                option=option,
+            )
         )
     if rare:
         which = "a class" if len(rare) == 1 else "classes"
@@ -50,7 +55,7 @@ def stray_labels(data: CodedRows) -> dict[str, str]:
     """Sentences on labels that one of several raters gives once or twice, by label."""
     names = [*("The judge" for _ in data.judges), *(f"'{name}'" for name in data.people_names)]
     codes = np.vstack([data.judges, data.people])
-    sentences = {}
+    sentences: dict[str, str] = {}
     for place, name in enumerate(data.classes):
         each = (codes == place).sum(axis=1)
         users = np.flatnonzero(each)
@@ -61,9 +66,13 @@ def stray_labels(data: CodedRows) -> dict[str, str]:
             continue
         meaning = quoted(start) if start else "another label"
         option = as_argument(f"{name}={start or 'LABEL'}")
-        sentences[name] = (
-            f"{names[users[0]]} alone gives {quoted(name)}, in {counted(int(each.sum()), 'row')}; if it "
-            f"means {meaning}, state --relabel {option}."
+        sentences[name] = doubting(
+            "{who} alone gives {text}, in {rows}; if it means {meaning}, state --relabel {option}.",
+            who=names[users[0]],
+            text=quoted(name),
+            rows=counted(int(each.sum()), "row"),
+            meaning=meaning,
+            option=option,
         )
     return sentences
 
