@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjury.inference.errors import InputError, listed
-from conjury.inference.tables.files import PUBLISHED, shipped_names
 
 from .automation import HELP
 from .options import grouped
@@ -76,6 +75,7 @@ def check_table(reading: PublishedReading, writing: FindingsOutput, files: Files
     Exit code 0: done; 1: something at or above --fail-on; 2: a table or description cannot be read.
     """
     from conjury.analysis.audit.published import check_tables, locate, write_description
+    from conjury.inference.tables.files import PUBLISHED, shipped_names
 
     if not files:
         names = [name for name in shipped_names(PUBLISHED) if (PUBLISHED / f"{name}.csv").is_file()]

@@ -13,7 +13,6 @@ import typer
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.limits import CHAINS, DRAWS
-from conjury.inference.tables.reading.cell_rules import number_of
 
 from ...automation import record
 from ...options import Alpha, at_most, grouped
@@ -70,6 +69,8 @@ class ModelAssumptions:
 
     def read(self, levels: Sequence[str] = ()) -> Assumptions:
         """The assumptions as numbers; ``levels`` that are numbers are the ratings that are allowed."""
+        from conjury.inference.tables.reading.cell_rules import number_of
+
         if self.link is not None and self.link not in LINKS:
             hint = did_you_mean(self.link, LINKS)
             raise InputError(f"--link {self.link}: there is no such link{hint}; use logit or probit.")

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...tables.columns import plain
-from ...tables.items import ITEM
-
 Record = Mapping[str, Any]
 SWAPS = ("swap = False", "swap = True")  # the games of LLMBar
 RESPONSE_NAMES = ("responseid", "recordid")  # of the column of ids in Qualtrics, without underscores
@@ -117,6 +114,9 @@ def response_column(names: Iterable[str]) -> str | None:
 
 def is_prolific(record: Record) -> bool:
     """A submission of Prolific's demographic export, and no rating beside one."""
+    from ...tables.columns import plain  # here, since these modules import pandas
+    from ...tables.items import ITEM
+
     has_items = any(plain(name) in ITEM for name in record)
     return {"Participant id", "Submission id"} <= set(record) and not has_items
 
