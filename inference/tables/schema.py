@@ -22,10 +22,8 @@ which a task was sampled, above 0 and up to 1; it is missing where tasks were dr
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,12 +31,6 @@ import pandas as pd
 from ..errors import InputError, Problems, did_you_mean, listed, unknown_name
 from .columns import coerce, refuse
 from .frames import any_frame, value_in_words
-
-# pandera imports PySpark where that is installed, of which no table here is one
-warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
-
-if TYPE_CHECKING:
-    from pandera.pandas import DataFrameSchema
 
 STATUSES = ("ok", "refused", "empty", "truncated", "unparsed", "error", "missing")
 POSITIONS = ("A", "B")
@@ -187,31 +179,6 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 
 
-@cache
-def schema(table: str) -> DataFrameSchema:
-    """Return the pandera schema of one table; further columns are allowed."""
-    import pandera.pandas as pa
-
-    dtypes: dict[str, Any] = {
-        "string": pd.StringDtype(),
-        "binary": pd.Int8Dtype(),
-        "integer": pd.Int64Dtype(),
-        "number": np.dtype("float64"),
-        "boolean": pd.BooleanDtype(),
-        "timestamp": pd.DatetimeTZDtype("us", "UTC"),
-    }
-    columns = {
-        name: pa.Column(
-            pd.CategoricalDtype(list(field.levels)) if field.kind == "label" else dtypes.get(field.kind),
-            checks=_bounds(field),
-            nullable=field.nullable,
-            required=field.required,
-        )
-        for name, field in fields_of(table).items()
-    }
-    return pa.DataFrameSchema(columns, name=table)
-
-
 @any_frame
 def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.DataFrame:
     """Check a table against the contract and bring its declared columns to their types.
@@ -258,7 +225,7 @@ def validate(frame: pd.DataFrame, table: str, source: str | None = None) -> pd.D
         with problems.also():
             typed[name] = coerce(typed[name], field.kind, source, field.levels)
     problems.refuse()
-    _check_schema(typed, table, source)
+    _check_values(typed, kinds, source)
     _check_subject(typed, table, source)
     _check_key(typed, table, source)
     if table == "choices":
@@ -276,18 +243,6 @@ def instrument_columns(frame: pd.DataFrame, table: str = "choices") -> list[str]
 def _key_of(frame: pd.DataFrame, table: str) -> list[str]:
     further = [name for name in instrument_columns(frame, table) if name != PAIR_KIND]
     return [name for name in (*KEYS[table], *further) if name in frame]
-
-
-def _bounds(field: Field) -> Any:
-    import pandera.pandas as pa
-
-    if field.minimum is None:
-        return None
-    return (
-        pa.Check.ge(field.minimum)
-        if field.maximum is None
-        else pa.Check.in_range(field.minimum, field.maximum, include_min=not field.above)
-    )
 
 
 def fields_of(table: str) -> dict[str, Field]:
@@ -363,33 +318,30 @@ def require_columns(frame: pd.DataFrame, columns: list[str], source: str, option
             )
 
 
-def _check_schema(frame: pd.DataFrame, table: str, source: str) -> None:
-    from pandera.errors import SchemaError, SchemaErrorReason, SchemaErrors
-
-    def refuse_cells(error: SchemaError) -> None:
-        column = str(error.column_name)
-        cases = error.failure_cases
-        if not isinstance(cases, pd.DataFrame):
-            raise InputError(f"{source}: column '{column}': {error}") from error
-        bad = np.zeros(len(frame), dtype=bool)
-        bad[cases["index"].to_numpy(dtype=int)] = True
-        if error.reason_code is SchemaErrorReason.SERIES_CONTAINS_NULLS:
-            refuse(source, column, bad, "is empty", "fill it in, every row needs one")
-        value, field = cases["failure_case"].iloc[0], TABLES[table][column]
-        able = f"of at least {field.minimum}"
-        if field.maximum is not None:
-            start = f"above {field.minimum:g} and up" if field.above else f"from {field.minimum:g}"
-            able = f"{start} to {field.maximum:g}"
-        refuse(source, column, bad, f"contains {value}", f"write a value {able}")
-
+def _check_values(frame: pd.DataFrame, fields: dict[str, Field], source: str) -> None:
+    """Refuse empty cells where every row needs one, and values outside the bounds of their field."""
     problems = Problems()
-    try:
-        schema(table).validate(frame, lazy=True)
-    except SchemaErrors as errors:
-        for error in errors.schema_errors:
-            with problems.also():
-                refuse_cells(error)
+    for column, field in fields.items():
+        with problems.also():
+            if not field.nullable and (empty := frame[column].isna().to_numpy()).any():
+                refuse(source, column, empty, "is empty", "fill it in, every row needs one")
+        with problems.also():
+            if field.minimum is not None:
+                _check_bounds(frame[column], field, field.minimum, source)
     problems.refuse()
+
+
+def _check_bounds(column: pd.Series[Any], field: Field, minimum: float, source: str) -> None:
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    bad = (values <= minimum) if field.above else (values < minimum)
+    able = f"of at least {minimum}"
+    if field.maximum is not None:
+        bad |= values > field.maximum
+        start = f"above {minimum:g} and up" if field.above else f"from {minimum:g}"
+        able = f"{start} to {field.maximum:g}"
+    if bad.any():
+        value = column.iloc[int(np.flatnonzero(bad)[0])]
+        refuse(source, str(column.name), bad, f"contains {value}", f"write a value {able}")
 
 
 def _check_subject(frame: pd.DataFrame, table: str, source: str) -> None:

@@ -45,7 +45,7 @@ NOT_HERE = ("browser", "postgres", "r", "cregg", "shared")  # need programs that
 # Loaded once, before processes are forked; nothing of conjury, which each process imports for itself.
 WARM = (
     "numpy", "pandas", "scipy.stats", "scipy.optimize", "statsmodels.api", "sklearn.metrics",
-    "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet", "formulaic", "pandera",
+    "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet", "formulaic",
     "yaml", "jinja2", "pydantic", "typer", "rich.table", "httpx", "aiohttp", "bs4", "great_tables",
     "narwhals", "hypothesis", "_hypothesis_pytestplugin", "xdist.plugin", "pytest_timeout", "sqlalchemy",
     "starlette.applications", "uvicorn", "markdown_it", "ibis", "duckdb", "PIL.Image", "numba", "pytensor",
