@@ -13,8 +13,9 @@ RUN python3 -m venv --system-site-packages /opt/conjury && \
 
 FROM ${BASE}
 COPY --from=build /opt/conjury /opt/conjury
-# Models are mounted; nothing is downloaded or reported.
+# Models are mounted; nothing is downloaded or reported. With --user there is no home to keep caches of fonts in.
 ENV PATH=/opt/conjury/bin:$PATH \
+    MPLCONFIGDIR=/var/tmp/matplotlib \
     HF_HUB_OFFLINE=1 \
     VLLM_NO_USAGE_STATS=1
 USER 1000

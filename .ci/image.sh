@@ -41,5 +41,15 @@ done
 buildah build --quiet ${base:+--build-arg BASE="$base"} "$@" --tag "$image" .
 container=$(buildah from "$image")
 buildah run "$container" -- conjury doctor
+# As with docker run --user: somebody without a home, in a folder of the machine.
+study=$(mktemp -d)
+cp data/examples/judge/comments.csv "$study"
+chmod -R a+rwX "$study"
+buildah run --user 4321 --volume "$study:/study" "$container" -- \
+    conjury judge comments.csv --human ann,ben,eva --html judge.html 2>"$study/warnings.txt"
+cat "$study/warnings.txt" >&2
+test -s "$study/judge.html"
+test ! -s "$study/warnings.txt"
+rm -rf "$study"
 say "$(buildah images --format '{{.Size}}' "$image")"
 buildah rm "$container" >/dev/null

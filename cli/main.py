@@ -114,7 +114,11 @@ MOVED = {  # former commands, whose names are understood until version 0.3
     "diagnose": ("check", "--results", "results", "--fail-on", "none"),  # a folder that is named follows
 }
 FORMER_OPTIONS = {  # of commands, whose names mean something else elsewhere and are understood until 0.3
-    "collect": {"--weights": "--model-weights"},
+    "collect": {
+        "--weights": "--model-weights",
+        "--results": "--batch-results",
+        "--cluster": "--backend=ray",
+    },
     "alt-test": {"--power": "--simulate-power"},
     "render": {"--check": "--verify", "--format": "--to"},
     "import": {

@@ -43,9 +43,6 @@ def collect(
     stimuli: Annotated[
         str, typer.Option(help="text; images (files of `conjury render`); or links (their addresses).")
     ] = "text",
-    cluster: Annotated[
-        bool, typer.Option("--cluster", help="Ask vLLM on all nodes of a Ray cluster: --backend ray.")
-    ] = False,
     until: Annotated[
         str | None,
         typer.Option(
@@ -74,15 +71,13 @@ def collect(
     """
     if stimuli not in ("text", "images", "links"):
         raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; use one of these.")
-    if cluster and asking.backend not in (None, "ray"):
-        raise InputError(f"--cluster asks through --backend ray, not {asking.backend}; omit one of the two.")
     raise typer.Exit(
         collect_and_show(
             study,
             judge,
             prompts=prompt,
             out=out,
-            asking=replace(asking, backend="ray") if cluster else asking,
+            asking=asking,
             running=replace(running, images=stimuli != "text", links=stimuli == "links"),
             dry_run=dry_run,
             until=until,
@@ -245,7 +240,7 @@ def _sent_to(run: Prepared) -> dict[str, str]:
 
 def _destination(run: Prepared) -> Destination | None:
     """Where a run sends requests; None where it sends none from here."""
-    writes_results = run.running.export is not None or run.running.results is not None
+    writes_results = run.running.export is not None or run.running.batch_results is not None
     return None if writes_results else run.job.destination
 
 
@@ -408,8 +403,8 @@ def _next_step(done: Collected, study: str) -> str:
     from conjury.inference.study import Study
 
     prepared, account = done.prepared, done.account or {}
-    if done.unanswered and prepared.running.results is not None:
-        return "Next: --results with another file, or the same command without it, which asks the judge."
+    if done.unanswered and prepared.running.batch_results is not None:
+        return "Next: --batch-results with another file, or the same command without it: it asks the judge."
     if done.unanswered:
         return "Next: the same command again, which sends only what has no answer."
     if not account["answered"]:

@@ -71,7 +71,7 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
             f"--batch sends requests to OpenAI, Anthropic or Google, not to {ask.backend}; omit one of "
             "the two."
         )
-    files = {"--export": running.export, "--results": running.results}
+    files = {"--export": running.export, "--batch-results": running.batch_results}
     elsewhere = next((name for name, path in files.items() if path is not None), "")
     if ask.backend in BATCH_ONLY and elsewhere:
         raise InputError(
@@ -90,13 +90,13 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
         )
     if running.wait and not running.batch:
         raise InputError("--wait applies to batches; add --batch, or omit it.")
-    if running.export is not None and (running.batch or running.results is not None):
-        raise InputError("--export writes requests and sends none; omit --batch and --results.")
+    if running.export is not None and (running.batch or running.batch_results is not None):
+        raise InputError("--export writes requests and sends none; omit --batch and --batch-results.")
     if running.model_weights is not None and ask.backend not in ("vllm", "ray"):
         raise InputError(f"--model-weights applies to vllm and ray, not to {ask.backend}; omit it.")
     if running.cluster_dir is not None and ask.backend != "ray":
         raise InputError(
-            f"--cluster-dir applies to --cluster, not to {ask.backend}; add --cluster, or omit it."
+            f"--cluster-dir applies to --backend ray, not to {ask.backend}; use that, or omit it."
         )
     if running.recorded is not None and ask.backend != "replay":
         raise InputError("--recorded is the table that --backend replay reads; add that, or omit it.")

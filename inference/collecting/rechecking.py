@@ -51,8 +51,8 @@ def check_recheck(running: Running, folder: RunFolder) -> None:
             f"--recheck {running.recheck:g}: the share of answered requests to send again is above 0 and "
             "at most 1; give a number such as 0.01."
         )
-    if running.export is not None or running.results is not None:
-        raise InputError("--recheck sends requests itself; omit --export and --results.")
+    if running.export is not None or running.batch_results is not None:
+        raise InputError("--recheck sends requests itself; omit --export and --batch-results.")
     if not folder.ledger.is_file():
         raise InputError(
             f"--recheck: {folder.path} contains no run; collect first, or give its folder by --out."

@@ -285,16 +285,16 @@ def collect(
     (15, ['responses.parquet', 'judgments.parquet', 'choices.parquet'])
     """
     options = running or Running()
-    if until is not None and (options.batch or options.export or options.results or options.recheck):
+    if until is not None and (options.batch or options.export or options.batch_results or options.recheck):
         raise InputError(
-            "--until stops a run while answers arrive, but --batch, --export, --results and --recheck handle "
-            "all requests at once; omit one of the two."
+            "--until stops a run while answers arrive, but --batch, --export, --batch-results and --recheck "
+            "handle all requests at once; omit one of the two."
         )
-    conflicts = (options.batch, options.export, options.results, options.max_cost)
+    conflicts = (options.batch, options.export, options.batch_results, options.max_cost)
     if backend is not None and any(option not in (None, False) for option in conflicts):
         raise InputError(
-            "backend answers the requests itself, at no price; omit batch, export, results and max_cost, or "
-            "omit the backend."
+            "backend answers the requests itself, at no price; omit batch, export, batch_results and "
+            "max_cost, or omit the backend."
         )
     with _open_run(study, judge, prompts, out, asking or Asking(), options) as (setup, ledger, content):
         if backend is not None:
@@ -460,8 +460,8 @@ def send_requests(
 ) -> Tally:
     """Ask by the route that the options name."""
     job, running = setup.job, setup.running
-    if running.results is not None:
-        return import_results(job, ledger, running.results, setup.plan)
+    if running.batch_results is not None:
+        return import_results(job, ledger, running.batch_results, setup.plan)
     if running.batch:
         folder = setup.folder.batches
         return collect_by_batch(job, ledger, folder, setup.budget, setup.plan, watch, wait=running.wait)

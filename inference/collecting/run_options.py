@@ -88,7 +88,7 @@ class Running:
         Table of recorded responses for the backend "replay"; by default that which ships.
     export : Path, optional
         File for the requests as JSON lines for a batch runner; nothing is sent.
-    results : Path, optional
+    batch_results : Path, optional
         Results of such a batch runner, which are imported.
     model_weights : Path, optional
         Folder of the weights for the backends "vllm" and "ray".
@@ -135,7 +135,7 @@ class Running:
         None, "Responses for --backend replay; by default those that ship for study and judge."
     )
     export: Path | None = _option(None, "Write the requests as JSONL for a batch runner; send nothing.")
-    results: Path | None = _option(None, "Read the results of a batch runner.")
+    batch_results: Path | None = _option(None, "Read the results of a batch runner.")
     model_weights: Path | None = _option(None, "Folder of the model's weights for vllm and ray.")
     cluster_dir: str | None = _option(
         None, "Folder or address that all nodes share, such as s3://bucket/folder; by default OUT/cluster."

@@ -144,7 +144,7 @@ def test_the_command_of_the_manifest_plans_a_run_with_ray(flats, conjury):
 @pytest.mark.long
 def test_the_command_of_the_manifest_runs_twice_and_asks_nothing_twice(flats, conjury):
     place, command = flats.parent, entry(flats.parent)
-    command = without([part for part in command if part != "--cluster"], "--model-weights", "--cluster-dir")
+    command = without(command, "--backend", "--model-weights", "--cluster-dir")
     simulated = [*command[1:], "--backend", "simulated", "--pairs", "20"]
     for answered in (REQUESTS, 0):  # what KubeRay does after a failure: the same command again
         ended = conjury(*simulated, cwd=place)
@@ -226,7 +226,7 @@ def test_the_script_is_queued_again_only_where_the_run_was_interrupted(cluster, 
         "ray start --head --port=6379",
     ]
     assert all(int(ray.split()[-1], 16) & IGNORED for ray in rays)  # the SIGINT is for the command alone
-    route = "--cluster --cluster-dir shared"
+    route = "--backend ray --cluster-dir shared"
     asked = f"conjury collect study.yaml --judge mini {route} --out runs/mini --json --pairs 20"
     assert asked in calls
     assert ("scontrol requeue 7" in calls) == (code == 130)

@@ -30,7 +30,7 @@ BATCH, WORKERS, REQUESTS = 4, 2, 88
 
 
 class Command:
-    """``conjury collect --cluster`` in a process of its own, with an engine that notes what it is asked."""
+    """``conjury collect --backend ray`` in a process, with an engine that notes what it is asked."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         content = towns()
@@ -42,7 +42,7 @@ class Command:
     def start(self, **environment: str) -> subprocess.Popen[str]:
         """Start the command."""
         path = os.pathsep.join([str(TESTS), str(TESTS / "support")])
-        options = ["--judge", "judge", "--cluster", "--cluster-dir", str(self.cluster)]
+        options = ["--judge", "judge", "--backend", "ray", "--cluster-dir", str(self.cluster)]
         return subprocess.Popen(
             [
                 *(sys.executable, "-m", "fakes.cluster_run", "collect", str(self.study), *options),

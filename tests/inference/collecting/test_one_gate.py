@@ -50,7 +50,7 @@ def test_an_end_in_a_providers_words_means_the_same_by_every_door(reason, server
     lines = [{"custom_id": key, "response": {"status_code": 200, "body": body(reason)}} for key in keys]
     results = tmp_path / "results.jsonl"
     results.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    ask(study, tmp_path / "file", Running(pairs=3, results=results), base_url=server.url)
+    ask(study, tmp_path / "file", Running(pairs=3, batch_results=results), base_url=server.url)
     expected = {status or "error": len(keys)}
     assert statuses(tmp_path / "live") == statuses(tmp_path / "file") == expected
     assert live.tally.answered == (0 if status is None else len(keys))
