@@ -95,24 +95,63 @@ def density_from(
     by: tuple[Floats, ...],
 ) -> float:
     """Log density at ``vector``; its gradient is written to ``gradient``, both of shape (D,)."""
-    places, panels, centring_weight, members, repeated, covariates, level, group, share, sd = arranged
+    places, panels, _, _, repeated, _, _, group, share, sd = arranged
     n_groups, n_panels, n_categories, models_at, own_at, shape_at, n_bumps = places
     n_models, n_strata, n_judges = n_groups - n_panels, len(share), len(group)
     n_cut = n_categories - 1
-    slope, _, own_sd, _, _, shape, shares, cumulative, quantile, of_group, scale, quality = at
-    d_slope, d_shift, d_own_sd, d_cut, d_centre, d_shape = by
+    slope, _, own_sd, _, _, shape, shares, cumulative, _, of_group, scale, quality = at
+    d_slope, d_shift, _, d_cut, d_centre, d_shape = by
     _, spread, of_mean, of_spread = _moments(shape)
-    d_mean, d_spread, d_quality = 0.0, 0.0, np.empty(n_strata)
+    d_mean, d_spread = 0.0, 0.0
     for s in range(n_strata):
         d_mean -= d_centre[s]
         d_spread += d_centre[s] * quality[s]
-        d_quality[s] = spread * d_centre[s]
     for j in range(n_judges):
         d_spread -= d_slope[j] * slope[j] / spread
+    d_group, d_own, d_quality, d_deviation = _slopes_by_parameters(arranged, at, by, spread)
+
+    value = likelihood + _share_part(gradient, shares, cumulative, d_cut, scale, sd, priors[0, 1])
+    for g in range(n_panels):
+        gradient[n_groups * n_cut + g] = d_group[g] * of_group[g]
+    for m in range(n_models):
+        away = (of_group[n_panels + m] - priors[2, 1]) / priors[2, 2]
+        gradient[models_at + m] = d_group[n_panels + m] - away / priors[2, 2]
+        value -= 0.5 * away**2
+    value = _add_panels(value, vector, gradient, arranged, priors, d_deviation)
+    is_alone = np.ones(n_panels, dtype=np.bool_)
+    for p in range(len(panels)):
+        is_alone[panels[p, 5]] = False
+    for g in range(n_panels):
+        if is_alone[g]:
+            log_prior, slope_of = _log_prior(priors[1], of_group[g])
+            value += log_prior
+            gradient[n_groups * n_cut + g] += slope_of
+    for r in range(len(repeated)):
+        g = repeated[r]
+        value += _log_scale_part(gradient, own_at + r, priors[5], own_sd[g] / sd, d_own[g])
+    for b in range(n_bumps):
+        gradient[shape_at + b] = (
+            d_shape[b] + d_mean * of_mean[b] + d_spread * of_spread[b] - shape[b] / priors[9, 2] ** 2
+        )
+        value -= 0.5 * (shape[b] / priors[9, 2]) ** 2
+    return float(_add_covariates(value, vector, gradient, arranged, priors, d_quality, d_shift))
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _slopes_by_parameters(
+    arranged: Arranged, at: tuple[Floats, ...], by: tuple[Floats, ...], spread: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Slopes by discrimination and own effects of groups, by qualities, and by deviations of judges."""
+    places, group, share, sd = arranged[0], arranged[7], arranged[8], arranged[9]
+    n_groups, n_panels, n_cut = places[0], places[1], places[2] - 1
+    n_strata, n_judges = len(share), len(group)
+    slope, _, own_sd, _, _, _, _, _, quantile, of_group, scale, quality = at
+    d_slope, d_shift, d_own_sd, d_cut, d_centre, _ = by
+    d_quality, d_group, d_own = np.empty(n_strata), np.zeros(n_groups), np.empty(n_groups)
     variance, pull = 1.0, 0.0
     for s in range(n_strata):
+        d_quality[s] = spread * d_centre[s]
         variance += share[s] * quality[s] ** 2
-    d_group = np.zeros(n_groups)
     d_deviation = np.zeros((2, n_judges))
     for j in range(n_judges):
         d_deviation[1, j] = d_slope[j] * slope[j]
@@ -125,19 +164,19 @@ def density_from(
         for k in range(n_cut):
             d_scale += sd * d_cut[g, k] * quantile[g, k]
         d_group[g] += d_scale * of_group[g] * variance / scale[g]
-        d_own_sd[g] = sd * d_own_sd[g] + d_scale * own_sd[g] / sd / scale[g]
+        d_own[g] = sd * d_own_sd[g] + d_scale * own_sd[g] / sd / scale[g]
         pull += d_scale * of_group[g] ** 2 / scale[g]
     for s in range(n_strata):
         d_quality[s] += share[s] * quality[s] * pull
+    return d_group, d_own, d_quality, d_deviation
 
-    value = likelihood + _share_part(gradient, shares, cumulative, d_cut, scale, sd, priors[0, 1])
-    single = np.ones(n_panels, dtype=np.bool_)
-    for g in range(n_panels):
-        gradient[n_groups * n_cut + g] = d_group[g] * of_group[g]
-    for m in range(n_models):
-        away = (of_group[n_panels + m] - priors[2, 1]) / priors[2, 2]
-        gradient[models_at + m] = d_group[n_panels + m] - away / priors[2, 2]
-        value -= 0.5 * away**2
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _add_panels(
+    value: float, vector: Floats, gradient: Floats, arranged: Arranged, priors: Floats, d_deviation: Floats
+) -> float:
+    """Add to ``value`` the log prior of severities and discriminations of people in panels of several."""
+    places, panels, centring_weight, members = arranged[:4]
     for p in range(len(panels)):
         what, sd_at, raw_at, first, last, g, careless_at, shift_at = panels[p]
         part = np.empty(last - first)
@@ -146,43 +185,39 @@ def density_from(
         if what == 0:
             value += _log_normal_panel(vector, gradient, sd_at, raw_at, part, centring_weight[p], priors[4])
             continue
-        seen_at = n_groups * n_cut + g
-        single[g] = False
-        value += _log_mixed_panel(
-            vector,
-            gradient,
-            (sd_at, raw_at, careless_at, shift_at, seen_at),
-            part,
-            centring_weight[p],
-            priors,
-        )
-    for g in range(n_panels):
-        if single[g]:
-            log_prior, slope_of = _log_prior(priors[1], of_group[g])
-            value += log_prior
-            gradient[n_groups * n_cut + g] += slope_of
-    for r in range(len(repeated)):
-        g = repeated[r]
-        value += _log_scale_part(gradient, own_at + r, priors[5], own_sd[g] / sd, d_own_sd[g])
-    for b in range(n_bumps):
-        gradient[shape_at + b] = (
-            d_shape[b] + d_mean * of_mean[b] + d_spread * of_spread[b] - shape[b] / priors[9, 2] ** 2
-        )
-        value -= 0.5 * (shape[b] / priors[9, 2]) ** 2
+        seen_at = places[0] * (places[2] - 1) + g
+        panel_places = (sd_at, raw_at, careless_at, shift_at, seen_at)
+        value += _log_mixed_panel(vector, gradient, panel_places, part, centring_weight[p], priors)
+    return value
+
+
+@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _add_covariates(
+    value: float,
+    vector: Floats,
+    gradient: Floats,
+    arranged: Arranged,
+    priors: Floats,
+    d_quality: Floats,
+    d_shift: Floats,
+) -> float:
+    """Add to ``value`` the log prior of the effects of covariates on quality and of models' biases."""
+    places, covariates, level, group, sd = arranged[0], arranged[5], arranged[6], arranged[7], arranged[9]
+    n_panels = places[1]
     for c in range(len(covariates)):
         n_levels, quality_at, bias_at = covariates[c]
         part = np.zeros(n_levels)
-        for s in range(n_strata):
+        for s in range(len(d_quality)):
             part[level[c, s]] += d_quality[s]
         value += _effects(vector, gradient, quality_at, part, priors[6, 2])
-        for m in range(n_models):
+        for m in range(places[0] - n_panels):
             part = np.zeros(n_levels)
-            for j in range(n_judges):
+            for j in range(len(group)):
                 if group[j] == n_panels + m:
-                    for s in range(n_strata):
+                    for s in range(len(d_quality)):
                         part[level[c, s]] += sd * d_shift[j, s]
             value += _effects(vector, gradient, bias_at + m * (n_levels - 1), part, priors[7, 2])
-    return float(value)
+    return value
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
