@@ -21,8 +21,7 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ...frames.sequences import DIFFERENCE, LEVEL
 from ...numerics.types import Codes, Floats
-from ..systems.stacked_systems import merge_spellings
-from ..systems.system_comparison import refuse_systems, systems_in_order
+from ..systems.stacked_systems import merge_spellings, refuse_systems, systems_in_order
 from ..systems.system_rows import SystemRows, mix_weights, positive_class, system_rows
 from ..validation.coding import CodedRows, CodingOptions, Groups, code_table, refuse_columns
 

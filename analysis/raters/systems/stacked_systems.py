@@ -1,11 +1,12 @@
-"""One table of the answers of all systems, from one file or one per system, with labels of a second."""
+"""Answers of all systems in codes, from one file or one per system, with labels of a second."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed, no_column
@@ -13,10 +14,93 @@ from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import prompt_column
 from conjury.inference.tables.reading import ReadingRules, TableReading
+from conjury.inference.tables.reading.account import AccountEntry
 from conjury.inference.tables.row_numbers import row_words, stacked
 from conjury.inference.tables.schema import SAMPLING
 
-from ..label_provenance import COLUMNS
+from ..label_provenance import (
+    COLUMNS,
+    SAMPLED,
+    LabelAccount,
+    read_provenance,
+    without_labels,
+    without_others_labels,
+)
+from ..validation.coding import CodedRows, CodingOptions, code_table, refuse_columns
+from ..validation.tables.item_columns import item_of
+from ..validation.tables.judge_versions import refuse_versions
+
+NO_PEOPLE = "none"
+MOST_SYSTEMS = 30
+
+
+@dataclass(frozen=True)
+class JudgedSystems:
+    """Answers of all systems in codes, the table that they are from, and what became of it in notes."""
+
+    table: pd.DataFrame  # n rows, without labels that are not used as people's
+    prompt: str
+    options: CodingOptions  # of which ``by`` begins with the column of systems
+    source: str
+    account: LabelAccount
+    data: CodedRows
+    has_label: np.ndarray  # (n,)
+    notes: list[str]
+
+
+def read_systems(
+    table: Any, labels: Any, options: CodingOptions, labelled: Mapping[str, str] | None, source: str
+) -> JudgedSystems:
+    """Read answers, scores and labels; InputError for tables in which systems cannot be compared."""
+    system = options.by[0]
+    reading, notes = stack_systems(table, labels, options.human, system, options.rules, source)
+    source = reading.source
+    if list(options.human) == [NO_PEOPLE] and labels is None and NO_PEOPLE not in reading.frame:
+        options = replace(options, human=())
+    table, spelling_notes = merge_spellings(reading.frame, system)
+    prompt = _prompt_of(table, reading, options)
+    options = replace(options, id=prompt, rules=reading.rules)
+    people, answer_columns = options.human, (*options.judges, *options.human)
+    refuse_columns(table, options, source)
+    refuse_systems(table[system], system, source)
+    refuse_versions(table, source)
+    notes += [*spelling_notes, *reading.account.notes(), *item_of(table, prompt, answer_columns, source)[1]]
+    account = read_provenance(table, people, labelled, source)
+    table, provenance_notes = without_others_labels(table, people, account, source)
+    table = without_labels(table, people, account.rows(SAMPLED, "chosen"))
+    data = systems_in_order(code_table(table, options, source))
+    has_label = np.asarray(np.isfinite(data.rated).any(axis=0))
+    return JudgedSystems(
+        table, prompt, options, source, account, data, has_label, [*notes, *provenance_notes]
+    )
+
+
+def _prompt_of(table: pd.DataFrame, reading: TableReading, options: CodingOptions) -> str:
+    """The column of prompts, by its name where none is stated, which the account of the file then has."""
+    if reading.rules.id:
+        return reading.rules.id
+    candidates = table.drop(columns=[options.by[0], *options.judges, *options.human], errors="ignore")
+    prompt, source = prompt_column(candidates), reading.source
+    if prompt is None:
+        raise InputError(f"{source}: no column is called as prompts are; name that of the prompts with --id.")
+    guess = f"{source}: column '{prompt}' is that of the prompts"
+    reading.account.adding([AccountEntry("roles", guess, option="--id")])
+    return prompt
+
+
+def refuse_unscored(systems: JudgedSystems, needs_labels: bool) -> None:
+    """Refuse a judge without any score and, unless levels come from a saved map, people without any label."""
+    source, people = systems.source, systems.options.human
+    is_unlabelled = not systems.has_label.any() and not systems.account.rows(SAMPLED, "chosen").any()
+    if people and needs_labels and is_unlabelled:
+        raise InputError(
+            f"{source}: {listed(map(repr, people))} contain no labels; add labels of some answers."
+        )
+    for name, scores in zip(systems.options.judges, systems.data.judged, strict=True):
+        if not np.isfinite(scores).any():
+            raise InputError(
+                f"{source}: column '{name}' of the judge has no score; name another with --judge."
+            )
 
 
 def stack_systems(
@@ -49,6 +133,30 @@ def merge_spellings(frame: pd.DataFrame, system: str) -> tuple[pd.DataFrame, lis
     pairs = listed((f"'{name}' and '{as_name}'" for name, as_name in spellings.items()), 6)
     note = f"Systems that differ in case or blanks alone count as one: {pairs}."
     return frame.assign(**{system: names.replace(spellings)}), [note]
+
+
+def refuse_systems(column: pd.Series[Any], system: str, source: str) -> None:
+    """Refuse rows without a system, one system, and a column that cannot be one of systems."""
+    if column.isna().any():
+        row = row_words(source, column.isna().to_numpy().argmax())
+        raise InputError(f"{source}: column '{system}' is empty in row {row}; every answer needs a system.")
+    count = column.nunique()
+    if count < 2:
+        raise InputError(f"{source}: column '{system}' has one value; give answers of two systems or more.")
+    if count > MOST_SYSTEMS:
+        raise InputError(
+            f"{source}: column '{system}' has {count:,} values, and at most {MOST_SYSTEMS} systems are "
+            "compared; name the column of the systems with --system, or select some with --where."
+        )
+
+
+def systems_in_order(data: CodedRows) -> CodedRows:
+    """Systems in the order in which they appear, so that differences are the later minus the earlier."""
+    systems = data.groups[0]
+    order = list(dict.fromkeys(systems.code.tolist()))
+    place = np.argsort(order)
+    ordered = replace(systems, code=place[systems.code], levels=tuple(systems.levels[k] for k in order))
+    return replace(data, groups=(ordered, *data.groups[1:]))
 
 
 def _stacked(

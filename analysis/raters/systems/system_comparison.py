@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,10 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.frames import answer_wrong_calls
-from conjury.inference.tables.items import prompt_column
-from conjury.inference.tables.reading.account import AccountEntry
 from conjury.inference.tables.reading.reading_rules import RuleArguments, rules_of
-from conjury.inference.tables.row_numbers import row_words
 from conjury.inference.tables.schema import SAMPLING
 from conjury.inference.tables.writing import write_text
 
@@ -23,16 +19,9 @@ from ...correction.sources import represented_rows
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import n_clusters
-from ..label_provenance import (
-    SAMPLED,
-    read_provenance,
-    without_labels,
-    without_others_labels,
-)
-from ..validation.coding import CodedRows, CodingOptions, code_table, names_of, refuse_columns
+from ..validation.coding import CodedRows, CodingOptions, names_of
 from ..validation.judging import Validation
-from ..validation.tables.item_columns import item_of
-from ..validation.tables.judge_versions import refuse_versions, version_of
+from ..validation.tables.judge_versions import version_of
 from ..validation.validation_rows import TestRows
 from .borrowed_levels import BorrowedLevel, audit_table, borrow_levels
 from .calibration_map import JudgeOrigin, LabelMeanings, MapRequest, map_request, read_map, refuse_other_judge
@@ -47,15 +36,14 @@ from .label_gate import (
 )
 from .levels_by_map import STALE, fit_calibration_map, levels_by_map, map_table
 from .several_judges import add_judges
-from .stacked_systems import merge_spellings, stack_systems
+from .stacked_systems import JudgedSystems, read_systems, refuse_unscored
 from .system_estimates import CalibratedRows
 from .system_rows import SystemRows, covariate_columns, mix_weights, positive_class, system_rows
 from .system_sentences import state_of_systems, verdict_of_systems
 from .system_table import FURTHER, WIDTH, add_systems, contrasts_of, named_pairs
 
 KIND = "system_comparison"
-SYSTEM, NO_PEOPLE = "system", "none"
-MOST_SYSTEMS = 30
+SYSTEM = "system"
 MARGIN = 0.05  # of shares, and of the range of ratings
 
 
@@ -218,68 +206,28 @@ def compare_systems(
     columns = names_of(covariates)
     if columns and not calibration:
         raise InputError("covariates move the map, and there is none without calibration; omit them.")
-    has_map = maps is not None and maps.use is not None
     if not judges or (labels is not None and not people):
         raise InputError("Name at least one column of the judge, and of a table of labels one of people.")
-    reading, notes = stack_systems(table, labels, people, system, rules_of(rules), source)
-    source = reading.source
-    if list(people) == [NO_PEOPLE] and labels is None and NO_PEOPLE not in reading.frame:
-        people = people[:0]
-    table, more = merge_spellings(reading.frame, system)
-    notes += more
-    prompt = reading.rules.id or prompt_column(
-        table.drop(columns=[system, *judges, *people], errors="ignore")
-    )
-    if prompt is None:
-        raise InputError(f"{source}: no column is called as prompts are; name that of the prompts with --id.")
-    if reading.rules.id is None:
-        guess = f"{source}: column '{prompt}' is that of the prompts"
-        reading.account.adding([AccountEntry("roles", guess, option="--id")])
-    options = CodingOptions(judges, people, (system, *segments), prompt, positive, reading.rules)
-    refuse_columns(table, options, source)
-    refuse_systems(table[system], system, source)
-    refuse_versions(table, source)
-    notes += [*reading.account.notes(), *item_of(table, prompt, (*judges, *people), source)[1]]
-    account = read_provenance(table, people, labelled, source)
-    table, more = without_others_labels(table, people, account, source)
-    notes += more
-    chosen = account.rows(SAMPLED, "chosen")
-    table = without_labels(table, people, chosen)
-    data = systems_in_order(code_table(table, options, source))
-    label_rows = np.asarray(np.isfinite(data.rated).any(axis=0))
-    if people and not label_rows.any() and not has_map and not chosen.any():
-        raise InputError(
-            f"{source}: {listed(map(repr, people))} contain no labels; add labels of some answers."
-        )
-    for name, scores in zip(judges, data.judged, strict=True):
-        if not np.isfinite(scores).any():
-            raise InputError(
-                f"{source}: column '{name}' of the judge has no score; name another with --judge."
-            )
-    sampled = represented_rows(table.get(SAMPLING), label_rows)
-    place = positive_class(data, source)
+    options = CodingOptions(judges, people, (system, *segments), None, positive, rules_of(rules))
+    systems = read_systems(table, labels, options, labelled, source)
+    refuse_unscored(systems, needs_labels=maps is None or maps.use is None)
+    data, options, notes = systems.data, systems.options, list(systems.notes)
+    sampled = represented_rows(systems.table.get(SAMPLING), systems.has_label)
+    place = positive_class(data, systems.source)
     positive_name = data.classes[place] if place is not None else None
-    of_margin = list[str]()
-    if margin is None:
-        margin, of_margin = default_margin(data, place is not None)
-    if place is not None and margin >= 1:
-        raise InputError(f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1.")
+    margin, of_margin = margin_of(margin, data, place is not None)
     if sampled is not None:
         notes.append(
             f"Labels are weighted by '{SAMPLING}', the probabilities with which their answers were drawn."
         )
-    gates = gate_systems(data, label_rows, sampled is not None, place is None, account)
+    gates = gate_systems(data, systems.has_label, sampled is not None, place is None, systems.account)
     represented = represented_by(data, gates, sampled)
-    rows = system_rows(data, judges, represented, mix_weights(data, mix or {}), source)
-    version, judged = version_of(table, maps.version) if maps else "", labels_of_judges(data)
-    meanings = LabelMeanings(judged, reading.rules.relabel)
-    lenders, borrowed, further_tables = _borrowed(
-        rows, maps, (version, meanings), positive_name, (margin, alpha, seed)
-    )
+    rows = system_rows(data, judges, represented, mix_weights(data, mix or {}), systems.source)
+    lenders, borrowed, further_tables = _borrowed(rows, maps, systems, positive_name, (margin, alpha, seed))
     gates = [with_borrowed(gate, lent, lenders) for gate, lent in zip(gates, borrowed, strict=True)]
     result_rows = TestRows(alpha)
-    beside, more = covariate_columns(table, columns, (*judges, *people, system, prompt), source)
-    notes += more
+    role_columns = (*judges, *options.human, system, systems.prompt)
+    beside, of_covariates = covariate_columns(systems.table, columns, role_columns, systems.source)
     calibrated = CalibratedRows.of(rows, seed, calibration, beside)
     weights = add_systems(result_rows, calibrated, gates, borrowed, data.groups[1:], margin, width)
     if len(judges) > 1:
@@ -288,16 +236,17 @@ def compare_systems(
             result_rows, calibrated, contrasts, seed, system="", baseline="", source=""
         )
     frame = named_pairs(result_rows.frame(FURTHER if width is None else (*FURTHER, WIDTH)), len(rows.systems))
-    notes = [*data.notes, *notes, *of_margin, *_notes(rows, gates, prompt)]
+    notes = [*data.notes, *notes, *of_covariates, *of_margin, *_notes(rows, gates, systems.prompt)]
     settings: dict[str, Any] = {
-        "judge": list(judges), "human": list(people), "by": list(segments), "id": prompt, "system": system,
-        "systems": list(rows.systems), "scale": data.scale, "classes": list(data.classes),
+        "judge": list(judges), "human": list(options.human), "by": list(segments), "id": systems.prompt,
+        "system": system, "systems": list(rows.systems), "scale": data.scale, "classes": list(data.classes),
         "positive": positive_name, "measure": rows.measure,
         "alpha": alpha, "seed": seed, "margin": margin, "width": width,
         "mix": dict(mix or {}), "calibration": calibration,
         "covariates": list(columns),
         "n_rows": data.n, "n_labelled": int(rows.labelled.sum()), "clusters": n_clusters(rows.prompt),
-        "weighted": represented is not None, "provenance": account.record(limits_of(data, account)),
+        "weighted": represented is not None,
+        "provenance": systems.account.record(limits_of(data, systems.account)),
     }  # fmt: skip
     extra = {
         "labels": gate_table(gates),
@@ -310,32 +259,12 @@ def compare_systems(
     return Validation(frame, KIND, tuple(dict.fromkeys(notes)), settings, extra)
 
 
-def refuse_systems(column: pd.Series[Any], system: str, source: str) -> None:
-    """Refuse rows without a system, one system, and a column that cannot be one of systems."""
-    if column.isna().any():
-        row = row_words(source, column.isna().to_numpy().argmax())
-        raise InputError(f"{source}: column '{system}' is empty in row {row}; every answer needs a system.")
-    count = column.nunique()
-    if count < 2:
-        raise InputError(f"{source}: column '{system}' has one value; give answers of two systems or more.")
-    if count > MOST_SYSTEMS:
-        raise InputError(
-            f"{source}: column '{system}' has {count:,} values, and at most {MOST_SYSTEMS} systems are "
-            "compared; name the column of the systems with --system, or select some with --where."
-        )
-
-
-def systems_in_order(data: CodedRows) -> CodedRows:
-    """Systems in the order in which they appear, so that differences are the later minus the earlier."""
-    systems = data.groups[0]
-    order = list(dict.fromkeys(systems.code.tolist()))
-    place = np.argsort(order)
-    ordered = replace(systems, code=place[systems.code], levels=tuple(systems.levels[k] for k in order))
-    return replace(data, groups=(ordered, *data.groups[1:]))
-
-
-def default_margin(data: CodedRows, is_rate: bool) -> tuple[float, list[str]]:
-    """Five points of a share, or 5% of the range of ratings; people's where there are labels."""
+def margin_of(margin: float | None, data: CodedRows, is_rate: bool) -> tuple[float, list[str]]:
+    """The margin stated, else five points of a share, or 5% of the range of ratings, by people if any."""
+    if is_rate and margin is not None and margin >= 1:
+        raise InputError(f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1.")
+    if margin is not None:
+        return margin, []
     if is_rate:
         return MARGIN, []
     values = data.rated[np.isfinite(data.rated)]
@@ -355,14 +284,16 @@ def labels_of_judges(data: CodedRows) -> tuple[str, ...]:
 
 
 def _borrowed(
-    rows: SystemRows, maps: MapRequest | None, judged: tuple[str, LabelMeanings], positive: str | None,
+    rows: SystemRows, maps: MapRequest | None, systems: JudgedSystems, positive: str | None,
     options: tuple[float, float, int],
 ) -> tuple[str, list[BorrowedLevel | None], dict[str, pd.DataFrame]]:  # fmt: skip
     """Whose labels lend levels, these levels, and what a saved map is bound to; write a map, too."""
     margin, alpha, seed = options
     if maps is None:
         return "labels of other systems", borrow_levels(rows, margin, alpha, seed), {}
-    origin = JudgeOrigin(judged[0], maps.prompt, maps.day, judged[1])
+    meanings = LabelMeanings(labels_of_judges(systems.data), systems.options.rules.relabel)
+    version = version_of(systems.table, maps.version)
+    origin = JudgeOrigin(version, maps.prompt, maps.day, meanings)
     if maps.save is not None:
         saved = fit_calibration_map(rows, origin, positive, seed)
         write_text(maps.save, json.dumps(saved.record(), indent=1) + "\n")
