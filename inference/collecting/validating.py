@@ -86,7 +86,9 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> ValidatedS
         return ValidatedStudy(None, tuple(problems), False)
     subjects: list[Subject] = []
     truths: list[str] = []
-    steps: list[Callable[[], None]] = [lambda: subjects.extend(_subjects(study))]
+    steps: list[Callable[[], None]] = []
+    if examined.is_sound or isinstance(study, ItemStudy):
+        steps.append(lambda: subjects.extend(_subjects(study)))
     if isinstance(study, ItemStudy) and not _is_in_folder(study, study.items):
         steps.clear()
     elif isinstance(study, ItemStudy):
@@ -94,7 +96,8 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> ValidatedS
         if study.gold is not None and _is_in_folder(study, study.gold.file):
             gold = study.folder / study.gold.file
             steps.append(lambda: _check_labels(gold, study))
-    steps.append(lambda: truths.extend(_simulated_judges(study)))
+    if examined.is_sound:
+        steps.append(lambda: truths.extend(_simulated_judges(study)))
     problems += _key_problems(study, marked)
     steps += [lambda file=file: _check_table(file, study) for file in files]  # type: ignore[misc]
     problems += [sentence for step in steps for sentence in _problems(step)]

@@ -15,6 +15,11 @@ from .load import complete_study, contradictions, location_of, read_study_file, 
 from .models import ItemStudy, Study
 from .study_yaml import Location, MarkedYaml, Problem, missing_file
 
+# Sections from which subjects are drawn and answers simulated, which need that these agree.
+DRAWN = (
+    *("attributes", "derived", "stimuli", "design", "content"),
+    *("strata", "assignment", "response"),
+)
 FILES = (("items",), ("gold", "file"), ("panel", "consent"), ("panel", "instructions"))
 
 
@@ -29,6 +34,7 @@ class ExaminedStudy:
     # whether everything was checked; otherwise problems of several fields may come up once those of single
     # ones are mended
     is_complete: bool
+    is_sound: bool = False  # whether subjects can be drawn and truth tables be read
 
 
 def examine(name_or_path: str | Path) -> ExaminedStudy:
@@ -46,8 +52,9 @@ def examine(name_or_path: str | Path) -> ExaminedStudy:
     if isinstance(study, ItemStudy):
         group_problems += missing_file(study.folder, ("items",), "items", study.items)
     problems += [problem for problem in group_problems if problem.location[:2] not in wrong]
+    is_sound = not any(problem.location[0] in DRAWN for problem in group_problems)
     return ExaminedStudy(
-        marked, complete_study(study), _sort_problems(marked, problems), is_complete=not wrong
+        marked, complete_study(study), _sort_problems(marked, problems), not wrong and is_sound, is_sound
     )
 
 

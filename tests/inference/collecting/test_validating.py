@@ -195,6 +195,14 @@ def replies(tmp_path: Path) -> Path:
     return tmp_path / "replies"
 
 
+def test_what_needs_parts_that_contradict_each_other_is_called_unchecked(flats, replies):
+    change(flats / "study.yaml", ("{id: small, label: 40", "{id: large, label: 40"))
+    change(replies / "study.yaml", ("  - id: writer", "  - id: written_by"))
+    for folder, name in ((flats, "level 'large' is given twice;"), (replies, "assignment: 'writer' is")):
+        assert name in said(folder)[0]
+        assert not validate(folder).is_complete
+
+
 @pytest.mark.parametrize("value", ["99", "3.5", "great", "0"])
 def test_ratings_off_the_scale_are_reported_as_fit_refuses_them(replies, value):
     file = replies / "people.csv"
