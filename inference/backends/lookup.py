@@ -25,7 +25,7 @@ from ..simulation.ratings.rating_simulation import simulate_ratings
 from ..study.asking import Label, LineLabels, Ratings
 from ..study.checks_instrument import PUT
 from ..study.models import ItemStudy, Study
-from ..tables.columns import split_occasion, stream
+from ..tables.columns import rows_of, split_occasion, stream
 from ..tables.files import RECORDED, read_table
 from ..tables.frames import SIMULATED
 from ..tables.schema import OPTION_ORDERS, STATUSES
@@ -73,9 +73,7 @@ class SimulatedRatingsBackend(_SimulatedJudge):
             study, self._seed, judges=[judge_id], samples=samples, items=read_items(study)
         ).judgments
         self._ratings: dict[tuple[str, int], dict[str, int]] = {}
-        for item, sample, dimension, value in zip(
-            ratings["item_id"], ratings["sample"], ratings["dimension"], ratings["value"], strict=True
-        ):
+        for item, sample, dimension, value in rows_of(ratings[["item_id", "sample", "dimension", "value"]]):
             self._ratings.setdefault((str(item), int(sample)), {})[str(dimension)] = int(value)
 
     def _text(self, request: Request) -> str | None:
@@ -137,9 +135,8 @@ class SimulatedItemsBackend(_SimulatedJudge):
             if study.instrument is None:
                 table = simulate_answers(study, self._seed, items, labels, judge_id, samples)
             if table is not None:
-                keys = [table[name] for name in ("prompt_id", "item_id", "dimension", "sample")]
-                answers = zip(table["value"], table["status"].astype(str), strict=True)
-                self._drawn = dict(zip(zip(*keys, strict=True), answers, strict=True))
+                keys = rows_of(table[["prompt_id", "item_id", "dimension", "sample"]])
+                self._drawn = dict(zip(keys, rows_of(table[["value", "status"]]), strict=True))
 
     def _text(self, request: Request) -> str | None:
         response = self._study.response_of(request.prompt_id)
@@ -193,9 +190,9 @@ class SimulatedBackend(_SimulatedJudge):
             return
         simulation = simulate(study, seed, judges=[judge_id], samples=samples, truth=False, design=design)
         first = simulation.choices[simulation.choices["position"] == "A"]
-        sample = first["sample"] if "sample" in first else pd.Series(1, index=first.index)
-        keys = zip(first["prompt_id"], first["pair_id"], sample, strict=True)
-        self._chosen = dict(zip(keys, first["chosen"].astype(bool), strict=True))
+        first = first if "sample" in first else first.assign(sample=1)
+        keys = rows_of(first[["prompt_id", "pair_id", "sample"]])
+        self._chosen = dict(zip(keys, first["chosen"].astype(bool).tolist(), strict=True))
 
     def _text(self, request: Request) -> str | None:
         if self._faceted is not None:
@@ -244,9 +241,9 @@ class ReplayBackend:
                 f"{recorded}: the file contains no answers of judge '{judge_id}'; give another --judge."
             )
         self._path = recorded
-        self._rows = dict(zip(table["request_key"], range(len(table)), strict=True))
+        self._rows = {key: row for row, key in enumerate(table["request_key"].tolist())}
         subjects = table.filter(["task_id", "item_id"]).bfill(axis=1).iloc[:, 0]
-        self._asked = set(zip(table["prompt_id"], subjects, table["sample"], strict=True))
+        self._asked = set(rows_of(table[["prompt_id", "sample"]].assign(subject=subjects)))
         self._columns = {name: table[name].tolist() for name in COLUMNS if name in table}
 
     def settings(self) -> dict[str, Any]:
@@ -259,7 +256,7 @@ class ReplayBackend:
             row = self._rows.get(request.key)
             if row is not None:
                 recorder.record(Outcome(request.key, self._compose(request, row)))
-            elif (request.prompt_id, request.subject_id, request.sample) in self._asked:
+            elif (request.prompt_id, request.sample, request.subject_id) in self._asked:
                 raise InputError(
                     f"{self._path}: the recorded answer on {request.subject_id} under prompt "
                     f"{request.prompt_id} was given to another request (prompts, texts or settings have "

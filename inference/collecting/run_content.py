@@ -87,7 +87,7 @@ def profile_content(
         )
     by_task = everywhere.sort_values(["task_id", "position"], kind="stable")
     pairs_of = by_task["profile_id"].to_numpy().reshape(-1, 2).tolist()
-    sides = dict(zip(by_task["task_id"].iloc[::2], pairs_of, strict=True))
+    sides = dict(zip(by_task["task_id"].iloc[::2].tolist(), pairs_of, strict=True))
     return RunContent(
         subjects,
         len(tasks) // 2,

@@ -22,6 +22,7 @@ from conjury.analysis.numerics.rating_panel import panel_from
 from conjury.analysis.raters.agreement.icc import reml_variances
 from conjury.analysis.raters.agreement.pair_kappas import mean_kappa
 from conjury.inference.tables import validate
+from conjury.inference.tables.columns import rows_of
 from conjury.inference.tables.reading import read
 
 pytestmark = pytest.mark.ceiling
@@ -107,6 +108,12 @@ def test_six_hundred_thousand_rows_are_checked_within_two_seconds() -> None:
     chosen = (rows["position"] == "A").astype("Int64")
     rows = rows.assign(judge_kind="model", status="ok", repeat=False, chosen=chosen, slur="racism")
     assert processor_time(lambda: validate(rows, "choices"), 2) < 2
+
+
+def test_rows_of_text_take_a_part_of_the_time_of_its_cells() -> None:
+    texts = pd.DataFrame({"text": [f"text {number}" for number in range(ROWS)]}, dtype="string")
+    ours = processor_time(lambda: list(rows_of(texts)), 3)
+    assert ours / processor_time(lambda: list(texts["text"]), 3) < 0.5  # measured 0.12 to 0.25
 
 
 def test_tasks_of_one_judge_are_told_apart_by_two_of_their_columns() -> None:

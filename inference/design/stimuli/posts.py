@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from string import Formatter
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ from pydantic import Field
 from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Cues, Roles
 from ...study.study_yaml import Location, MarkedYaml, Part, Text
-from ...tables.columns import stream
+from ...tables.columns import rows_of, stream
 from .wording import REPLIES, Texts, check_counts, fill, read_checked
 
 Integers = NDArray[np.int64]
@@ -295,12 +294,6 @@ class PostKit:
         minutes = ((last - first).days + 1) * MINUTES_A_DAY
         times = np.datetime64(first, "m") + draw_below(minutes, ids, seed, "posted").astype("timedelta64[m]")
         return np.datetime_as_string(times).astype(object)
-
-
-def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """Rows of a table, with None for missing values."""
-    columns = (table[name].astype(object) for name in table)
-    return zip(*(column.where(column.notna(), None) for column in columns), strict=True)
 
 
 def _handles(people: Sequence[Person], who: Integers, ids: Integers, seed: int, role: str) -> Strings:

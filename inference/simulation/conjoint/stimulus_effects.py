@@ -28,7 +28,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.interpolate import CubicSpline
 from scipy.special import expit
 
 from ...design.profiles import enumerate_profiles, stimulus_ids
@@ -177,6 +176,8 @@ def choice_at_hand(study: Study, rater: RaterModel, seed: int) -> CellChoice | N
     """Choice probabilities of c cells with the given stimuli, averaged over the profiles of each cell."""
     # The mean of `F(u - u_j)` over all opponents j is a smooth function of u, interpolated between GRID exact
     # values. Returns None for a panel with random part-worths, where it depends on more than u.
+    from scipy.interpolate import CubicSpline  # here, since it imports most of scipy
+
     if any(sd.any() for sd in level_spread(rater, study)):
         return None
     profiles = enumerate_profiles(study)

@@ -17,11 +17,11 @@ import pandas as pd
 from PIL import Image
 
 from ...design.stimuli import load_posts, profile_values
-from ...design.stimuli.posts import rows_of
 from ...design.subjects import label_fields
 from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Content, Cues
 from ...study.models import Study
+from ...tables.columns import rows_of
 from ...tables.writing import atomic_write
 from ..faces import Faces, load_faces
 
@@ -260,8 +260,7 @@ def _labelled(study: Study, profiles: pd.DataFrame, cues: Cues) -> pd.DataFrame:
         )
     table = label_fields(study, profiles)
     fields = [str(name) for name in table if name != "profile_id"]
-    rows = zip(*(table[name] for name in fields), strict=True)
-    alt = ["; ".join(map(": ".join, zip(fields, row, strict=True))) + "." for row in rows]
+    alt = ["; ".join(map(": ".join, zip(fields, row, strict=True))) + "." for row in rows_of(table[fields])]
     return table.assign(alt=pd.array(alt, dtype="string"))
 
 
