@@ -18,7 +18,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import SAMPLING
 
 from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
-from ..numerics.intervals import SAME, UNBOUNDED, Support, inference, wilson
+from ..numerics.intervals import SAME, UNBOUNDED, Inference, Support, inference, wilson
 from ..numerics.rating_panel import RowClusters
 from ..numerics.sandwich import small_sample_scale
 from ..numerics.types import Codes, Floats
@@ -198,23 +198,25 @@ def interval_table(
     numbers: EstimateVariances, alpha: float, support: Support = UNBOUNDED, share: np.ndarray | bool = False
 ) -> pd.DataFrame:
     """Standard errors, degrees of freedom and t intervals of estimates, a row each."""
-    # A share of 0 or 1 without variance has Wilson's interval, with the clusters as trials; other estimates
-    # without variance have none.
     spread = numbers.variance > SAME**2
     std_error = np.sqrt(np.where(spread, numbers.variance, np.nan))
     df = np.where(spread, numbers.df, np.nan)
     interval = inference(numbers.estimate, std_error, alpha, df=df, support=support)
-    ends = share & ~spread & (np.minimum(np.abs(numbers.estimate), np.abs(1 - numbers.estimate)) < _AT)
-    low, high = wilson(np.round(numbers.estimate), numbers.df + 1.0, alpha)
+    lower, upper = limits_with_ends(numbers, interval, alpha, share)
     return pd.DataFrame(
-        {
-            "estimate": numbers.estimate,
-            "std_error": std_error,
-            "df": df,
-            "lower": np.where(ends, low, interval.lower),
-            "upper": np.where(ends, high, interval.upper),
-        }
+        {"estimate": numbers.estimate, "std_error": std_error, "df": df, "lower": lower, "upper": upper}
     )
+
+
+def limits_with_ends(
+    numbers: EstimateVariances, interval: Inference, alpha: float, share: np.ndarray | bool
+) -> tuple[Floats, Floats]:
+    """Limits of estimates, (m,) each; of shares of 0 or 1 without variance they are Wilson's."""
+    # The clusters are the trials; other estimates without variance have no interval.
+    is_end = np.minimum(np.abs(numbers.estimate), np.abs(1 - numbers.estimate)) < _AT
+    ends = share & is_end & ~(numbers.variance > SAME**2)
+    low, high = wilson(np.round(numbers.estimate), numbers.df + 1.0, alpha)
+    return np.where(ends, low, interval.lower), np.where(ends, high, interval.upper)
 
 
 def quantile(below: EstimateVariances, values: Floats, q: float, alpha: float) -> tuple[int, float, float]:

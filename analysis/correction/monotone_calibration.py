@@ -121,11 +121,25 @@ def cross_fit(
     return CalibratedScores(labelled, beside)
 
 
-def map_where_frequent(
+def says_more_than_line(score: Floats, value: Floats, *, is_moved: bool = False) -> bool:
+    """Whether a map of scores can add to the scores themselves; one that covariates move can, if any can."""
+    # A map of two scores is a line. Cross-fitted, it differs from the scores by labels of other folds alone,
+    # which are low where a fold's own are high, and weights of both would follow them: with 40 labels levels
+    # covered 92%, and were 0 where a judge made no error. So do those of a class of which few are labelled.
+    distinct, count = np.unique(value, return_counts=True)
+    is_rare = len(distinct) < 2 or (len(distinct) == 2 and count.min() < FEWEST_OF_EACH)
+    return not is_rare and (is_moved or len(np.unique(score)) > 2)
+
+
+def no_map(n_labelled: int, n_others: int) -> CalibratedScores:
+    """Scores of 0, which move nothing."""
+    return CalibratedScores(np.zeros(n_labelled), np.zeros(n_others))
+
+
+def map_where_useful(
     score: Floats, value: Floats, weight: Floats, unlabelled: Floats, fold: Codes
 ) -> CalibratedScores:
-    """The same; 0, which moves nothing, where people's values are two and one of them is rare."""
-    distinct, count = np.unique(value, return_counts=True)
-    if len(distinct) <= 2 and (len(distinct) < 2 or count.min() < FEWEST_OF_EACH):
-        return CalibratedScores(np.zeros(len(score)), np.zeros(len(unlabelled)))
+    """Cross-fitted maps of scores; 0 where a map says no more than the scores."""
+    if not says_more_than_line(np.concatenate([score, unlabelled]), value):
+        return no_map(len(score), len(unlabelled))
     return cross_fit(score, value, weight, unlabelled, fold)

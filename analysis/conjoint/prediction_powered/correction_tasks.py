@@ -13,7 +13,7 @@ from conjury.inference.tables.schema import POSITIONS, PROBABILITY, SAMPLING
 
 from ...correction.correction_methods import ByModels, CovariateAdjustment, DesignBased
 from ...correction.item_corrections import doubt_of, refuse_chosen
-from ...correction.monotone_calibration import map_where_frequent
+from ...correction.monotone_calibration import map_where_useful
 from ...correction.sources import check_overlap, people_and_models, sampling_weights
 from ...frames.cells import AttributeCells, needed_columns
 from ...frames.variables import factor_codes
@@ -266,7 +266,7 @@ def with_maps(plans: Plans, tasks: CorrectionTasks, fold: np.ndarray) -> Plans:
     for of_human, of_other, plan in zip(tasks.of_human, tasks.of_other, plans.other, strict=True):
         has_both, is_asked = ~np.isnan(of_human) & (cells.weight > 0), ~np.isnan(of_other)
         people = cells.outcome[has_both], cells.weight[has_both]
-        scores = map_where_frequent(of_human[has_both], *people, of_other[is_asked], fold[has_both])
+        scores = map_where_useful(of_human[has_both], *people, of_other[is_asked], fold[has_both])
         of_people.append(with_outcome(plans.human, _filled(has_both, scores.labelled)))
         beside.append(with_outcome(plan, _filled(is_asked, scores.unlabelled)))
     return replace(plans, labelled=tuple(of_people), other=tuple(beside))

@@ -16,7 +16,7 @@ from conjury.inference.tables.schema import PROBABILITY, SAMPLING
 from ...correction.correction_methods import PredictThenDebias
 from ...correction.debias import assign_folds
 from ...correction.item_corrections import EstimateRows, doubt_of, refuse_chosen, weighted_mean
-from ...correction.monotone_calibration import map_where_frequent
+from ...correction.monotone_calibration import map_where_useful
 from ...correction.sources import check_overlap, people_and_models, sampling_weights
 from ...numerics.rating_panel import RowClusters
 from ...numerics.types import Codes, Floats
@@ -127,7 +127,7 @@ class DimensionAnswers:
             fold = assign_folds(first.n, method.folds, method.seed)[first.code]
             for score in scores:
                 maps = [
-                    map_where_frequent(score[item], column, weight, score[reference], fold)
+                    map_where_useful(score[item], column, weight, score[reference], fold)
                     for column in people[mask].T
                 ]
                 labelled.append(np.column_stack([part.labelled for part in maps]))

@@ -16,9 +16,16 @@ from ...correction.item_corrections import (
     charge_weights,
     clustered_numbers,
     correct,
+    limits_with_ends,
     weighted_mean,
 )
-from ...correction.monotone_calibration import CALIBRATED, CalibratedScores, cross_fit
+from ...correction.monotone_calibration import (
+    CALIBRATED,
+    CalibratedScores,
+    cross_fit,
+    no_map,
+    says_more_than_line,
+)
 from ...numerics.intervals import SAME, SHARE, UNBOUNDED, Support, inference
 from ...numerics.intervals.bounded import NOTHING, POWER, BoundedEstimate, Flags, n_clusters
 from ...numerics.rating_panel import RowClusters
@@ -50,11 +57,17 @@ class CalibratedRows:
         folds = int(np.clip(prompts.n // FEWEST_IN_FOLD, FOLDS, MOST_FOLDS))
         method = PredictThenDebias(seed=seed, folds=folds)
         fold = assign_folds(prompts.n, method.folds, method.seed)[prompts.code]
-        weight = rows.label_weight[labelled]
+        weight, label, is_moved = rows.label_weight[labelled], rows.label[labelled], covariates is not None
+        has_map = [
+            is_calibrated and says_more_than_line(score[answered], label, is_moved=is_moved)
+            for score, answered in zip(rows.score, rows.answered, strict=True)
+        ]
         maps = [
-            cross_fit(score[labelled], rows.label[labelled], weight, score, fold, beside)
-            for score in rows.score
-            if is_calibrated
+            cross_fit(score[labelled], label, weight, score, fold, beside)
+            if mapped
+            else no_map(len(label), len(score))
+            for score, mapped in zip(rows.score, has_map, strict=True)
+            if any(has_map)
         ]
         return cls(rows, fold, tuple(maps), method)
 
@@ -222,7 +235,8 @@ def bounded(numbers: EstimateVariances, prompt: Codes, alpha: float, support: Su
     variance, df = float(numbers.variance[0]), float(numbers.df[0])
     error = float(np.sqrt(variance)) if variance > SAME**2 and df > 0 else np.nan
     interval = inference(numbers.estimate, np.array([error]), alpha, df=numbers.df, support=support)
-    lower, upper, p = (float(part[0]) for part in (interval.lower, interval.upper, interval.p))
+    limits = limits_with_ends(numbers, interval, alpha, support == SHARE and df > 0)
+    lower, upper, p = (float(part[0]) for part in (*limits, interval.p))
     estimate = float(numbers.estimate[0])
     # A difference of equal means is none, not a rounding error.
     estimate = 0.0 if abs(estimate) < SAME else estimate

@@ -81,6 +81,27 @@ def test_a_level_by_scores_and_map_is_that_of_calibrated_judgments() -> None:
     assert {"weight_gpt", "weight_gpt, calibrated"} <= set(reference.frame.columns)
 
 
+def test_a_judge_of_two_grades_and_labels_of_a_rare_class_have_no_map() -> None:
+    table = answers()
+    grades, is_high = table.assign(score=1.0 * (table["score"] > 0.8)), table["ann"].gt(1.5)
+    rare = table.assign(ann=is_high.map({True: "yes", False: "no"}).where(table["ann"].notna()))
+    rare.loc[rare.index[rare["ann"].eq("yes")][9:], "ann"] = None
+    flagged = rare.assign(score=np.where(table["score"] > 0.8, "yes", "no"))
+    for data, options in ((grades, {}), (flagged, {"positive": "yes"})):
+        with_map, without = (compare(data, **options, calibration=flag) for flag in (True, False))
+        pd.testing.assert_frame_equal(with_map, without)
+
+
+def test_a_share_of_which_no_label_is_positive_has_wilsons_interval() -> None:
+    table = answers(labelled=30)
+    table["ann"] = np.where(table["ann"].notna(), "no", None)
+    table["score"] = np.where(table["score"] > 0.8, "yes", "no")
+    table.loc[table["ann"].notna() & (table["system"] == "new"), "ann"] = ["yes", *["no"] * 29]
+    rows = compare(table, positive="yes")
+    for name in ("corrected_rate[old]", "people_only_rate[old]"):  # 1.96^2 / (30 + 1.96^2)
+        assert rows.loc[name, ["lower", "upper"]].tolist() == pytest.approx([0, 0.11351], abs=1e-5), name
+
+
 def test_labels_alone_and_judge_alone_are_paired_t_tests_and_the_verdict_states_their_numbers() -> None:
     table = answers()
     result = conjury.compare_systems(table, "score", "ann", id="prompt")
