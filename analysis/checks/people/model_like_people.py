@@ -66,13 +66,7 @@ def model_like_people(
     people = texts.loc[texts["kind"] == "human", "judge"].nunique()
     if not people and agreement.empty:
         raise NotApplicableError(NOTHING)
-    parts: list[dict[str, object]] = []
     p: float | None = None
-    for what in (PHRASE, MARKUP, COPIED, ALIKE) if people else ():
-        by = rows.loc[rows["what"] == what, "judge_id"]
-        parts.append(
-            {"judge": "", "label": what, "panel": "Texts", "n": len(by), "estimate": by.nunique() / people}
-        )
     flagged = pd.DataFrame()
     if len(agreement):
         close = agreement["estimate"] >= CLOSE
@@ -80,54 +74,15 @@ def model_like_people(
         agreement["p_adjusted"] = adjusted(agreement["p"].to_numpy(dtype=float))
         p = float(agreement["p_adjusted"].min())
         flagged = agreement[agreement["p_adjusted"] < alpha]
-        named = agreement.assign(label=agreement["judge"], panel=agreement["model"])
-        parts += [{str(name): value for name, value in row.items()} for row in named.to_dict("records")]
-    table = pd.DataFrame(parts)
-    table.insert(1, "prompt", "")
-    markup = rows["what"].eq(MARKUP)
-    counted_rows = rows[~markup | (markup.sum() >= FEW_MARKUP)]
-    sentences = []
-    if len(counted_rows):
-        kinds = counted_rows["what"].value_counts(sort=False)
-        first = counted_rows.iloc[0]
-        sentences.append(
-            Note.of(
-                "{texts} of {people} {verb} like a model's ({kinds}). The first is by {judge}: "
-                "\u201c{text}\u201d.",
-                texts=counted(len(counted_rows), "text"),
-                people=counted(counted_rows["judge_id"].nunique(), "person", "people"),
-                verb="looks" if len(counted_rows) == 1 else "look",
-                kinds="; ".join(f"{kind}: {n}" for kind, n in kinds.items()),
-                judge=first["judge_id"],
-                text=first["text"],
-            )
-        )
-    if len(flagged):
-        best = lowest(flagged, flagged["p"])
-        sentences.append(
-            Note.of(
-                "{people} a model's answer where it deviates from most people: {judge} gives that of "
-                "{judge2} in {followed} of {n} such answers, and deviates in {share} of the others (adjusted "
-                "{p}).",
-                people=counted(flagged["judge"].nunique(), "person gives", "people give"),
-                judge=best["judge"],
-                judge2=best["model"],
-                followed=int(best["x"]),
-                n=int(best["n"]),
-                share=percentage(best["otherwise"], 0),
-                p=show_p(float(best["p_adjusted"])),
-            )
-        )
+    table = _estimates(rows, people, agreement)
+    is_markup = rows["what"].eq(MARKUP)
+    counted_rows = rows[~is_markup | (is_markup.sum() >= FEW_MARKUP)]
+    sentences = [
+        *([_text_finding(counted_rows)] if len(counted_rows) else []),
+        *([_agreement_finding(flagged)] if len(flagged) else []),
+    ]
     if not sentences:
-        finding = " ".join(
-            sentence
-            for count, sentence in (
-                (people, "No text of people looks like that of a model."),
-                (len(agreement), "No judgments of people follow those of a model."),
-            )
-            if count
-        )
-        return MODEL_LIKE_PEOPLE.answer(table, "pass", finding, p=p)
+        return MODEL_LIKE_PEOPLE.answer(table, "pass", _no_finding(people, len(agreement)), p=p)
     grave = counted_rows["what"].isin([PHRASE, COPIED]).any() or len(flagged)
     verdict: Verdict = "error" if grave else "warning"
     evidence = [counted_rows]
@@ -145,6 +100,61 @@ def model_like_people(
         p=None if ruled else p,
         rows=pd.concat(evidence, ignore_index=True),
     )
+
+
+def _estimates(rows: pd.DataFrame, people: int, agreement: pd.DataFrame) -> pd.DataFrame:
+    """Shares of people with each kind of suspicious text, then each person's agreement with a model."""
+    parts: list[dict[str, object]] = []
+    for what in (PHRASE, MARKUP, COPIED, ALIKE) if people else ():
+        by = rows.loc[rows["what"] == what, "judge_id"]
+        parts.append(
+            {"judge": "", "label": what, "panel": "Texts", "n": len(by), "estimate": by.nunique() / people}
+        )
+    if len(agreement):
+        named = agreement.assign(label=agreement["judge"], panel=agreement["model"])
+        parts += [{str(name): value for name, value in row.items()} for row in named.to_dict("records")]
+    table = pd.DataFrame(parts)
+    table.insert(1, "prompt", "")
+    return table
+
+
+def _text_finding(rows: pd.DataFrame) -> Note:
+    kinds = rows["what"].value_counts(sort=False)
+    first = rows.iloc[0]
+    return Note.of(
+        "{texts} of {people} {verb} like a model's ({kinds}). The first is by {judge}: \u201c{text}\u201d.",
+        texts=counted(len(rows), "text"),
+        people=counted(rows["judge_id"].nunique(), "person", "people"),
+        verb="looks" if len(rows) == 1 else "look",
+        kinds="; ".join(f"{kind}: {n}" for kind, n in kinds.items()),
+        judge=first["judge_id"],
+        text=first["text"],
+    )
+
+
+def _agreement_finding(flagged: pd.DataFrame) -> Note:
+    best = lowest(flagged, flagged["p"])
+    return Note.of(
+        "{people} a model's answer where it deviates from most people: {judge} gives that of "
+        "{judge2} in {followed} of {n} such answers, and deviates in {share} of the others (adjusted "
+        "{p}).",
+        people=counted(flagged["judge"].nunique(), "person gives", "people give"),
+        judge=best["judge"],
+        judge2=best["model"],
+        followed=int(best["x"]),
+        n=int(best["n"]),
+        share=percentage(best["otherwise"], 0),
+        p=show_p(float(best["p_adjusted"])),
+    )
+
+
+def _no_finding(n_people: int, n_agreements: int) -> str:
+    sentences = []
+    if n_people:
+        sentences.append("No text of people looks like that of a model.")
+    if n_agreements:
+        sentences.append("No judgments of people follow those of a model.")
+    return " ".join(sentences)
 
 
 _NO_TEXTS = pd.DataFrame(columns=["judge", "kind", "item_id", "text", "plain"])

@@ -71,26 +71,8 @@ class StatementPatterns:
 def statement_patterns(names: ValueNames, keys: frozenset[str]) -> StatementPatterns:
     """The patterns of some options, and of the keys behind which a value stands."""
     nouns = f"(?:{names.nouns})"
-    titles = "|".join(
-        [
-            headings(),
-            *(rf"(?<![\w-]){re.escape(key)}(?!\w)".replace(r"\ ", r"[\s_-]") for key in sorted(keys)),
-        ]
-    )
     next_name = rf"(?!(?:not|rather|instead|over|than|unlike|while|whereas|but)\b|{REASON})(?:[\w']{{1,14}}\s){{0,2}}{names.pattern}"
     several = rf"(?!{_MORE}{next_name})(?!{_HEDGE}{names.pattern})"
-    of = r"(?:\s(?:of|for|to)\s(?:this|the|that)\s\w{1,20}(?:\s\w{1,20})?)?"
-    link = rf"{of}[\s\"'*_`)\]]{{0,6}}(?:{_linked()}){_BLANKS}{_ADVERB}{_BLANKS}"
-    sign = rf"[\s\"'*_`)\]]{{0,6}}(?:[:=|]|=?-?>|\u2192|\s-{{1,2}}\s){_BLANKS}{_ADVERB}"
-    begins = [
-        rf"(?:{titles}){_BRACKET}(?:{link}|{sign})(?:\\?text\{{)?",
-        rf"\[(?:{titles})\]\s{{1,3}}",
-        rf"(?:{titles})[*_:#\"]{{0,4}}[ \t]{{0,3}}(?P<line>\n{{1,2}})[\s*_#>`\"'(\[]{{0,8}}",
-        rf"(?:{choosing()})[\s:,*_\"'`(\[]{{0,6}}",
-        r"\\f?box(?:ed)?(?P<boxed>[\s{]{1,4})(?:\\?(?:text(?:bf|tt|rm|it)?|mathrm|mathbf)\{)?\s?",
-        r"(?P<marked>\[\[)\s?",
-        rf"<[\w:-]{{0,20}}(?:{titles})[\w:-]{{0,20}}(?:\s[^<>]{{0,40}})?(?P<tagged>>)[\s*_`\"'\[(]{{0,6}}",
-    ]
     ends = rf"(?(line){_ALONE}|(?(boxed)\s?\}}|(?(marked)\s?\]\]|(?(tagged)[\s*_`\"'\])]{{0,6}}</|{_END}))))"
     name = rf"(?:{nouns})?(?:the\s)?(?P<name>{names.pattern})"
     ended = re.compile(rf"{names.pattern}(?={_END[3:-1]}|\s?\}}|\s?\]\]|\s(?:wins|is better)|{_ADDED})")
@@ -99,7 +81,7 @@ def statement_patterns(names: ValueNames, keys: frozenset[str]) -> StatementPatt
     return StatementPatterns(
         ended=ended,
         statement=AnchoredPattern(
-            re.compile(rf"(?:{'|'.join(begins)}){name}{ends}{several}{_UNSURE}"),
+            re.compile(rf"(?:{_beginnings(keys)}){name}{ends}{several}{_UNSURE}"),
             title_words | first_words(words_of("choose")) | {"\\", "[", "<"},
         ),
         heading=re.compile(
@@ -116,40 +98,72 @@ def statement_patterns(names: ValueNames, keys: frozenset[str]) -> StatementPatt
             rf"|thus|therefore|but)|\s(?=so\s)|[,\u3001])[\s*_\"')\]]{{0,4}}"
             rf"(?:{_FINALLY}[\s,:]{{1,3}}){{0,4}}(?:{_PERHAPS})?(?:{degree})?{name}(?:\sit(?:'s|\sis)(?:\sthen)?|\s\((?:\d{{1,3}}|(?!{names.pattern})[a-z]{{1,12}}|(?:confidence|certainty|score)[^()\n]{{0,20}})\)|,?\s(?:i (?:think|guess|suppose|believe|would say|'d say)|in my (?:opinion|view)))?[\s*_`\"'.!)\]}}\u3002\u2026]{{0,6}}\Z"
         ),
-        corrected=AnchoredPattern(
-            re.compile(
-                rf"(?:(?<!\()(?:{CORRECTION.pattern})[\s]{{0,2}}(?:[,:;.!\u2026]|-(?!\w))|\b(?:actually|i mean|i meant"
-                rf"|make that)\s)[\s,:;.!\u2026-]{{0,6}}"
-                rf"(?:(?:it's|it is|make that|i mean|i meant|wait|no|i choose|rather|es|c'est"
-                rf"|es ist)[\s,:]{{1,3}}){{0,2}}"
-                rf"{name}(?:{_END}|\s(?:wins|is better)){several}{_UNSURE}"
-                rf"|(?:{'|'.join(_CHANGED)})\s(?:(?:my|the|that|this|it|from)\s){{1,2}}(?:\w{{1,20}}\s){{0,2}}to\s[\"'`]?"
-                rf"(?P<changed>{names.pattern}){_END}"
-                rf"|(?<!\()(?:update|edit|correction|revised)(?:\s[^.:;\n]{{1,60}})?:\s(?P<updated>{names.pattern}){_END}"
-            ),
-            first_words(re.sub(r"\\b|\(\?:|\)\\b", "", CORRECTION.pattern).split("|"))
-            | {"i", "make", *_CHANGED},
-        ),
-        sentence=AnchoredPattern(
-            re.compile(
-                rf"(?:(?<=\A)|(?<=[.!?;:\n]\s)|(?<=[.!?;:\n])|(?<=,\s)(?=(?:so|hence|thus|therefore)\s))(?:(?:overall|so|and|but|yes|no"
-                rf"|therefore|i think|i find|to me|clearly),?\s){{0,2}}"
-                rf"(?:(?:it|this|that|(?:this|the|that)\s{_JUDGED})(?:\s(?:about|of|from|by"
-                rf"|for)\s[^.,;:!?\n]{{1,40}})?(?:\s|(?='s\s))(?:is|'s|seems|looks|was|reads as|counts as|qualifies as"
-                rf"|gets|gets a|deserves|(?:is|'s) (?:mainly |mostly |primarily |clearly |really )?about|(?:mainly |mostly )?concerns)\s"
-                rf"(?:(?:{_DEGREE})\s){{0,2}}|(?:{_judged_abroad()}))[\"'`]{{0,2}}(?P<name>{names.pattern})"
-                rf"(?=[\"'`]{{0,2}}(?:{_SPOKEN_END[1:]})?(?:\s?[.!;:\n(\u3002]|\Z|{_ADDED}))"
-                rf"|(?:(?<=\A)|(?<=[.!?;:\n]\s))(?:it|this|that|(?:this|the|that)\s{_JUDGED})\s(?:"
-                rf"(?:falls|belongs)\s(?:into|under|to|in)\sthe\s(?:category|class|label)(?:\sof)?"
-                rf"|(?:should|must|can) be\s(?:labell?ed|classified|marked|flagged|rated)(?:\sas)?)\s"
-                rf"(?P<marked>{names.pattern}){_END}"
-                rf"|(?:i|we)(?:'d| would|'ll| will)? (?:label|classify|rate|mark|flag|categori[sz]e"
-                rf"|class|consider|call|judge)\s(?:it|this|that|(?:the|this)\s\w{{1,20}})\s"
-                rf"(?:(?:as|to be)\s)?(?:a\s|an\s)?[\"'`]{{0,2}}(?P<called>{names.pattern}){_END}"
-            ),
-            _SENTENCE_WORDS | first_words(words_of("judged")),
-        ),
+        corrected=_corrected_pattern(names, name, several),
+        sentence=_sentence_pattern(names),
         verb=_verb_pattern(names),
+    )
+
+
+def _beginnings(keys: frozenset[str]) -> str:
+    """Pattern of what begins a statement: a heading, a key, a verb that chooses, a mark around a name."""
+    titles = "|".join(
+        [
+            headings(),
+            *(rf"(?<![\w-]){re.escape(key)}(?!\w)".replace(r"\ ", r"[\s_-]") for key in sorted(keys)),
+        ]
+    )
+    of = r"(?:\s(?:of|for|to)\s(?:this|the|that)\s\w{1,20}(?:\s\w{1,20})?)?"
+    link = rf"{of}[\s\"'*_`)\]]{{0,6}}(?:{_linked()}){_BLANKS}{_ADVERB}{_BLANKS}"
+    sign = rf"[\s\"'*_`)\]]{{0,6}}(?:[:=|]|=?-?>|\u2192|\s-{{1,2}}\s){_BLANKS}{_ADVERB}"
+    beginnings = [
+        rf"(?:{titles}){_BRACKET}(?:{link}|{sign})(?:\\?text\{{)?",
+        rf"\[(?:{titles})\]\s{{1,3}}",
+        rf"(?:{titles})[*_:#\"]{{0,4}}[ \t]{{0,3}}(?P<line>\n{{1,2}})[\s*_#>`\"'(\[]{{0,8}}",
+        rf"(?:{choosing()})[\s:,*_\"'`(\[]{{0,6}}",
+        r"\\f?box(?:ed)?(?P<boxed>[\s{]{1,4})(?:\\?(?:text(?:bf|tt|rm|it)?|mathrm|mathbf)\{)?\s?",
+        r"(?P<marked>\[\[)\s?",
+        rf"<[\w:-]{{0,20}}(?:{titles})[\w:-]{{0,20}}(?:\s[^<>]{{0,40}})?(?P<tagged>>)[\s*_`\"'\[(]{{0,6}}",
+    ]
+    return "|".join(beginnings)
+
+
+def _corrected_pattern(names: ValueNames, name: str, several: str) -> AnchoredPattern:
+    """Pattern of a value that takes back an earlier one ("no, wait: B")."""
+    return AnchoredPattern(
+        re.compile(
+            rf"(?:(?<!\()(?:{CORRECTION.pattern})[\s]{{0,2}}(?:[,:;.!\u2026]|-(?!\w))|\b(?:actually|i mean|i meant"
+            rf"|make that)\s)[\s,:;.!\u2026-]{{0,6}}"
+            rf"(?:(?:it's|it is|make that|i mean|i meant|wait|no|i choose|rather|es|c'est"
+            rf"|es ist)[\s,:]{{1,3}}){{0,2}}"
+            rf"{name}(?:{_END}|\s(?:wins|is better)){several}{_UNSURE}"
+            rf"|(?:{'|'.join(_CHANGED)})\s(?:(?:my|the|that|this|it|from)\s){{1,2}}(?:\w{{1,20}}\s){{0,2}}to\s[\"'`]?"
+            rf"(?P<changed>{names.pattern}){_END}"
+            rf"|(?<!\()(?:update|edit|correction|revised)(?:\s[^.:;\n]{{1,60}})?:\s(?P<updated>{names.pattern}){_END}"
+        ),
+        first_words(re.sub(r"\\b|\(\?:|\)\\b", "", CORRECTION.pattern).split("|")) | {"i", "make", *_CHANGED},
+    )
+
+
+def _sentence_pattern(names: ValueNames) -> AnchoredPattern:
+    """Pattern of a sentence that says of what is judged that it has a value ("this post is fine")."""
+    return AnchoredPattern(
+        re.compile(
+            rf"(?:(?<=\A)|(?<=[.!?;:\n]\s)|(?<=[.!?;:\n])|(?<=,\s)(?=(?:so|hence|thus|therefore)\s))(?:(?:overall|so|and|but|yes|no"
+            rf"|therefore|i think|i find|to me|clearly),?\s){{0,2}}"
+            rf"(?:(?:it|this|that|(?:this|the|that)\s{_JUDGED})(?:\s(?:about|of|from|by"
+            rf"|for)\s[^.,;:!?\n]{{1,40}})?(?:\s|(?='s\s))(?:is|'s|seems|looks|was|reads as|counts as|qualifies as"
+            rf"|gets|gets a|deserves|(?:is|'s) (?:mainly |mostly |primarily |clearly |really )?about|(?:mainly |mostly )?concerns)\s"
+            rf"(?:(?:{_DEGREE})\s){{0,2}}|(?:{_judged_abroad()}))[\"'`]{{0,2}}(?P<name>{names.pattern})"
+            rf"(?=[\"'`]{{0,2}}(?:{_SPOKEN_END[1:]})?(?:\s?[.!;:\n(\u3002]|\Z|{_ADDED}))"
+            rf"|(?:(?<=\A)|(?<=[.!?;:\n]\s))(?:it|this|that|(?:this|the|that)\s{_JUDGED})\s(?:"
+            rf"(?:falls|belongs)\s(?:into|under|to|in)\sthe\s(?:category|class|label)(?:\sof)?"
+            rf"|(?:should|must|can) be\s(?:labell?ed|classified|marked|flagged|rated)(?:\sas)?)\s"
+            rf"(?P<marked>{names.pattern}){_END}"
+            rf"|(?:i|we)(?:'d| would|'ll| will)? (?:label|classify|rate|mark|flag|categori[sz]e"
+            rf"|class|consider|call|judge)\s(?:it|this|that|(?:the|this)\s\w{{1,20}})\s"
+            rf"(?:(?:as|to be)\s)?(?:a\s|an\s)?[\"'`]{{0,2}}(?P<called>{names.pattern}){_END}"
+        ),
+        _SENTENCE_WORDS | first_words(words_of("judged")),
     )
 
 

@@ -224,10 +224,9 @@ def rater_model(
     )
     if target_accept is None:
         target_accept = FEW_ACCEPT if len(data.people) <= FEW_PEOPLE else TARGET_ACCEPT
-    usual = usual_numbers(data)
     draws, tune, chains = (
         default if value is None else value
-        for value, default in zip((draws, tune, chains), usual, strict=True)
+        for value, default in zip((draws, tune, chains), usual_numbers(data), strict=True)
     )
     check_sampling(draws, tune, chains, sampler)
     library("numba")
@@ -248,34 +247,19 @@ def rater_model(
         **options,
     )
     posterior = tree["posterior"]
-    shape = (chains, draws)
     every = posterior_draws(posterior, data, link)
-    some = _thin_evenly(every, shape)
-    agreed = expected_agreement(some, data)
     rng = np.random.default_rng(seed)
     replications = replicate(every.some(REPLICATED), data, rng)
-    prior = _prior_draws(density, data, link, rng)
-    ends = groups_at_ends(data)
-    frame = group_table(every, agreed, some, data, shape, alpha)
-    tables = {
-        "judges": judge_table(every, agreed, data, shape, alpha),
-        "thresholds": threshold_table(every, data, shape, alpha),
-        **covariate_tables(posterior, agreed, data, shape, alpha),
-    }
+    prior_replications = replicate(_prior_draws(density, data, link, rng), data, rng)
+    frame, tables = _summaries(posterior, every, data, (chains, draws), alpha)
     reported = convergence_table([frame, *tables.values()])
-    checks = predictive_tables(replications, data, alpha)
-    prior_replications = replicate(prior, data, rng)
     tables |= {
         "items": item_table(every, data, rating_cells, at, alpha),
-        **checks,
+        **predictive_tables(replications, data, alpha),
         "prior_frequencies": predictive_tables(prior_replications, data, alpha)["frequencies"],
         "convergence": reported,
     }
-    sentences = (
-        *verdict(reported, sampler_state(tree)),
-        sentence_on_fit(checks["frequencies"], "shares of categories by group", alpha),
-        sentence_on_fit(checks["statistics"], "statistics of the ratings", alpha),
-    )
+    ends = groups_at_ends(data)
     settings = {
         "model": "rater_model", "dimension": dimension, "covariates": list(covariates), "link": link,
         "draws": draws, "tune": tune, "chains": chains, "seed": seed, "alpha": alpha,
@@ -292,10 +276,27 @@ def rater_model(
         extra=tables,
         data=_with_predictive(tree, data, replications, prior_replications),
         diagnostics=diagnostics(tree, [str(v) for v in posterior.data_vars if not str(v).startswith(HIDDEN)]),
-        verdict=sentences,
+        verdict=(
+            *verdict(reported, sampler_state(tree)),
+            sentence_on_fit(tables["frequencies"], "shares of categories by group", alpha),
+            sentence_on_fit(tables["statistics"], "statistics of the ratings", alpha),
+        ),
         priors=chosen,
         arrays=data,
     )
+
+
+def _summaries(
+    posterior: Any, every: ParameterDraws, data: OrdinalData, shape: tuple[int, int], alpha: float
+) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    """Quantities of groups, and tables of judges, thresholds and covariates."""
+    some = _thin_evenly(every, shape)
+    agreed = expected_agreement(some, data)
+    return group_table(every, agreed, some, data, shape, alpha), {
+        "judges": judge_table(every, agreed, data, shape, alpha),
+        "thresholds": threshold_table(every, data, shape, alpha),
+        **covariate_tables(posterior, agreed, data, shape, alpha),
+    }
 
 
 def usual_numbers(data: OrdinalData) -> tuple[int, int, int]:

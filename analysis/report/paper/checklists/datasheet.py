@@ -19,6 +19,32 @@ DIAGNOSE = "Run `conjury check STUDY --results FOLDER`."
 Row = Mapping[Any, Any]
 
 
+# Items that tables of the results answer: code, name, kinds of these tables, and what to do without one.
+RECORDED = (
+    (
+        "J.6",
+        "Answers to identical profiles (dark current)",
+        ("order_effects",),
+        "Add `vacuum_pairs` to `instrument`, collect, and run `conjury fit`.",
+    ),
+    (
+        "J.7",
+        "Preference between profiles of the same quality",
+        ("beyond_quality",),
+        "Add `same_quality_pairs` to `instrument`, collect, and run `conjury fit`.",
+    ),
+    ("J.8", "Order of known qualities", ("tier_accuracy",), "Name `tiers` in a study of items."),
+    ("J.9", "Variation by prompt, order and sample", ("variance_components", "flips"), TESTS),
+    ("J.10", "Drift over time", ("drift",), "Add `anchors` to `instrument`, and ask them again later."),
+    (
+        "J.11",
+        "Agreement with people",
+        ("people", "agreement", "alt_test", "scores"),
+        "Give judgments of people to `conjury fit`.",
+    ),
+)
+
+
 def datasheets(facts: Facts) -> list[Checklist]:
     """One datasheet for each model that results or run know, else for each of the study."""
     return [
@@ -58,47 +84,9 @@ def _items(facts: Facts, judge: Any) -> list[Item]:
             DIAGNOSE,
             RESULTS,
         ),
-        judged_item(
-            "J.6",
-            "Answers to identical profiles (dark current)",
-            _recorded(facts, "order_effects"),
-            "Add `vacuum_pairs` to `instrument`, collect, and run `conjury fit`.",
-            RESULTS,
-        ),
-        judged_item(
-            "J.7",
-            "Preference between profiles of the same quality",
-            _recorded(facts, "beyond_quality"),
-            "Add `same_quality_pairs` to `instrument`, collect, and run `conjury fit`.",
-            RESULTS,
-        ),
-        judged_item(
-            "J.8",
-            "Order of known qualities",
-            _recorded(facts, "tier_accuracy"),
-            "Name `tiers` in a study of items.",
-            RESULTS,
-        ),
-        judged_item(
-            "J.9",
-            "Variation by prompt, order and sample",
-            _recorded(facts, "variance_components", "flips"),
-            TESTS,
-            RESULTS,
-        ),
-        judged_item(
-            "J.10",
-            "Drift over time",
-            _recorded(facts, "drift"),
-            "Add `anchors` to `instrument`, and ask them again later.",
-            RESULTS,
-        ),
-        judged_item(
-            "J.11",
-            "Agreement with people",
-            _recorded(facts, "people", "agreement", "alt_test", "scores"),
-            "Give judgments of people to `conjury fit`.",
-            RESULTS,
+        *(
+            judged_item(code, title, _recorded(facts, *kinds), remedy, RESULTS)
+            for code, title, kinds, remedy in RECORDED
         ),
         item(
             "J.12",
