@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
+from conjury.analysis.numerics.workers import available_processors
 from conjury.inference.errors import InputError
 
 from .automation import record
@@ -211,7 +211,7 @@ def _render(job: Job, profiles: pd.DataFrame, delivery: Delivery) -> None:
     folder = JobFolder(delivery.out or PICTURES, job.study.name, job.cues)
     check_job(folder, renderer.facts)
     check_ablation(renderer, profiles)
-    workers = delivery.workers or _cores()
+    workers = delivery.workers or available_processors()
     planned = plan(folder, profiles["profile_id"].to_numpy())
     _print_plan(renderer, folder, profiles, planned, workers)
     if delivery.dry_run:
@@ -333,7 +333,7 @@ def _print_plan(
     console.print(f"  already drawn     {planned.drawn:,}")
     if missing := len(planned.missing):
         seconds, size = measure_costs(renderer, profiles)
-        rate = min(workers, _cores(), len(planned.chunks)) / seconds
+        rate = min(workers, available_processors(), len(planned.chunks)) / seconds
         console.print(
             f"  to be drawn       {missing:,}, about {missing * size / MB:,.1f} MB, "
             f"at about {rate:,.0f} per second: {duration(missing / rate)}"
@@ -394,7 +394,3 @@ def _upload(study: Study, folder: JobFolder, target: str, address: str) -> None:
         console.print(
             f"For `conjury collect --stimuli links`, list {host} under collect, media_hosts in the study."
         )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

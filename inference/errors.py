@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
+from numbers import Real
 
 LONGEST = 60  # characters of a cell that a sentence quotes
 
@@ -96,6 +97,17 @@ def not_percent(value: object) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 1 < abs(value) <= 100:
         return ""
     return f" (did you mean {value / 100:g}?)"
+
+
+def check_share(
+    what: str, value: float, remedy: str, *, closed: bool = False, separator: str = "; "
+) -> float:
+    """Return a share, or raise InputError; 0 and 1 themselves are shares only if ``closed``."""
+    is_share = isinstance(value, Real) and (0 <= value <= 1 if closed else 0 < value < 1)
+    if not is_share:
+        text = f"{value:g}" if isinstance(value, Real) else repr(value)
+        raise InputError(f"{what} {text}{not_percent(value)}{separator}{remedy}.")
+    return float(value)
 
 
 def counted(number: int, noun: str, several: str = "") -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from conjury.inference.errors import InputError, not_percent
+from conjury.inference.errors import InputError, check_share
 from conjury.inference.tables.frames import any_frame
 
 from ..numerics.intervals import check_alpha
@@ -144,10 +144,7 @@ def label_plan(
     inputs = measured_of(measured, tasks, other)
     sizes = _sizes(people)
     effects = _effects(effect)
-    if not 0 < power < 1:
-        raise InputError(
-            f"power is {power:g}{not_percent(power)}; give a number between 0 and 1, such as 0.8."
-        )
+    check_share("power is", power, "give a number between 0 and 1, such as 0.8")
     costs = _costs(cost_person, cost_task, inputs.tasks, budget)
     frame = _table_by_people(inputs, sizes, effects, costs, alpha)
     extra = {

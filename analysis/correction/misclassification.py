@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean, not_percent
+from conjury.inference.errors import InputError, check_share, did_you_mean
 from conjury.inference.tables.columns import as_text, names_of
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.items import copies
@@ -285,8 +285,7 @@ def calibration_split(n: int, rate: float, sensitivity: float, specificity: floa
     if not isinstance(n, Integral) or n < 2:
         raise InputError(f"n is {n!r}; give a whole number of 2 or more.")
     for name, value in (("rate", rate), ("sensitivity", sensitivity), ("specificity", specificity)):
-        if not 0 <= value <= 1:
-            raise InputError(f"{name} is {value!r}{not_percent(value)}; give a share between 0 and 1.")
+        check_share(f"{name} is", value, "give a share between 0 and 1", closed=True)
     without = (1 - rate) * sqrt(specificity * (1 - specificity))
     with_ = rate * sqrt(sensitivity * (1 - sensitivity))
     part = without / (without + with_) if without + with_ > 0 else 0.5

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 HIGH, SIZE = 1.45, 8.0
 ACROSS, NARROWEST = 3, 1.6  # panels side by side, and inches of each
-UNITS = {"pair_id": "pairs", "item_id": "items", "judge_id": "respondents", "respondent": "respondents"}
+UNIT_NOUNS = {"pair_id": "pairs", "item_id": "items", "judge_id": "respondents", "respondent": "respondents"}
 NUMBERS = ("n_units", "estimate", "lower", "upper", "fixed_lower", "fixed_upper")
 QUANTITIES = ("outcome", "statistic")  # columns that name no term
 WORDS = {"coefficient": COEFFICIENTS, "weights": WEIGHTS}
@@ -158,7 +158,7 @@ def confidence_sequence(result: Drawable, style: FigureStyle) -> Paths:
     panel = _terms(frame, style) or [words(result.settings.get("verb", "estimate"))] * len(frame)
     table = frame[list(NUMBERS)].astype(float).assign(panel=panel)
     unit = str(result.settings.get("unit", "units"))
-    named = UNITS.get(unit, f"clusters ({style.names.column(unit)})" if unit != "units" else unit)
+    named = UNIT_NOUNS.get(unit, f"clusters ({style.names.column(unit)})" if unit != "units" else unit)
     what = _what(frame, result)
     table[list(NUMBERS[1:])] *= unit_of(what)
     return Paths(table, list(dict.fromkeys(panel)), named, level_of(result.settings), what)

@@ -83,7 +83,7 @@ def kind_of(name: str) -> Kind:
     return kinds().get(name) or Kind(name)
 
 
-UNITS = {
+FURTHER_UNITS = {
     "pair_id": "further pairs of this design under the same prompts",
     "task_id": "further tasks of this design under the same prompts",
     "item_id": "further items of the same kind, and the same judges",
@@ -120,7 +120,7 @@ def _claims_of_kind(name: str, settings: Mapping[str, Any]) -> Claims | None:
 def _about(unit: str) -> str:
     if unit in ("judge_id", "respondent_id", HUMAN):
         return PEOPLE
-    return UNITS.get(unit) or OTHERS.format(f"`{unit}`")
+    return FURTHER_UNITS.get(unit) or OTHERS.format(f"`{unit}`")
 
 
 @dataclass(frozen=True)

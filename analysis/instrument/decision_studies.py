@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, listed, not_percent
+from conjury.inference.errors import InputError, check_share, listed
 from conjury.inference.tables.frames import any_frame
 
 from ..frames.notes import note_under
@@ -92,10 +92,8 @@ def decision_study(
     """
     if result.kind != "variance_components":
         raise InputError(f"The result is of kind {result.kind!r}; give one of variance_components(data).")
-    if wanted is not None and not 0 < wanted < 1:
-        raise InputError(
-            f"wanted is {wanted!r}{not_percent(wanted)}; give a Phi between 0 and 1, such as 0.8."
-        )
+    if wanted is not None:
+        check_share("wanted is", wanted, "give a Phi between 0 and 1, such as 0.8")
     if not cost > 0:
         raise InputError(f"cost is {cost!r}; give the cost of one request, above 0.")
     settings = result.settings

@@ -45,17 +45,19 @@ def check_adjust(adjust: str) -> None:
         raise InputError(f"adjust is '{adjust}'; use {', '.join(ADJUSTMENTS[:-1])} or {ADJUSTMENTS[-1]}.")
 
 
-def insert_adjusted_p_values(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd.DataFrame:
-    """Put adjusted p values beside p."""
+def insert_adjusted_p_values(
+    frame: pd.DataFrame, family: Sequence[str], adjust: str, name: str = "p_adjusted"
+) -> pd.DataFrame:
+    """Put p values, adjusted within each family, beside p."""
     result = frame["p"].astype(float)
     if adjust != "none":
         step: Any = adjust
-        keys: Any = [frame[name] for name in family] or pd.Series(0, index=frame.index)
-        result = result.groupby(keys, sort=False).transform(
+        keys: Any = [frame[key] for key in family] or pd.Series(0, index=frame.index)
+        result = result.groupby(keys, sort=False, observed=True).transform(
             lambda p: adjust_p_values(p.to_numpy(dtype=float), step)
         )
     frame = frame.copy()
-    frame.insert(list(frame.columns).index("p") + 1, "p_adjusted", result)
+    frame.insert(list(frame.columns).index("p") + 1, name, result)
     return frame
 
 

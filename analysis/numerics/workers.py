@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -13,6 +14,11 @@ from typing import Any
 from conjury.inference.errors import InputError
 
 Run = Callable[[Sequence[Any]], Iterator[tuple[int, Any]]]  # of tasks: the number of each, and its result
+
+
+def available_processors() -> int:
+    """Processors that this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

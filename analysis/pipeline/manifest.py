@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "linearmodels", "matplotlib", "rpy2")
 SAMPLERS = ("pymc", "nutpie", "arviz", "pytensor", "numba")
 R_ENGINES = ("survey", "cregg")
-UNITS = "Files of results have shares and their changes as fractions: 0.064 is 6.4% or 6.4 percentage points."
+UNITS_OF_FILES = (
+    "Files of results have shares and their changes as fractions: 0.064 is 6.4% or 6.4 percentage points."
+)
 FIT = "fit"  # the part of a manifest that `conjury fit` writes
 RENAMED = {"beside_print": "published_scores"}  # kind of format 1 -> kind
 ROBUSTNESS = {  # table of `conjury check --results` -> kind of result
@@ -241,7 +243,7 @@ def describe_run(
 ) -> dict[str, Any]:
     """State when, with what software (R's too where an engine runs in R) and by which command it was made."""
     return {
-        "units": UNITS,
+        "units": UNITS_OF_FILES,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "conjury": version("conjury"),
         "commit": _commit(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from conjury.analysis.numerics.workers import available_processors
 
 from ..automation import record
 from ..options import FigureFormats, grouped
@@ -86,7 +87,7 @@ def trial(
         return
     formats = figure_formats(run.figures)
     loaded_trial = load_trial(file, partial(_warn_of_code, file))
-    workers = run.workers or os.cpu_count() or 1
+    workers = run.workers or available_processors()
     out = run.out
 
     def say(expected: ExpectedWork) -> None:
@@ -161,7 +162,7 @@ def measure_passport(run: TrialOptions) -> None:
                 progress(done, total)
 
             table = run_passport(
-                run.out, draws=run.draws, only=run.only or (), workers=run.workers or os.cpu_count() or 1,
+                run.out, draws=run.draws, only=run.only or (), workers=run.workers or available_processors(),
                 progress=told,
             )  # fmt: skip
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import InputError, listed, not_percent
+from ..errors import InputError, check_share, listed
 from ..study.models import Study
 from ..study.study_fields import Assignment
 from ..tables.columns import coerce, stream
@@ -254,11 +254,7 @@ def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> Dr
     """Draw the tasks of a conjoint for models, as simulated studies have them."""
     if pairs < 1:
         raise InputError(f"The number of pairs is {pairs}; give at least 1.")
-    if not 0 <= swapped_share <= 1:
-        raise InputError(
-            f"The share of swapped pairs is {swapped_share:g}{not_percent(swapped_share)}; "
-            "give one from 0 to 1."
-        )
+    check_share("The share of swapped pairs is", swapped_share, "give one from 0 to 1", closed=True)
     all_profiles = enumerate_profiles(study)
     rows, swapped = draw_shared_pairs(all_profiles, pairs, swapped_share, seed)
     numbers = all_profiles["profile_id"].to_numpy()

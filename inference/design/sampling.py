@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError, did_you_mean, listed, not_percent
+from ..errors import InputError, check_share, did_you_mean, listed
 from ..tables.schema import POSITIONS, PROBABILITY
 
 Floats = NDArray[np.float64]
@@ -66,10 +66,7 @@ def draw_sample(
 
 def with_floor(size: ArrayLike, floor: float) -> Floats:
     """Mix sizes with equal ones: shares of the total, of which ``floor`` is uniform, shape (m,)."""
-    if not 0 <= floor <= 1:
-        raise InputError(
-            f"The floor is {floor:g}{not_percent(floor)}; give the share of uniform sampling, from 0 to 1."
-        )
+    check_share("The floor is", floor, "give the share of uniform sampling, from 0 to 1", closed=True)
     size = np.asarray(size, dtype=float)
     total = size.sum()
     shares = size / total if total > 0 else np.full(len(size), 1 / len(size))

@@ -248,7 +248,7 @@ def test_a_table_that_was_not_written_any_more_is_written_when_labelling_goes_on
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ("--alpha 5", "alpha is 5.0 (did you mean 0.05?); give a number between 0 and 1"),
+        ("--alpha 5", "alpha is 5 (did you mean 0.05?); give a number between 0 and 1"),
         ("--range 1,5", "answers are classes, and --range is of ratings; omit it"),
     ],
 )

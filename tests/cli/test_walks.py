@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = tuple(f"{ROOT / name}/" for name in ("analysis", "inference", "cli"))
 # Files and depth that a task may have; they may only fall, except by a line in CONTRIBUTING that says why.
 CEILINGS = {
-    "amce": (23, 13),
+    "amce": (24, 13),
     "fit": (115, 24),
     "collect": (84, 25),
     "agreement": (99, 21),

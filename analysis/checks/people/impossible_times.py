@@ -33,7 +33,7 @@ REACTION = 0.2  # seconds in which nobody can answer
 READING = 1000 / 60  # words per second that nobody reads
 FEWEST = 5  # tasks of a person from which rates are judged
 SHARE_FAST, SHARE_SAME, SHARE_OVERLAP = 0.2, 0.5, 0.05
-UNITS = 10  # times of fewer units of their resolution are the same by chance
+FEWEST_UNITS = 10  # times of fewer units of their resolution are the same by chance
 KINDS = ("negative", "zero", "too fast to read", "overlapping", "always the same", "same as another person")
 
 
@@ -172,7 +172,7 @@ def _same(tasks: pd.DataFrame) -> pd.Series[bool]:
     key = [person, seconds]
     n, sizes = seconds.groupby(key).transform("size"), seconds.groupby(person).transform("count")
     often = n.gt(SHARE_SAME * sizes) & sizes.ge(2 * FEWEST)
-    return (often & seconds.gt(UNITS * unit)).fillna(False)
+    return (often & seconds.gt(FEWEST_UNITS * unit)).fillna(False)
 
 
 def _copied(tasks: pd.DataFrame) -> pd.Series[bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from scipy.sparse import csr_array
 from ...numerics.intervals import InfluenceMoments
 from ...numerics.linear import independent_columns, invert_in_order, logistic
 from ...numerics.rating_panel import Entries
+from ...numerics.workers import available_processors
 from ..estimation_plan import CountPlan, EstimationPlan, RegressionBlock
 from .native import block_directions, regress
 from .solution import estimable
@@ -37,8 +37,7 @@ class ReplicateEstimates:
 
 def processors() -> int:
     """Processors that this process may use, eight at most, since each has a block of draws."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(available, 8)
+    return min(available_processors(), 8)
 
 
 def replicate(plan: EstimationPlan | CountPlan, weight: np.ndarray, total: np.ndarray) -> np.ndarray:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from conjury.inference.errors import InputError, not_percent
+from conjury.inference.errors import InputError, check_share
 
 Support = tuple[float, float]
 SHARE: Support = (0.0, 1.0)
@@ -32,11 +32,7 @@ class Inference:
 
 def check_alpha(alpha: float) -> float:
     """Return ``alpha`` if it lies strictly between 0 and 1, else raise InputError."""
-    if not isinstance(alpha, Real) or not 0 < alpha < 1:
-        raise InputError(
-            f"alpha is {alpha!r}{not_percent(alpha)}; give a number between 0 and 1, such as 0.05."
-        )
-    return float(alpha)
+    return check_share("alpha is", alpha, "give a number between 0 and 1, such as 0.05")
 
 
 NO_BOOTSTRAP = "give 0 for no bootstrap, or 2 and more, such as 1000"

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, no_column, not_percent, quoted
+from conjury.inference.errors import InputError, check_share, counted, no_column, quoted
 from conjury.inference.readers.any_file import read_columns
 from conjury.inference.tables.frames import answer_wrong_calls
 from conjury.inference.tables.items import repeated_items
@@ -128,8 +128,7 @@ def automate(
     """
     check_alpha(alpha)
     for error in errors:
-        if not 0 < error < 1:
-            raise InputError(f"errors has {error:g}{not_percent(error)}; give shares between 0 and 1.")
+        check_share("errors has", error, "give shares between 0 and 1")
     if not errors:
         raise InputError("errors is empty; give shares of wrong verdicts that are allowed, such as 0.05.")
     errors = list({f"{error:g}": error for error in errors}.values())  # one row for each

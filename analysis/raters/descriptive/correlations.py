@@ -22,7 +22,7 @@ from ...frames.passport import coverage_notes, situation_of_ratings
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
-from ...numerics.significance import Step, adjust_p_values
+from ...numerics.significance import adjust_p_values, insert_adjusted_p_values
 from ...numerics.types import Codes, Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
@@ -166,9 +166,8 @@ def _differences(values: Mapping[str, Mapping[str, Floats]], n_clusters: int, al
             continue
         draws = np.stack([by_judge[first] - by_judge[second] for first, second in pairs], axis=1)
         estimates = intervals(draws, alpha, clusters=n_clusters)
-        p = pd.Series(estimates.p)
-        p_adjusted = p.copy()
-        p_adjusted[p.notna()] = adjust_p_values(p.dropna().to_numpy(dtype=float), "holm")
+        p = np.asarray(estimates.p, dtype=float)
+        p_adjusted = adjust_p_values(p, "holm")
         named = pd.DataFrame(pairs, columns=["left", "right"]).assign(dimension=dimension)
         parts.append(named.assign(**columns_of(estimates), p=p, p_adjusted=p_adjusted))
     columns = ["dimension", "left", "right", "estimate", "std_error", "lower", "upper", "p", "p_adjusted"]
@@ -195,12 +194,8 @@ def _table(keys: pd.DataFrame, replicates: list[Floats], names: list[str], alpha
     counts = ["n_items", "n_clusters", "rests_on"]
     frame = keys[names].assign(**columns_of(estimates), p_t=keys["p_t"], p=estimates.p, alike=estimates.alike)
     frame.loc[keys["rests_on"].to_numpy(dtype=float) < CARRIED, ["std_error", "lower", "upper", "p"]] = np.nan
-    methods: tuple[Step, ...] = ("holm", "bh")
-    for method in methods:
-        name = f"p_{method}"
-        frame[name] = np.nan
-        for _, family in frame.dropna(subset="p").groupby("coefficient", sort=False):
-            frame.loc[family.index, name] = adjust_p_values(family["p"].to_numpy(dtype=float), method)
+    for method in ("bh", "holm"):
+        frame = insert_adjusted_p_values(frame, ["coefficient"], method, f"p_{method}")
     frame[counts] = keys[counts]
     return with_categorical_keys(frame, names)
 

@@ -20,7 +20,7 @@ from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.intervals import BootstrapInterval
-from ...numerics.significance import adjust_p_values
+from ...numerics.significance import insert_adjusted_p_values
 from ...numerics.types import Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments
@@ -146,9 +146,7 @@ def dimension_correlations(
     }
     every = with_categorical_keys(pd.concat(tables, ignore_index=True), keys)
     alike = notes_on_equal_draws(every.pop("alike"))
-    every.insert(
-        list(every).index("p") + 1, "p_holm", adjust_p_values(every["p"].to_numpy(dtype=float), "holm")
-    )
+    every = insert_adjusted_p_values(every, [], "holm", "p_holm")
     unlike = [UNLIKE] if len(scores.groups) > 1 and HUMAN in scores.groups else []
     notes = (HALO, *unlike, UNADJUSTED, FIXED_PEOPLE, *scores.notes)
     return Result(

@@ -22,7 +22,7 @@ from ...frames.vocabulary import HUMAN, ONE_PERSON, TIES
 from ...frames.vocabulary import TIER_QUANTITIES as QUANTITIES
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
 from ...numerics.intervals import BootstrapInterval, wilson
-from ...numerics.significance import adjust_p_values
+from ...numerics.significance import insert_adjusted_p_values
 from ...numerics.types import Codes, Floats
 from ...results import AnalysisStep, Result, analysis
 from ..ratings import Judgments, Ratings
@@ -156,10 +156,7 @@ def tier_accuracy(
         notes.append(excluding(text, n=lacking, of=len(place)))
     keys = ["dimension", "judge", "quantity", "ties"]
     frame = with_categorical_keys(pd.DataFrame(rows), keys)
-    holm = frame.groupby("ties", observed=True)["p"].transform(
-        lambda p: adjust_p_values(p.to_numpy(), "holm")
-    )
-    frame.insert(list(frame).index("p") + 1, "p_holm", holm)
+    frame = insert_adjusted_p_values(frame, ["ties"], "holm", "p_holm")
     notes += few_clusters(frame["n_topics"], draws)
     settings = {
         "column": column, "levels": list(levels), "within": within, "alpha": alpha, "draws": draws,

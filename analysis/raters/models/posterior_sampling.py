@@ -14,6 +14,8 @@ from typing import Any
 
 from conjury.inference.errors import InputError, MissingDependency, unknown_name
 
+from ...numerics.workers import available_processors
+
 SAMPLERS: tuple[str, ...] = ("nutpie", "pymc")
 TARGET_ACCEPT = 0.8  # the default of Stan and PyMC
 _LOOK = 0.1  # seconds between looks at a running sampler
@@ -92,13 +94,6 @@ def load(path: str | Path) -> Any:
     return library("arviz").from_netcdf(str(path))
 
 
-def available_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _sample_by_nutpie(
     model: Any,
     draws: int,
@@ -134,7 +129,7 @@ def _run_nutpie(
         draws=draws,
         tune=tune,
         chains=chains,
-        cores=min(chains, available_cores()),
+        cores=min(chains, available_processors()),
         seed=seed,
         save_warmup=False,
         progress_bar=False,
@@ -176,7 +171,7 @@ def _sample_by_pymc(
             draws,
             tune=tune,
             chains=chains,
-            cores=min(chains, available_cores()),
+            cores=min(chains, available_processors()),
             random_seed=seed,
             model=model,
             nuts_sampler="pymc",

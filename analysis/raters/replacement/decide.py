@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from conjury.inference.errors import InputError, not_percent
+from conjury.inference.errors import InputError, check_share, not_percent
 from conjury.inference.tables.frames import any_frame, value_in_words
 
 from ...frames.notes import Note, excluding
@@ -250,11 +250,7 @@ class ReplacementPlan:
                 f"epsilon is {self.epsilon!r}{not_percent(self.epsilon)}; "
                 "give a difference of shares, such as 0.1."
             )
-        if not 0 < self.q_fdr < 1:
-            raise InputError(
-                f"q_fdr is {self.q_fdr!r}{not_percent(self.q_fdr)}; "
-                "give a number between 0 and 1, such as 0.05."
-            )
+        check_share("q_fdr is", self.q_fdr, "give a number between 0 and 1, such as 0.05")
         if self.min_humans < 2:
             raise InputError(f"min_humans is {self.min_humans!r}; an item needs at least 2 people.")
         if self.min_instances < 2:

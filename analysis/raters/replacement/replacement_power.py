@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from conjury.inference.errors import InputError, listed, not_percent
+from conjury.inference.errors import InputError, check_share, listed
 
 from ...frames.vocabulary import PASSING
 from ...numerics.intervals import check_alpha, wilson
@@ -318,8 +318,7 @@ def _check(
     if not all(-1 <= value <= 1 for value in epsilons):
         raise InputError("epsilon is a difference of shares; give numbers between -1 and 1, such as 0.1.")
     for name, value in (("q_fdr", q_fdr), ("target", target)):
-        if not 0 < value < 1:
-            raise InputError(f"{name} is {value!r}{not_percent(value)}; give a number between 0 and 1.")
+        check_share(f"{name} is", value, "give a number between 0 and 1")
     if simulations < 2:
         raise InputError(f"simulations is {simulations!r}; give about 1000.")
 

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from ...pipeline.manifest import RecordedResult
 
 # Columns with the numbers behind each estimate, of which the first that a table has is named.
-UNITS = {
+UNIT_COUNTS = {
     "items": ["n_items"],
     "topics": ["n_topics"],
     "items of each group": ["n_left", "n_right"],
     "labelled units": ["n_labelled"],
 }
-ANSWERS = {
+ANSWER_COUNTS = {
     "answers": ["n_answers"],
     "ratings": ["n_ratings"],
     "pairs of answers": ["n_pairs"],
     "units": ["n_units"],
     "rows": ["n"],
 }
-CLUSTERS = {"clusters": ["n_clusters"]}
+CLUSTER_COUNTS = {"clusters": ["n_clusters"]}
 CELLS = {  # kinds whose rows are parts of a whole: what is counted, its column, the first column of the parts
     "distributions": ("Ratings", "n_ratings", "value"),
     "readings": ("Answers", "n", "status"),
@@ -105,7 +105,7 @@ def _counts_in_words(result: Result, part: str | None) -> str:
     parts: dict[str, str] = {}
     if kind in OF_COUNTS:
         return ""
-    for columns_by_noun in (UNITS, ANSWERS, CLUSTERS):
+    for columns_by_noun in (UNIT_COUNTS, ANSWER_COUNTS, CLUSTER_COUNTS):
         for noun, columns in columns_by_noun.items():
             span = _span(n for column in columns if column in frame for n in frame[column].dropna() if n > 0)
             if span:

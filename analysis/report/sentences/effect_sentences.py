@@ -16,7 +16,7 @@ from ..method_sentences import plain
 from ..table_format import AS_IT_IS, IN_PERCENT, IN_POINTS, number, whole
 
 HALF = 0.5
-UNITS = {"": (AS_IT_IS, ""), "points": (IN_POINTS, " points"), "percent": (IN_PERCENT, "%")}
+TABLE_UNITS = {"": (AS_IT_IS, ""), "points": (IN_POINTS, " points"), "percent": (IN_PERCENT, "%")}
 UNEVEN = 4  # times as many profiles as another judge
 SIDED = 0.25  # how far the share of position A may be from one half without a remark
 MOST_MODELS = 3  # models that a sentence names
@@ -34,7 +34,7 @@ def signed(value: float, in_points: bool) -> str:
 
 def sized(row: Mapping[Any, Any], unit: str) -> str:
     """An estimate with its limits in points, percent or the unit of the outcome."""
-    number_of, suffix = UNITS[unit]
+    number_of, suffix = TABLE_UNITS[unit]
     limits = number_of.limits(row["lower"], row["upper"])
     return f"{number_of.number(row['estimate'])}{suffix}{f' ({limits})' * bool(limits)}"
 

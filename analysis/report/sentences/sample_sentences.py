@@ -9,7 +9,7 @@ from conjury.inference.errors import counted
 
 from ..table_format import number, whole
 
-UNITS = {"judge_id": "respondent", "pair_id": "pair"}
+CLUSTER_NOUNS = {"judge_id": "respondent", "pair_id": "pair"}
 MOST_GROUPS = 6  # groups of judgments whose sizes a note lists; of more it has the range
 
 
@@ -46,7 +46,7 @@ def _describe_sizes(group: Mapping[str, Any]) -> str:
     if group.get("id") and clusters:
         crossed = ", " in str(group["id"])
         least = "at least " if crossed else ""
-        by = " and ".join(UNITS.get(name, name) for name in str(group["id"]).split(", "))
+        by = " and ".join(CLUSTER_NOUNS.get(name, name) for name in str(group["id"]).split(", "))
         text += f"; standard errors clustered by {by} ({least}{counted(int(clusters), 'cluster')}"
         n_empty = int(clusters) - int(group.get("n_respondents") or clusters)
         is_known = group["id"] == "judge_id" and n_empty > 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conjury.inference.errors import InputError, not_percent
+from conjury.inference.errors import InputError, check_share
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS
 
 from ...automation import record
@@ -235,10 +235,7 @@ def _assign(study: ItemStudy, out: Path | None, drawing: DesignSize) -> None:
             "and 'across' and the number of 'raters' to the study file."
         )
     if drawing.repeats is not None:
-        if not 0 <= drawing.repeats <= 1:
-            raise InputError(
-                f"--repeats {drawing.repeats:g}{not_percent(drawing.repeats)}: give a share from 0 to 1."
-            )
+        check_share("--repeats", drawing.repeats, "give a share from 0 to 1", closed=True, separator=": ")
         plan = plan.model_copy(update={"repeats": drawing.repeats})
     items = read_items(study)
     seed = study.collect.seed if drawing.seed is None else drawing.seed

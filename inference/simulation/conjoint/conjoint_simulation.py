@@ -42,7 +42,7 @@ from ...design.profiles import (
 )
 from ...design.run_design import DrawnDesign
 from ...design.testing_pairs import design_pairs
-from ...errors import InputError, not_percent
+from ...errors import InputError, check_share
 from ...study.models import Study
 from ...study.restrictions import count_cells
 from ...tables.columns import stream
@@ -217,11 +217,7 @@ class _ChoiceWorld:
 
 
 def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> None:
-    if not 0 <= swapped_share <= 1:
-        raise InputError(
-            f"The share of swapped pairs is {swapped_share:g}{not_percent(swapped_share)}; "
-            "give a number from 0 to 1."
-        )
+    check_share("The share of swapped pairs is", swapped_share, "give a number from 0 to 1", closed=True)
     require_samples(samples)
     if noise is not None and not 0 <= noise <= 0.5:
         raise InputError(f"The noise is {noise:g}; give a probability from 0 to 0.5.")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...design.profiles import factor
 from ...design.run_design import assign_raters
-from ...errors import InputError, not_percent
+from ...errors import InputError, check_share
 from ...study.models import ItemStudy
 from ...study.study_yaml import suggestion
 from ...tables.columns import stream
@@ -133,10 +133,8 @@ def simulate_ratings(
     True
     """
     require_samples(samples)
-    if repeats is not None and not 0 <= repeats <= 1:
-        raise InputError(
-            f"The share of repeats is {repeats:g}{not_percent(repeats)}; give a number from 0 to 1."
-        )
+    if repeats is not None:
+        check_share("The share of repeats is", repeats, "give a number from 0 to 1", closed=True)
     source = truth_path(study, FILE, "ratings", COLUMNS) if raters is None else raters
     truth = read_rating_truth(source, study)
     chosen = selected_judges(truth.judges, judges)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.analysis.frames.notes import record_notes
-from conjury.analysis.pipeline.manifest import UNITS, entry_of
+from conjury.analysis.pipeline.manifest import UNITS_OF_FILES, entry_of
 from conjury.analysis.pipeline.recovery import effect_recovery
 from conjury.analysis.pipeline.runner import NamedResult, tables_of
 from conjury.analysis.results import Result
@@ -192,7 +192,7 @@ def record(name: str, verb: str, title: str, **given: object) -> dict[str, objec
 
 
 SOFTWARE = {
-    "units": UNITS, "created": "2025-01-02T03:04:05+00:00", "conjury": "0.1.0", "commit": None,
+    "units": UNITS_OF_FILES, "created": "2025-01-02T03:04:05+00:00", "conjury": "0.1.0", "commit": None,
     "python": "3.12", "packages": {"numpy": "2.4"}, "r": None,
 }  # fmt: skip
 FILE = {"name": "choices", "file": "choices.parquet", "sha256": "0f" * 32, "rows": 4000, "variant": ""}

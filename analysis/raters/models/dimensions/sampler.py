@@ -29,8 +29,9 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 
 from ....numerics.types import Floats
+from ....numerics.workers import available_processors
 from ..model_fit import Priors
-from ..posterior_sampling import Progress, available_cores, library, reporting
+from ..posterior_sampling import Progress, library, reporting
 from .dimension_data import GroupRatings
 
 _LOOK = 0.2  # seconds between looks at running chains
@@ -73,7 +74,7 @@ def sample_group(
     with (
         reporting(progress, f"Dimensions, {data.group}") as report,
         limits(1),
-        ThreadPoolExecutor(min(chains, available_cores())) as pool,
+        ThreadPoolExecutor(min(chains, available_processors())) as pool,
     ):
         running = [
             pool.submit(_chain, data, priors, draws, tune, thin, seeds[c], c, done, stop)
