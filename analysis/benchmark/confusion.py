@@ -17,7 +17,7 @@ from ..frames.notes import Note
 from ..frames.vocabulary import FEWEST_GOLD
 from ..numerics.intervals import inference
 from ..numerics.metrics.label_metrics import OF_A_CLASS, class_f1, class_precision, class_recall
-from ..numerics.metrics.margins import LabelledAnswers, Margins
+from ..numerics.metrics.margins import LabelledAnswers, Margins, cluster_margins
 from ..numerics.significance import insert_adjusted_p_values
 from ..numerics.types import Codes
 from ..results import AnalysisStep, Result, analysis
@@ -36,7 +36,6 @@ from .intervals import (
     notes_of_sizes,
     pooled_notes,
 )
-from .scores import drawn_margins
 
 if TYPE_CHECKING:
     from .data.label_answers import LabelAnswers
@@ -214,7 +213,9 @@ def _margins(
     for cell in scored.cells(by):
         codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
         gold, predicted, units = cell.codes("gold"), cell.codes("predicted"), cell.codes("unit")
-        margins = drawn_margins(cell.codes("level"), predicted, cell, codes, plan.weights(n_clusters))
+        level, n_classes = cell.codes("level"), len(cell.classes)
+        sums = cluster_margins(level, predicted, cell.class_of, n_classes, codes, n_clusters)
+        margins = plan.margins(sums, cell.class_of)
         counts = [
             np.array([n_distinct(of[where == code]) for code in range(len(cell.classes))])
             for of, where in ((units, gold), (codes, gold), (codes, predicted))

@@ -17,7 +17,7 @@ from ..frames.passport import coverage_notes, quantities_of_metrics
 from ..numerics.bootstrap import few_clusters, unequal_clusters
 from ..numerics.intervals import inference
 from ..numerics.metrics.label_metrics import metric_values
-from ..numerics.metrics.margins import Margins, cluster_margins, margins_of
+from ..numerics.metrics.margins import Margins, cluster_margins
 from ..numerics.significance import (
     Discordance,
     bonett_price,
@@ -248,7 +248,7 @@ class MetricDifference:
 def margins_of_sides(pair: MatchedAnswers, plan: IntervalPlan) -> tuple[Margins, Margins]:
     """Margins of both sides in the sample and every draw, with the same clusters drawn for both."""
     codes, n_clusters = pair.clusters(plan.cluster)
-    weights, cell = plan.weights(n_clusters), pair.cell
+    cell = pair.cell
 
     def margins(side: int, frame: pd.DataFrame) -> Margins:
         cluster = codes[pair.pair[side]]
@@ -256,7 +256,7 @@ def margins_of_sides(pair: MatchedAnswers, plan: IntervalPlan) -> tuple[Margins,
         level, predicted = frame["level"].to_numpy(dtype=np.int64), pair.predicted[side]
         n_classes = len(cell.classes)
         sums = cluster_margins(level, predicted, cell.class_of, n_classes, cluster, n_clusters, weight)
-        return margins_of(weights @ sums, cell.class_of)
+        return plan.margins(sums, cell.class_of)
 
     return margins(0, pair.left_frame), margins(1, pair.right_frame)
 

@@ -22,13 +22,14 @@ from ..numerics.intervals import SAME, check_alpha, check_draws, draw_limits, va
 from ..numerics.intervals.bounded import NOTHING, paired_difference, share
 from ..numerics.intervals.weighted_items import items_of, limits, weights_of
 from ..numerics.metrics.label_metrics import bounded_share, find_metric, metric_values, rests_on
-from ..numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
+from ..numerics.metrics.margins import LabelledAnswers, Margins, cluster_margins, margins_of
 from ..numerics.types import Codes, Floats
 from .data.scoring import Scored
 from .data.units import BASE, CONDITION, ORIGIN, origins_of
 
 Multiplicity = Literal["holm", "bh", "none"]
 ITEM = "item_id"
+EXACT = 2.0**24  # below it single precision has every whole number
 # Where an interval comes from.
 BOOTSTRAP: Literal["bootstrap"] = "bootstrap"
 WILSON, BAYES, NONE = "wilson", "bayesian bootstrap", "none"
@@ -55,10 +56,17 @@ class IntervalPlan:
         """Whether all intervals are percentiles of draws."""
         return self.interval == BOOTSTRAP
 
-    def weights(self, n_clusters: int) -> Floats:
+    def weights(self, n_clusters: int, dtype: str = "float64") -> NDArray[Any]:
         """How often each of C clusters is drawn, shape (1 + B, C), the sample itself first."""
         # The same clusters get the same weights for every judge, so that differences of judges are paired.
-        return _weights(n_clusters, self.draws, self.seed)
+        return _weights(n_clusters, self.draws, self.seed, dtype)
+
+    def margins(self, sums: Floats, class_of: Codes) -> Margins:
+        """Margins in the sample and in each draw, of those of C clusters, shape (C, 3 L + K + 1)."""
+        # Single precision takes half the time, and is exact: a draw has C clusters, so sums are below C max.
+        is_exact = len(sums) * sums.max(initial=0.0) < EXACT and bool((sums == np.rint(sums)).all())
+        weights = self.weights(len(sums), "float32" if is_exact else "float64")
+        return margins_of((weights @ sums.astype(weights.dtype)).astype(float), class_of)
 
 
 @dataclass(frozen=True)
@@ -78,8 +86,8 @@ class StatisticInterval:
 
 
 @lru_cache(maxsize=4)
-def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
-    weights = _counts(n_clusters, draws, seed).astype(float)
+def _weights(n_clusters: int, draws: int, seed: int, dtype: str) -> NDArray[Any]:
+    weights = _counts(n_clusters, draws, seed).astype(dtype)
     weights.flags.writeable = False
     return weights
 
@@ -87,7 +95,7 @@ def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
 @lru_cache(maxsize=32)
 def _counts(n_clusters: int, draws: int, seed: int) -> NDArray[np.uint16]:
     """The same in a quarter of the room: judges answered different numbers of items."""
-    return cluster_weights(n_clusters, draws, seed).astype(np.uint16)
+    return cluster_weights(n_clusters, draws, seed, np.uint16)
 
 
 def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
@@ -192,7 +200,7 @@ def bounds_by_plan(
         return bounds_of_metrics(names, of, plan.alpha)
     parts = (of.level, of.predicted, of.class_of, len(of.classes))
     sums = cluster_margins(*parts, of.cluster, of.n_clusters)
-    margins = margins_of(plan.weights(of.n_clusters) @ sums, of.class_of)
+    margins = plan.margins(sums, of.class_of)
     result = {}
     for name in names:
         metric, _ = find_metric(name, of.classes, of.levels)

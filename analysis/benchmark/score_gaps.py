@@ -17,7 +17,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
 from ..numerics.metrics.label_metrics import metric_values, rests_on
-from ..numerics.metrics.margins import LabelledAnswers, cluster_margins, margins_of
+from ..numerics.metrics.margins import LabelledAnswers, cluster_margins
 from ..raters.descriptive.group_gaps import GapsBetweenGroups, GroupStatistic, check_levels
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
@@ -169,7 +169,7 @@ def _groups(
     parts = (answers.level[mask], answers.predicted[mask], answers.cluster[mask])
     here = replace(answers, level=parts[0], predicted=parts[1], cluster=parts[2])
     sums = cluster_margins(*parts[:2], here.class_of, len(here.classes), here.cluster, here.n_clusters)
-    margins = margins_of(plan.weights(here.n_clusters) @ sums, here.class_of)
+    margins = plan.margins(sums, here.class_of)
     bounds = bounds_by_plan(names, here, plan)
     return [
         GroupStatistic(

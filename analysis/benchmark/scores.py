@@ -19,8 +19,8 @@ from ..correction.sources import refuse_unused
 from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from ..numerics.metrics.label_metrics import METRIC_NAMES, OVERALL, metric_of, random_expectation
-from ..numerics.metrics.margins import LabelledAnswers, Margins, cluster_margins, margins_of
-from ..numerics.types import Codes, Floats
+from ..numerics.metrics.margins import LabelledAnswers
+from ..numerics.types import Codes
 from ..results import AnalysisStep, Result, analysis
 from .data.scoring import Scored, TaskCell
 from .data.stored_answers import StoredScored
@@ -197,12 +197,6 @@ def default_metrics(cell: TaskCell) -> list[str]:
         f"recall_{level}" for level, owner in zip(cell.levels, cell.class_of, strict=True) if owner in several
     ]
     return [*OVERALL, *recalls, *(f"specificity_{cell.classes[code]}" for code in several)]
-
-
-def drawn_margins(level: Codes, predicted: Codes, cell: TaskCell, codes: Codes, weights: Floats) -> Margins:
-    """Margins of answers of a cell under weights of clusters, shape (1 + B, C); ``codes`` are theirs."""
-    sums = cluster_margins(level, predicted, cell.class_of, len(cell.classes), codes, weights.shape[1])
-    return margins_of(weights @ sums, cell.class_of)
 
 
 def _judge_rows(

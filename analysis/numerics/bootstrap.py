@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
@@ -30,10 +30,14 @@ BLOCK = 6_000_000  # weights of items computed at once
 KEPT = 30_000_000  # weights of items that are kept for the next statistic
 
 
-def cluster_weights(n_clusters: int, draws: int, seed: int) -> Floats:
+def cluster_weights(n_clusters: int, draws: int, seed: int, dtype: DTypeLike = float) -> NDArray[Any]:
     """Draw C clusters with replacement, B times: counts of shape (1 + B, C), the sample itself first."""
-    counts = drawn_counts(np.ones(n_clusters), draws, np.random.default_rng(seed))
-    return np.vstack([np.ones(n_clusters), counts])
+    weights, once = np.ones((1 + draws, n_clusters), dtype), np.ones(n_clusters)
+    rng = np.random.default_rng(seed)
+    rows = max(BLOCK // max(n_clusters, 1), 1)  # drawn at once, as integers of eight bytes
+    for start in range(1, 1 + draws, rows):
+        weights[start : start + rows] = drawn_counts(once, min(rows, 1 + draws - start), rng)
+    return weights
 
 
 def drawn_counts(counts: Floats | Codes, draws: int, rng: np.random.Generator) -> Codes:

@@ -13,6 +13,7 @@ from stored import in_duckdb
 from conjury.analysis.benchmark import by_label, confusion, differences, passes, score, scores
 from conjury.analysis.benchmark.intervals import IntervalPlan
 from conjury.analysis.frames import unit_batches
+from conjury.analysis.numerics import bootstrap
 from conjury.analysis.numerics.metrics import margins
 from conjury.analysis.numerics.metrics.margins import expected_f1
 from conjury.analysis.numerics.poisson import poisson_weights, states_of
@@ -121,7 +122,7 @@ def test_intervals_are_those_of_memory_with_the_same_weights(
     labels = labels[labels["label_set"] == "tone"]
     items["topic_id"] = np.arange(len(items)) % 5  # so that every topic is everywhere
 
-    def weights(plan: IntervalPlan, n_clusters: int) -> np.ndarray:
+    def weights(plan: IntervalPlan, n_clusters: int, dtype: str = "float64") -> np.ndarray:
         drawn = poisson_weights(states_of(sorted(map(str, range(n_clusters))), plan.seed), plan.draws)
         return np.vstack([np.ones(n_clusters), drawn.T.astype(float)])
 
@@ -131,6 +132,17 @@ def test_intervals_are_those_of_memory_with_the_same_weights(
     expected = function(score(judgments, labels, items=items), **plan, **options)
     same(function(score(in_duckdb(judgments), labels, items=items), **plan, **options), expected)
     assert (expected.frame.filter(like="std_error").notna().mean() > 0.5).all()
+
+
+@pytest.mark.parametrize("unit", [1, 0.1, 2.0**24 - 1])
+def test_margins_are_the_sums_of_the_clusters_drawn(unit: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, rng = IntervalPlan(draws=30, seed=4), np.random.default_rng(4)
+    counts = np.vstack([np.ones(9), rng.multinomial(9, np.full(9, 1 / 9), 30)])
+    monkeypatch.setattr(bootstrap, "BLOCK", 20)  # two draws at a time
+    sums = unit * np.random.default_rng(5).integers(0, 3, (9, 3 * 2 + 2 + 1))
+    drawn = plan.margins(sums, np.arange(2))
+    parts = [drawn.gold, drawn.hits, drawn.unanswered, drawn.given]
+    np.testing.assert_allclose(np.hstack(parts), counts @ sums, rtol=1e-14)
 
 
 @pytest.mark.long
