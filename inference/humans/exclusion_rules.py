@@ -164,13 +164,13 @@ def to_values(
         raise InputError("--relabel and --anchors both give cells their values; use one of them.")
     missing = {key_of(text) for text in rules.missing}
     every = {key_of(cell) for cell in long["raw"].dropna().unique()}
-    raw = long["raw"].astype(object)
+    located, raw = long[["row", "column", "raw"]], long["raw"].astype(object)
     values = pd.Series([None] * len(long), index=long.index, dtype=object)
     entries: list[AccountEntry] = []
     orders: list[tuple[str, ...]] = []
     groups = long.groupby("dimension", sort=False).indices
     for dimension, place in groups.items():
-        rows, cells = long.iloc[place], raw.iloc[place]
+        rows, cells = located.iloc[place], raw.iloc[place]
         distinct = [cell for cell in cells.dropna().unique() if key_of(cell) not in missing]
         named = scale.by_dimension.get(str(dimension))
         anchors = scale.anchors if named is None else named
@@ -190,8 +190,8 @@ def to_values(
             for text, label in rules.relabel.items()
             if key_of(text) in present or key_of(text) not in every
         }
-        columns = rows["column"].astype(str).tolist()
-        is_one = len(set(columns)) == 1
+        columns = rows["column"].unique().astype(str).tolist()
+        is_one = len(columns) == 1
         name = columns[0] if is_one else str(dimension)
         levels = (
             rules.levels.get(name) or _shared_order(rules.levels, columns) or rules.order_of(str(dimension))
@@ -208,7 +208,7 @@ def to_values(
             ),
             source=source,
             rows=rows["row"].to_numpy(dtype=np.int64) - 1,
-            cell_columns=None if is_one else columns,
+            cell_columns=None if is_one else rows["column"].astype(str).tolist(),
         )
         entries += [entry for entry in answers.entries if entry.subject != "types"]
         labels = [name for name in answers.classes if number_of(name) is None]
@@ -235,7 +235,7 @@ def to_values(
 
 def _shared_order(orders: Mapping[str, Sequence[str]], columns: Sequence[str]) -> tuple[str, ...]:
     """The order that all columns of a dimension have; empty where they differ, or one has none."""
-    by_column = {tuple(orders.get(name, ())) for name in set(columns)}
+    by_column = {tuple(orders.get(name, ())) for name in columns}
     return by_column.pop() if len(by_column) == 1 else ()
 
 
@@ -317,7 +317,7 @@ def reason_where(bad: pd.Series[Any], reason: str) -> pd.Series[Any]:
 def join_reasons(reasons: Iterable[pd.Series[Any]], index: pd.Index[Any]) -> pd.Series[Any]:
     """All reasons of a row, joined by "; ", each once; missing where there is none."""
     result = pd.Series(pd.NA, index=index, dtype="string")
-    for reason in (column.astype("string") for column in reasons):
+    for reason in (column.astype("string") for column in reasons if column.notna().any()):
         is_second_reason = result.notna() & reason.notna() & (result != reason).fillna(True)
         result = result.mask(is_second_reason.astype(bool), result + "; " + reason)
         result = result.mask(result.isna(), reason)
@@ -400,7 +400,7 @@ def _add_anchor(anchors: dict[str, Value], label: str, value: str, source: str) 
 
 def _convert_values(values: pd.Series[Any]) -> pd.Series[Any]:
     """Numbers as Int64 where they are whole, else Float64; text as soon as one value is text."""
-    if values.map(lambda value: isinstance(value, str)).any():
+    if any(isinstance(value, str) for value in values.unique()):
         return values.map(
             lambda value: value if isinstance(value, str) or value is None else f"{value:g}"
         ).astype("string")

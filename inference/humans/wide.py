@@ -69,7 +69,7 @@ def to_judgments(answers: WideExport, layout: Layout, rules: Rules) -> Imported:
     of_rows = _row_columns(answers, layout, rules)
     for name in of_rows:
         long[name] = of_rows[name].iloc[row].array
-    silent = np.setdiff1d(np.arange(len(table)), row)
+    silent = np.flatnonzero(np.bincount(row, minlength=len(table)) == 0)
     if len(silent):
         notes.append(
             f"Rows of the export without any rating: {len(silent):,} (the first is "
@@ -146,23 +146,30 @@ def _long(answers: WideExport, layout: Layout, places: Sequence[RatingColumn]) -
             "judge_kind": HUMAN,
             "item_id": named["item"],
             "dimension": named["dimension"],
-            "raw": table[[place.column for place in places]].to_numpy(dtype=object).reshape(-1),
+            "raw": _row_by_row([table[place.column] for place in places]),
         }
     )
     if layout.dimension is not None:
         long["dimension"] = _names_in_column(answers, layout.dimension)[row]
     if answers.judge is not None:
         judge = _names_in_column(answers, answers.judge)[row]
-        long["judge_id"] = np.where(long["judge_id"].isna(), judge, long["judge_id"])
+        unnamed = long["judge_id"].isna()
+        long["judge_id"] = judge if unnamed.all() else long["judge_id"].mask(unnamed, judge)
     if layout.item is not None:
-        cells = [table[_item_column(answers, layout.item, place)].to_numpy(dtype=object) for place in places]
-        long["item_id"] = np.stack(cells, axis=1).reshape(-1)
+        long["item_id"] = _row_by_row([table[_item_column(answers, layout.item, place)] for place in places])
     if layout.sample is not None:
         long["sample"] = _whole_numbers(answers, layout.sample).to_numpy()[row]
     elif any(place.sample for place in places):
         long["sample"] = named["sample"].fillna(1).astype(int)
     long["raw"] = long["raw"].astype("string")
     return rename_ids(long, layout, answers.source)
+
+
+def _row_by_row(columns: Sequence[pd.Series[Any]]) -> Any:
+    """Cells of columns, row by row; of one column as it is, since texts take six times as much as objects."""
+    if len(columns) == 1:
+        return columns[0].array
+    return np.stack([column.to_numpy(dtype=object) for column in columns], axis=1).reshape(-1)
 
 
 def _item_column(answers: WideExport, item: str, place: RatingColumn) -> str:
@@ -183,7 +190,7 @@ def _names_in_column(answers: WideExport, column: str) -> Any:
     empty = answers.table[column].isna().to_numpy()
     if empty.any():
         refuse(answers.source, column, empty, "is empty", "fill it in, or name another column")
-    return answers.table[column].to_numpy(dtype=object)
+    return answers.table[column].array
 
 
 def _whole_numbers(answers: WideExport, column: str) -> pd.Series[Any]:
@@ -299,7 +306,7 @@ def _kinds_of_column(
         cell = table[column].iloc[int(unknown.argmax())]
         problem = "is empty" if pd.isna(cell) else f"contains '{cell}'"
         refuse(source, column, unknown, problem, f"write {HUMAN} or {MODEL}, or use --models NAME")
-    kinds = pd.Series(words.to_numpy(dtype=object)[rows], index=judges.index)
+    kinds = pd.Series(words.array[rows], index=judges.index)
     several = kinds.groupby(judges).nunique()
     clashes = several.index[several > 1]
     if len(clashes):
