@@ -10,24 +10,33 @@ from ..figure_registry import FigureStyle, figure
 from ..interval_dots import LevelPanels, levels, table_of
 from ..labels import level_of
 
-SHARES, RANKS, STRENGTHS, LENGTHS = "Shares", "Ranks", "Strengths (log odds)", "Length (per log unit)"
+SHARES, RANKS, STRENGTHS, IN_SUBGROUPS = "Shares", "Ranks", "Strengths (log odds)", "Win rates in subgroups"
 PANEL_OF = {"rank": RANKS, "strength": STRENGTHS}
 MOST_SYSTEMS = 30
 
 
 @figure("pair_comparison")
 def pair_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
-    """Win rates and preferences for positions, the ranking of systems, and slopes on length."""
+    """Win rates, of subgroups too, preferences for positions, and the ranking of systems."""
     frame = result.frame[result.frame["lower"].notna()]
-    frame = frame[frame["part"].isin(["wins", "ranking", "position"]) & ~frame["measure"].isin(_UNDRAWN)]
+    frame = frame[~frame["measure"].str.endswith("rate_difference")]
+    frame = frame[
+        frame["part"].isin(["wins", "subgroups", "ranking", "position"]) & ~frame["measure"].isin(_UNDRAWN)
+    ]
     ranked = (frame["measure"] == "strength").any()
     if ranked:
         frame = frame[(frame["part"] != "ranking") | frame["measure"].isin(PANEL_OF)]
     frame = frame.groupby("measure", sort=False).head(MOST_SYSTEMS).reset_index(drop=True)
-    panels = [PANEL_OF.get(name, SHARES) for name in frame["measure"]]
-    rows = [str(row["class"]) or _in_words(str(row["measure"])) for _, row in frame.iterrows()]
+    panels = [
+        IN_SUBGROUPS if by else PANEL_OF.get(name, SHARES)
+        for name, by in zip(frame["measure"], frame["by"], strict=True)
+    ]
+    rows = [
+        f"{row['by']} {row['level']}" if row["by"] else str(row["class"]) or _in_words(str(row["measure"]))
+        for _, row in frame.iterrows()
+    ]
     table = table_of(frame, panels, rows)
-    present = [name for name in (RANKS, STRENGTHS, SHARES) if name in panels]
+    present = [name for name in (RANKS, STRENGTHS, SHARES, IN_SUBGROUPS) if name in panels]
     table = table.assign(
         panel=pd.Categorical(table["panel"], categories=present),
         series=pd.Categorical(["Judge"] * len(table), categories=["Judge"]),
@@ -40,7 +49,7 @@ def pair_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
         table,
         xlabel=f"Estimate (lines: {level_of(result.settings)} intervals)",
         what=what,
-        baseline={SHARES: 0.5} if SHARES in present else None,
+        baseline={name: 0.5 for name in (SHARES, IN_SUBGROUPS) if name in present},
     )
 
 

@@ -49,6 +49,7 @@ class PairColumns:
     round: str | None = None
     judge_names: str | None = None
     people: Names = ()  # values of `judge_names` that are people
+    by: Names = ()  # subgroups
     guesses: Names = ()  # in words
     swapped_value: str | None = None  # of `swapped`, where the second answer was shown first
 
@@ -131,7 +132,7 @@ def refuse_absent(frame: pd.DataFrame, columns: PairColumns, source: str) -> Non
         "--judge-names": (columns.judge_names,),
     }  # fmt: skip
     named = [(name, option) for option, names in options.items() for name in names if name is not None]
-    require_named(frame, dict(named), source)
+    require_named(frame, dict([*named, *((name, "--by") for name in columns.by)]), source)
     option_of: dict[str, str] = {}
     for name, option in named:
         if name in option_of:

@@ -14,7 +14,7 @@ from ...figures.labels import level_of, p_text, points, true_minus
 from ...numerics.intervals.bounded import POWER
 from ...raters.systems.system_estimates import prompts_to_show
 from ...raters.validation.validation_rows import RANKS, row_of
-from ...raters.validation.verdicts.judge_sentences import interval, number
+from ...raters.validation.verdicts.judge_sentences import interval, number, subgroup_sentences
 from ...raters.validation.verdicts.notable_rows import Row
 from .paired_models import HALVES, MODELLED
 from .verdict_reading import HALF
@@ -30,6 +30,7 @@ def verdict_of_pairs(frame: pd.DataFrame, settings: Mapping[str, Any]) -> list[s
         _by_judge(frame, settings),
         _ranking(frame, settings),
         _to_decide(frame, settings),
+        subgroup_sentences(frame, settings),
         _position(frame, settings),
         _length(frame, settings),
     )

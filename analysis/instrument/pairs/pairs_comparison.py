@@ -24,11 +24,12 @@ from ...raters.validation.validation_rows import RANKS, SYSTEM_PAIRS, WINS, Test
 from .pair_biases import add_lengths, add_positions
 from .pair_columns import PairColumns, find_columns
 from .pair_sentences import verdict_of_pairs
+from .pair_subgroups import SubgroupRates, add_subgroups
 from .paired_models import HALVES, TIES
 from .people_verdicts import usable_verdicts
 from .system_ranking import SystemRanking, rank_systems
 from .verdict_reading import HALF, PairedVerdicts, kinds_of_verdict, read_verdicts
-from .win_rates import bounded_numbers, of_two, p_of_half, rate_at_peoples_length, rates_of_two
+from .win_rates import CORRECTED, bounded_numbers, of_two, p_of_half, rate_at_peoples_length, rates_of_two
 
 TWO = 2
 FEWER_PROMPTS = 0.9  # of the usual number of prompts of a system, below which a note says so
@@ -46,6 +47,7 @@ def compare_pairs(
     lengths: tuple[str, str] | None = None,
     swapped: str | None = None,
     verdicts: str | None = None,
+    by: str | Sequence[str] = (),
     judge_names: str | None = None,
     people: str | Sequence[str] = (),
     labels: Any = None,
@@ -81,6 +83,9 @@ def compare_pairs(
         names; or ``COLUMN=VALUE``, the value where it was. By default ``swapped``, ``order`` and the like.
     verdicts : {"answers", "positions"}, optional
         What "a" and "b" are: the answers of the columns, or those shown first and second.
+    by : str or sequence of str
+        Columns of subgroups, such as a category of prompts, in each of which the win rate of two systems is
+        estimated and compared with that of all others.
     judge_names : str, optional
         Column that names who gave the verdict of a row; without ``people`` all count together.
     people : str or sequence of str
@@ -113,7 +118,7 @@ def compare_pairs(
         order_flips, net_first`` are about positions, ``length_beyond_people`` is about length. A ranking has
         ``strength, win_rate`` (against the mean of the other systems) and ``rank`` by system, and
         ``strength_difference`` by pair of systems, of up to ten systems also ``win_rate[A against B]``, as of
-        these two alone.
+        these two alone. With ``by`` there are ``win_rate`` and ``win_rate_difference`` by subgroup.
 
     Raises
     ------
@@ -158,7 +163,7 @@ def compare_pairs(
     reading = read(table, rules_of(rules), source)
     names = PairColumns(
         names_of(judge), systems_in, () if labels is not None else names_of(human), lengths, swapped,
-        reading.rules.id, None, judge_names, names_of(people),
+        reading.rules.id, None, judge_names, names_of(people), names_of(by),
     )  # fmt: skip
     columns = find_columns(reading.frame, names, reading.source, reading.rules.strict)
     if labels is not None:
@@ -192,6 +197,11 @@ def compare_pairs(
     notes += _notes_on_gaps(data)
     missing = int((~np.isfinite(data.points)).sum())
     notes += [f"{counted(missing, 'verdict')} missing: excluded."] if missing else []
+    if columns.by and len(data.systems) != TWO:
+        raise InputError(
+            f"{reading.source}: --by compares win rates of two systems in subgroups, and there are "
+            f"{len(data.systems):,}; name two with --systems."
+        )
     p_adjusted: Mapping[str, float] = {}
     if len(data.systems) == TWO:
         notes += _add_win_rates(rows, data, ties, seed, settings)
@@ -231,6 +241,7 @@ def _settings(
     return {
         "judge": list(columns.verdict), "human": list(columns.human or columns.people), "id": columns.id,
         "systems_in": list(columns.systems or ()), "lengths": list(columns.lengths or ()),
+        "by": list(columns.by),
         "systems": list(data.systems), "ties": ties, "alpha": alpha, "seed": seed,
         "n_verdicts": int(judged.sum()), "n_pairs": len(np.unique(data.pair[judged])),
         "n_people": len(np.unique(data.pair[judged & np.isfinite(data.people)])),
@@ -246,8 +257,8 @@ def _add_win_rates(
     """Add the win rate of the first of two systems: the best estimate, the judge's, people's, and others."""
     rates = rates_of_two(data, ties, seed, rows.alpha)
     best, by_people = rates.best, rates.by_people
-    settings |= {"corrected": rates.basis == "corrected", "by_people": rates.basis == "people"}
-    rows.add(WINS, "win_rate", best, p=_p(best))
+    settings |= {"corrected": rates.basis == CORRECTED, "by_people": rates.basis == "people"}
+    rows.add(WINS, "win_rate", best, p=p_of_half(best))
     if best is not rates.of_judge:
         rows.add(WINS, "judge_win_rate", rates.of_judge, p=p_of_half(rates.of_judge))
     if by_people is not None and best is not by_people:
@@ -255,7 +266,8 @@ def _add_win_rates(
     adjusted = rate_at_peoples_length(rates.rate, data, rows.alpha)
     if adjusted is not None:
         rows.add(WINS, "length_adjusted_win_rate", adjusted, p=p_of_half(adjusted))
-    return list(rates.notes)
+    subgroups = SubgroupRates(data, rates.basis, ties, seed, rows.alpha)
+    return [*rates.notes, *add_subgroups(rows, subgroups)]
 
 
 def _add_pairs(
@@ -264,7 +276,7 @@ def _add_pairs(
     """Add the win rate of the higher in each pair of few systems, as of these two; why one is missing."""
     notes = list[str]()
     best_first = np.argsort(ranking.rank).tolist()
-    basis = "corrected" if ranking.corrected else "people" if ranking.by_people else "judge"
+    basis = CORRECTED if ranking.corrected else "people" if ranking.by_people else "judge"
     for first, second in combinations(best_first, 2):
         mask = (data.low == min(first, second)) & (data.high == max(first, second))
         if not np.isfinite(data.points[mask]).any():
@@ -278,12 +290,8 @@ def _add_pairs(
         measure, rate = "win_rate", rates.best
         if rates.basis != basis:  # people's verdicts on these two are too few
             measure, rate = "judge_win_rate", rates.of_judge
-        rows.add(WINS, measure, rate, label=label, p=_p(rate))
+        rows.add(WINS, measure, rate, label=label, p=p_of_half(rate))
     return notes
-
-
-def _p(rate: BoundedEstimate) -> float:
-    return rate.p if np.isfinite(rate.p) else p_of_half(rate)
 
 
 def _add_ranking(rows: TestRows, data: PairedVerdicts, ranking: SystemRanking) -> dict[str, float]:

@@ -19,6 +19,7 @@ from conjury.inference.tables.schema import SAMPLING
 from ...correction.sources import represented_rows
 from ...numerics.significance import Discordance, mid_p
 from ...numerics.types import Codes, Floats
+from ...raters.validation.coding import Groups, groups_of
 from ...raters.validation.tables.item_columns import notes_on_copies
 from .pair_cells import length_cells, order_cells, prompt_cells, system_cells, word_of
 from .pair_columns import Names, PairColumns
@@ -51,13 +52,16 @@ class PairedVerdicts:
     # (n,): how many pairs each stands for if people compared it; None where all count alike
     represented: Floats | None = None
     is_weighted: bool = False  # whether verdicts count by what they represent
+    groups: tuple[Groups, ...] = ()
 
     def rows(self, mask: np.ndarray) -> PairedVerdicts:
         """The verdicts where ``mask`` is true."""
         arrays = {name: getattr(self, name)[mask] for name in ("low", "high", "points", "order", "people")}
         arrays |= {"pair": self.pair[mask], "cluster": self.cluster[mask]}
         represented = None if self.represented is None else self.represented[mask]
-        return replace(self, **arrays, lengths=self.lengths[:, mask], represented=represented)
+        groups = tuple(replace(group, code=group.code[mask]) for group in self.groups)
+        lengths = self.lengths[:, mask]
+        return replace(self, **arrays, lengths=lengths, represented=represented, groups=groups)
 
     @property
     def weights(self) -> Floats:
@@ -93,6 +97,8 @@ def read_verdicts(
     notes = reading.account.notes()
     rows, more = _rows_of(reading, columns, meaning)
     notes += more
+    groups = [groups_of(reading.frame[name], reading.source) for name in columns.by]
+    rows = rows.assign(**{f"by {at}": group.code[rows["row"]] for at, group in enumerate(groups)})
     if labels is not None:
         of_people, more = _rows_of(*labels, meaning)
         notes += [f"{labels[0].source}: {note}" for note in more]
@@ -120,6 +126,9 @@ def read_verdicts(
         pair=rows["pair"].to_numpy(dtype=np.int64),
         cluster=pd.factorize(rows["id"])[0].astype(np.int64),
         represented=_represented(rows, notes, "the judge's" if drawn_by_judge else f"'{SAMPLING}'"),
+        groups=tuple(
+            replace(group, code=rows[f"by {at}"].to_numpy(dtype=np.int64)) for at, group in enumerate(groups)
+        ),
     )
     _refuse_doubt(verdicts, rows, meaning, reading.source, notes)
     return verdicts, notes

@@ -29,6 +29,7 @@ from ..quality import slope_of
 from .paired_models import HALVES, MODELLED, fit_strengths
 from .verdict_reading import HALF, PairedVerdicts
 
+CORRECTED = "corrected"  # basis of a win rate
 FEWEST = 4  # prompts with people's verdicts from which they correct
 
 
@@ -93,6 +94,8 @@ def rate_at_peoples_length(
 
 def p_of_half(rate: BoundedEstimate) -> float:
     """Two-sided p of a win rate of one half, which is below alpha where the interval excludes it."""
+    if np.isfinite(rate.p):
+        return rate.p
     if not np.isfinite(rate.trials) or not rate.trials > 0:
         return np.nan
     return float(2 * stdtr(rate.df, -abs(rate.estimate - HALF) / np.sqrt(0.25 / rate.trials)))
@@ -166,7 +169,7 @@ class RatesOfTwo:
     of_judge: BoundedEstimate
     by_people: BoundedEstimate | None
     rate: InfluenceEstimates
-    basis: str  # of the best: "judge", "people", or "corrected"
+    basis: str  # of the best: "judge", "people", or CORRECTED
     notes: tuple[str, ...]
 
 
@@ -187,7 +190,7 @@ def rates_of_two(data: PairedVerdicts, ties: str, seed: int, alpha: float) -> Ra
             n = [len(np.unique(data.pair[np.isfinite(data.points)]))]
             best = bounded_numbers(result.corrected, alpha, n, n_clusters(data.cluster), share=True)[0]
             notes += notes_on_sample(estimates)
-            basis = "corrected"
+            basis = CORRECTED
     except InputError as error:  # Davidson's model has no estimate for few pairs
         notes.append(f"People's verdicts do not correct the win rate: {error}")
     if by_people is not None and split.is_complete:

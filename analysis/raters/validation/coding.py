@@ -119,7 +119,7 @@ def code_table(table: pd.DataFrame, options: CodingOptions, source: str = "table
         classes=answers.classes,
         scale=answers.scale,
         cluster=_clusters(table, options.id, source),
-        groups=tuple(_groups(table[name], source) for name in options.by),
+        groups=tuple(groups_of(table[name], source) for name in options.by),
         positive=_positive(options.positive, answers.classes, source),
         people_names=tuple(name for name in options.human if name not in silent),
         notes=(*(entry.sentence for entry in answers.entries), *notes),
@@ -176,7 +176,8 @@ def _clusters(table: pd.DataFrame, name: str | None, source: str) -> Codes:
     return codes.astype(np.int64)
 
 
-def _groups(column: pd.Series[Any], source: str) -> Groups:
+def groups_of(column: pd.Series[Any], source: str) -> Groups:
+    """Code a column of subgroups, those without a value as one of their own."""
     codes, uniques = pd.factorize(column.astype(object), use_na_sentinel=True)
     texts = [printable(value) or NO_LEVEL for value in uniques]
     if (codes < 0).any():

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, counted, listed
 
 from ...options import Alpha, grouped, split_names
 from ...reading_options import TableOptions
-from .judge import Human, Labelled, Output, finish, labels_statement
+from .judge import By, Human, Labelled, Output, finish, labels_statement
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class PairRoles:
         str | None,
         typer.Option(help="Whether the second answer was shown first: a column, or COLUMN=VALUE (order=BA)."),
     ] = None
+    by: By = None
     judge_names: Annotated[str | None, typer.Option(help="Column of who gave the verdict of a row.")] = None
     people: Annotated[
         list[str] | None,
@@ -100,6 +101,7 @@ def compare_pairs(
         lengths=_two("--lengths", roles.lengths),
         swapped=roles.swapped,
         verdicts=request.verdicts,
+        by=split_names(roles.by),
         judge_names=roles.judge_names,
         people=split_names(roles.people),
         labels=roles.labels,

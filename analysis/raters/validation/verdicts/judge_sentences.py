@@ -19,6 +19,13 @@ from ..gates import range_of
 from ..validation_rows import ERRORS, RATES, SUBGROUPS, row_of
 from .notable_rows import Replacement, Row, TestedDifference, notable
 
+SUBGROUP_WORDS = {  # who does what, more, and less than elsewhere, by the measure that differs
+    "accuracy_difference": ("the judge agrees with people", "more", "less"),
+    "bias_difference": ("the judge rates, relative to people,", "higher", "lower"),
+    "win_rate_difference": ("{} wins", "more often", "less often"),
+    "judge_win_rate_difference": ("{} wins by the judge", "more often", "less often"),
+}
+
 
 def in_words(measure: str) -> str:
     """A measure in a sentence."""
@@ -70,7 +77,7 @@ def verdict_of(
         _people(frame, settings),
         _rates(frame, settings),
         _errors(frame),
-        _subgroups(frame, settings),
+        subgroup_sentences(frame, settings),
         _replacement(frame, extra, settings),
         _corrected(frame, settings),
         _precision(extra["precision"], settings),
@@ -228,9 +235,9 @@ def _errors(frame: pd.DataFrame) -> Iterator[str]:
     yield f"{text}."
 
 
-def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
-    names = ("accuracy_difference", "bias_difference")
-    tested = frame[(frame["part"] == SUBGROUPS) & frame["measure"].isin(names)]
+def subgroup_sentences(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on subgroups that differ from the others, or that none clearly does."""
+    tested = frame[(frame["part"] == SUBGROUPS) & frame["measure"].isin(SUBGROUP_WORDS)]
     if tested.empty:
         return
     clear = notable(tested, settings["alpha"])
@@ -240,17 +247,13 @@ def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         note = _note_on_power(largest, measure)
         yield f"No subgroup clearly differs from the others after Holm's adjustment{note}."
     for _, row in clear.head(3).iterrows():
-        what, size = (
-            ("agrees with people", number(abs(row["estimate"]), "accuracy_difference"))
-            if row["measure"] == "accuracy_difference"
-            else ("rates, relative to people,", number(abs(row["estimate"]), ""))
-        )
-        how = ("more" if row["estimate"] > 0 else "less") if what.startswith("agrees") else (
-            "higher" if row["estimate"] > 0 else "lower"
-        )  # fmt: skip
+        words, more, less = SUBGROUP_WORDS[str(row["measure"])]
+        what = words.format(settings.get("systems", ("",))[0])
+        unit = "" if row["measure"] == "bias_difference" else str(row["measure"])
+        size = number(abs(row["estimate"]), unit)
         yield (
-            f"For {row['by']} {row['level']!r} the judge {what} {size} {how} than elsewhere"
-            f"{tested_in_words(row)}."
+            f"For {row['by']} {row['level']!r} {what} {size} {more if row['estimate'] > 0 else less} than "
+            f"elsewhere{tested_in_words(row)}."
         )
 
 

@@ -10,6 +10,7 @@ import pytest
 from cases import cases
 from numpy.testing import assert_allclose
 from scipy import stats
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from conjury import compare_pairs
 from conjury.analysis.instrument import order_effects, preferences_beyond_quality
@@ -366,3 +367,57 @@ def test_pairs_that_were_drawn_by_the_judges_verdict_are_weighted_by_it() -> Non
     none = compare_pairs(few, "winner", "human", id="prompt", labelled={"sampled": "judge"})
     assert any("people compared none on which it says the same" in note for note in none.notes)
     assert not none.settings["corrected"]
+
+
+def _in_categories(labelled: float) -> pd.DataFrame:
+    """Pairs of 240 prompts in two categories and some without one; the first answer is worse in math."""
+    random = np.random.default_rng(8)
+    category = random.choice(["chat", "math", None], 240, p=[0.55, 0.35, 0.1])
+    truth = random.random(240) < np.where(category == "math", 0.25, 0.7)
+    judge = np.where(random.random(240) < 0.8, truth, ~truth)
+    human = np.where(random.random(240) < labelled, np.where(truth, "a", "b"), None)
+    winner = np.where(judge, "a", "b")
+    return pd.DataFrame({"prompt": range(240), "kind": category, "winner": winner, "human": human})
+
+
+def test_win_rates_in_subgroups_are_those_of_their_rows_and_compared_with_all_others() -> None:
+    pairs = _in_categories(labelled=0.0)
+    result = compare_pairs(pairs, by="kind")
+    table = result.frame.set_index("name")
+    wins = pairs["winner"].eq("a").groupby(pairs["kind"].fillna("(missing)")).agg(["sum", "size"])
+    for level, (won, n) in wins.iterrows():
+        estimate, *limits = table.loc[f"win_rate[kind={level}]", NUMBERS]
+        assert_allclose([estimate, *limits], [won / n, *proportion_confint(won, n, method="wilson")])
+        rest = wins.sum() - wins.loc[level]
+        low, high = confint_proportions_2indep(won, n, rest["sum"], rest["size"], method="newcomb")
+        gap = [won / n - rest["sum"] / rest["size"], low, high]
+        assert_allclose(table.loc[f"win_rate_difference[kind={level}]", NUMBERS].tolist(), gap, rtol=1e-6)
+    texts = " ".join(result.verdict)
+    assert "For kind 'math' a wins" in texts
+    assert "less often than elsewhere" in texts
+    swapped = compare_pairs(pairs, by="kind", systems=("b", "a")).frame.set_index("name")
+    names = [f"win_rate_difference[kind={level}]" for level in wins.index]
+    assert_allclose(swapped.loc[names, "estimate"], -table.loc[names, "estimate"].to_numpy(float))
+
+
+def test_people_correct_the_judge_within_subgroups_and_where_they_cannot_a_note_says_so() -> None:
+    pairs = _in_categories(labelled=0.4)
+    pairs.loc[pairs["kind"].isna(), "human"] = None
+    result = compare_pairs(pairs, by="kind")
+    table = result.frame.set_index("name")
+    parts = [
+        pairs[flags].reset_index(drop=True) for flags in (pairs["kind"] == "chat", pairs["kind"] != "chat")
+    ]
+    first, second = (compare_pairs(part).frame.set_index("name").loc["win_rate"] for part in parts)
+    assert table.loc["win_rate[kind=chat]", "estimate"] == pytest.approx(first["estimate"], abs=1e-12)
+    row = table.loc["win_rate_difference[kind=chat]"]
+    parts_of_error = [first["std_error"] ** 2, second["std_error"] ** 2]
+    error = sum(parts_of_error) ** 0.5
+    df = error**4 / (parts_of_error[0] ** 2 / first["df"] + parts_of_error[1] ** 2 / second["df"])
+    estimate = first["estimate"] - second["estimate"]
+    half = stats.t.ppf(0.975, df) * error
+    assert_allclose(row[NUMBERS].tolist(), [estimate, estimate - half, estimate + half], rtol=1e-9)
+    assert "judge_win_rate[kind=(missing)]" in table.index
+    assert any("win rates are the judge's: kind '(missing)'" in note for note in result.notes)
+    with pytest.raises(InputError, match="there are 3; name two with --systems"):
+        compare_pairs(pairs.assign(model_a=["x", "y", "z"] * 80, model_b=["y", "z", "x"] * 80), by="kind")
