@@ -153,7 +153,7 @@ def test_several_values_are_excluded_and_unused_weights_are_named(tmp_path: Path
     assert ["4 respondents" in excluded.out, "8 respondents" in kept_waves.out] == [True, True]
     note = "Note: Column 'weight' may contain survey weights, which only --weights weight uses."
     assert note in conjury(command, cwd=tmp_path).out
-    assert "may contain" not in conjury(f"{command} --weights weight", cwd=tmp_path).out
+    assert "may contain survey" not in conjury(f"{command} --weights weight", cwd=tmp_path).out
 
 
 def test_a_level_na_of_a_wide_table_and_a_group_in_ids_are_accepted(tmp_path: Path, conjury: Run) -> None:

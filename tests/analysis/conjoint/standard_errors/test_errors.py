@@ -166,6 +166,21 @@ def test_no_warning_of_unequal_clusters_with_cr2_or_where_weights_make_them_equa
         amce(data, "value ~ tone", id="id", vcov="CR2")
         amce(data, "value ~ tone", id="id", weights="weight", vcov="CR1")
         amce(dominated(np.random.default_rng(1), [40] * 30), "value ~ tone", id="id", vcov="CR1")
+        for vcov in ("CR1", "CV3"):  # Student's t with G - 1 degrees of freedom is for few equal clusters
+            amce(dominated(np.random.default_rng(1), [40] * 6), "value ~ tone", id="id", vcov=vcov)
+
+
+def test_the_warning_says_how_rarely_intervals_cover_with_so_few_clusters() -> None:
+    for sizes, vcov, covered in (
+        ([200] * 5, "survey", 88),
+        ([200] * 10, "survey", 92),
+        (ONE_OF_THIRTY, "CR1", 7),
+    ):
+        data = dominated(np.random.default_rng(1), sizes)
+        with pytest.warns(
+            FewClusters, match=f"95% intervals may contain the true value in only about {covered}"
+        ):
+            amce(data, "value ~ tone", id="id", vcov=vcov)
 
 
 def test_few_clusters_of_a_level_or_a_group_are_named_with_a_remedy() -> None:
