@@ -64,6 +64,8 @@ def notes_of_coverage(
     if reported not in _METHODS or cells.counts is not None or not measured:
         return []
     method, prefix = _METHODS[reported]
+    if "{}" not in method and request.vcov != "survey":
+        return []  # measured were the normal intervals of the default; those of Student's t are longer
     method = method.format(option or request.vcov)
     if n_rows is not None and not may_fail(method, Situation(n_rows / PROFILES)):
         return []  # before anything is counted, so that large tables cost nothing

@@ -23,6 +23,7 @@ REMEDY = "give vcov='CR2' or use p values from `wild`"
 REMEDY_CR2 = "use p values from `wild`"
 REMEDY_STRATA = "take their intervals as too narrow"
 REMEDY_CROSSED = "compare them with the pigeonhole bootstrap and with `mixed`"
+REMEDY_NORMAL_CROSSED = "give vcov='CR1', or compare them with the pigeonhole bootstrap and with `mixed`"
 
 
 Groups = tuple[tuple[str, str], ...]
@@ -118,8 +119,8 @@ def _note_on_few(request: EstimateRequest, name: str, levels: Sequence[FewCluste
 def _shortness(request: EstimateRequest, level: FewClusterLevel) -> str:
     """How rarely intervals of a level may contain the true value, where that is known."""
     # Degrees of freedom of crossed clusters are few where clusters are; the jackknife's errors are large.
-    is_known = request.vcov != "CV3" and len(request.clusters) == 1 and _is_too_short(request, level)
-    if not is_known:
+    is_known = request.vcov == "survey" or (request.vcov != "CV3" and len(request.clusters) == 1)
+    if not (is_known and _is_too_short(request, level)):
         return "their standard errors may be too small"
     kind, covered = "normal " if request.vcov == "survey" else "", most_covered(request, level)
     level_text = f"{kind}{1 - request.alpha:.0%}"
@@ -162,7 +163,7 @@ def _remedy(request: EstimateRequest) -> str:
     if request.strata is not None:
         return REMEDY_STRATA
     if len(request.clusters) > 1:
-        return REMEDY_CROSSED
+        return REMEDY_NORMAL_CROSSED if request.vcov == "survey" else REMEDY_CROSSED
     return REMEDY_CR2 if request.vcov == "CR2" else REMEDY
 
 

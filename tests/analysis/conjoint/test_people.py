@@ -105,6 +105,14 @@ def test_shared_pairs_give_the_errors_of_scores_summed_by_respondent_and_by_pair
     np.testing.assert_allclose(same.frame["std_error"], found.frame["std_error"], rtol=1e-9)
 
 
+def test_coverage_that_was_measured_of_normal_intervals_is_not_said_of_those_after_student() -> None:
+    data = world(1, respondents=5, tasks=20)
+    normal, student = (" ".join(people_diffs(data, FORMULA, vcov=vcov).notes) for vcov in ("survey", "CR1"))
+    assert "In simulated tables" in normal
+    assert "of studies; give vcov='CR1', or compare" in normal
+    assert "In simulated tables" not in student
+
+
 @pytest.mark.parametrize(("estimate", "verb"), [("amce", amce), ("mm", mm)])
 def test_without_shared_pairs_both_errors_add_up_and_equal_ids_alone_change_nothing(estimate, verb) -> None:
     data = world(3, shared=False)
