@@ -99,7 +99,7 @@ def test_unread_answers_have_reasons_with_three_examples_and_cut_and_refused_one
     assert account["refused"] >= 1
     assert sum(entry["n"] for entry in account["unread"]) == account["unparsed"] > 0
     assert len(account["unread"][0]["examples"]) == 3
-    assert "answers ended at the limit of tokens; raise `max_tokens`" in printed
+    assert "1 answer ended at the limit of tokens; raise `max_tokens`" in printed
     assert "collect into another folder with --out, since a run keeps the settings it began with." in printed
     assert "Examples: “Hard to say, number" in printed
     steps = printed.replace(f"{Path.cwd()}/", "")

@@ -52,7 +52,7 @@ def written(shape: dict[str, Any]) -> tuple[str, pd.DataFrame]:
     return "\n".join([*([header] if header else []), *lines]) + "\n", frame
 
 
-@pytest.mark.parametrize("name", ["Rater Nr.", "Rater's ID", "Coder-No.", "Annotator #", "worker_number"])
+@pytest.mark.parametrize("name", ["Rater Nr.", "Coder-No.", "Annotator #", "Bewerter Nr", "Évaluateur"])
 def test_a_column_that_numbers_raters_is_one_of_raters(name: str, tmp_path: Path, conjury: Run) -> None:
     rows = [f"t{item},{rater},{(item * rater) % 5}" for item in range(9) for rater in (1, 2, 3)]
     (tmp_path / "r.csv").write_text("\n".join([f"Text,{name},Rating", *rows]), encoding="utf-8")

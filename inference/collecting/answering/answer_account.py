@@ -256,15 +256,15 @@ def _ending_sentences(account: Mapping[str, Any], study: str) -> Iterable[str]:
     answered = account["answered"]
     if account["truncated"]:
         yield (
-            f"{account['truncated']:,} answers ended at the limit of tokens; raise `max_tokens` in the "
-            "settings of the judge, and collect into another folder with --out, since a run keeps the "
+            f"{counted(account['truncated'], 'answer')} ended at the limit of tokens; raise `max_tokens` in "
+            "the settings of the judge, and collect into another folder with --out, since a run keeps the "
             "settings it began with."
         )
     if account["reasoning_only"]:
         yield (
-            f"{account['reasoning_only']:,} answers have their text in the field for reasoning only, which "
-            "is never read as an answer; raise `max_tokens`, turn the model's reasoning off, or start the "
-            "server without its parser of reasoning."
+            f"{counted(account['reasoning_only'], 'answer has its', 'answers have their')} text in the field "
+            "for reasoning only, which is never read as an answer; raise `max_tokens`, turn the model's "
+            "reasoning off, or start the server without its parser of reasoning."
         )
     if account["logprobs_asked"] and account["with_logprobs"] < answered:
         yield (

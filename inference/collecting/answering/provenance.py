@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...errors import counted
 from ...ledger import Ledger
 from ...tables.frames import SIMULATED
 from ...tables.records import PROVENANCE, PROVENANCE_FILE, read_record
@@ -139,6 +140,5 @@ def engine_notes(folder: Path) -> list[str]:
 def _version(version: dict[str, Any]) -> str:
     name = version["model_returned"] or "no model stated"
     fingerprint = version["system_fingerprint"] or "no fingerprint"
-    return (
-        f"{name}, {fingerprint} ({version['n']:,} answers, {version['first'][:10]} to {version['last'][:10]})"
-    )
+    dates = f"{version['first'][:10]} to {version['last'][:10]}"
+    return f"{name}, {fingerprint} ({counted(version['n'], 'answer')}, {dates})"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...errors import InputError, MissingDependency
+from ...errors import InputError, MissingDependency, listed
 from ...tables.limits import parse_json
 
 NAME_OF_LOG = "2000-01-01T00-00-00-00-00_log_log.json"
@@ -53,8 +53,20 @@ def _named_as_log(path: Path) -> Iterator[Path]:
         yield Path(shutil.copyfile(path, Path(folder) / NAME_OF_LOG))
 
 
+def _refuse_folder(path: Path, source: str) -> None:
+    """Refuse a folder of other files than logs."""
+    if path.is_dir():
+        names = sorted(each.name for each in path.iterdir())
+        raise InputError(
+            f"{source}: the folder contains no log of Inspect ({listed(names, 4) or 'it is empty'}), and "
+            "only logs are read as a folder; join other files into one table, and give this."
+        )
+
+
 def samples_of(path: Path, source: str, columns: Any) -> pd.DataFrame:
     """The samples of logs as a table, with these columns or the usual ones."""
+    if not any(each.suffix.lower() in (".eval", ".json") for each in path.rglob("*")):
+        _refuse_folder(path, source)
     try:
         from inspect_ai.analysis import samples_df
     except ImportError:
@@ -73,6 +85,7 @@ def samples_of(path: Path, source: str, columns: Any) -> pd.DataFrame:
             ".eval or .json log, or a folder of them."
         ) from None
     if not len(frame):
+        _refuse_folder(path, source)
         raise InputError(
             f"{source}: the file contains no samples of an evaluation; give an .eval or .json log of "
             "Inspect, or a folder of them."

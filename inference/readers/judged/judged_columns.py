@@ -22,12 +22,13 @@ JUDGE = (
     ("judge", "verdict", "judge label", "judge verdict", "llm", "llm label", "llm judge", "model label",
      "judged"),
     ("prediction", "predicted", "pred", "predicted label", "model", "model verdict", "ai label", "answer",
-     "output"),
+     "output", "y pred", "modell", "modele", "modelo", "modello"),
 )  # fmt: skip
 HUMAN = (
     ("human", "human label", "label", "gold", "gold label", "ground truth", "truth", "expert", "majority"),
-    ("reference", "target", "expected", "annotation", "true label", "y true"),
-)
+    ("reference", "target", "expected", "annotation", "true label", "y true", "mensch", "humain", "humano",
+     "umano"),
+)  # fmt: skip
 WORDS = {
     "judge": ("judge", "verdict", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "grader"),
     "human": ("human", "annotator", "rater", "expert", "coder", "gold", "person", "reviewer", "crowd"),

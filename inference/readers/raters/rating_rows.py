@@ -36,6 +36,10 @@ RATERS = frozenset(map(rater_key, SYNONYMS["judge_id"])) | {
     *("coder", "labeler", "labeller", "evaluator", "reviewer", "respondent", "contributor"),
     *("uniquecontributor", "user", "expert", "subject", "person", "assessor", "grader", "prolific"),
     *("prolificp", "crowdworker", "completedby"),
+    # German, French, Spanish, Portuguese, Italian, Dutch.
+    *("bewerter", "bewerterin", "kodierer", "codierer", "gutachter", "annotateur", "evaluateur", "codeur"),
+    *("anotador", "evaluador", "codificador", "avaliador", "annotatore", "valutatore", "codificatore"),
+    *("beoordelaar", "annotateuse", "evaluadora", "anotadora", "avaliadora"),
 }
 SURE = ("rater", "annotator", "coder", "worker", "participant")  # which are no columns of one rater each
 VALUES = {*SYNONYMS["value"], "value", "judgment", "judgement", "grade", "vote", "annotation"}

@@ -49,6 +49,22 @@ CODES = frozenset(
 )  # folded
 # Errors of spreadsheets, which write them in the language of their user: #N/A and #NV, #VALUE! and #WERT!
 _ERROR_VALUE = re.compile(r"#(n/?[adb]|nv|н/д|getting_data|[¡¿]?[^\W\d_][\w/ ]*[!?])", re.IGNORECASE)
+# Texts of servers, proxies and libraries that programs store in place of an answer.
+ERROR_TEXT = re.compile(
+    r"^\s*(?:<!doctype html|<html[\s>]|\{\s*\"(?:error|detail|errors)\"\s*:|\[?error code:? ?\d{3}\b|error:? "
+    r"\d{3}\b|http/\d\.\d \d{3}"
+    r"|(?:4\d\d|5\d\d) (?:bad request|unauthorized|forbidden|not found|too many requests|internal server "
+    r"error|bad gateway"
+    r"|service unavailable|gateway time-?out)\b|traceback \(most recent call "
+    r"last\)|(?:openai|anthropic|google|httpx|requests)\.[\w.]*(?:error|exception)\b"
+    r"|(?:rate ?limit|quota) "
+    r"(?:reached|exceeded)\b|rate_limit_exceeded\b|(?:model_length|content_filter|max_tokens|stop_sequence|null|undefined)\s*$"
+    r"|upstream (?:connect error|request timeout)|the server had an error|that model is currently "
+    r"overloaded|connection (?:error|reset|refused|timed out)\b"
+    r"|request timed out\b|this model's maximum context length is)",
+    re.IGNORECASE,
+)
+_ERROR_WORD = re.compile(r"\W*error\s*[:\u2013-]", re.IGNORECASE)  # which labels may begin with, too
 _SIGNS_ONLY = re.compile(r"[.\-_*?/\\#~\s]+")
 # What models and people put around a label, closing marks by opening ones.
 _AROUND = dict(zip("*_`\"'“„«「『[(【", "*_`\"'”“»」』])】", strict=True))
@@ -140,10 +156,12 @@ def is_nothing(text: str) -> bool:
 
 
 def is_code(text: str) -> bool:
-    """Whether a text usually means that there is no answer, or is the sentence of one who refuses."""
+    """Whether a text usually means that there is no answer: a code, an error, a sentence of refusal."""
     key = " ".join(fold(text).split())
     inner = key.strip(_BRACKETS)
     if {key, inner, inner.rstrip(".!"), inner.replace("_", " ")} & CODES or _SIGNS_ONLY.fullmatch(key):
+        return True
+    if not inner or ERROR_TEXT.match(text) or _ERROR_WORD.match(text):  # {} and [] contain nothing
         return True
     return _ERROR_VALUE.fullmatch(key) is not None or is_refusal(key)
 

@@ -85,10 +85,29 @@ def _frame_of_object(content: Mapping[str, Any], source: str) -> tuple[pd.DataFr
     lengths = {len(value) for value in content.values() if isinstance(value, list)}
     if content and len(lengths) == 1 and all(isinstance(value, list) for value in content.values()):
         return pd.DataFrame(dict(content)), []
+    if rows := _rows_of_pandas(content):
+        return frame_of_records(rows, source), []
     raise InputError(
         f"{source}: no list of rows can be told in this JSON object (it has {listed(content)}); write a list "
         "of objects, one for each row."
     )
+
+
+def _rows_of_pandas(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows as `DataFrame.to_json` writes them: by column, as "split", or by row number; empty for others."""
+    names, cells = content.get("columns"), content.get("data")
+    if isinstance(names, list) and isinstance(cells, list) and "index" in content:
+        is_table = all(isinstance(row, list) and len(row) == len(names) for row in cells)
+        return [dict(zip(map(str, names), row, strict=True)) for row in cells] if is_table else []
+    parts = list(content.values())
+    if not parts or not all(isinstance(part, dict) and part for part in parts):
+        return []
+    if list(content) == [str(row) for row in range(len(content))]:
+        return parts
+    rows = list(parts[0])
+    if not all(row.isdecimal() for row in rows) or any(list(part) != rows for part in parts):
+        return []
+    return [{name: part[row] for name, part in content.items()} for row in rows]
 
 
 def flat(record: Mapping[str, Any], before: str = "", deep: int = DEEP) -> dict[str, Any]:

@@ -10,15 +10,15 @@ from made_up.collected import SPANISH
 
 from conjury.analysis.checks.answers.labels.label_variants import spellings
 from conjury.analysis.checks.answers.outages import least_probable_run
-from conjury.analysis.checks.answers.texts.error_texts import ERROR
 from conjury.analysis.checks.answers.texts.other_language import language_of
 from conjury.analysis.checks.design.gold_in_prompt import mentions_of_gold
 from conjury.analysis.checks.design.items_in_strata import twins
+from conjury.inference.tables.reading.cell_rules import ERROR_TEXT
 
 
 @pytest.mark.parametrize("text", cases(__file__, "prose_about_errors"))
 def test_prose_about_errors_is_no_error_text(text):
-    assert ERROR.match(text) is None
+    assert ERROR_TEXT.match(text) is None
 
 
 def test_languages_are_told_by_function_words_and_scripts_and_left_open_for_short_texts():

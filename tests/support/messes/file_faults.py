@@ -226,6 +226,14 @@ TYPED = [
     Fault("JSON lines", content=json_rows, file="table.jsonl"),
     Fault("JSON", content=lambda frame: json_rows(frame, False), file="table.json"),
     Fault("JSON called CSV", content=lambda frame: json_rows(frame, False), file="table.csv"),
+    *(
+        Fault(
+            f"pandas by {orient}",
+            content=lambda frame, orient=orient: frame.to_json(orient=orient).encode(),
+            file="table.json",
+        )
+        for orient in ("columns", "split", "index")
+    ),
     Fault(
         "JSON in an object",
         content=lambda frame: b'{"data": ' + json_rows(frame, False) + b"}",

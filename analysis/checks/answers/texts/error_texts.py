@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.reading.cell_rules import ERROR_TEXT
 
 from ....frames.notes import Note
 from ....frames.sentences import agreeing
@@ -27,20 +26,6 @@ ERROR_TEXTS = Question(
     "again as missing.",
     alarms="never",
 )
-ERROR = re.compile(
-    r"^\s*(?:<!doctype html|<html[\s>]|\{\s*\"(?:error|detail|errors)\"\s*:|\[?error code:? ?\d{3}\b|error:? "
-    r"\d{3}\b|http/\d\.\d \d{3}"
-    r"|(?:4\d\d|5\d\d) (?:bad request|unauthorized|forbidden|not found|too many requests|internal server "
-    r"error|bad gateway"
-    r"|service unavailable|gateway time-?out)\b|traceback \(most recent call "
-    r"last\)|(?:openai|anthropic|google|httpx|requests)\.[\w.]*(?:error|exception)\b"
-    r"|(?:rate ?limit|quota) "
-    r"(?:reached|exceeded)\b|rate_limit_exceeded\b|(?:model_length|content_filter|max_tokens|stop_sequence|null|undefined)\s*$"
-    r"|upstream (?:connect error|request timeout)|the server had an error|that model is currently "
-    r"overloaded|connection (?:error|reset|refused|timed out)\b"
-    r"|request timed out\b|this model's maximum context length is)",
-    re.IGNORECASE,
-)
 LONGEST = 20_000  # characters in which an error is looked for
 
 
@@ -52,7 +37,7 @@ def error_texts(responses: pd.DataFrame, judgments: pd.DataFrame | None = None) 
         raise NotApplicableError("There are no raw answers.")
     flag = (
         as_text(answered["text"])
-        .map(lambda text: ERROR.match(text[:LONGEST]) is not None)
+        .map(lambda text: ERROR_TEXT.match(text[:LONGEST]) is not None)
         .to_numpy(dtype=bool)
     )
     table = shares(answered, flag)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 
 from ....errors import InputError, as_argument, listed, quoted
 from ..account import MOST_CELLS, AccountEntry
-from ..cell_rules import far_numbers, has_unit, number_of
+from ..cell_rules import far_numbers, has_unit, key_of, number_of
 from ..reading_rules import ReadingRules
+from .answer_classes import MOST_CLASSES
 from .distinct_texts import DistinctTexts
 from .missing_answers import refuse_few_words
 
 Floats = NDArray[np.float64]
+_WHOLE = re.compile(r"(?<![\w.,])\d{1,3}(?![\w,]|\.\d)")  # a whole number in a label, as in "4 - good"
+_DENIALS = ("no", "not", "non", "nicht", "kein", "keine", "pas", "sin", "sem", "niet", "geen")
 FEW_NUMBERS = 5  # whole numbers with more distinct values are measured, not counted as classes
 
 
@@ -38,6 +42,7 @@ def scale_of(
     numbers = {value for value in values if value is not None}
     if None in values or not numbers:
         _refuse_units(texts, source)
+        entries.extend(_order_entries(texts))
         return "nominal"
     if len(numbers) > FEW_NUMBERS or any(not value.is_integer() for value in numbers):
         sentence = "Answers are numbers, and are compared as measurements (interval scale)"
@@ -145,6 +150,37 @@ def _refuse_scores_with_labels(texts: Sequence[DistinctTexts], source: str) -> N
         f"{max(scores):g}, and '{kinds[False][0].name}' labels such as {quoted(labels[0])}; state the number "
         f"that each label means, as {examples}, or name a column with the same labels."
     )
+
+
+def _order_entries(texts: Sequence[DistinctTexts]) -> list[AccountEntry]:
+    """Name labels that nobody ordered though they have numbers, or degrees such as "agree" in two of them."""
+    labels = {key_of(text): text for column in texts for text in column.texts}
+    if len(labels) > MOST_CLASSES:
+        return []
+    matches = {text: _WHOLE.findall(text) for text in labels.values()}
+    numbers = {text: whole[0] for text, whole in matches.items() if len(whole) == 1}
+    if 2 < len(labels) == len(numbers) == len(set(numbers.values())):
+        ordered = sorted(numbers, key=lambda text: int(numbers[text]))
+        remedy = " ".join(f"--relabel {as_argument(f'{text}={numbers[text]}')}" for text in ordered[:2])
+        label, what = ordered[0], "have a number each"
+        remedy += " ... compares the numbers"
+    elif degree := _degree_of(list(labels)):
+        label, what = labels[degree], "are degrees"
+        remedy = "--levels with all of them from the lowest to the highest, and --scale ordinal, orders them"
+    else:
+        return []
+    sentence = f"Labels such as {quoted(label)} {what}, and are compared without an order; {remedy}."
+    return [AccountEntry("order", sentence, option="--scale")]
+
+
+def _degree_of(keys: Sequence[str]) -> str | None:
+    """A label that is another one behind a word that is before a second one, too: "very good", "very bad"."""
+    prefixes: dict[str, list[str]] = {}
+    for key in keys:
+        for other in keys:
+            if key.endswith(f" {other}"):
+                prefixes.setdefault(key.removesuffix(other).strip(), []).append(key)
+    return next((both[0] for word, both in prefixes.items() if len(both) > 1 and word not in _DENIALS), None)
 
 
 def _refuse_units(texts: Sequence[DistinctTexts], source: str) -> None:

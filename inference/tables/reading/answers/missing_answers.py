@@ -102,6 +102,9 @@ def _question(column: DistinctTexts, places: Sequence[int]) -> str:
         remedy = "else correct it"
     else:
         labels = [*list(answers.values())[:3], *(["..."] if len(answers) > 3 else []), *texts[:MOST_CELLS]]
+        if are_numbers and all(number_of(text) is not None for text in texts):  # whose order counts
+            numbers = sorted([*answers, *map(key_of, texts)], key=float)
+            labels = [*numbers[:3], "...", numbers[-1]] if len(numbers) > 4 else numbers
         remedy = f"and if they are labels, name all labels with --levels {as_argument(option_of(labels))}"
     return (
         f"column '{column.name}' contains {listed(map(quoted, texts), MOST_CELLS)} in "

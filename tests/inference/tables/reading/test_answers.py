@@ -38,12 +38,22 @@ def test_a_text_that_may_be_no_answer_is_asked_about(code):
 def test_numbers_far_outside_of_all_others_are_asked_about(numbers, code, is_asked):
     judge, human = [*numbers, code], [*numbers, numbers[0]]
     if is_asked:
-        with pytest.raises(InputError, match=f"--missing '{code}'"):
+        with pytest.raises(InputError, match=f"--missing '{code}'") as refusal:
             compared(judge, human)
+        levels = str(refusal.value).partition("--levels '")[2].partition("'")[0].replace("...,", "")
+        assert sorted(map(int, levels.split(","))) == [int(level) for level in levels.split(",")]
         answers = compared(judge, human, missing=[str(code)])
         assert np.isnan(answers.values[0, -1])
     else:
         assert compared(judge, human).values[0, -1] == code
+
+
+@pytest.mark.parametrize(("labels", "hint"), cases(__file__, "labels_with_an_order"))
+def test_labels_that_may_have_an_order_are_compared_without_one_with_a_note(labels, hint):
+    answers = compared(labels, labels)
+    assert answers.scale == "nominal"
+    notes = [entry.sentence for entry in answers.entries if entry.subject == "order"]
+    assert [hint in note for note in notes] == ([] if hint is None else [True])
 
 
 def test_a_column_is_one_of_numbers_where_more_than_half_of_its_cells_are_numbers():
