@@ -56,7 +56,7 @@ def _named_as_log(path: Path) -> Iterator[Path]:
 def _refuse_folder(path: Path, source: str) -> None:
     """Refuse a folder of other files than logs."""
     if path.is_dir():
-        names = sorted(each.name for each in path.iterdir())
+        names = sorted(file.name for file in path.iterdir())
         raise InputError(
             f"{source}: the folder contains no log of Inspect ({listed(names, 4) or 'it is empty'}), and "
             "only logs are read as a folder; join other files into one table, and give this."
@@ -65,7 +65,7 @@ def _refuse_folder(path: Path, source: str) -> None:
 
 def samples_of(path: Path, source: str, columns: Any) -> pd.DataFrame:
     """The samples of logs as a table, with these columns or the usual ones."""
-    if not any(each.suffix.lower() in (".eval", ".json") for each in path.rglob("*")):
+    if not any(file.suffix.lower() in (".eval", ".json") for file in path.rglob("*")):
         _refuse_folder(path, source)
     try:
         from inspect_ai.analysis import samples_df

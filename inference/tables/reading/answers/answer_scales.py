@@ -158,7 +158,7 @@ def _order_entries(texts: Sequence[DistinctTexts]) -> list[AccountEntry]:
     if len(labels) > MOST_CLASSES:
         return []
     matches = {text: _WHOLE.findall(text) for text in labels.values()}
-    numbers = {text: whole[0] for text, whole in matches.items() if len(whole) == 1}
+    numbers = {text: digits[0] for text, digits in matches.items() if len(digits) == 1}
     if 2 < len(labels) == len(numbers) == len(set(numbers.values())):
         ordered = sorted(numbers, key=lambda text: int(numbers[text]))
         remedy = " ".join(f"--relabel {as_argument(f'{text}={numbers[text]}')}" for text in ordered[:2])
@@ -177,10 +177,11 @@ def _degree_of(keys: Sequence[str]) -> str | None:
     """A label that is another one behind a word that is before a second one, too: "very good", "very bad"."""
     prefixes: dict[str, list[str]] = {}
     for key in keys:
-        for other in keys:
-            if key.endswith(f" {other}"):
-                prefixes.setdefault(key.removesuffix(other).strip(), []).append(key)
-    return next((both[0] for word, both in prefixes.items() if len(both) > 1 and word not in _DENIALS), None)
+        for base in keys:
+            if key.endswith(f" {base}"):
+                prefixes.setdefault(key.removesuffix(base).strip(), []).append(key)
+    degrees = (alike[0] for word, alike in prefixes.items() if len(alike) > 1 and word not in _DENIALS)
+    return next(degrees, None)
 
 
 def _refuse_units(texts: Sequence[DistinctTexts], source: str) -> None:
