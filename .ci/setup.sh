@@ -102,7 +102,7 @@ choose_uv() {
     uv=.uv/bin/uv
     say "installs uv into .uv"
     export PIP_USER=0 PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
-    for python in python3 python python3.13 python3.12 python3.11; do
+    for python in python3 python python3.14 python3.13 python3.12 python3.11; do
         "$python" -m pip --version >/dev/null 2>&1 || continue
         "$python" -m pip install --quiet --upgrade --target .uv uv || continue
         if works "$uv"; then return; fi

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -162,7 +163,7 @@ def test_every_package_of_the_r_side_is_looked_for_with_the_remedy_that_doctor_s
     assert r.remedy("clubSandwich").startswith("apt-get install r-cran-clubsandwich, or install.packages(")
     remedies = {finding.part: finding.remedy for finding in findings()}
     for name in r.PACKAGES:
-        assert remedies[f"R package {name}"] == r.remedy(name)
+        assert remedies.get(f"R package {name}") == (r.remedy(name) if shutil.which("R") else None)
         assert r._missing_package(name).endswith(f"install it with: {r.remedy(name)}.")
     assert (remedies["rpy2"], remedies["R"]) == (r.remedy("rpy2"), r.remedy("R"))
 
