@@ -48,7 +48,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 958,
 }
-MODULES = 554
+MODULES = 556
 
 
 def lines_of(root: Path) -> Counter[str]:

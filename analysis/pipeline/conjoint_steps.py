@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from conjury.inference.errors import InputError
-from conjury.inference.readers.prepare import judge_of
-from conjury.inference.study.study_fields import Analysis
 from conjury.inference.tables.schema import PROBABILITY
 
 from .. import conjoint
-from ..conjoint.comparisons.multiplicity import adjust
 from ..conjoint.estimates import Estimates
 from ..conjoint.prediction_powered import PredictionPowered
 from ..conjoint.preferences.by_formula import PREFERENCES
@@ -23,56 +20,28 @@ from ..conjoint.request import is_independent
 from ..conjoint.verbs.people_diffs import PairCounts, people_diffs
 from ..correction.correction_methods import PredictThenDebias
 from ..correction.sources import AT_MOST_HALF
-from ..frames.cells import is_repeat
-from ..frames.notes import EXCLUSION, Note, excluding, noted_warnings
+from ..frames.notes import Note, excluding, noted_warnings
 from ..frames.participation import sample_sizes
 from ..frames.vocabulary import HUMAN
 from ..results import AnalysisStep, Result, stack
 from .correction_steps import check_sources, title_of
 from .runner import (
-    BOOTSTRAPPED,
-    COUNTS,
     FitOptions,
     JudgeGroup,
     StudySteps,
     arguments_of,
     is_grouped,
     name_groups,
-    resampled_unit,
     settings_of,
     traits_of,
     unused_name,
 )
 from .steps.bounds_steps import bounds_steps
+from .steps.group_fits import BOOT_COLUMNS, estimate_each, fit_all
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
     from conjury.inference.study.study_fields import Analysis
-
-BOOT_COLUMNS = ("std_error", "p", "lower", "upper")
-
-
-def groups(variants: Mapping[str, pd.DataFrame]) -> Iterator[JudgeGroup]:
-    """Split choices by variant, judge and prompt, in order of appearance; swapped repeats are excluded."""
-    for variant, choices in variants.items():
-        repeat = is_repeat(choices)
-        repeats = choices[repeat].groupby(_judge_and_prompt(choices[repeat]), observed=True).size().to_dict()
-        originals = choices[~repeat]
-        for key, rows in originals.groupby(_judge_and_prompt(originals), sort=False, observed=True):
-            judge, prompt = map(str, key)
-            kind = str(rows["judge_kind"].iloc[0])
-            yield JudgeGroup(variant, judge, prompt, kind, rows, int(repeats.get((judge, prompt), 0)))
-
-
-def _judge_and_prompt(choices: pd.DataFrame) -> list[pd.Series[str]]:
-    return [judge_of(choices), choices["prompt_id"].astype("string").fillna("").rename("prompt")]
-
-
-def answers(choices: pd.DataFrame) -> pd.DataFrame:
-    """Count answers (pairs, not rows) by judge, prompt and status."""
-    first = choices[choices["position"].astype("string") == "A"]
-    counted = first.groupby([*_judge_and_prompt(first), first["status"]], sort=False, observed=True).size()
-    return counted.rename("n").reset_index()
 
 
 def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions) -> StudySteps:
@@ -93,7 +62,7 @@ def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions
         AnalysisStep(
             part.name,
             part.title,
-            partial(_fit_all, study, part, answered, options),
+            partial(fit_all, study, part, answered, options),
             required=part.verb not in PREFERENCES,
         )
         for part in study.analyses
@@ -105,145 +74,6 @@ def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions
     bounded = bounds_steps(study, split, options)
     every_step = (*corrected, *steps, *prompts.steps, *compared.steps, *bounded)
     return StudySteps(every_step, (*notes, *prompts.notes, *compared.notes))
-
-
-def _fit_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], options: FitOptions) -> Result:
-    """Run one analysis on all groups; those that it cannot use are noted, with the reason."""
-    traits = traits_of(study, analysis)
-    complete = [group for group in split if _has_values(group.choices, traits)]
-    if not complete:
-        raise InputError(
-            f"Analysis {analysis.name!r} compares by {' and '.join(map(repr, traits))}, and no judge has "
-            "values there; add the column to the choices of people, or correct its name in the study file."
-        )
-    fitted = _estimate_each(complete, analysis, lambda group: fit_group(study, analysis, group, options))
-    if not fitted.estimated:
-        raise InputError(str(fitted.refused[0]))
-    without = [group.who for group in split if not any(group is member for member in complete)]
-    if without:
-        text = "{groups}: left out, since {columns} describes respondents."
-        fitted.warned.append(Note.of(text, groups=without, columns=traits))
-    settings = settings_of(study, analysis, fitted.estimated, options)
-    extra: dict[str, pd.DataFrame] = {}
-    first = fitted.estimated[0][1]
-    if analysis.verb in PREFERENCES:
-        settings = {**first.settings, **settings}
-        extra = {
-            part: stack([name_groups(estimates.extra[part], group) for group, estimates in fitted.estimated])
-            for part in first.extra
-        }
-    return Result(stack(fitted.frames), analysis.verb, fitted.notes, settings, extra)
-
-
-def _has_values(choices: pd.DataFrame, columns: Sequence[str]) -> bool:
-    """Whether rows have values in all of some columns."""
-    return all(name in choices and choices[name].notna().any() for name in columns)
-
-
-@dataclass(frozen=True)
-class _EachGroup:
-    """Estimates of each group of an analysis, warnings, and why groups could not be estimated."""
-
-    name: str
-    frames: list[pd.DataFrame] = field(default_factory=list)
-    estimated: list[tuple[JudgeGroup, Estimates]] = field(default_factory=list)
-    warned: list[Note] = field(default_factory=list)
-    refused: list[Note] = field(default_factory=list)
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """Notes of all groups, with the analysis and the group that they are about."""
-        excluded = [
-            replace(note, template=f"{note.template} It was excluded.", kind=EXCLUSION)
-            for note in self.refused
-        ]
-        of_estimates = [
-            group.note(note, self.name) for group, estimates in self.estimated for note in estimates.notes
-        ]
-        return (*self.warned, *excluded, *of_estimates)
-
-
-def _estimate_each(
-    split: Sequence[JudgeGroup],
-    analysis: Analysis,
-    estimate: Callable[[JudgeGroup], tuple[pd.DataFrame, Estimates]],
-) -> _EachGroup:
-    each = _EachGroup(analysis.name)
-    for group in split:
-        with noted_warnings() as warned:
-            try:
-                frame, estimates = estimate(group)
-                each.frames.append(frame)
-                each.estimated.append((group, estimates))
-            except InputError as error:
-                each.refused.append(group.note(str(error), analysis.name))
-        sentences = "\n".join(n for part, result in each.estimated if part is group for n in result.notes)
-        each.warned.extend(group.note(text, analysis.name) for text in warned if text not in sentences)
-    return each
-
-
-def fit_group(
-    study: Study, analysis: Analysis, group: JudgeGroup, options: FitOptions
-) -> tuple[pd.DataFrame, Estimates]:
-    """Run one analysis on one group; the table has judge, prompt and variant."""
-    options = options.with_draws(study.bootstrap.draws)
-    rows = analysis.select(group.choices)
-    if rows.empty:
-        raise InputError(
-            f"Analysis {analysis.name!r} excludes all rows of judge {group.judge!r}; check its exclude rule."
-        )
-    if rows[study.outcome].isna().all():
-        raise InputError(
-            f"Judge {group.judge!r} has no answer in column {study.outcome!r}; omit it or "
-            "choose another refusal policy."
-        )
-    verb = PREFERENCES.get(analysis.verb) or getattr(conjoint, analysis.verb)
-    if is_grouped(analysis):
-        verb = conjoint.cj
-    arguments = arguments_of(study, analysis, group.kind, options)
-    if analysis.verb in PREFERENCES:
-        arguments["alpha"] = options.alpha
-    elif analysis.verb not in COUNTS:
-        arguments["engine"] = options.engine
-        if analysis.verb != "cj_anova":
-            arguments["alpha"] = options.alpha
-    estimates: Estimates = verb(rows, analysis.formula, **arguments)
-    if analysis.compares_prompts:
-        estimates = adjust(estimates, "holm")
-    frame = estimates.frame.drop(columns="by" if is_grouped(analysis) else [])
-    if analysis.verb in BOOTSTRAPPED:
-        boot = _bootstrap(verb, rows, study, analysis, group, options) if options.draws else None
-        for column in BOOT_COLUMNS:
-            frame[f"boot_{column}"] = float("nan") if boot is None else boot.frame[column].to_numpy()
-        if boot is not None:
-            further = [note for note in boot.notes if note not in estimates.notes]
-            resampled = [Note.of("Bootstrap: {note}", note=note) for note in further]
-            estimates = replace(estimates, notes=(*estimates.notes, *resampled))
-    return name_groups(frame, group), estimates
-
-
-def _bootstrap(
-    verb: Callable[..., Estimates],
-    rows: pd.DataFrame,
-    study: Study,
-    analysis: Analysis,
-    group: JudgeGroup,
-    options: FitOptions,
-) -> conjoint.Bootstrap:
-    arguments = arguments_of(study, analysis, group.kind, options)
-    for errors in ("id", "vcov"):
-        arguments.pop(errors)
-    return conjoint.bootstrap(
-        verb,
-        rows,
-        analysis.formula,
-        unit=resampled_unit(study, group.kind),
-        draws=options.draws or 0,
-        seed=options.seed,
-        method=options.interval,  # type: ignore[arg-type]
-        alpha=options.alpha,
-        **arguments,
-    )
 
 
 _CORRECTED = ("amce", "mm", "amce_diffs", "mm_diffs")
@@ -365,7 +195,7 @@ def _compare_prompts(
     study: Study, analysis: Analysis, several: Sequence[JudgeGroup], options: FitOptions
 ) -> Result:
     """Each prompt of each judge minus its first; the column ``prompt`` has the one that is compared."""
-    result = _fit_all(study, analysis, several, replace(options, draws=0))
+    result = fit_all(study, analysis, several, replace(options, draws=0))
     frame = result.frame.drop(columns=["by", "prompt_id", *(f"boot_{name}" for name in BOOT_COLUMNS)])
     frame["prompt"] = result.frame["prompt_id"].astype("string")
     against = dict.fromkeys(str(group.choices["prompt_id"].cat.categories[0]) for group in several)
@@ -434,7 +264,7 @@ def _compare_all(
     options: FitOptions,
 ) -> Result:
     """Compare every model with the people of its variant; those that cannot be compared are noted."""
-    compared = _estimate_each(
+    compared = estimate_each(
         models, analysis, lambda group: _compare(study, analysis, people[group.variant], group, options)
     )
     if not compared.estimated:

@@ -15,8 +15,8 @@ from conjury.inference.errors import InputError, MissingDependency
 from ..conjoint.engines.solution import ENGINES
 from ..conjoint.preferences.by_formula import PREFERENCES
 from ..results import Result
-from .conjoint_steps import fit_group
 from .runner import BOOTSTRAPPED, COUNTS, FitOptions, JudgeGroup
+from .steps.group_fits import fit_group
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study

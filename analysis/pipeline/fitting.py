@@ -22,7 +22,7 @@ from ..benchmark.data.label_answers import LabelAnswers
 from ..frames.analysis_wings import PUBLISHED
 from ..frames.participation import people_flow
 from ..results import AnalysisStep, Result, steps_of
-from .conjoint_steps import answers, groups, plan_conjoint
+from .conjoint_steps import plan_conjoint
 from .item_steps import LABEL_DRAWS, RATING_DRAWS, plan_labels, plan_ratings, with_gold
 from .loading import CHOICES, JUDGMENTS, LoadedStudy
 from .manifest import (
@@ -38,6 +38,7 @@ from .manifest import (
 from .recovery import effect_recovery, label_recovery, rating_recovery
 from .results_folder import FORMAT, ResultsFolder
 from .runner import FitOptions, FittedResults, JudgeGroup, NamedResult, StudySteps, fit
+from .steps.group_fits import answers, groups
 from .steps.participants import participants_table
 from .steps.study_text import judges_text
 from .steps.task_question_steps import further_plan

@@ -23,9 +23,9 @@ from ..frames.notes import Note
 from ..frames.passport import is_coverage_note
 from ..numerics.intervals import check_alpha
 from ..results import Result
-from .conjoint_steps import groups
 from .manifest import NO_ERRORS, NO_REPEATS, ROBUSTNESS
 from .runner import FittedResults, JudgeGroup, NamedResult, resampled_unit
+from .steps.group_fits import groups
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study

@@ -23,8 +23,8 @@ from ..frames.sequences import with_sequence
 from ..frames.variables import parse
 from ..raters.descriptive import means
 from ..raters.rating_sequences import units_behind_means
-from .conjoint_steps import fit_group, groups
 from .runner import FitOptions
+from .steps.group_fits import fit_group, groups
 
 ALPHA = 0.05
 DRAWS = 500  # of the bootstrap of ratings

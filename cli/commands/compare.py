@@ -65,11 +65,11 @@ def compare(
 
     Their differences are written to the results folder.
     """
-    from conjury.analysis.pipeline.conjoint_steps import groups
     from conjury.analysis.pipeline.engine_comparison import compare_engines
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.pipeline.runner import FittedResults
+    from conjury.analysis.pipeline.steps.group_fits import groups
     from conjury.inference.readers.prepare import with_respondents
     from conjury.inference.study import load_study
 

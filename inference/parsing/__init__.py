@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from ..lazy_names import import_when_used
 
 if TYPE_CHECKING:
-    from .answer_rules import explain, read_answer, refusal_version, rules
+    from .answer_rules import explain, read_answer, rules
     from .received import read_completion
+    from .sentences.refusals import refusal_version
     from .spec import Answer, LabelSpec, Reading, ResponseSpec, ScaleSpec, dimensions
 
 __all__ = [
@@ -26,7 +27,8 @@ __all__ = [
 import_when_used(
     __name__,
     {
-        ".answer_rules": ("explain", "read_answer", "refusal_version", "rules"),
+        ".answer_rules": ("explain", "read_answer", "rules"),
+        ".sentences.refusals": ("refusal_version",),
         ".received": ("read_completion",),
         ".spec": ("Answer", "LabelSpec", "Reading", "ResponseSpec", "ScaleSpec", "dimensions"),
     },

@@ -20,10 +20,10 @@ FOLDERS = tuple(f"{ROOT / name}/" for name in ("analysis", "inference", "cli"))
 # Files and depth that a task may have; they may only fall, except by a line in CONTRIBUTING that says why.
 CEILINGS = {
     "amce": (24, 13),
-    "fit": (115, 24),
+    "fit": (116, 24),
     "collect": (84, 25),
     "agreement": (99, 21),
-    "judge": (86, 21),
+    "judge": (88, 21),
 }
 
 

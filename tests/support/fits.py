@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import pandas as pd
 
 from conjury.analysis.benchmark.data.label_answers import LabelAnswers
-from conjury.analysis.pipeline.conjoint_steps import groups, plan_conjoint
+from conjury.analysis.pipeline.conjoint_steps import plan_conjoint
 from conjury.analysis.pipeline.item_steps import plan_labels
 from conjury.analysis.pipeline.runner import FitOptions, FittedResults, fit
+from conjury.analysis.pipeline.steps.group_fits import groups
 from conjury.inference.study import Study
 
 QUICK = FitOptions(draws=0)

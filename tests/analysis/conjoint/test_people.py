@@ -11,11 +11,12 @@ from made_up.choices import forced_choices
 from snapshots import shown
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm, people_diffs
-from conjury.analysis.pipeline.conjoint_steps import groups, people_analyses
+from conjury.analysis.pipeline.conjoint_steps import people_analyses
 from conjury.analysis.pipeline.engine_comparison import compare_engines
 from conjury.analysis.pipeline.manifest import entries_of
 from conjury.analysis.pipeline.results_folder import ResultsFolder
 from conjury.analysis.pipeline.runner import FitOptions
+from conjury.analysis.pipeline.steps.group_fits import groups
 from conjury.analysis.report import Report
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate

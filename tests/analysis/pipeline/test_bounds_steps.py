@@ -11,9 +11,10 @@ from made_up.choices import model_and_people
 
 from conjury.analysis import conjoint, raters
 from conjury.analysis.benchmark.data.label_answers import LabelAnswers
-from conjury.analysis.pipeline.conjoint_steps import groups, plan_conjoint
+from conjury.analysis.pipeline.conjoint_steps import plan_conjoint
 from conjury.analysis.pipeline.item_steps import plan_labels, plan_ratings
 from conjury.analysis.pipeline.runner import FitOptions, StudySteps, run
+from conjury.analysis.pipeline.steps.group_fits import groups
 from conjury.analysis.results import AnalysisStep
 from conjury.inference.study import ItemStudy, Study, load_any_study
 

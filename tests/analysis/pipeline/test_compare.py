@@ -10,9 +10,9 @@ import pytest
 from cases import cases
 
 from conjury.analysis.pipeline import engine_comparison as compare
-from conjury.analysis.pipeline.conjoint_steps import fit_group, groups
 from conjury.analysis.pipeline.engine_comparison import compare_engines, largest_differences
 from conjury.analysis.pipeline.runner import FitOptions, JudgeGroup
+from conjury.analysis.pipeline.steps.group_fits import fit_group, groups
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study

@@ -9,8 +9,9 @@ from made_up.choices import model_and_people
 
 from conjury.analysis.conjoint import amce_diffs, mm
 from conjury.analysis.correction import PredictThenDebias
-from conjury.analysis.pipeline.conjoint_steps import groups, plan_conjoint
+from conjury.analysis.pipeline.conjoint_steps import plan_conjoint
 from conjury.analysis.pipeline.runner import FitOptions, JudgeGroup, StudySteps
+from conjury.analysis.pipeline.steps.group_fits import groups
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study
 

@@ -20,9 +20,10 @@ from conjury.analysis.conjoint import amce, bootstrap
 from conjury.analysis.conjoint.engines import cregg
 from conjury.analysis.conjoint.engines.cregg import estimate_with_cregg
 from conjury.analysis.conjoint.request import make_request
-from conjury.analysis.pipeline.conjoint_steps import answers, fit_group, groups, prompt_analyses
+from conjury.analysis.pipeline.conjoint_steps import prompt_analyses
 from conjury.analysis.pipeline.manifest import RecordedResult, entries_of, results_of
 from conjury.analysis.pipeline.runner import FitOptions, FittedResults, JudgeGroup, settings_of
+from conjury.analysis.pipeline.steps.group_fits import answers, fit_group, groups
 from conjury.analysis.report.method_sentences import describe_analysis
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices, name_or_select

@@ -14,9 +14,10 @@ from snapshots import shown
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint.preferences.by_formula import PREFERENCES
 from conjury.analysis.figures import draw
-from conjury.analysis.pipeline.conjoint_steps import groups, plan_conjoint
+from conjury.analysis.pipeline.conjoint_steps import plan_conjoint
 from conjury.analysis.pipeline.engine_comparison import compare_engines
 from conjury.analysis.pipeline.runner import FitOptions, FittedResults, run
+from conjury.analysis.pipeline.steps.group_fits import groups
 from conjury.analysis.report import Report
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study

@@ -23,12 +23,11 @@ from conjury.cli.commands.collect import show_end
 from conjury.cli.commands.runs import parse, retry, status
 from conjury.inference.backends.base import completion
 from conjury.inference.backends.lookup import SimulatedBackend
-from conjury.inference.collecting import Asking, PeoplePlan, Running, add_people
+from conjury.inference.collecting import Asking, Collected, PeoplePlan, Running, add_people
 from conjury.inference.collecting import collect as collect_by
 from conjury.inference.collecting.answering.provenance import engine_history
 from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.recorder import Tally
-from conjury.inference.collecting.run import Collected
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome

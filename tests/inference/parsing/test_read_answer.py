@@ -18,7 +18,7 @@ from conjury.inference.parsing import (
     read_completion,
     rules,
 )
-from conjury.inference.parsing.answer_rules import load_phrases, refusal_phrase
+from conjury.inference.parsing.sentences.refusals import load_phrases, refusal_phrase
 
 CHOICE = ResponseSpec("choice", noun="Post")
 SIX = ResponseSpec("ratings", scales=tuple(ScaleSpec(f"scale_{n}", 0, 4) for n in range(6)))
