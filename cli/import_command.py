@@ -249,7 +249,7 @@ def _import_judgments(
         rules = _rules(options, reading)
         imported = reader.load()(export, layout=_layout(options), rules=rules, **reader.fixed, **named)
         if options.prolific is not None:
-            imported = find_format("prolific", False).load()(imported, options.prolific)
+            imported = find_format("prolific", with_ratings=False).load()(imported, options.prolific)
     if options.anonymise:
         imported = anonymise(imported)
     _write_judgments(imported, out, _is_private(export))

@@ -220,7 +220,7 @@ def _expand_to_all_sides(fitted: MixedLogit | None, mask: NDArray[np.bool_]) -> 
     k = len(mask)
     log_odds, vcov, robust = np.full(k, np.nan), np.full((k, k), np.nan), np.full((k, k), np.nan)
     if fitted is None:
-        return MixedLogit(log_odds, vcov, robust, np.nan, np.nan, False)
+        return MixedLogit(log_odds, vcov, robust, np.nan, np.nan, converged=False)
     log_odds[mask], block = fitted.log_odds, np.ix_(mask, mask)
     vcov[block], robust[block] = fitted.vcov, fitted.robust
     return replace(fitted, log_odds=log_odds, vcov=vcov, robust=robust)

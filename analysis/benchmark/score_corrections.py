@@ -258,7 +258,9 @@ def _score_table(
     result = correct(rows, method)
     every = tail if units.whole else slice(None)
     alone = {
-        name: clustered_numbers(_estimated(names, units, labels[every], every, False), units.cluster[every])
+        name: clustered_numbers(
+            _estimated(names, units, labels[every], every, weighted=False), units.cluster[every]
+        )
         for name, labels in zip(models, units.of_models, strict=True)
     }
     sources = {

@@ -277,7 +277,7 @@ def _fixed_logit(right: Floats, trials: Floats, share: Floats) -> MixedLogit:
     likelihood = float((right * np.log(p) + (trials - right) * np.log1p(-p)).sum())
     vcov = np.diag(1 / (trials * p * (1 - p)).sum(axis=0))
     meat = _meat(right - trials * p, np.ones(len(right)))
-    return MixedLogit(logit(share), vcov, vcov @ meat @ vcov, 0.0, likelihood, True)
+    return MixedLogit(logit(share), vcov, vcov @ meat @ vcov, 0.0, likelihood, converged=True)
 
 
 def _meat(scores: Floats, times: Floats) -> Floats:

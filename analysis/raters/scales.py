@@ -83,7 +83,7 @@ def values_of(column: pd.Series[Any], rules: ReadingRules, row: Codes) -> CodedV
         values = answers.values[0]
         if answers.scale != "interval" and numbers:
             values = np.append(np.array(numbers, dtype=float), np.nan)[answers.codes[0]]
-        return CodedValues(pd.Series(values, index=column.index), None, True, notes)
+        return CodedValues(pd.Series(values, index=column.index), None, ordered=True, notes=notes)
     names = np.array([*answers.classes, None], dtype=object)
     text = pd.Series(names[answers.codes[0]], index=column.index, dtype="string")
     return CodedValues(text, answers.classes, answers.scale == "ordinal" or VALUE in rules.levels, notes)

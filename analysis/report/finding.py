@@ -227,7 +227,7 @@ def _of_scores(report: ReportData, record: RecordedResult) -> Iterable[RowEstima
         subject = f"{row['_who']}{where}: {metric_in_words(row['metric']).lower()}{rule}"
         yield RowEstimate(
             subject, row["estimate"], row["lower"], row["upper"], level_of(record.settings),
-            np.nan, False, int(row.get("n_answers") or 0), "answers",
+            np.nan, adjusted=False, n=int(row.get("n_answers") or 0), counted="answers",
         )  # fmt: skip
 
 
@@ -243,7 +243,7 @@ def _of_ratings(report: ReportData, record: RecordedResult) -> Iterable[RowEstim
         yield RowEstimate(
             f"{names.of('judge', row['judge'])} with people, {dimension_of(names, row['dimension'])}: {what}",
             row["estimate"], row["lower"], row["upper"], level_of(record.settings),
-            np.nan if p is None else float(p), True, int(row.get("n_items") or 0), "items",
+            np.nan if p is None else float(p), adjusted=True, n=int(row.get("n_items") or 0), counted="items",
         )  # fmt: skip
 
 

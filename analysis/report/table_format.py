@@ -306,7 +306,7 @@ def _in_columns(
 ) -> dict[str, str]:
     """Texts of one estimate, by column; without stars where there are two p values."""
     marked = testing and not bounds.beside
-    columns = {"Estimate": _in_one_cell(record, is_zero, marked, False, unit)}
+    columns = {"Estimate": _in_one_cell(record, is_zero, marked, with_interval=False, unit=unit)}
     first = BY_ERRORS if f"{BY_ERRORS}lower" in record else ""
     sources = [("", first, bounds.name)] + ([(SECOND, "boot_", bounds.beside)] if bounds.beside else [])
     for heading, prefix, name in sources:

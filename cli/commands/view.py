@@ -97,11 +97,13 @@ def view(runs: Runs, viewing: Viewing) -> None:
             fired = [
                 check
                 for folder in viewing.checks
-                for check in _checks_with_evidence(folder, _run_of(folder, roots), True)
+                for check in _checks_with_evidence(folder, _run_of(folder, roots), named=True)
             ]
         else:
             fired = [
-                check for run, root in enumerate(roots) for check in _checks_with_evidence(root, run, False)
+                check
+                for run, root in enumerate(roots)
+                for check in _checks_with_evidence(root, run, named=False)
             ]
         collection = Collection(sources, gather(sources.runs), tuple(fired))
         filters = read_filters(viewing.filter or (), collection)

@@ -29,7 +29,7 @@ class EndpointChoice(NamedTuple):
 KEY_HEADER = re.compile(r"(?i)auth|key|token|secret|passw|cookie")
 ORGANIZATION = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 NO_KEY = "none"  # clients insist on a key; a server that needs none does not look at it
-BY_USER, BY_FILE = EndpointChoice(), EndpointChoice(False, False)
+BY_USER, BY_FILE = EndpointChoice(), EndpointChoice(base_url=False, key_variable=False)
 
 
 @dataclass(frozen=True, slots=True)

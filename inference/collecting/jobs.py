@@ -293,7 +293,9 @@ def _cost_row(judge_id: str, ask: Sampling, planned: Plan, prices: Prices) -> di
     tokens, total = planned.tokens, planned.total
     sums, sound = (total * tokens.prompt, total * tokens.completion), total * tokens.sound
     price = prices.of(ask.model) if ask.backend in PAID else None
-    batch = None if price is None or price.batch == 1 else price.cost(*sums, prices.per, True, sound)
+    batch = (
+        None if price is None or price.batch == 1 else price.cost(*sums, prices.per, batch=True, sound=sound)
+    )
     return {
         "judge": judge_id,
         "model": ask.model,
@@ -303,7 +305,7 @@ def _cost_row(judge_id: str, ask: Sampling, planned: Plan, prices: Prices) -> di
         "completion_tokens": sums[1],
         "cost": None
         if price is None or ask.backend in BATCH_ONLY
-        else price.cost(*sums, prices.per, False, sound),
+        else price.cost(*sums, prices.per, batch=False, sound=sound),
         "batch_cost": batch,
         "as_of": "" if price is None else str(price.as_of),
     }

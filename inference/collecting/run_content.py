@@ -63,7 +63,7 @@ def profile_content(
     posts = design.posts[design.posts["profile_id"].isin(tasks["profile_id"]).to_numpy()]
     versions = pictures.of(posts["profile_id"]) if pictures is not None else None
     subjects, table = design_subjects(study, tasks, posts, images, versions, occasion)
-    all_posts = cache(lambda: design_subjects(study, tasks, design.posts, False, None)[1])
+    all_posts = cache(lambda: design_subjects(study, tasks, design.posts, images=False, versions=None)[1])
 
     def texts(numbers: Collection[int]) -> list[str]:
         """Texts of profiles; those that only an earlier call asked about are gathered when needed."""

@@ -83,7 +83,7 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> ValidatedS
     marked, study = examined.marked, examined.study
     problems = [str(marked.error(problem.location, problem.sentence)) for problem in examined.problems]
     if study is None:
-        return ValidatedStudy(None, tuple(problems), False)
+        return ValidatedStudy(None, tuple(problems), is_complete=False)
     subjects: list[Subject] = []
     truths: list[str] = []
     steps: list[Callable[[], None]] = []
@@ -145,10 +145,12 @@ def _read(reader: Callable[..., object], *arguments: object) -> None:
 def _subjects(study: Study | ItemStudy) -> Iterator[Subject]:
     """Yield the items of a study, or the first pairs of a conjoint."""
     if isinstance(study, ItemStudy):
-        yield from item_content(study, None, False, None, 1).subjects()
+        yield from item_content(study, None, images=False, assigned=None, occasion=1).subjects()
         return
     design = draw_design(study, 1, 0.0, study.collect.seed)
-    yield from profile_content(study, design, None, False, None, "models", 1).subjects()
+    yield from profile_content(
+        study, design, None, images=False, pictures=None, which="models", occasion=1
+    ).subjects()
 
 
 def _example_subject(study: Study | ItemStudy) -> Subject:

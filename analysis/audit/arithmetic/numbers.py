@@ -149,7 +149,11 @@ class Printed:
         if rounding == "nearest":
             return Interval(value - step / 2, value + step / 2)
         if value == 0:
-            return Interval(-step, step, False, False) if rounding == "truncated" else Interval(value, value)
+            return (
+                Interval(-step, step, has_lower=False, has_upper=False)
+                if rounding == "truncated"
+                else Interval(value, value)
+            )
         if (rounding == "truncated") == (value > 0):
-            return Interval(value, value + step, True, False)
-        return Interval(value - step, value, False, True)
+            return Interval(value, value + step, has_lower=True, has_upper=False)
+        return Interval(value - step, value, has_lower=False, has_upper=True)

@@ -72,7 +72,11 @@ def sum_to_one(shares: Sequence[Interval]) -> bool:
     for share in shares:
         if share.upper < 0 or (share.upper == 0 and not share.has_upper):
             return False
-        total += Interval(Fraction(0), share.upper, True, share.has_upper) if share.lower < 0 else share
+        total += (
+            Interval(Fraction(0), share.upper, has_lower=True, has_upper=share.has_upper)
+            if share.lower < 0
+            else share
+        )
     return Fraction(1) in total
 
 

@@ -124,7 +124,9 @@ def verdict(error: Swapping, n_repeats: int) -> CorrectionVerdict:
         return CorrectionVerdict(words, correctable=error.n_units > 1)
     if share.estimate == 1:
         return CorrectionVerdict(
-            "Perfect agreement: there is no sign of noise, so no correction is needed.", True, True
+            "Perfect agreement: there is no sign of noise, so no correction is needed.",
+            correctable=True,
+            clear=True,
         )
     words = f"Above chance{basis}: answers show a stable preference, so effects can be corrected."
     return CorrectionVerdict(words, correctable=True, clear=True)

@@ -56,7 +56,9 @@ def draw_ratios(
     n_clusters = len(system.scores)
     kind = "rademacher" if n_clusters >= _ENOUGH_SIGNS else "webb"
     weights, enumerated = _weights(kind, draws, n_clusters, seed)
-    contrast_moments = [system.moments(contrast, weights, True, enumerated) for contrast in contrasts]
+    contrast_moments = [
+        system.moments(contrast, weights, restricted=True, enumerated=enumerated) for contrast in contrasts
+    ]
     pairs = list(zip(contrast_moments, distance.tolist(), strict=True))
     statistic = np.array([moment.ratio(offset) for moment, offset in pairs])
     ratios = np.array([moment.ratios(offset) for moment, offset in pairs]).T

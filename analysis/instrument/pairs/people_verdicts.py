@@ -83,7 +83,7 @@ def usable_verdicts(
                 f"{source}: --labelled is about people's verdicts, and there are none; name their column "
                 "with --human, or give their file with --labels."
             )
-        return PeopleVerdicts(reading, labels, {}, False, ())
+        return PeopleVerdicts(reading, labels, {}, drawn_by_judge=False, notes=())
     of_people = frame[inside].reset_index(drop=True)
     account = read_provenance(of_people, names, labelled, source)
     remaining, notes = without_others_labels(of_people, names, account, source)

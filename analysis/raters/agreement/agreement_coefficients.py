@@ -219,7 +219,7 @@ def _weightings(weights: Weights, ratings: Ratings) -> list[Weighting]:
                 "have none; give an ordered categorical column, or read_ratings(judgments, scale=[...]) with "
                 "all labels from the lowest to the highest."
             )
-        return [Weighting(OWN, custom_weights(weights, len(ratings.categories)), False)]
+        return [Weighting(OWN, custom_weights(weights, len(ratings.categories)), ranked=False)]
     scores = ratings.categories if ratings.numeric else range(len(ratings.categories))
     if weights is None:
         names = ["nominal", "ordinal", "quadratic"] if ratings.ordered else ["nominal"]

@@ -87,7 +87,7 @@ def swapping_errors(
     repeated["position"] = np.tile(["B", "A"], people)
 
     def variance(codes: Mapping[str, Codes]) -> Floats:
-        return 1 + taste**2 * _flags_differ(codes["tone"] == 1)
+        return 1 + taste**2 * flags_differ(codes["tone"] == 1)
 
     return Drawn(
         pd.concat([data, repeated], ignore_index=True),
@@ -98,6 +98,6 @@ def swapping_errors(
     )
 
 
-def _flags_differ(flags: np.ndarray) -> np.ndarray:
+def flags_differ(flags: np.ndarray) -> np.ndarray:
     """Whether two profiles differ in a flag (M,), for all pairs (M, M), as 0 or 1."""
     return np.asarray((flags[:, None] != flags) * 1.0)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...numerics.types import Floats
 from ..trial_registry import Drawn, process, true_values
-from .clusters import _flags_differ
+from .clusters import flags_differ
 from .profile_pairs import draw_levels, probit_effects, table_of, utilities
 
 
@@ -46,7 +46,7 @@ def people_and_model(
     )
     data = pd.concat([answers, judged], ignore_index=True)
     data["position"] = np.tile(["A", "B"], len(data) // 2)
-    truth = probit_effects(variance=lambda c: 1 + taste**2 * _flags_differ(c["tone"] == 1))
+    truth = probit_effects(variance=lambda c: 1 + taste**2 * flags_differ(c["tone"] == 1))
     return Drawn(data, true_values(people=truth))
 
 

@@ -183,7 +183,7 @@ def _read_run(
             loaded_study, ledger.answers(judge), rule=rule, texts_of=content.shown, lines=content.lines
         )
     if prompts:
-        names = [prompt.id for prompt in find_prompts(loaded_study, prompts, True)]
+        names = [prompt.id for prompt in find_prompts(loaded_study, prompts, images=True)]
         parts = (tables.responses, tables.judgments)
         chosen = [part[part["prompt_id"].isin(names)].reset_index(drop=True) for part in parts]
         tables = RunTables(chosen[0], chosen[1], None)

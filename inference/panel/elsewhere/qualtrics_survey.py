@@ -214,7 +214,7 @@ class _Survey(SurveyFlow):
         if practice is not None:
             columns = [values_of(plan.shown.of(name), field_names(plan), self) for name in practice.subjects]
             note = f"<p><em>{plain_text(words('task.practice_note'))}</em></p>"
-            yield self.block(words("task.practice"), self.task("practice_", note, columns, False))
+            yield self.block(words("task.practice"), self.task("practice_", note, columns, required=False))
         for check in section.attention:
             if check.after == 0:
                 yield from self._attention(check)
@@ -270,7 +270,7 @@ class _Survey(SurveyFlow):
             for task in range(segment.first, segment.after)
         }
         columns = [[loop_field(side * width + place + 1) for place in range(width)] for side in range(sides)]
-        questions = self.task("", "", columns, True, segment)
+        questions = self.task("", "", columns, required=True, segment=segment)
         block = self.block(f"Tasks {segment.first + 1} to {segment.after}", questions)
         self.blocks[-1]["Options"] |= {
             "Looping": "Static",

@@ -191,7 +191,7 @@ class Contents:
     def _read_item_content(self) -> RunContent | None:
         assert isinstance(self._study, ItemStudy)
         try:
-            return item_content(self._study, None, False, None, 1)
+            return item_content(self._study, None, images=False, assigned=None, occasion=1)
         except InputError:
             return None
 

@@ -309,7 +309,7 @@ class ViewPages(GuardedPages):
         step = self._step(labelling)
         template, task = task_page(labelling.study, step, english())
         task |= {"title": f"Task {progress.labelled + 1:,} of {progress.tasks:,}"}
-        page = PageContext(english(), token, (), pair_layout(step.shown), "/label", True)
+        page = PageContext(english(), token, (), pair_layout(step.shown), "/label", at_once=True)
         html = self.fill(
             "labelling.html.j2",
             parent=template,
@@ -330,7 +330,7 @@ class ViewPages(GuardedPages):
         names = tuple(str(place) for place in range(len(displays)))
         index, tasks = progress.labelled + 1, progress.tasks
         planned = PlannedTask(progress.task, names)
-        return TaskStep(progress.step, tasks + 1, planned, displays, False, index, tasks)
+        return TaskStep(progress.step, tasks + 1, planned, displays, practice=False, index=index, tasks=tasks)
 
     async def label(self, request: Request) -> Response:
         """Write a label, skip a task, or take the last label back."""

@@ -146,7 +146,9 @@ def _ratings(
     span = f"{np.nanmin(values):g} to {np.nanmax(values):g}"
     sentence = f"Outcome '{name}' is a rating from {span}."
     option = None if rules.scale else "--scale"
-    return ProfileOutcomes(values, False, (*entries, AccountEntry("types", sentence, name, option=option)))
+    return ProfileOutcomes(
+        values, is_choice=False, entries=(*entries, AccountEntry("types", sentence, name, option=option))
+    )
 
 
 def _choices(
@@ -188,7 +190,7 @@ def _choices(
             f"{counted(n_missing, 'row')} without an outcome {'is' if n_missing == 1 else 'are'} excluded."
         )
         entries = [*entries, AccountEntry("excluded", sentence, name, count=n_missing)]
-    return ProfileOutcomes(values, True, tuple(entries))
+    return ProfileOutcomes(values, is_choice=True, entries=tuple(entries))
 
 
 def profile_named(

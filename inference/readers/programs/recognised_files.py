@@ -89,7 +89,7 @@ def _program_of(folder: Path) -> str:
         return POTATO
     first = next(iter(sorted(folder.glob("*.jsonl"))), None) if folder.is_dir() else None
     if first is not None:
-        records = rows_of(parsed_json(open_content(first).data, True, str(first)))
+        records = rows_of(parsed_json(open_content(first).data, is_lines=True, source=str(first)))
         if records and isinstance(records[0], dict) and is_doccano(records[0]):
             return DOCCANO
     return INSPECT
@@ -100,7 +100,7 @@ def _sample(content: FileContent, rules: ReadingRules) -> tuple[list[Any] | None
     is_text = not content.data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if content.form == "jsonl" and is_text:  # one line tells the program, and all are parsed only once
         first = content.data.lstrip().partition(b"\n")[0]
-        record = parsed_json(first, True, content.source)[0]
+        record = parsed_json(first, is_lines=True, source=content.source)[0]
         return None, record if isinstance(record, dict) else None
     if content.form in JSON:
         parsed = parsed_json(content.data, content.form == "jsonl", content.source)

@@ -22,14 +22,14 @@ def read_json_lines(
     data: bytes, options: ReadingRules, source: str
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A table of one JSON object per line."""
-    return frame_of_records(parsed_json(data, True, source), source), []
+    return frame_of_records(parsed_json(data, is_lines=True, source=source), source), []
 
 
 def read_json_table(
     data: bytes, options: ReadingRules, source: str
 ) -> tuple[pd.DataFrame, list[AccountEntry]]:
     """A table from a list of objects, the only list of objects in an object, or an object of columns."""
-    content = parsed_json(data, False, source)
+    content = parsed_json(data, is_lines=False, source=source)
     if isinstance(content, list):
         return frame_of_records(content, source), []
     if isinstance(content, dict):

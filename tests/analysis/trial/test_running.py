@@ -204,19 +204,14 @@ def test_more_draws_and_more_methods_reuse_what_is_there(tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_a_block_with_too_few_draws_is_made_again(tmp_path: Path) -> None:
-    run(tmp_path, tmp_path / "out", draws=4)
-    again = run(tmp_path, tmp_path / "out", draws=30)
-    assert again.frame["draws"].unique().tolist() == [30]
-    pd.testing.assert_frame_equal(again.frame, run(tmp_path, draws=30).frame)
-
-
-@pytest.mark.long
-def test_fewer_draws_are_the_first_of_those_that_are_there(tmp_path: Path) -> None:
-    run(tmp_path, tmp_path / "out", draws=6)
-    fewer = run(tmp_path, tmp_path / "out", draws=4)
-    assert fewer.frame["draws"].unique().tolist() == [4]
-    pd.testing.assert_frame_equal(fewer.frame, run(tmp_path, draws=4).frame)
+@pytest.mark.parametrize(("before", "draws"), [(4, 30), (6, 4)])
+def test_further_draws_are_made_again_and_fewer_are_the_first(
+    tmp_path: Path, before: int, draws: int
+) -> None:
+    run(tmp_path, tmp_path / "out", draws=before)
+    again = run(tmp_path, tmp_path / "out", draws=draws)
+    assert again.frame["draws"].unique().tolist() == [draws]
+    pd.testing.assert_frame_equal(again.frame, run(tmp_path, draws=draws).frame)
 
 
 @pytest.mark.long

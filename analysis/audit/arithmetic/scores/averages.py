@@ -87,7 +87,10 @@ def mean_over_runs(definition: ScoreDefinition, numbers: Mapping[str, Printed], 
 
 def _is_beyond_scores(layout: GoldLayout, measure: Measure, at: Interval) -> bool:
     """Whether all matrices have a score below an interval, or all above it."""
-    ends = Interval(at.lower, Fraction(1), at.has_lower), Interval(Fraction(-1), at.upper, True, at.has_upper)
+    ends = (
+        Interval(at.lower, Fraction(1), at.has_lower),
+        Interval(Fraction(-1), at.upper, has_lower=True, has_upper=at.has_upper),
+    )
     return any(search(MatrixSearch(layout, ((measure, end),)), QUICK).exhausted for end in ends)
 
 

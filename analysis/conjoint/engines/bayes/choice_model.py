@@ -149,8 +149,9 @@ def choice_model(
     data = frame_of(request, choices, full=True)
     who = raters_of(data) if raters == AUTO else raters
     sampling = SamplerOptions(
-        draws, tune, chains, seed, sampler, progress, priors, correlated, True, target_accept
-    )
+        draws, tune, chains, seed, sampler, progress, priors, correlated,
+        keep_raters=True, target_accept=target_accept,
+    )  # fmt: skip
     sample = fit(request, data, who, sampling, pair)
     frame = _summary(sample, alpha)
     effects, effect_draws = estimates_of(sample, request)

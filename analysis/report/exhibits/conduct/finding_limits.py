@@ -88,7 +88,7 @@ def _missing(report: ReportData) -> list[str]:
         counts = UnansweredCounts(round(without), int(rates["n_answers"].sum()) if without else 0)
         return [lacking_in_words(LackingAnswers(counts, policy == "wrong"))]
     tables = [report.table("answers")] if report.has("answers") else []
-    return [lacking_in_words(LackingAnswers(count_unanswered(table), False)) for table in tables]
+    return [lacking_in_words(LackingAnswers(count_unanswered(table), wrong=False)) for table in tables]
 
 
 def _coverage(report: ReportData, records: Iterable[RecordedResult]) -> list[str]:
