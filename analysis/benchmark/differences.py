@@ -95,7 +95,8 @@ def differences(
         See `scores`.
     tests : sequence of str
         "bootstrap" (of clusters, both sides drawn together; for every metric; its p is that of the estimate
-        over its bootstrap error, by Student's t); of accuracy "mcnemar exact" and "mcnemar mid-p" (pairs as
+        over its bootstrap error, by Student's t, and no smaller than twice the share of draws at or beyond
+        zero); of accuracy "mcnemar exact" and "mcnemar mid-p" (pairs as
         independent) and "mcnemar clustered"; "mixed logit" (log-odds with a random intercept an item and
         robust errors, see `mixed_logit`). McNemar's exact and mid-p take the first sample of a unit that both
         sides have; between conditions with several samples McNemar's tests are excluded.
@@ -269,7 +270,8 @@ def difference_in(
     replicates = first - second
     _, n_clusters = pair.clusters(plan.cluster)
     bounds = bounds_of(replicates, plan.alpha, is_share=False, n_clusters=n_clusters)
-    p = p_of(bounds, n_clusters) if plan.draws and not (constant(first) and constant(second)) else np.nan
+    is_tested = plan.draws and not (constant(first) and constant(second))
+    p = p_of(bounds, n_clusters, replicates[1:]) if is_tested else np.nan
     return MetricDifference(first, second, numbers_of(bounds, p))
 
 
@@ -278,12 +280,16 @@ def constant(values: Floats) -> bool:
     return bool(values[0] in (0, 1) and (values == values[0]).all())
 
 
-def p_of(bounds: StatisticInterval, n_clusters: int) -> float:
+def p_of(bounds: StatisticInterval, n_clusters: int, draws: Floats) -> float:
     """Two-sided p of an estimate over its bootstrap error, by Student's t with a cluster less one."""
     # Shares of draws beyond zero never come below 2 / (B + 1), which no adjustment for many tests survives.
+    # But where many draws are at zero or beyond, as where one item of a rare class differs, t would call
+    # clear what the interval does not: p is no smaller than twice their share.
     if n_clusters > 1 and bounds.std_error > 0:
         estimate, std_error = np.array([bounds.estimate]), np.array([bounds.std_error])
-        return float(inference(estimate, std_error, df=np.array([n_clusters - 1.0])).p[0])
+        p = float(inference(estimate, std_error, df=np.array([n_clusters - 1.0])).p[0])
+        values = draws[np.isfinite(draws)]
+        return max(p, min(2 * float(min((values <= 0).mean(), (values >= 0).mean())), 1.0))
     return 1.0 if n_clusters > 1 and bounds.estimate == 0 else np.nan
 
 

@@ -205,12 +205,13 @@ def _mean_rows(changes: Changes, plan: IntervalPlan) -> Iterator[dict[str, Any]]
         ]
         change = MetricDifference(sides[0], sides[1], {})
         n_clusters = len(next(iter(clusters))) if len(clusters) == 1 else 1
-        bounds = bounds_of(sides[0] - sides[1], plan.alpha, is_share=False, n_clusters=n_clusters)
+        changes_of_draws = sides[0] - sides[1]
+        bounds = bounds_of(changes_of_draws, plan.alpha, is_share=False, n_clusters=n_clusters)
         yield {
             **dict(place),
             "baseline": float(sides[1][0]),
             "perturbed": float(sides[0][0]),
-            **numbers_of(bounds, p_of(bounds, n_clusters)),
+            **numbers_of(bounds, p_of(bounds, n_clusters, changes_of_draws[1:])),
             **_relative(change, n_clusters, plan.alpha),
             "n_judges": len(of_judges),
         }

@@ -206,6 +206,17 @@ def test_a_single_item_or_a_constant_difference_has_no_p_from_draws() -> None:
     assert compared(scored).frame["p"].isna().all()
 
 
+def test_one_item_of_a_rare_class_makes_no_clear_difference() -> None:
+    items = [f"i{k}" for k in range(60)]
+    labels = ["harmful", *["safe"] * 59]
+    judged = pd.concat([answers_to(items), answers_to(items, labels, judge_id="other")])
+    row = differences(score(judged, gold_of(items, labels)), metrics=["macro_f1"], draws=2000).frame.iloc[0]
+    assert (abs(row["estimate"]) > 0.5, row["lower"] * row["upper"]) == (True, 0)
+    assert row["p"] == pytest.approx(
+        2 * (59 / 60) ** 60, abs=0.05
+    )  # samples without this item, on both sides
+
+
 def test_judges_who_never_answer_do_not_increase_the_adjustment_of_other_comparisons() -> None:
     answers = answers_of_judges(14, 2, 40)
     silent = {**answers, **{name: [0] * 40 for name in "cde"}}
