@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -365,7 +366,8 @@ def _text_columns(frame: pd.DataFrame) -> list[str]:
 
 def _would_run(column: pd.Series[Any]) -> pd.Series[Any]:
     """Whether a spreadsheet runs a text as a formula when it opens a CSV."""
-    texts = column.astype("string")
-    begins = texts.str.match(FORMULA).fillna(False).astype(bool)
-    numbers = pd.to_numeric(texts, errors="coerce").notna()
-    return begins & ~numbers
+    codes, distinct = pd.factorize(column.astype("string"))
+    texts = pd.Series(distinct, dtype="string")
+    runs = texts.str.match(FORMULA).to_numpy(dtype=bool)
+    runs[runs] = pd.to_numeric(texts[runs], errors="coerce").isna()
+    return pd.Series(np.append(runs, False)[codes], index=column.index)

@@ -23,6 +23,7 @@ from conjury.analysis.raters.agreement.icc import reml_variances
 from conjury.analysis.raters.agreement.pair_kappas import mean_kappa
 from conjury.inference.tables import validate
 from conjury.inference.tables.columns import rows_of
+from conjury.inference.tables.files import count_formulas
 from conjury.inference.tables.reading import read
 
 pytestmark = pytest.mark.ceiling
@@ -114,6 +115,12 @@ def test_rows_of_text_take_a_part_of_the_time_of_its_cells() -> None:
     texts = pd.DataFrame({"text": [f"text {number}" for number in range(ROWS)]}, dtype="string")
     ours = processor_time(lambda: list(rows_of(texts)), 3)
     assert ours / processor_time(lambda: list(texts["text"]), 3) < 0.5  # measured 0.12 to 0.25
+
+
+def test_formulas_are_looked_for_in_distinct_texts() -> None:
+    texts = pd.DataFrame({"level": pd.Series(LABELS * ROWS, dtype="string")})
+    ours = processor_time(lambda: count_formulas(texts), 3)
+    assert ours / processor_time(lambda: texts.to_csv(), 3) < 0.2  # measured 0.04; row by row 2.3
 
 
 def test_tasks_of_one_judge_are_told_apart_by_two_of_their_columns() -> None:

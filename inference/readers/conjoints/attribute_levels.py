@@ -132,13 +132,17 @@ def find_empty_pairs(frame: pd.DataFrame, attributes: Sequence[str]) -> tuple[Em
     """All pairs of levels that never occur although chance would show them."""
     restrictions = []
     for first, second in combinations(attributes, 2):
-        rows_of_both = frame[[first, second]].dropna()
-        counts = pd.crosstab(rows_of_both[first], rows_of_both[second], dropna=False).to_numpy(dtype=float)
+        names, partners = frame[first].cat.categories, frame[second].cat.categories
+        first_codes, second_codes = (
+            frame[name].cat.codes.to_numpy(dtype=np.int64) for name in (first, second)
+        )
+        cells = (first_codes * len(partners) + second_codes)[(first_codes >= 0) & (second_codes >= 0)]
+        shape = len(names), len(partners)
+        counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
         rows, columns = counts.sum(axis=1), counts.sum(axis=0)
         expected = np.outer(rows, columns) / max(counts.sum(), 1.0)
         is_empty = (counts == 0) & (expected >= LEAST_EXPECTED)
         if is_empty.any():
-            names, partners = frame[first].cat.categories, frame[second].cat.categories
             pairs = tuple((str(names[row]), str(partners[column])) for row, column in np.argwhere(is_empty))
             restrictions.append(EmptyPairs(first, second, pairs, float(expected[is_empty].sum())))
     return tuple(restrictions)
