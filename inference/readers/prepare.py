@@ -295,7 +295,7 @@ def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | N
             )
         rows = column == value
         if column.name == "prompt":  # models are compared with people, who have none
-            rows |= (column == "") & (choices["judge_kind"].astype("string") == "human")
+            rows |= (column == "") & (as_text(choices["judge_kind"]) == "human")
         choices = choices[rows.to_numpy(dtype=bool)]
     return choices
 
@@ -304,7 +304,7 @@ def judge_of(choices: pd.DataFrame) -> pd.Series[str]:
     """Name the judge of each row: a model's id, and for a person the ``panel``, by default "human"."""
     judge = choices["judge_id"].astype("string")
     panel = choices["panel"].astype("string").fillna("human") if "panel" in choices else "human"
-    return judge.mask(choices["judge_kind"].astype("string") == "human", panel).rename("judge")
+    return judge.mask(as_text(choices["judge_kind"]) == "human", panel).rename("judge")
 
 
 def _prompt_of(choices: pd.DataFrame) -> pd.Series[str]:
@@ -333,7 +333,7 @@ def _derive_attributes(study: Study, choices: pd.DataFrame, source: str) -> pd.D
     for derived in study.derived:
         if derived.id not in choices:
             continue
-        values, implied_values = (table[derived.id].astype("string") for table in (choices, implied))
+        values, implied_values = (as_text(table[derived.id]) for table in (choices, implied))
         bad = (values != implied_values).fillna(False).to_numpy(dtype=bool)
         if bad.any():
             row = int(bad.argmax())

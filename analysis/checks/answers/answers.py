@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import STATUSES
 
 from ...frames.notes import Note
@@ -67,7 +68,7 @@ def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def _answer_rows(group: JudgedChoices) -> pd.DataFrame:
-    status = group.rows["status"].astype("string").to_numpy(dtype=str).reshape(-1, 2)
+    status = as_text(group.rows["status"]).to_numpy(dtype=str).reshape(-1, 2)
     chosen = group.rows[group.outcome].to_numpy(dtype=float, na_value=np.nan).reshape(-1, 2)
     counted = pd.Series(answer_of_pairs(status, chosen)).value_counts()
     order = [name for name in (*STATUSES, TIE) if name in counted]

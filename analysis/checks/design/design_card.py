@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import count_cells
+from conjury.inference.tables.columns import as_text
 
 from ...conjoint import amce
 from ...frames.notes import Note, join_notes
@@ -84,10 +85,10 @@ def _card_rows(study: Study, group: JudgedChoices) -> pd.DataFrame:
     frames = []
     for name, shares in probabilities(study).items():
         levels = list(shares)
-        answered = (
-            group.answered[name].astype("string").value_counts().reindex(levels, fill_value=0).to_numpy()
+        answered, counts = (
+            as_text(rows[name]).value_counts().reindex(levels, fill_value=0).to_numpy()
+            for rows in (group.answered, group.rows)
         )
-        counts = group.rows[name].astype("string").value_counts().reindex(levels, fill_value=0).to_numpy()
         frames.append(
             pd.DataFrame(
                 {

@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
+from conjury.inference.tables.columns import as_text
 
 from ...frames.notes import Note, join_notes
 from ...numerics.intervals import inference
@@ -108,7 +109,7 @@ def _level_rows(study: Study, group: JudgedChoices, rng: np.random.Generator, al
     draw = infer_draw(study, group.shown)
     frames = []
     for name, shares in probabilities(study).items():
-        occurrences = group.shown[name].astype("string").value_counts()
+        occurrences = as_text(group.shown[name]).value_counts()
         counts = occurrences.reindex(list(shares), fill_value=0).to_numpy(dtype=np.int64)
         n = int(counts.sum())
         probability = np.array(list(shares.values()))

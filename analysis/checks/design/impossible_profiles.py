@@ -12,6 +12,7 @@ from conjury.inference.design.profiles import attribute_cells
 from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import is_allowed
+from conjury.inference.tables.columns import as_text
 
 from ...frames.notes import Note, join_notes
 from ..judged import JudgedChoices, codes, designs, tidy
@@ -116,11 +117,11 @@ def rules_broken(study: Study, profiles: pd.DataFrame) -> dict[str, np.ndarray]:
     stimuli = [s.id for s in study.stimuli if s.id in profiles and profiles[s.id].notna().all()]
     unknown = np.zeros(len(profiles), dtype=bool)
     for name in names:
-        unknown |= ~profiles[name].astype("string").isin(study.levels(name)).to_numpy(dtype=bool)
+        unknown |= ~as_text(profiles[name]).isin(study.levels(name)).to_numpy(dtype=bool)
     broken = {UNKNOWN: unknown}
     if study.design.restrictions:
         numbers = {
-            name: codes(profiles[name].astype("string").astype(pd.CategoricalDtype(study.levels(name))))
+            name: codes(as_text(profiles[name]).astype(pd.CategoricalDtype(study.levels(name))))
             for name in names
         }
         broken[EXCLUDED] = ~is_allowed(study, numbers) & ~unknown
@@ -133,7 +134,7 @@ def rules_broken(study: Study, profiles: pd.DataFrame) -> dict[str, np.ndarray]:
     for stimulus in study.stimuli:
         if stimulus.id in stimuli:
             owner = profiles[stimulus.id].astype("string").str.replace(r"_\d+$", "", regex=True)
-            level = profiles[stimulus.attribute].astype("string")
+            level = as_text(profiles[stimulus.attribute])
             named = owner.isin(study.levels(stimulus.attribute)).to_numpy(dtype=bool)
             strange = named & (owner != level).fillna(False).to_numpy(dtype=bool)
             broken[str(_other_owner(stimulus.id, stimulus.attribute))] = strange
