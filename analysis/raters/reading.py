@@ -30,7 +30,7 @@ from ..frames.vocabulary import HUMAN
 from ..numerics.types import Codes
 from .label_provenance import reasons_of_judgments
 from .ratings import GIVEN, Judgments, Ratings, with_codes
-from .scale_hints import label_hints, scale_hints
+from .scale_hints import label_hints, name_hints, scale_hints
 from .scales import (
     SOURCE,
     blank_values,
@@ -288,6 +288,7 @@ def read_ratings(
     coded = with_codes(blank, frame, category.astype(np.int64))
     is_free = labels is None and scale is None
     hints = scale_hints(frame) if is_free else label_hints(coded) if labels is not None else []
+    hints = [*name_hints(coded.judges), *hints]
     return replace(coded, notes=(*values.notes, *of_labels, *_notes(coded, chosen), *hints))
 
 

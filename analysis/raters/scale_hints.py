@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from conjury.inference.errors import and_more
+from conjury.inference.tables.reading.cell_rules import key_of
 
 from ..frames.notes import Note, doubting, join_notes
 from ..frames.vocabulary import HUMAN
@@ -45,6 +48,24 @@ def label_hints(ratings: Ratings) -> list[Note]:
         doubting(
             "Labels of these raters do not overlap at all: {groups}{more}. They can never agree; if labels "
             "mean the same, give them one name, as by --relabel TEXT=LABEL.",
+            groups=join_notes(groups[:MOST_NAMED], "; "),
+            more=and_more(len(groups) - MOST_NAMED),
+        )
+    ]
+
+
+def name_hints(judges: Sequence[str]) -> list[Note]:
+    """State which names of raters differ in case, blanks or marks alone, and may be one rater's."""
+    names: dict[str, list[str]] = {}
+    for judge in judges:
+        names.setdefault(key_of(judge), []).append(judge)
+    groups = [Note.of("{judges:6}", judges=alike) for alike in names.values() if len(alike) > 1]
+    if not groups:
+        return []
+    return [
+        doubting(
+            "Names of raters differ in case, blanks or marks alone: {groups}{more}. They count as different "
+            "raters; write the name of each in one way if they are the same.",
             groups=join_notes(groups[:MOST_NAMED], "; "),
             more=and_more(len(groups) - MOST_NAMED),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..tables.columns import plain
@@ -169,6 +170,14 @@ OWN_SETTINGS = {
     "response_format": "ask for JSON with 'answer: json', by the response of the study",
     "structured_outputs": "ask for one of the options with 'answer: choice'",
 }
+# Settings of OpenAI's protocol and of usual servers, next to which others are taken for misspelt.
+SETTINGS = (
+    *("temperature", "top_p", "top_k", "min_p", "typical_p", "seed", "stop", "stop_token_ids", "best_of"),
+    *("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "min_tokens"),
+    *("presence_penalty", "frequency_penalty", "repetition_penalty", "repeat_penalty", "length_penalty"),
+    *("reasoning", "reasoning_effort", "thinking", "thinking_budget", "enable_thinking", "include_reasoning"),
+    *("chat_template_kwargs", "service_tier", "logit_bias", "verbosity", "safety_settings", "provider"),
+)
 
 
 FOREIGN_SETTINGS = {
@@ -234,6 +243,12 @@ def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
                     yield Problem(
                         (*at, "settings", name),
                         f"{judge.id}: '{name}' is no setting of a judge; {OWN_SETTINGS[name]}.",
+                    )
+                elif (near := get_close_matches(name, SETTINGS, n=1, cutoff=0.85)) and near[0] != name:
+                    yield Problem(
+                        (*at, "settings", name),
+                        f"{judge.id}: the setting '{name}' is probably '{near[0]}', and many servers ignore "
+                        "what they do not know; correct it.",
                     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fakes.server import FakeServer
-from fakes.studies import change_study, towns, write_study
+from fakes.studies import RATINGS, change_study, items, towns, write_study
 
 pytestmark = pytest.mark.long
 
@@ -129,3 +129,10 @@ def test_requests_of_another_selection_do_not_make_a_run_name_itself_again(
         printed = here(f"{base} {selection}").out
         assert "have no answer (invalid_response" in printed
         assert READ in printed
+
+
+def test_answers_with_some_ratings_alone_are_read_in_part(server, here, tmp_path):
+    study = write_study(tmp_path / "posts", items(RATINGS))
+    server.configure(replies=[answer('{"hate": 3}')])
+    printed = here(f"collect {study}/study.yaml --judge judge --base-url {server.url} --out run").out
+    assert "4 read (4 of them in part, so that these count twice), 4 not read." in printed

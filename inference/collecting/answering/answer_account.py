@@ -117,13 +117,16 @@ def _endings(responses: pd.DataFrame, judgments: pd.DataFrame, ask: Mapping[str,
         name: int(read.loc[(status == name).to_numpy(dtype=bool), "request_key"].nunique())
         for name in ("refused", "empty", "truncated", "unparsed", "error")
     }
+    is_read = (status == "ok").to_numpy(dtype=bool)
+    keys_read = set(read.loc[is_read, "request_key"])
     is_unread = (status == "unparsed").to_numpy(dtype=bool)
     settings = ask.get("settings") or {}
     with_logprobs = int(answered["logprobs"].notna().sum())
     is_asked = ask.get("answer") in WITH_LOGPROBS and ask.get("logprobs", True)
     asks = is_asked or bool(settings.get("logprobs")) or with_logprobs > 0
     return {
-        "read": int(read.loc[(status == "ok").to_numpy(dtype=bool), "request_key"].nunique()),
+        "read": len(keys_read),
+        "read_in_part": len(keys_read & set(read.loc[~is_read, "request_key"])),
         **by_status,
         "reasoning_only": _with_note(read, notes, ALONE),
         "logprobs_asked": asks,
@@ -225,7 +228,9 @@ def reread_sentences(record: Mapping[str, Any]) -> list[str]:
 def account_sentences(account: Mapping[str, Any], study: str = "STUDY") -> list[str]:
     """Say what became of a judge's requests and answers, and what to do, each in a sentence."""
     n, answered = account["requests"], account["answered"]
-    parts = [f"{account['read']:,} read"]
+    n_part = account.get("read_in_part", 0)  # which earlier runs did not count
+    in_part = f" ({n_part:,} of them in part, so that these count twice)" if n_part else ""
+    parts = [f"{account['read']:,} read{in_part}"]
     names = {
         "refused": "refused",
         "truncated": "cut at the limit of tokens",

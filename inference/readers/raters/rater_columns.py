@@ -17,7 +17,7 @@ from ...tables.reading.account import AccountEntry
 from ...tables.reading.answers.answer_scales import stated_order
 from ...tables.reading.answers.compared_answers import read_answers
 from ...tables.reading.cell_rules import number_of
-from ...tables.reading.column_kinds import kind_of_column
+from ...tables.reading.column_kinds import has_lists, kind_of_column
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
 from ...tables.row_numbers import of_rows
@@ -25,7 +25,15 @@ from ..judged.judged_columns import columns_by_name
 from ..model_names import like_models
 from .alike_columns import share_scale
 from .listed_ratings import listed_ratings
-from .rating_rows import RATED, RatingColumns, is_long, judgments_of_rows, rating_columns
+from .rating_rows import (
+    RATED,
+    SURE,
+    RatingColumns,
+    is_long,
+    judgments_of_rows,
+    rater_key,
+    rating_columns,
+)
 
 # Names of what is rated and not of who rates: helpfulness, verbosity, coherence, fluency.
 QUALITY = re.compile(r"[a-z]{3}(ness|ity|ence|ance|ency|ancy|acy|tion|ment|lexity)$")
@@ -47,6 +55,9 @@ def judgments_of_table(
         long, entries = judgments_of_rows(table, columns, rules, source, models)
         return long, entries, columns.rules(rules), _repeated(source, len(table), len(long))
     if not raters and is_long(list(map(str, frame.columns))):
+        rater = next((name for name in map(str, frame.columns) if rater_key(name) in SURE), None)
+        if rater is not None and any(has_lists(frame[name]) for name in frame):
+            rating_columns(frame, replace(rules, rater_column=rater), source)  # names such cells
         return frame, [], rules, source  # whose columns are refused by their names
     long, entries = judgments_of_raters(frame, rules, source, raters, models)
     source = _repeated(source, len(frame), len(long))

@@ -148,8 +148,10 @@ def rating_columns(frame: pd.DataFrame, rules: ReadingRules, source: str) -> Rat
     if rules.rater_column is None:
         return None
     what, option = ("ratings", "--rating-column") if items else ("the items of ratings", "--id")
+    nested = [str(name) for name in frame if str(name) not in names]
+    remedy = f"write each value of {listed(map(repr, nested))} into a cell of its own, or " if nested else ""
     raise InputError(
-        f"{source}: no column looks like {what} by '{rater}'; name it with {option} (there are: "
+        f"{source}: no column looks like {what} by '{rater}'; {remedy}name it with {option} (there are: "
         f"{listed(names)})."
     )
 

@@ -194,6 +194,7 @@ def test_no_table_of_seven_steps_and_none_of_nine_items_is_refused(values: np.nd
             by_judge({"ann": ["no", "yes"], "gpt": ["0", "1"], "bob": ["yes", "so"], "cy": ["0", "0"]}),
             "do not overlap at all: ann, bob (no, so, yes); gpt, cy (0, 1). They can never agree; if labels",
         ),
+        (by_judge({"gpt-4": [3, 1], "GPT-4": [2, 1]}), "marks alone: gpt-4, GPT-4. They count as different"),
         (by_judge({"ann": [1, 5], "bob": [1, 50]}), "ann rates from 1 to 5 and bob rates from 1 to 50"),
         (
             by_judge({"ann": [0, 4], "bob": [1, 3], "cy": [2, 80]}),

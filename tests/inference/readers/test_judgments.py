@@ -94,6 +94,7 @@ FRAMES = {
     "empty kinds": ROWS.assign(judge_kind=None),
     "no kinds": ROWS.drop(columns="judge_kind"),
     "raters": pd.DataFrame({"rater": ["ann"], "item_id": "a", "rating": 1}),
+    "lists": pd.DataFrame({"rater": ["ann", "bob"] * 2, "item_id": [*"aabb"], "rating": ['{"v": 1}'] * 4}),
     "unnamed": pd.DataFrame({"judge_id": ["ann", "made-up-gpt-9"], "item_id": "a", "value": [1, 2]}),
 }
 
