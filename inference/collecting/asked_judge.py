@@ -1,4 +1,4 @@
-"""Which judge is asked in a run, and how; options that do not fit each other or the study are refused."""
+"""Which judge is asked in a run, how, by which backend and at which price; options that do not fit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ..backends.base import Backend
+from ..backends.openai.responses import SHORTEST
 from ..errors import InputError, did_you_mean, listed
+from ..inference_wings import WINGS
 from ..ledger import Ledger
-from ..study.asking import BATCH_ONLY, KEY_VARIABLE, PAID, Response, Sampling, with_answer
+from ..study.asking import BATCH_ONLY, KEY_VARIABLE, MAX_TOKENS, PAID, Response, Sampling, with_answer
 from ..study.checks_items import unfit_asking
 from ..study.load import describe_error as in_words
 from ..study.models import AnyStudy, ItemStudy, Study
@@ -18,6 +21,9 @@ from ..study.study_fields import Prompt
 from ..tables.columns import occasion_name, split_occasion
 from ..tables.contained_paths import is_inside
 from ..tables.files import STUDIES
+from .jobs import Job
+from .prices import Budget, Prices
+from .run_folder import RunFolder
 from .run_options import Asking, Running
 
 
@@ -139,6 +145,62 @@ def check_engine(study: Study | ItemStudy, judge: str, ask: Sampling, running: R
             f"--judge {judge}: 'engine' in the study file contains {listed(names)}, which can run code of "
             "others and read your environment; add --engine-code if you trust the study file and the model."
         )
+
+
+def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger) -> Backend:
+    """Make the backend of a job; InputError or MissingDependency where that cannot be."""
+    ask = job.ask
+    weights = None if running.model_weights is None else str(running.model_weights)
+    if ask.backend == "openai":
+        from ..backends.openai.live import OpenAIBackend
+
+        return OpenAIBackend(
+            ask.model,
+            base_url=ask.base_url,
+            key_variable=ask.key_variable,
+            concurrency=running.concurrency,
+            timeout=running.request_timeout,
+            named=job.named,
+            api=ask.api,
+        )
+    if ask.backend == "vllm":
+        from ..backends.vllm import VLLMBackend
+
+        return VLLMBackend(ask.model, weights, ask.engine)
+    if ask.backend == "ray":
+        address = running.cluster_dir or str(folder.cluster)
+        cluster: Backend = WINGS.find("cluster")(
+            address, ledger, job.judge_id, ask.model, weights, ask.engine
+        )
+        return cluster
+    if ask.backend == "replay":
+        from ..backends.lookup import ReplayBackend, shipped_recording
+
+        return ReplayBackend(
+            running.recorded or shipped_recording(job.study.name, job.judge_id), job.judge_id
+        )
+    from ..backends.lookup import SimulatedBackend
+
+    if isinstance(job.study, ItemStudy):
+        from ..backends.lookup import SimulatedItemsBackend
+
+        return SimulatedItemsBackend(job.study, job.judge_id, ask.samples)
+    if folder.design is None:
+        raise InputError("--backend simulated answers conjoints of pairs only; use another backend.")
+    return SimulatedBackend(job.study, job.judge_id, folder.design, ask.samples)
+
+
+def priced_budget(ask: Sampling, running: Running, prices: Prices) -> Budget:
+    """Return price of a model and limit on costs; InputError for a limit where there is no price."""
+    price = prices.of(ask.model) if ask.backend in PAID else None
+    max_tokens = MAX_TOKENS.get(ask.backend)
+    if running.max_cost is not None and price is None:
+        raise InputError(
+            f"--max-cost needs the price of {ask.model}, which is not in "
+            f"{running.prices or 'the price table'}; add it to a table and give that by --prices."
+        )
+    shortest = SHORTEST if ask.api == "responses" else 0
+    return Budget(price, prices.per, running.batch, running.max_cost, max_tokens, shortest)
 
 
 def find_prompts(

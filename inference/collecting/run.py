@@ -9,29 +9,28 @@ from pathlib import Path
 from typing import Any
 
 from ..backends.base import Backend
-from ..backends.endpoints import EndpointChoice, destination_of
-from ..backends.openai.responses import SHORTEST
+from ..backends.endpoints import EndpointChoice
 from ..design.run_design import check_posts
 from ..errors import ConjuryError, InputError
-from ..inference_wings import WINGS
 from ..ledger import Ledger
 from ..parsing.answer_rules import full_rules
 from ..requests.profile_pictures import Pictures, find_pictures
-from ..study.asking import MAX_TOKENS, PAID, Sampling
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.study_fields import Prompt
 from ..tables.frames import answer_wrong_calls
 from .answering.answer_account import read_accounts
-from .answering.probing import use_probe
+from .answering.probing import sampling_by_probe
 from .answering.provenance import check_records, remember_engine
 from .asked_judge import (
     check_anchors,
     check_engine,
     check_occasion,
     check_route,
+    choose_backend,
     find_judge,
     find_prompts,
+    priced_budget,
 )
 from .jobs import Job, Plan, count_unanswered, plan
 from .past_runs import has_outcomes, run_folder, write_tables
@@ -42,50 +41,6 @@ from .run_content import RunContent
 from .run_folder import RunFolder, begun_facts, merged_facts, run_facts
 from .run_options import Asking, Running
 from .stopping import Rule, StoppingCheck
-
-
-def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger) -> Backend:
-    """Make the backend of a job; InputError or MissingDependency where that cannot be."""
-    ask = job.ask
-    weights = None if running.model_weights is None else str(running.model_weights)
-    if ask.backend == "openai":
-        from ..backends.openai.live import OpenAIBackend
-
-        return OpenAIBackend(
-            ask.model,
-            base_url=ask.base_url,
-            key_variable=ask.key_variable,
-            concurrency=running.concurrency,
-            timeout=running.request_timeout,
-            named=job.named,
-            api=ask.api,
-        )
-    if ask.backend == "vllm":
-        from ..backends.vllm import VLLMBackend
-
-        return VLLMBackend(ask.model, weights, ask.engine)
-    if ask.backend == "ray":
-        address = running.cluster_dir or str(folder.cluster)
-        cluster: Backend = WINGS.find("cluster")(
-            address, ledger, job.judge_id, ask.model, weights, ask.engine
-        )
-        return cluster
-    if ask.backend == "replay":
-        from ..backends.lookup import ReplayBackend, shipped_recording
-
-        return ReplayBackend(
-            running.recorded or shipped_recording(job.study.name, job.judge_id), job.judge_id
-        )
-    from ..backends.lookup import SimulatedBackend
-
-    if isinstance(job.study, ItemStudy):
-        from ..backends.lookup import SimulatedItemsBackend
-
-        return SimulatedItemsBackend(job.study, job.judge_id, ask.samples)
-    if folder.design is None:
-        raise InputError("--backend simulated answers conjoints of pairs only; use another backend.")
-    return SimulatedBackend(job.study, job.judge_id, folder.design, ask.samples)
-
 
 Watch = Callable[[Tally], None]
 
@@ -357,7 +312,7 @@ def _open_run(
     folder = run_folder(loaded_study, out)
     folder.check_ledger()
     check_records(folder.path)
-    sampling, changes, probe_notes = _probed(folder, judge, sampling)
+    sampling, changes, probe_notes = sampling_by_probe(folder, judge, sampling)
     check_recheck(running, folder)
     prices = read_prices(running.prices)
     budget = priced_budget(sampling, running, prices)
@@ -403,33 +358,6 @@ def _open_run(
         notes = (*notes, *probe_notes)
         planned = plan(job, ledger, budget)
         yield Prepared(job, planned, budget, prices, running, folder, notes), ledger, content
-
-
-def priced_budget(ask: Sampling, running: Running, prices: Prices) -> Budget:
-    """Return price of a model and limit on costs; InputError for a limit where there is no price."""
-    price = prices.of(ask.model) if ask.backend in PAID else None
-    max_tokens = MAX_TOKENS.get(ask.backend)
-    if running.max_cost is not None and price is None:
-        raise InputError(
-            f"--max-cost needs the price of {ask.model}, which is not in "
-            f"{running.prices or 'the price table'}; add it to a table and give that by --prices."
-        )
-    shortest = SHORTEST if ask.api == "responses" else 0
-    return Budget(price, prices.per, running.batch, running.max_cost, max_tokens, shortest)
-
-
-def _probed(folder: RunFolder, judge: str, ask: Sampling) -> tuple[Sampling, dict[str, Any], tuple[str, ...]]:
-    """Ask as a probe of the server, or its documentation, suggests; a run that has begun goes on as it is."""
-    destination = destination_of(ask) if ask.backend == "openai" else None
-    if destination is None:
-        return ask, {}, ()
-    begun = record = None
-    if folder.ledger.is_file():
-        with Ledger.open(folder.ledger, write=False) as ledger:
-            facts = begun_facts(ledger.get("inputs"), ledger.counts()) or {}
-            record = ledger.get(f"changes:{judge}")
-        begun = facts.get("judges", {}).get(judge)
-    return use_probe(folder.path, judge, ask, destination.address.url, begun, record)
 
 
 def _pictures(

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from ...backends.base import Backend
+from ...backends.endpoints import destination_of
 from ...backends.openai.server_profiles import ServerProfile, find_profile
 from ...errors import InputError
+from ...ledger import Ledger
 from ...ledger.exchanges import TOKEN_LIMITS, Body, Outcome, Request, request_key
 from ...requests.building import logprobs_fields
 from ...study.asking import Sampling
 from ...tables.records import PROBES, read_record
 from ...tables.writing import write_text
+from ..run_folder import RunFolder, begun_facts
 from .probe_changes import WITH_LOGPROBS, changed_asking, changes_record, find_changes, probe_advice
 from .probe_findings import (
     LONG,
@@ -250,6 +253,22 @@ def read_probes(folder: Path) -> dict[str, Any]:
     """Return the probes of a run by judge; none where there is no file."""
     path, remedy = folder / FILE, "remove it, and run `conjury probe` again"
     return read_record(path, PROBES, remedy) if path.is_file() else {}
+
+
+def sampling_by_probe(
+    folder: RunFolder, judge: str, ask: Sampling
+) -> tuple[Sampling, dict[str, Any], tuple[str, ...]]:
+    """Ask as a probe of the server, or its documentation, suggests; a run that has begun goes on as it is."""
+    destination = destination_of(ask) if ask.backend == "openai" else None
+    if destination is None:
+        return ask, {}, ()
+    begun = record = None
+    if folder.ledger.is_file():
+        with Ledger.open(folder.ledger, write=False) as ledger:
+            facts = begun_facts(ledger.get("inputs"), ledger.counts()) or {}
+            record = ledger.get(f"changes:{judge}")
+        begun = facts.get("judges", {}).get(judge)
+    return use_probe(folder.path, judge, ask, destination.address.url, begun, record)
 
 
 def use_probe(

@@ -29,13 +29,13 @@ from ...study.study_fields import Prompt
 from ...tables.columns import as_text
 from ...tables.files import write_table
 from ...tables.writing import write_text
-from ..asked_judge import check_engine, check_route, find_judge, find_prompts
+from ..asked_judge import check_engine, check_route, find_judge, find_prompts, priced_budget
 from ..jobs import plan
 from ..past_runs import asked_content, open_run
 from ..prices import read_prices
 from ..rechecking import keys_in_drawn_order
 from ..recorder import Tally, export_requests, release_unsent
-from ..run import Collected, Prepared, Watch, ignore_progress, priced_budget, send_requests
+from ..run import Collected, Prepared, Watch, ignore_progress, send_requests
 from ..run_content import RunContent
 from ..run_folder import ROUTE, RunFolder, merged_facts
 from ..run_options import Asking, Running
