@@ -64,15 +64,17 @@ def _rows_of(
                 f"{source}: there is no sheet '{options.sheet}'{did_you_mean(options.sheet, names)}; "
                 f"there are {listed(names)}."
             )
-        name = options.sheet or filled[0]
+        wide = [name for name in filled if workbook.get_sheet_by_name(name).width > 1]
+        name = options.sheet or (wide or filled)[0]  # a sheet of one column explains the others
         rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=True, nrows=most)
     except (calamine.CalamineError, OSError, ValueError) as error:
         raise InputError(f"{source}: the workbook cannot be read ({error}); save it again.") from None
     if options.sheet is None and len(filled) > 1:
+        reason = " with several columns" if name != filled[0] else ""
         entries.append(
             AccountEntry(
                 "source",
-                f"Of {counted(len(filled), 'sheet')} with cells the first, '{name}', was read.",
+                f"Of {counted(len(filled), 'sheet')} with cells the first{reason}, '{name}', was read.",
                 option="--sheet",
             )
         )
