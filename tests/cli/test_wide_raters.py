@@ -51,6 +51,13 @@ def test_agreement_reads_a_column_per_rater(options: str, tmp_path: Path, conjur
     assert ("Items are the rows, since no column names them." in notes) == bool(options)
 
 
+@pytest.mark.parametrize(("name", "is_model"), [("Judge", True), ("eve", False)])
+def test_a_column_called_judge_is_a_model_and_a_note_says_where_none_is(name: str, is_model: bool) -> None:
+    result = agreement(wide().rename(columns={"bot-mini": name}), ["cohen"], draws=0)
+    note = "No column is called like a model: all 3 are people."
+    assert (kappas(result.frame).keys() == {"", name}, note in result.notes) == (is_model, not is_model)
+
+
 @pytest.mark.long
 def test_python_and_the_command_give_the_same_numbers(tmp_path: Path) -> None:
     frame = wide()

@@ -90,6 +90,12 @@ def columns_by_name(frame: pd.DataFrame, source: str) -> JudgedColumns | None:
         return None
 
 
+def judge_by_name(names: Iterable[str]) -> tuple[str, ...]:
+    """The one of some columns that is called as judges are; none where there is none, or several."""
+    matches = tuple(name for name in names if plain(name) in JUDGE[0])
+    return matches if len(matches) == 1 else ()
+
+
 def guessed_people(judged: Judged, judge: str, relabelled: bool = False) -> tuple[str, ...]:
     """The columns of people, where there are some without doubt; none else."""
     # A column without a label of the judge is none of them, unless labels are `relabelled`: the targets of an

@@ -21,7 +21,7 @@ from ...tables.reading.column_kinds import has_lists, kind_of_column
 from ...tables.reading.reading_rules import ReadingRules
 from ...tables.reading.table_reading import require_named
 from ...tables.row_numbers import of_rows
-from ..judged.judged_columns import columns_by_name
+from ..judged.judged_columns import columns_by_name, judge_by_name
 from ..model_names import like_models
 from .alike_columns import share_scale
 from .listed_ratings import listed_ratings
@@ -119,8 +119,12 @@ def judgments_of_raters(
             AccountEntry("roles", "Items are the rows, since no column names them.", option="--id")
         )
     lookalikes = () if models else tuple(like_models(names))
-    if not models and not lookalikes and by_name is not None and by_name.judge in names:
-        lookalikes = (by_name.judge,)
+    if not models and not lookalikes:
+        has_judge = by_name is not None and by_name.judge in names
+        lookalikes = (by_name.judge,) if by_name is not None and has_judge else judge_by_name(names)
+    if not models and not lookalikes and not raters:
+        sentence = f"No column is called like a model: all {len(names):,} are people."
+        entries.append(AccountEntry("roles", sentence))
     if lookalikes:
         sentence = f"Models by their names: {listed(lookalikes)}; the other columns are people."
         entries.append(AccountEntry("roles", sentence, cells=lookalikes, option="--models"))
