@@ -257,7 +257,7 @@ def cj_anova(
     """Test a regression in each group of ``by`` against one regression for all.
 
     The test is the classical one of ordinary least squares, as in cregg: it knows
-    neither weights nor clusters, so read it as a description where rows are not independent.
+    neither weights nor clusters, so read it as a description where rows are not independent, as a note says.
     Rows whose group is missing are excluded from both models, with a warning, as by `amce_diffs`.
 
     Parameters
@@ -296,7 +296,7 @@ def cj_anova(
     fit = _FITS[engine]
     models = [fit(plan, (pooled,)), fit(plan, plan.blocks)]
     frame = _table(models, ["pooled", f"by {by}"])
-    return Estimates(frame, None, provenance(plan))
+    return Estimates(frame, None, provenance(plan), notes=(ORDINARY,))
 
 
 def _fit_native(plan: EstimationPlan, blocks: tuple[RegressionBlock, ...]) -> tuple[float, float]:
@@ -331,6 +331,7 @@ def _fit_r(plan: EstimationPlan, blocks: tuple[RegressionBlock, ...]) -> tuple[f
     return float(fit["df"][0]), float(fit["deviance"][0])
 
 
+ORDINARY = "The F test takes rows as independent; `wald(amce_diffs(...), each=())` does not."
 _FITS = {"native": _fit_native, "statsmodels": _fit_statsmodels, "survey": _fit_r}
 
 

@@ -207,8 +207,7 @@ def test_a_single_item_or_a_constant_difference_has_no_p_from_draws() -> None:
 
 
 def test_one_item_of_a_rare_class_makes_no_clear_difference() -> None:
-    items = [f"i{k}" for k in range(60)]
-    labels = ["harmful", *["safe"] * 59]
+    items, labels = [f"i{k}" for k in range(60)], ["harmful", *["safe"] * 59]
     judged = pd.concat([answers_to(items), answers_to(items, labels, judge_id="other")])
     row = differences(score(judged, gold_of(items, labels)), metrics=["macro_f1"], draws=2000).frame.iloc[0]
     assert (abs(row["estimate"]) > 0.5, row["lower"] * row["upper"]) == (True, 0)

@@ -218,7 +218,9 @@ def test_every_verb_with_groups_says_how_many_rows_have_none(verb) -> None:
 
 def test_an_analysis_of_variance_without_residuals_has_no_test() -> None:
     frame = pd.DataFrame({"y": [0.0, 1, 0, 1], "a": list("xyxy"), "g": list("mmff")})
-    assert cj_anova(frame, "y ~ a", by="g").frame["p"].isna().all()
+    found = cj_anova(frame, "y ~ a", by="g", id="y")
+    assert found.frame["p"].isna().all()
+    assert "takes rows as independent" in found.notes[-1]
 
 
 # --- odd but right -------------------------------------------------------------------------------

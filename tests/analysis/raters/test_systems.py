@@ -94,8 +94,7 @@ def test_a_judge_of_two_grades_and_labels_of_a_rare_class_have_no_map() -> None:
 
 def test_a_share_of_which_no_label_is_positive_has_wilsons_interval() -> None:
     table = answers(labelled=30)
-    table["ann"] = np.where(table["ann"].notna(), "no", None)
-    table["score"] = np.where(table["score"] > 0.8, "yes", "no")
+    table["ann"], table["score"] = table["ann"].notna().map({True: "no", False: None}), "no"
     table.loc[table["ann"].notna() & (table["system"] == "new"), "ann"] = ["yes", *["no"] * 29]
     rows = compare(table, positive="yes")
     for name in ("corrected_rate[old]", "people_only_rate[old]"):  # 1.96^2 / (30 + 1.96^2)

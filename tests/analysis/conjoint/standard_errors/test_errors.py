@@ -171,16 +171,9 @@ def test_no_warning_of_unequal_clusters_with_cr2_or_where_weights_make_them_equa
 
 
 def test_the_warning_says_how_rarely_intervals_cover_with_so_few_clusters() -> None:
-    for sizes, vcov, covered in (
-        ([200] * 5, "survey", 88),
-        ([200] * 10, "survey", 92),
-        (ONE_OF_THIRTY, "CR1", 7),
-    ):
-        data = dominated(np.random.default_rng(1), sizes)
-        with pytest.warns(
-            FewClusters, match=f"95% intervals may contain the true value in only about {covered}"
-        ):
-            amce(data, "value ~ tone", id="id", vcov=vcov)
+    for n, covered in ((5, 88), (10, 92)):
+        with pytest.warns(FewClusters, match=f"may contain the true value in only about {covered}%"):
+            amce(dominated(np.random.default_rng(1), [200] * n), "value ~ tone", id="id")
 
 
 def test_few_clusters_of_a_level_or_a_group_are_named_with_a_remedy() -> None:
