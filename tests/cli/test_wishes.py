@@ -16,7 +16,6 @@ import conjury as package
 from conjury.cli.main import PANELS, LazyCommands
 
 Run = Callable[..., Any]
-ONE_LINE = 58  # characters that a terminal of 80 columns has beside the longest name
 
 
 @pytest.fixture

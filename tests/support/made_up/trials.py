@@ -89,21 +89,6 @@ def mean_absolute_error(draws: Draws) -> Measured:
     return mean(np.abs(draws.errors))
 
 
-def clusters_of_four(rng: np.random.Generator, *, clusters: int = 5) -> Drawn:
-    """Both levels twice in each cluster: the estimate is the mean of normal differences of clusters."""
-    cluster = np.repeat(np.arange(clusters), 4)
-    tone = np.tile([0, 0, 1, 1], clusters)
-    difference = rng.normal(0.3, 1, clusters)
-    data = pd.DataFrame(
-        {
-            "y": difference[cluster] * tone,
-            "cluster": cluster,
-            "tone": pd.Categorical.from_codes(tone, pd.Index(["kind", "rude"])),
-        }
-    )
-    return Drawn(data, true_values(population={"tone=rude": 0.3}))
-
-
 def passport() -> Result:
     """Coverage of two methods in two situations, one of which covers too rarely."""
     rows = [
