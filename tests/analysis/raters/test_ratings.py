@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -180,42 +181,9 @@ def test_no_table_of_seven_steps_and_none_of_nine_items_is_refused(values: np.nd
     assert other_scale(few.assign(value=few["value"] ** (1 + few["judge"]))) is None
 
 
-@pytest.mark.parametrize(
-    ("frame", "note"),
-    [
-        (by_judge({"ann": [3, 3], "bob": [2, 4], "cy": [1]}), "cy: one rating each."),
-        (
-            by_judge({"ann": [3, 2], **{f"p{k}": [1] for k in range(8)}}),
-            "p0, p1, p2, p3, p4, p5 and 2 more: one rating each.",
-        ),
-        (by_judge({"ann": [3, 3], "bob": [2, 4]}), "ann: the same rating for every item."),
-        (by_judge({"ann": [1, 4], "bob": [10, 50]}), "do not overlap at all: ann (1 to 4); bob (10 to 50)"),
-        (
-            by_judge({"ann": ["no", "yes"], "gpt": ["0", "1"], "bob": ["yes", "so"], "cy": ["0", "0"]}),
-            "do not overlap at all: ann, bob (no, so, yes); gpt, cy (0, 1). They can never agree; if labels",
-        ),
-        (by_judge({"gpt-4": [3, 1], "GPT-4": [2, 1]}), "marks alone: gpt-4, GPT-4. They count as different"),
-        (by_judge({"ann": [1, 5], "bob": [1, 50]}), "ann rates from 1 to 5 and bob rates from 1 to 50"),
-        (
-            by_judge({"ann": [0, 4], "bob": [1, 3], "cy": [2, 80]}),
-            "cy rates from 2 to 80, others mostly from 1 to 4",
-        ),
-        (
-            by_judge({"ann": [9, *FIVE[1:]], "bob": FIVE}),
-            "Value 9 occurs once, outside 0 to 4: state the scale to refuse it.",
-        ),
-        (
-            by_judge({"ann": [1, 2, 3], "gpt": [1.5, 2, 2.5]}),
-            "Ratings between whole numbers, in which people rate: gpt (2 of 3): each such number counts",
-        ),
-        (
-            by_judge({"ann": [1, 2], "bob": [2, 2.5], "cy": [3, 1]}),
-            "Ratings between whole numbers, in which most raters rate: bob (1 of 2): ",
-        ),
-    ],
-)
-def test_odd_raters_and_values_are_told(frame: pd.DataFrame, note: str) -> None:
-    assert note in notes_of(frame)
+@pytest.mark.parametrize(("ratings", "note"), cases(__file__, "odd"))
+def test_odd_raters_and_values_are_told(ratings: dict[str, list[Any]], note: str) -> None:
+    assert note in notes_of(by_judge(ratings))
 
 
 def test_tables_of_one_scale_and_stated_scales_have_no_note() -> None:

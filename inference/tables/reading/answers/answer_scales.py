@@ -19,6 +19,7 @@ from .missing_answers import refuse_few_words
 Floats = NDArray[np.float64]
 _WHOLE = re.compile(r"(?<![\w.,])\d{1,3}(?![\w,]|\.\d)")  # a whole number in a label, as in "4 - good"
 _DENIALS = ("no", "not", "non", "nicht", "kein", "keine", "pas", "sin", "sem", "niet", "geen")
+MANY_ZEROS = 0.2  # share of zeros that another column of the same scale would have, too
 FEW_NUMBERS = 5  # whole numbers with more distinct values are measured, not counted as classes
 
 
@@ -126,7 +127,27 @@ def far_number_entries(texts: Sequence[DistinctTexts], values: Floats) -> list[A
                 f"far from all others ({low:g} to {high:g}): correct it, or state --missing '{cells[0]}'."
             )
             entries.append(AccountEntry("types", sentence, column.name, tuple(cells), len(far)))
-    return entries
+    return [*entries, *_zero_entries(texts, values)]
+
+
+def _zero_entries(texts: Sequence[DistinctTexts], values: Floats) -> list[AccountEntry]:
+    """Name zeros in many cells of a column, next to columns whose whole numbers begin with 1 or above."""
+    present = values[np.isfinite(values)]
+    lowest = [numbers[np.isfinite(numbers)].min(initial=np.inf) for numbers in values]
+    if (present % 1 != 0).any() or (present < 0).any() or max(lowest, default=0) in (0, np.inf):
+        return []
+    shares = [float((numbers == 0).sum() / np.isfinite(numbers).sum()) for numbers in values]
+    return [
+        AccountEntry(
+            "missing",
+            f"Column '{column.name}' has 0 in {share:.0%} of its answers, and the numbers next to it begin "
+            f"with {max(lowest):g}: if 0 is no answer, state --missing 0.",
+            column.name,
+            ("0",),
+        )
+        for column, share in zip(texts, shares, strict=True)
+        if share >= MANY_ZEROS
+    ]
 
 
 def _refuse_scores_with_labels(texts: Sequence[DistinctTexts], source: str) -> None:

@@ -70,6 +70,13 @@ def test_up_to_fifty_labels_are_compared():
         compared([*fifty, "other"], [*fifty, "label 00"])
 
 
+@pytest.mark.parametrize(("judge", "human", "is_noted"), cases(__file__, "zeros"))
+def test_many_zeros_next_to_numbers_from_one_on_are_noted(judge, human, is_noted):
+    notes = [entry.sentence for entry in compared(judge, human).entries]
+    assert any("if 0 is no answer, state --missing 0." in note for note in notes) == is_noted
+    assert not any("--missing 0" in str(entry) for entry in compared(judge, human, missing=["0"]).entries)
+
+
 def test_a_whole_number_that_is_far_from_all_others_is_noted():
     for number, is_noted in ((70, True), (38, True), (37, False), (-27, True), (7.5, False)):
         entries = compared([*range(1, 11), *range(1, 11), number], [5] * 21).entries
