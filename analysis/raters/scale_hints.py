@@ -137,7 +137,7 @@ def _notes_on_fractions(frame: pd.DataFrame, values: Floats) -> list[str]:
     is_between = pd.Series(values % 1 != 0, index=frame.index)
     numbers = is_between.groupby(frame["judge"], sort=False).agg(["sum", "size"])
     uses_fractions = numbers["sum"] > 0
-    is_person = numbers.index.isin(frame["judge"][frame["kind"] == HUMAN])
+    is_person = numbers.index.isin(frame["judge"][frame["kind"] == HUMAN].unique())
     are_people = bool(is_person.any()) and not uses_fractions[is_person].any()
     if not uses_fractions.any() or not (are_people or uses_fractions.mean() < 0.5):
         return []

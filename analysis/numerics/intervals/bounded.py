@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
@@ -86,7 +87,7 @@ def _limits(loss: float, scale: float, trials: float, df: float, alpha: float) -
 
 def n_clusters(cluster: Codes) -> int:
     """Number of distinct clusters."""
-    return len(np.unique(cluster))
+    return len(pd.unique(cluster))  # np.unique sorts them
 
 
 def bounded(estimate: float, influence: Floats, cluster: Codes) -> BoundedEstimate:
