@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -16,17 +15,13 @@ from conjury.inference.tables.row_numbers import row_words
 
 from ...numerics.types import Floats
 from .pair_columns import SHOWN_FIRST, SWAPPED, PairColumns
+from .verdict_words import word_of
 
 TRUTH = {"true": -1.0, "yes": -1.0, "1": -1.0, "false": 1.0, "no": 1.0, "0": 1.0}
 ORDERS = {
     **dict.fromkeys(("given", "original", "normal", "forward", "not swapped", "unswapped"), 1.0),
     **dict.fromkeys(("swapped", "exchanged", "reversed", "reverse", "flipped", "inverted", "backward"), -1.0),
 }
-
-
-def word_of(text: str) -> str:
-    """A cell without case and signs, such as those of [[A]]."""
-    return re.sub(r"[\W_]+", " ", text.casefold()).strip()
 
 
 def system_cells(frame: pd.DataFrame, name: str, source: str) -> np.ndarray:

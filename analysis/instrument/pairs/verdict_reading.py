@@ -21,17 +21,12 @@ from ...numerics.significance import Discordance, mid_p
 from ...numerics.types import Codes, Floats
 from ...raters.validation.coding import Groups, groups_of
 from ...raters.validation.tables.item_columns import notes_on_copies
-from .pair_cells import length_cells, order_cells, prompt_cells, system_cells, word_of
+from .pair_cells import length_cells, order_cells, prompt_cells, system_cells
 from .pair_columns import Names, PairColumns
 from .people_verdicts import LabelTable, person_rows
+from .verdict_words import FIRST, LETTERS, TIES, WORDS_A, in_words, word_of
 
 ANSWERS, POSITIONS = "answers", "positions"
-LETTERS = {"a": 1.0, "b": 0.0, "1": 1.0, "2": 0.0}
-NOUNS = ("model", "answer", "response", "assistant", "system", "output", "option")
-WORDS_A = {f"{noun} {name}": points for noun in NOUNS for name, points in LETTERS.items()}
-FIRST = {"first": 1.0, "second": 0.0, "left": 1.0, "right": 0.0, "position 1": 1.0, "position 2": 0.0}
-TIES = ("tie", "ties", "tied", "both", "equal", "draw", "same", "neither", "tie bothbad", "bothbad",
-        "both bad", "tie both bad", "c", "0 5", "1 5")  # fmt: skip
 HALF = 0.5
 TOO_MANY = 0.05  # p below which changed verdicts are more than the same ones
 
@@ -166,7 +161,8 @@ def _rows_of(
                     f"{source}: no row has '{name}' in column '{columns.judge_names}', which --people-names "
                     f"names; it contains {listed(as_text(frame[columns.judge_names]).dropna().unique())}."
                 )
-    answers = _answers(frame, columns, reading.rules, source)
+    answers, more = in_words(_answers(frame, columns, reading.rules, source), _system_names(table))
+    notes += more
     notes += [entry.sentence for entry in answers.entries if "alphabetical" not in entry.sentence]
     several = len(columns.verdict) == 2
     table["people"] = _people_of(answers, table, columns, several or bool((order < 0).any()), source)

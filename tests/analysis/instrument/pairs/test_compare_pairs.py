@@ -421,3 +421,20 @@ def test_people_correct_the_judge_within_subgroups_and_where_they_cannot_a_note_
     assert any("win rates are the judge's: kind '(missing)'" in note for note in result.notes)
     with pytest.raises(InputError, match="there are 3; name two with --systems"):
         compare_pairs(pairs.assign(model_a=["x", "y", "z"] * 80, model_b=["y", "z", "x"] * 80), by="kind")
+
+
+SAID = {"a": ["A>B", "[[A>>B]]", "Assistant A is better.", "<think>B?</think> A"], "tie": ["A=B", "[[B=A]]"]}
+SAID["b"] = ["B>A", "A<<B", "Response B is better", "My verdict is: [[B]]"]
+
+
+def test_verdicts_in_sentences_and_signs_count_as_collect_reads_them() -> None:
+    random = np.random.default_rng(1)
+    words = random.choice(list(SAID), 60)
+    plain = pd.DataFrame({"prompt": range(60), "winner": words})
+    said = plain.assign(winner=[random.choice(SAID[word]) for word in words])
+    result = compare_pairs(said)
+    pd.testing.assert_frame_equal(result.frame, compare_pairs(plain).frame)
+    assert any(note.startswith("Verdicts are read as answers of models are: '") for note in result.notes)
+    for text in ("The first answer is better", "The left one", "not sure"):
+        with pytest.raises(InputError, match="none of its systems and no tie"):
+            compare_pairs(plain.assign(winner=["a", text] * 30))
