@@ -105,7 +105,7 @@ def test_exported_requests_are_answered_by_the_batch_runner(weights: Path, tmp_p
         env=os.environ,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert collect(study, tmp_path / "run", judge="mine", results=results, **asked) == 0
+    assert collect(study, tmp_path / "run", judge="mine", batch_results=results, **asked) == 0
     choices = table(tmp_path / "run", "choices")
     assert len(choices) == 2 * len(lines)
     assert (choices["status"] == "ok").all()

@@ -302,10 +302,10 @@ def test_lines_are_exported_and_the_results_of_another_runner_are_read_once(stud
         for line, response in zip(asked, answers, strict=False)
     ]
     results.write_text("".join(json.dumps(line) + "\n" for line in answered), encoding="utf-8")
-    assert collect(study, run, results=results, **options) == 0
+    assert collect(study, run, batch_results=results, **options) == 0
     assert table(run, "judgments")["status"].tolist() == ["ok", "ok"]
     with pytest.raises(InputError, match="contains no new answer to a request of this run"):
-        collect(study, run, results=results, **options)
+        collect(study, run, batch_results=results, **options)
     running = Running(export=lines, pairs=3)
     done = collect_by(study, "judge", prompts=["plain"], out=run, running=running)
     assert (done.exported, done.waiting) == (1, 0)
