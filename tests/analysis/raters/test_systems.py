@@ -415,6 +415,9 @@ def test_tables_by_system_and_labels_in_a_second_table_give_the_same_numbers() -
     assert any(
         "120 answers of 600 have a row of labels, and 1 row of labels match" in note for note in result.notes
     )
+    twice = pd.concat([labels, labels.tail(1)], ignore_index=True)
+    with pytest.raises(InputError, match="labels: row 121 repeats the prompt and system of an earlier"):
+        conjury.compare_systems(table.drop(columns="ann"), "score", "ann", id="prompt", labels=twice)
 
 
 @pytest.mark.long

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from fakes.studies import LABELS, items, table, towns, write_study
+from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.benchmark.data.scoring import by_rule
 from conjury.analysis.pipeline.loading import read_judgments_of
@@ -186,7 +187,8 @@ def test_the_command_asks_a_server_and_prints_the_agreement(pairs, server, capsy
     n_read = len(judged) - n_unread
     assert f"of {n_unread} verdicts that no rule reads, {n_unread} read." in text
     assert f"agrees with the rules on {n_b} of {n_read} verdicts that both read." in text
-    assert f"Agreement: {n_b / n_read:.1%} (95% interval" in text
+    lower, upper = proportion_confint(n_b, n_read, method="wilson")
+    assert f"Agreement: {n_b / n_read:.1%} (95% interval {lower:.1%} to {upper:.1%})" in text
 
 
 @pytest.mark.long

@@ -74,6 +74,7 @@ FOUND = {
     "+49 30 1234567 or (030) 123-4567-9": ["telephone number", "telephone number"],
     "IBAN GB82 WEST 1234 5698 7654 32": ["account number"],
     "card 4111 1111 1111 1111": ["card number"],
+    "or 3782 822463 10005": ["card number"],
     "from 192.168.0.17": ["IP address"],
     "SSN 123-45-6789": ["social security number"],
     "follow @some_body and https://twitter.com/some_body": ["account name", "profile address"],

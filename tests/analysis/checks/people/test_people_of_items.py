@@ -170,6 +170,7 @@ def test_impossible_times_are_named(times: list[float], kind: str) -> None:
     assert check.verdict in ("warning", "error")
     table = check.table.set_index("label")
     assert table.loc[kind, "people"] == table["people"].sum() == 1
+    assert [label for label in table.index if label in str(check.finding)] == [kind]
     assert check.rows is not None
     assert set(check.rows["judge_id"]) == {"r1"}
     usual = impossible_times(timed({"r1": [round(x) for x in USUAL[:99]], "r2": USUAL}))
