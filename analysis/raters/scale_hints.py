@@ -48,10 +48,14 @@ def label_hints(ratings: Ratings) -> list[Note]:
         doubting(
             "Labels of these raters do not overlap at all: {groups}{more}. They can never agree; if labels "
             "mean the same, give them one name, as by --relabel TEXT=LABEL.",
-            groups=join_notes(groups[:MOST_NAMED], "; "),
-            more=and_more(len(groups) - MOST_NAMED),
+            **_first_groups(groups),
         )
     ]
+
+
+def _first_groups(groups: Sequence[Note]) -> dict[str, Note | str]:
+    """The first groups of names in words, and how many more there are, as parts of a note."""
+    return {"groups": join_notes(groups[:MOST_NAMED], "; "), "more": and_more(len(groups) - MOST_NAMED)}
 
 
 def name_hints(judges: Sequence[str]) -> list[Note]:
@@ -66,8 +70,7 @@ def name_hints(judges: Sequence[str]) -> list[Note]:
         doubting(
             "Names of raters differ in case, blanks or marks alone: {groups}{more}. They count as different "
             "raters; write the name of each in one way if they are the same.",
-            groups=join_notes(groups[:MOST_NAMED], "; "),
-            more=and_more(len(groups) - MOST_NAMED),
+            **_first_groups(groups),
         )
     ]
 

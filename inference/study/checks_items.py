@@ -170,6 +170,7 @@ OWN_SETTINGS = {
     "response_format": "ask for JSON with 'answer: json', by the response of the study",
     "structured_outputs": "ask for one of the options with 'answer: choice'",
 }
+ALIKE = 0.9  # of a name of ten letters, one may be wrong; "reasoning_format" is no "reasoning_effort" (0.875)
 # Settings of OpenAI's protocol and of usual servers, next to which others are taken for misspelt.
 SETTINGS = (
     *("temperature", "top_p", "top_k", "min_p", "typical_p", "seed", "stop", "stop_token_ids", "best_of"),
@@ -244,7 +245,7 @@ def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
                         (*at, "settings", name),
                         f"{judge.id}: '{name}' is no setting of a judge; {OWN_SETTINGS[name]}.",
                     )
-                elif (near := get_close_matches(name, SETTINGS, n=1, cutoff=0.85)) and near[0] != name:
+                elif (near := get_close_matches(name, SETTINGS, n=1, cutoff=ALIKE)) and near[0] != name:
                     yield Problem(
                         (*at, "settings", name),
                         f"{judge.id}: the setting '{name}' is probably '{near[0]}', and many servers ignore "

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
+from interrupts import interruptible_process
 from made_up.panels import hidden
 from made_up.runs import town_run
 
@@ -95,7 +96,7 @@ class Browser:
 def started(run: Path, study: Path) -> tuple[subprocess.Popen[str], Browser]:
     script = "from conjury.cli.main import main; main()"
     command = [sys.executable, "-u", "-c", script, "view", str(run), "--study", str(study / "study.yaml")]
-    process = subprocess.Popen([*command, "--label", "anna"], stdout=subprocess.PIPE, text=True)
+    process = interruptible_process([*command, "--label", "anna"], stdout=subprocess.PIPE)
     assert process.stdout is not None
     for line in process.stdout:
         if match := re.search(r"(http://127\.0\.0\.1:\d+)(/\?token=[\w-]+)", line):

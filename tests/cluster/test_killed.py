@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from fakes.studies import towns, verdicts, write_study
+from interrupts import interruptible_process
 
 from conjury.inference.ledger import Ledger
 
@@ -43,7 +44,7 @@ class Command:
         """Start the command."""
         path = os.pathsep.join([str(TESTS), str(TESTS / "support")])
         options = ["--judge", "judge", "--backend", "ray", "--cluster-dir", str(self.cluster)]
-        return subprocess.Popen(
+        return interruptible_process(
             [
                 *(sys.executable, "-m", "fakes.cluster_run", "collect", str(self.study), *options),
                 *("--out", str(self.run), "--json"),
@@ -56,7 +57,6 @@ class Command:
             },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
         )
 
     def finish(self, process: subprocess.Popen[str]) -> dict[str, object]:

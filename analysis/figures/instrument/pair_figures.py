@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from ...numerics.metrics.agreement_measures import measure_of
@@ -19,7 +21,6 @@ MOST_SYSTEMS = 30
 def pair_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Win rates, of subgroups too, preferences for positions, and the ranking of systems."""
     frame = result.frame[result.frame["lower"].notna()]
-    frame = frame[~frame["measure"].str.endswith("rate_difference")]
     frame = frame[
         frame["part"].isin(["wins", "subgroups", "ranking", "position"]) & ~frame["measure"].isin(_UNDRAWN)
     ]
@@ -31,10 +32,7 @@ def pair_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
         IN_SUBGROUPS if by else PANEL_OF.get(name, SHARES)
         for name, by in zip(frame["measure"], frame["by"], strict=True)
     ]
-    rows = [
-        f"{row['by']} {row['level']}" if row["by"] else str(row["class"]) or _in_words(str(row["measure"]))
-        for _, row in frame.iterrows()
-    ]
+    rows = [_row_label(row) for _, row in frame.iterrows()]
     table = table_of(frame, panels, rows)
     present = [name for name in (RANKS, STRENGTHS, SHARES, IN_SUBGROUPS) if name in panels]
     table = table.assign(
@@ -53,7 +51,17 @@ def pair_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
     )
 
 
-_UNDRAWN = ("net_first", "tie_rate", "order_effect", "tie_parameter", "order_flips", "order_changes")
+_UNDRAWN = (
+    *("net_first", "tie_rate", "order_effect", "tie_parameter", "order_flips", "order_changes"),
+    *("win_rate_difference", "judge_win_rate_difference"),
+)
+
+
+def _row_label(row: pd.Series[Any]) -> str:
+    """A subgroup, with a word where its win rate is only the judge's, a system, or a measure."""
+    if row["by"]:
+        return f"{row['by']} {row['level']}{', by the judge' * (row['measure'] == 'judge_win_rate')}"
+    return str(row["class"]) or _in_words(str(row["measure"]))
 
 
 def _in_words(measure: str) -> str:

@@ -13,7 +13,7 @@ from ...numerics.intervals.bounded import BoundedEstimate, Flags, difference_of_
 from ...raters.validation.error_rates import complement_of_level, levels_of
 from ...raters.validation.validation_rows import SUBGROUPS, TestRows
 from .verdict_reading import PairedVerdicts
-from .win_rates import CORRECTED, RatesOfTwo, p_of_half, rates_of_two
+from .win_rates import Basis, RatesOfTwo, p_of_half, rates_of_two
 
 RATE, JUDGE_RATE = "win_rate", "judge_win_rate"
 
@@ -23,7 +23,7 @@ class SubgroupRates:
     """How win rates in subgroups are estimated: as that of all verdicts, where labels suffice."""
 
     data: PairedVerdicts
-    basis: str  # of the win rate of all verdicts
+    basis: Basis  # of the win rate of all verdicts
     ties: str
     seed: int
     alpha: float
@@ -41,7 +41,7 @@ class SubgroupRates:
         if self.measure_of(first, second) == JUDGE_RATE:
             return difference_of_shares(first.of_judge, second.of_judge, self.alpha)
         # A corrected rate is no share of a number of trials, and each side has degrees of freedom of its own.
-        of = difference_of_means if self.basis == CORRECTED else difference_of_shares
+        of = difference_of_means if self.basis == "corrected" else difference_of_shares
         return of(first.best, second.best, self.alpha)
 
 

@@ -29,7 +29,7 @@ from .paired_models import HALVES, TIES
 from .people_verdicts import usable_verdicts
 from .system_ranking import SystemRanking, rank_systems
 from .verdict_reading import HALF, PairedVerdicts, kinds_of_verdict, read_verdicts
-from .win_rates import CORRECTED, bounded_numbers, of_two, p_of_half, rate_at_peoples_length, rates_of_two
+from .win_rates import bounded_numbers, of_two, p_of_half, rate_at_peoples_length, rates_of_two
 
 TWO = 2
 FEWER_PROMPTS = 0.9  # of the usual number of prompts of a system, below which a note says so
@@ -257,7 +257,7 @@ def _add_win_rates(
     """Add the win rate of the first of two systems: the best estimate, the judge's, people's, and others."""
     rates = rates_of_two(data, ties, seed, rows.alpha)
     best, by_people = rates.best, rates.by_people
-    settings |= {"corrected": rates.basis == CORRECTED, "by_people": rates.basis == "people"}
+    settings |= {"corrected": rates.basis == "corrected", "by_people": rates.basis == "people"}
     rows.add(WINS, "win_rate", best, p=p_of_half(best))
     if best is not rates.of_judge:
         rows.add(WINS, "judge_win_rate", rates.of_judge, p=p_of_half(rates.of_judge))
@@ -276,7 +276,7 @@ def _add_pairs(
     """Add the win rate of the higher in each pair of few systems, as of these two; why one is missing."""
     notes = list[str]()
     best_first = np.argsort(ranking.rank).tolist()
-    basis = CORRECTED if ranking.corrected else "people" if ranking.by_people else "judge"
+    basis = "corrected" if ranking.corrected else "people" if ranking.by_people else "judge"
     for first, second in combinations(best_first, 2):
         mask = (data.low == min(first, second)) & (data.high == max(first, second))
         if not np.isfinite(data.points[mask]).any():

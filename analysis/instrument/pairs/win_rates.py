@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ from ..quality import slope_of
 from .paired_models import HALVES, MODELLED, fit_strengths
 from .verdict_reading import HALF, PairedVerdicts
 
-CORRECTED = "corrected"  # basis of a win rate
+Basis = Literal["judge", "people", "corrected"]  # whose verdicts a win rate is about, or both
 FEWEST = 4  # prompts with people's verdicts from which they correct
 
 
@@ -169,13 +169,14 @@ class RatesOfTwo:
     of_judge: BoundedEstimate
     by_people: BoundedEstimate | None
     rate: InfluenceEstimates
-    basis: str  # of the best: "judge", "people", or CORRECTED
+    basis: Basis  # of the best
     notes: tuple[str, ...]
 
 
 def rates_of_two(data: PairedVerdicts, ties: str, seed: int, alpha: float) -> RatesOfTwo:
     """Estimate the win rate of the first of two systems."""
-    notes, basis = list[str](), "judge"
+    notes = list[str]()
+    basis: Basis = "judge"
     rate = win_rate(data, ties)
     of_judge = bounded_rate(rate, data, alpha)
     split = SplitVerdicts.of(data)
@@ -190,7 +191,7 @@ def rates_of_two(data: PairedVerdicts, ties: str, seed: int, alpha: float) -> Ra
             n = [len(np.unique(data.pair[np.isfinite(data.points)]))]
             best = bounded_numbers(result.corrected, alpha, n, n_clusters(data.cluster), share=True)[0]
             notes += notes_on_sample(estimates)
-            basis = CORRECTED
+            basis = "corrected"
     except InputError as error:  # Davidson's model has no estimate for few pairs
         notes.append(f"People's verdicts do not correct the win rate: {error}")
     if by_people is not None and split.is_complete:

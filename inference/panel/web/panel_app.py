@@ -48,7 +48,7 @@ ANSWER, PARAMETER = "a.", "p."  # what begins the names of answers and of parame
 LONGEST_PARAMETER = 256
 DEVICE = ("device", "width", "height", "touch", "screen_width", "screen_height")
 KEPT = "private, max-age=86400, immutable"
-HEADERS = {429: {"Retry-After": "5"}}
+ERROR_HEADERS = {429: {"Retry-After": "5"}}
 MESSAGES = {403: "refused", 404: "not_found", 413: "too_large", 415: "refused", 429: "too_many"}
 
 
@@ -269,13 +269,17 @@ class VisitPages:
     def refusal(self, status: int) -> Response:
         """Return the page of an error that comes before any route."""
         page = PageContext(self.catalogues[self.codes[0]])
-        return HTMLResponse(self._message(status, page), status_code=status, headers=HEADERS.get(status))
+        return HTMLResponse(
+            self._message(status, page), status_code=status, headers=ERROR_HEADERS.get(status)
+        )
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         """Show an error as a page."""
         status = error.status_code if isinstance(error, HTTPException) else 500
         page = self._page(request, self._language(request))
-        return HTMLResponse(self._message(status, page), status_code=status, headers=HEADERS.get(status))
+        return HTMLResponse(
+            self._message(status, page), status_code=status, headers=ERROR_HEADERS.get(status)
+        )
 
     async def failure(self, request: Request, error: Exception) -> Response:
         """Show a page without anything of the error; the server's log has it."""

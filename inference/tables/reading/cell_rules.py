@@ -64,7 +64,7 @@ ERROR_TEXT = re.compile(
     r"|request timed out\b|this model's maximum context length is)",
     re.IGNORECASE,
 )
-_ERROR_WORD = re.compile(r"\W*error\s*[:\u2013-]", re.IGNORECASE)  # which labels may begin with, too
+_ERROR_WORD = re.compile(r"\W*error(?:\s*:|\s+[\u2013-]\s)", re.IGNORECASE)  # "error-free" is a label
 _SIGNS_ONLY = re.compile(r"[.\-_*?/\\#~\s]+")
 # What models and people put around a label, closing marks by opening ones.
 _AROUND = dict(zip("*_`\"'“„«「『[(【", "*_`\"'”“»」』])】", strict=True))

@@ -193,6 +193,12 @@ def test_studies_that_contradict_themselves_are_refused(mixed, path, values, tol
 OWN = [({"settings": {name: 1}}, f"'{name}' is no setting of a judge; ") for name in OWN_SETTINGS]
 
 
+def test_settings_of_some_servers_are_not_taken_for_misspelt_ones(tmp_path):
+    settings = {"reasoning_format": "none", "repetition_penalty_range": 512, "stop_tokens": ["x"]}
+    study = load_any_study(write_study(tmp_path / "posts", items(LABEL, settings=settings)))
+    assert next(judge.ask for judge in study.judges if judge.ask).settings == settings
+
+
 @pytest.mark.parametrize(("ask", "words"), [*OWN, *cases(__file__, "bad_values")])
 def test_a_bad_value_is_refused_at_its_line_with_what_belongs_there(tmp_path, ask, words):
     folder = write_study(tmp_path / "posts", items(LABEL, **ask))

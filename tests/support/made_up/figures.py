@@ -705,12 +705,18 @@ def _paired() -> Result:
 
 
 def _two_systems() -> Result:
-    """Verdicts on pairs of two systems in both orders, with people's verdicts on some."""
+    """Verdicts on pairs of two systems in both orders, with people's on some, but of one kind."""
     random = np.random.default_rng(9)
     verdicts = random.choice(["a", "b", "tie"], (3, 200), p=[0.5, 0.4, 0.1])
-    human = np.where(np.arange(200) % 2 == 0, verdicts[2], None)
-    table = {"prompt_id": range(200), "ab": verdicts[0], "ba": np.where(np.arange(200) % 3, *verdicts[:2])}
-    return compare_pairs(pd.DataFrame(table | {"human": human}))
+    kind = np.repeat(["chat", "code", "law"], [90, 90, 20])
+    human = np.where((np.arange(200) % 2 == 0) & (kind != "law"), verdicts[2], None)
+    table = {
+        "prompt_id": range(200),
+        "kind": kind,
+        "ab": verdicts[0],
+        "ba": np.where(np.arange(200) % 3, *verdicts[:2]),
+    }
+    return compare_pairs(pd.DataFrame(table | {"human": human}), by="kind")
 
 
 def _automation() -> Result:
