@@ -41,7 +41,8 @@ class Kind:
 
     # In texts, `{title}` is the title of the result with a full stop and `{name}` without one, `{level}` the
     # level of its intervals, `{drawn}` what its bootstrap resampled, `{clustered}` the clusters of its
-    # intervals. `{figure}` and `{table has|have}` become references; an exhibit may fill further ones.
+    # intervals, `{adjusted}` how its p values are adjusted. `{figure}` and `{table has|have}` become
+    # references; an exhibit may fill further ones.
     name: str
     claims: Claims | None = None  # None for descriptions of data and for checks
     about_units: bool = False  # whether claims name the units that intervals are about
@@ -51,6 +52,7 @@ class Kind:
     unmeasured: str = ""  # why the passport has none
     quantity: str = ""  # what an analysis of a formula estimates
     method: str = ""  # how it is computed
+    family: str = ""  # the tests over which its p values are adjusted together
     lead: str = ""  # what its figure and tables are
     figure: str = ""  # caption of the figure; none without it
     table: str = ""  # caption of the tables; without it the title

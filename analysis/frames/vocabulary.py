@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 HUMAN = "human"  # kind and group of people
+AGAINST_PEOPLE = "people"  # setting `against` of comparisons of models with people
 ONE_PERSON = "one person"  # judge: the ratings of one person at a time
 OVERALL = "overall"  # stratum: all items
 PEOPLE_ONLY, CORRECTED_BY_MODELS = "human only", "corrected"  # sources of estimates among people

@@ -22,7 +22,7 @@ from ..correction.correction_methods import PredictThenDebias
 from ..correction.sources import AT_MOST_HALF
 from ..frames.notes import Note, excluding, noted_warnings
 from ..frames.participation import sample_sizes
-from ..frames.vocabulary import HUMAN
+from ..frames.vocabulary import AGAINST_PEOPLE, HUMAN
 from ..results import AnalysisStep, Result, stack
 from .correction_steps import check_sources, title_of
 from .runner import (
@@ -199,8 +199,17 @@ def _compare_prompts(
     frame = result.frame.drop(columns=["by", "prompt_id", *(f"boot_{name}" for name in BOOT_COLUMNS)])
     frame["prompt"] = result.frame["prompt_id"].astype("string")
     against = dict.fromkeys(str(group.choices["prompt_id"].cat.categories[0]) for group in several)
-    settings = {**result.settings, "by": [], "against": " or ".join(against), "adjusted": "holm"}
-    return Result(frame, "prompt_diffs", result.notes, settings, result.extra)
+    settings = {**result.settings, "against": " or ".join(against), "adjusted": "holm"}
+    return Result(frame, kind_of_result(analysis), result.notes, settings, result.extra)
+
+
+def kind_of_result(analysis: Analysis) -> str:
+    """The kind of result that an analysis of a study gives."""
+    if analysis.compares_prompts:
+        return "prompt_diffs"
+    if analysis.compares_people:
+        return "people_by" if analysis.by[1:] else "people"
+    return analysis.verb
 
 
 POOLED = "The panels {judges} are pooled as one group of people for the comparison with models."
@@ -270,8 +279,7 @@ def _compare_all(
     if not compared.estimated:
         raise InputError(" ".join(compared.refused))
     settings = _settings(study, analysis, people, compared.estimated, options)
-    kind = "people_by" if analysis.by[1:] else "people"
-    return Result(stack(compared.frames), kind, compared.notes, settings)
+    return Result(stack(compared.frames), kind_of_result(analysis), compared.notes, settings)
 
 
 def _compare(
@@ -315,4 +323,4 @@ def _settings(
         entry |= {"people": of_people[group.variant], "model": sizes(group.choices, group.kind)}
     kinds = () if is_independent(options.vcov or study.clusters.vcov) else ("human", "model")
     clusters = {kind: list(options.id or study.clusters.of(kind)) for kind in kinds}
-    return settings | {"against": "people", "adjusted": "holm", "clusters": clusters}
+    return settings | {"against": AGAINST_PEOPLE, "adjusted": "holm", "clusters": clusters}

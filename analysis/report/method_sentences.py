@@ -13,6 +13,7 @@ from ..figures.conjoint.effect_figures import WHO, name_intervals
 from ..figures.labels import level_of
 from ..frames.kinds import kind_of
 from ..frames.reported_intervals import by_errors, interval_kinds, resampling
+from ..frames.vocabulary import AGAINST_PEOPLE
 from .table_format import number, whole
 
 _ESCAPED = re.compile(r"\\([^\w\s])")
@@ -49,14 +50,14 @@ OUTCOMES = {"chosen": "choices", "probability": "probabilities of choices"}
 RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole respondents"}
 
 
-def describe_analysis(analysis: Mapping[str, Any]) -> str:
-    """Describe an analysis of the manifest in sentences, as far as its record goes."""
+def describe_analysis(analysis: Mapping[str, Any], kind: str = "") -> str:
+    """Describe an analysis of the manifest, and of the kind of its result, as far as its record goes."""
     parts = [
         _statistic_name(analysis),
         _excluded_rows(analysis),
         _model(analysis),
         _errors(analysis),
-        _intervals(analysis),
+        _intervals(analysis, kind),
         _rows(analysis),
     ]
     return " ".join(part for part in parts if part)
@@ -104,9 +105,11 @@ def _estimand(analysis: Mapping[str, Any]) -> str:
         text += f" of {code(analysis['formula'])}"
     by = analysis.get("by") or []
     names = [code(name) for name in (by if isinstance(by, list) else [by])]
-    if analysis.get("against"):
+    if _is_against_people(analysis):
         less = f", less this at the first level of {names[1]}" if names[1:] else ""
         return f"{text}: each model minus all people{less}"
+    if analysis.get("against"):
+        return f"{text}: each prompt of a model minus {code(analysis['against'])}"
     return f"{text}, by {', '.join(names)}" if names else text
 
 
@@ -152,7 +155,7 @@ def weighted_sentence(settings: Mapping[str, Any]) -> str:
     single = settings.get("design_effect")
     effects += [float(single)] if single else []
     kinds = {str(group.get("kind")) for group in settings.get("groups") or ()}
-    who = "People's choices are" if "model" in kinds or settings.get("against") else "Rows are"
+    who = "People's choices are" if "model" in kinds or _is_against_people(settings) else "Rows are"
     cost = f" (design effect {number(max(effects), 2)} by Kish's formula)" if effects else ""
     contrast = ", those of models are not" if who != "Rows are" else ""
     return f"{who} weighted by {code(weights)}{cost}{contrast}."
@@ -161,7 +164,7 @@ def weighted_sentence(settings: Mapping[str, Any]) -> str:
 def _errors(analysis: Mapping[str, Any]) -> str:
     if str(analysis.get("verb")) in {*COUNTS, "cj_anova"} or "id" not in analysis:
         return ""
-    if analysis.get("against"):
+    if _is_against_people(analysis):
         return _errors_against_people(analysis)
     kind = CONVENTIONS.get(str(analysis.get("vcov")), "")
     if not analysis.get("id"):
@@ -207,7 +210,17 @@ def _columns(names: str) -> str:
     return f"the crossed columns {', '.join(most)} and {last}" if most else last
 
 
-def _intervals(analysis: Mapping[str, Any]) -> str:
+def _is_against_people(analysis: Mapping[str, Any]) -> bool:
+    """Whether models are compared with people; prompts are compared with the first of them."""
+    return analysis.get("against") == AGAINST_PEOPLE
+
+
+def adjusted_over(kind: str, method: str) -> str:
+    """By which method, and over which family of tests, the p values of a kind of result are adjusted."""
+    return f"by {ADJUSTED_BY[method]} over {kind_of(kind).family}"
+
+
+def _intervals(analysis: Mapping[str, Any], kind: str = "") -> str:
     if analysis.get("alpha") is None or str(analysis.get("verb")) in COUNTS:
         return ""
     text = f"Intervals cover {level_of(analysis)}"
@@ -216,10 +229,8 @@ def _intervals(analysis: Mapping[str, Any]) -> str:
         kind = "" if kind in {"", "normal"} else f"{plain(kind)} "
         seed = "" if analysis.get("seed") is None else f" (seed {analysis['seed']})"
         text += f"; the {kind}bootstrap drew {_unit(analysis)} {whole(analysis['draws'])} times{seed}"
-    if analysis.get("adjusted") == "holm":
-        text += (
-            "; p values are adjusted by Holm's method over the differences of each model under each prompt"
-        )
+    if analysis.get("adjusted") and kind_of(kind).family:
+        text += f"; p values are adjusted {adjusted_over(kind, str(analysis['adjusted']))}"
     return text + "."
 
 
@@ -257,7 +268,7 @@ def drawn_units(analysis: Mapping[str, Any]) -> str:
 
 def _rows(analysis: Mapping[str, Any]) -> str:
     n_rows, n_used = analysis.get("n_rows"), analysis.get("n_used")
-    if n_rows is None or n_used is None or analysis.get("against"):
+    if n_rows is None or n_used is None or _is_against_people(analysis):
         return ""
     if n_rows == n_used:
         return f"All {whole(n_rows)} rows were used."

@@ -25,7 +25,7 @@ from .exhibits import EXHIBITS, Exhibit, ExhibitBuilder
 from .exhibits.conjoint.conjoint_basis import outcome_of
 from .exhibits.exhibit_registry import EVERY_STUDY, ended, settings_text
 from .finding import further_findings, headlines, key_results, limits, merged, method_paragraph, row_sentences
-from .method_sentences import code, in_words, note_list, plain
+from .method_sentences import code, describe_analysis, in_words, note_list, plain
 from .table_format import starred
 from .versions_section import versions_blocks
 
@@ -227,7 +227,10 @@ class Report(ExhibitedResults):
             return in_words(builder.method(record, self), self.labels)
         text = kind_of(record.kind).method or (str(builder.method) if builder is not None else "")
         if builder is not None and not text:
-            return ""
+            of_formula = (
+                describe_analysis(record.settings, record.kind) if record.settings.get("verb") else ""
+            )
+            return in_words(of_formula, self.labels)
         return in_words(" ".join(filter(None, [text, settings_text(record.settings)])), self.labels)
 
     def _print(self, text: Callable[[], str]) -> None:

@@ -41,7 +41,8 @@ def test_each_format_of_tables_is_written(results, tmp_path) -> None:
 
 def test_a_checklist_and_a_registration_are_written(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "fields are left for the author" in run("paper", "checklist", "moderation")
+    printed = run("paper", "checklist", "moderation")
+    assert re.search(r"GUIDE-LLM: \d items? planned in the study file, \d+ items with a field", printed)
     assert "# Checklists" in Path("checklist.md").read_text(encoding="utf-8")
     run("paper", "preregister", "moderation", "--judge", "gpt4o", "--pairs", 500, "--template", "dce")
     made = json.loads(Path("preregistration.json").read_text(encoding="utf-8"))
@@ -90,9 +91,24 @@ def test_templates_are_compared_with_those_that_were_sent(tmp_path) -> None:
     assert _same_texts(study, sent) == ["same"]  # type: ignore[arg-type]
 
 
-def test_the_command_counts_what_is_only_planned(tmp_path, monkeypatch) -> None:
+def test_a_study_of_two_prompts_that_follows_its_registration_does_not_deviate(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert re.search(
-        r"GUIDE-LLM: 0 of 22 items answered, \d+ planned in the study file",
-        run("paper", "checklist", "moderation"),
-    )
+    run("init", "hiring", tmp_path)
+    run("design", "study.yaml")
+    run("paper", "preregister", "study.yaml", "--judge", "mini")
+    family = "by Holm's method over the differences of each model"
+    assert f"- `amce_prompts`: {family}\n" in Path("preregistration.md").read_text(encoding="utf-8")
+    run("collect", "study.yaml", "--judge", "mini", "--backend", "simulated")
+    run("fit", "study.yaml", "--data", "runs/hiring/choices.parquet", "--draws", 0)
+    printed = run("report", "conjoint", "--registered", "preregistration.json")
+    assert re.search(r"All \d+ registered aspects are as registered\.", printed)
+    run("paper", "methods", "results")
+    methods = Path("methods.md").read_text(encoding="utf-8")
+    assert not re.findall(r"^\*.*\]\.$", methods, re.M), "a result of which only works are cited"
+    assert "each prompt of a model minus Plain" in methods
+    assert f"p values are adjusted {family}. " in methods
+    printed = run("paper", "checklist", "study.yaml", "--results", "results", "--run", "runs/hiring")
+    checklist = Path("checklist.md").read_text(encoding="utf-8")
+    assert family in re.sub(r"\\", "", re.search(r"^\| 13 .*$", checklist, re.M)[0])
+    counts = re.findall(r"^ {2}(?:GUIDE-LLM|Conjoint practice): (.*)$", printed, re.M)
+    assert [f"{states}." in checklist for states in counts] == [True, True]

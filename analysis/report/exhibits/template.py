@@ -15,7 +15,7 @@ from ...figures.conjoint.preference_figures import GROUPS
 from ...figures.labels import ColumnNames
 from ...frames.kinds import kind_of, kinds
 from ...results import Result
-from ..method_sentences import plain
+from ..method_sentences import adjusted_over, plain
 from ..report_data import ReportData
 from ..table_format import any_table, resampled
 from .exhibit_registry import EXHIBITS, Drawn, Exhibit, ExhibitBuilder, Laid, ended, exhibit, level
@@ -120,6 +120,8 @@ def filled(text: str, record: RecordedResult, values: Mapping[str, str]) -> str:
     title = plain(record.title)
     values = {"title": ended(title), "name": title, "clustered": clustered} | dict(values)
     values |= {"level": level(record), "drawn": f"{units} resampled"}
+    if settings.get("adjusted"):
+        values["adjusted"] = adjusted_over(record.kind, str(settings["adjusted"]))
     return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), text).strip()
 
 

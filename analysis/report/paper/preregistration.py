@@ -16,7 +16,7 @@ from conjury.inference.study.study_yaml import suggestion
 from conjury.inference.tables.files import file_hash, hash_of, read_sealed
 
 from ...benchmark import differences, mixed_logit, robustness
-from ...pipeline.conjoint_steps import people_analyses, prompt_analyses
+from ...pipeline.conjoint_steps import kind_of_result, people_analyses, prompt_analyses
 from ...pipeline.fitting import has_gold
 from ...raters.replacement import alt_test
 from ..method_sentences import plain
@@ -103,6 +103,7 @@ def _conjoint_content(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
                 "name": analysis.name,
                 "title": analysis.title,
                 "verb": analysis.verb,
+                "kind": kind_of_result(analysis),
                 "formula": analysis.formula,
                 "by": analysis.by,
                 "exclude": analysis.exclude,

@@ -9,7 +9,7 @@ from conjury.inference.errors import counted
 
 from ...figures.labels import level_at
 from ...frames.kinds import kind_of
-from ..method_sentences import ADJUSTED_BY, CONVENTIONS, code, excluded, plain
+from ..method_sentences import CONVENTIONS, adjusted_over, code, excluded, plain
 from ..table_format import number, whole
 from .distribution import distribution_in_words
 from .facts import MARK
@@ -148,16 +148,7 @@ def inference_text(plan: Mapping[str, Any]) -> str:
     return f"{text} {errors}{CONVENTIONS.get(plan['vcov'], '')}. The bootstrap draws {whole(draws)} times."
 
 
-OF_PEOPLE = "differences between models and people, by {} over those of each model under each prompt"
-FAMILIES = {
-    "alt_test": "one-sided tests of a model against each person, by {} over these people",
-    "differences": "differences between judges, by {} over those of the same test and metric",
-    "mixed": "odds of a correct answer, by {} over all comparisons",
-    "robustness": "changes by perturbations, by {} over those of the same metric",
-    "by_label": "labels that are given too often, by {} over those of the same task",
-    "lengths": "scores by the length of items, by {} over those of the same task and metric",
-    "specifications": "effects under every combination of facets, by {} over those of an effect",
-}
+RESULTS_OF = {"lengths": "errors"}  # kinds of results that have another name
 
 
 def multiplicity_text(plan: Mapping[str, Any]) -> str:
@@ -165,11 +156,11 @@ def multiplicity_text(plan: Mapping[str, Any]) -> str:
     adjusted = plan["adjusted"]
     if not adjusted:
         return "No p value is adjusted."
-    compared = {analysis["name"] for analysis in plan["analyses"]}
-    lines = []
-    for name, method in adjusted.items():
-        family = OF_PEOPLE if name in compared else FAMILIES[name]
-        lines.append(f"- {code(name)}: {family.format(ADJUSTED_BY[method])}")
+    kinds = {analysis["name"]: analysis["kind"] for analysis in plan["analyses"]}
+    lines = [
+        f"- {code(name)}: {adjusted_over(kinds.get(name, RESULTS_OF.get(name, name)), method)}"
+        for name, method in adjusted.items()
+    ]
     return (
         "P values are adjusted in these analyses, as far as the data allow them:\n\n"
         + "\n".join(lines)

@@ -27,6 +27,7 @@ def checklist(
     With a datasheet per judge; from the study, its run and its results.
     """
     from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
+    from conjury.analysis.report.paper.checklists.study_checklists import count_states, states_in_words
     from conjury.analysis.report.paper.document_writing import check_ending, write_document
 
     from .paper_inputs import gather
@@ -37,11 +38,10 @@ def checklist(
     write_document(in_markdown(facts, checklists), out)
     items = [item for form in checklists for item in form.items]
     for form in checklists:
-        n_done, n_planned = (sum(item.state == state for item in form.items) for state in ("done", "planned"))
-        plans = f", {n_planned} planned in the study file" if n_planned else ""
-        counts = {"answered": n_done, "planned": n_planned, "items": len(form.items)}
-        record(checklists={form.title: counts})
-        console.print(f"  {form.title}: {n_done} of {len(form.items)} items answered{plans}")
+        states = count_states(form)
+        counts = {"answered": states["done"], "planned": states["planned"], "items": len(form.items)}
+        record(checklists={form.title: {**counts, "open": states["to state"] + states["author"]}})
+        console.print(f"  {form.title}: {states_in_words(form)}")
     open_fields = sum(bool(item.author) for item in items)
     record(files=[out], open_fields=open_fields)
     console.print(f"{out}: {open_fields} fields are left for the author to complete.")

@@ -156,11 +156,7 @@ CASES: dict[str, tuple[Break, str, str]] = {  # what is changed, the verdict, an
     "shifted_answers: ratings two items late": (_shifted_ratings, "error", r"lag .2"),
     "copied_runs: second sample is the first": (_copied, "error", r"^2 of 3 pairs.* 2 of them in over 90%"),
     "missing_as_right: blank gold": (_blank_gold, "error", "10 gold labels are blank"),
-    "refusals_by_attribute: Spanish": (
-        _missing_in_spanish,
-        "error",
-        "1 of 2 tests.* for language=es",
-    ),
+    "refusals_by_attribute: Spanish": (_missing_in_spanish, "error", "1 of 2 tests.* for language=es"),
     "outages: thirty times explicit": (_outage, "error", "times 'explicit'"),
     "heaped_ratings: one model rates 0, 2 or 4": (_heaped, "warning", "m0"),
     "truncation: cut answers": (
@@ -193,11 +189,7 @@ CASES: dict[str, tuple[Break, str, str]] = {  # what is changed, the verdict, an
         "error",
         "Spanish",
     ),
-    "class_frequencies: all safe": (
-        changed("judgments", value="safe"),
-        "error",
-        " are safe for 100.0%",
-    ),
+    "class_frequencies: all safe": (changed("judgments", value="safe"), "error", " are safe for 100.0%"),
     "below_majority: worse than the commonest": (
         changed("judgments", value="explicit"),
         "warning",

@@ -29,15 +29,7 @@ from conjury.analysis.figures.labels import (
     rows_of_one_prompt,
     series_labels,
 )
-from conjury.analysis.figures.theme import (
-    DARK,
-    LIGHT,
-    MARKERS,
-    add_mark,
-    colors_of,
-    new_figure,
-    styled,
-)
+from conjury.analysis.figures.theme import DARK, LIGHT, MARKERS, add_mark, colors_of, new_figure, styled
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_any_study, load_study

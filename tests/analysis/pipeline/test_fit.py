@@ -120,7 +120,7 @@ def test_clusters_of_the_call_or_none_take_the_place_of_the_study_s(study: Study
     assert (settings["id"], settings["vcov"]) == ("pair_id, text, user", "CR1")
     sentence = describe_analysis(settings)
     assert "crossed columns `pair_id`, `text` and `user` (at least 50 clusters), with" in sentence
-    by_kind = {"against": "human", "clusters": {"human": ["person"], "model": ["text", "user"]}}
+    by_kind = {"against": "people", "clusters": {"human": ["person"], "model": ["text", "user"]}}
     sentence = describe_analysis({**settings, **by_kind})
     assert "are clustered by `person` for people and by `text` and `user` for models" in sentence
     independent = amce(model.choices, analysis.formula, vcov="HC1").frame["std_error"]

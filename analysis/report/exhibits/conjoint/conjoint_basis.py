@@ -23,7 +23,7 @@ from ....frames.reported_intervals import (
     resampling,
 )
 from ....frames.variables import parse
-from ...method_sentences import bounds_name, bounds_names, clustered_by, describe_analysis, drawn_units, plain
+from ...method_sentences import bounds_name, bounds_names, clustered_by, drawn_units, plain
 from ...report_data import ReportData
 from ...sentences.effect_sentences import (
     compare_sample_sizes,
@@ -87,11 +87,6 @@ def in_points(record: RecordedResult | Result) -> bool:
     """Whether effects of an analysis are changes of a probability, which are told in percentage points."""
     formula = record.settings.get("formula")
     return bool(formula) and parse(str(formula)).outcome in CHOICE_OUTCOMES
-
-
-def method(record: RecordedResult, report: ReportData) -> str:
-    """How an analysis was computed."""
-    return describe_analysis(record.settings)
 
 
 def contrasts(frame: pd.DataFrame, record: RecordedResult, report: ReportData) -> list[str]:

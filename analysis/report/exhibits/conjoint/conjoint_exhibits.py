@@ -42,7 +42,6 @@ from .conjoint_basis import (
     in_points,
     interval_note,
     lines_of,
-    method,
     outcome_of,
     points_text,
     reference_of,
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     from ....pipeline.manifest import RecordedResult
 
 
-@exhibit("amce", method=method, headline=headline)
+@exhibit("amce", headline=headline)
 def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The effects of every attribute: intervals in words, figure, table."""
     frame, outcome = estimates(report, record), outcome_of(report)
@@ -96,7 +95,7 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     )
 
 
-@exhibit(FURTHER_EFFECTS, method=method)
+@exhibit(FURTHER_EFFECTS)
 def further_effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The effects of another analysis."""
     title, settings = plain(record.title), record.settings
@@ -246,7 +245,7 @@ def interaction(report: ReportData, record: RecordedResult) -> Interaction:
     return Interaction(frame.assign(**{SERIES: series}), feature, SERIES)
 
 
-@exhibit("amce_diffs", "mm_diffs", method=method, headline=_headline_of_groups)
+@exhibit("amce_diffs", "mm_diffs", headline=_headline_of_groups)
 def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Differences between groups, and how to read them."""
     compared, labels = interaction(report, record), LevelLabels(report.labels)
@@ -321,7 +320,7 @@ def by_level(compared: Interaction, labels: LevelLabels) -> pd.DataFrame:
     return rows.assign(feature=levels, level=groups)
 
 
-@exhibit("mm", method=method)
+@exhibit("mm")
 def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Marginal means."""
     null = record.settings.get("h0")
@@ -346,7 +345,7 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
     )
 
 
-@exhibit("cj_amce", "cj_mm", method=method)
+@exhibit("cj_amce", "cj_mm")
 def in_groups(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Effects or means in each group of respondents, side by side."""
     frame, labels = estimates(report, record), LevelLabels(report.labels)
@@ -362,7 +361,7 @@ def caption_of_means(record: RecordedResult) -> str:
     return f"{title}." if "marginal means" in title.lower() else f"{title}: marginal means."
 
 
-@exhibit("cj_freqs", method=method)
+@exhibit("cj_freqs")
 def frequencies(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How often each level was shown."""
     frame, labels, title = estimates(report, record), LevelLabels(report.labels), plain(record.title)

@@ -14,7 +14,7 @@ from ....figures.conjoint.effect_figures import axis_label
 from ....figures.labels import ColumnNames, LevelLabels, display_order, rows_of_one_prompt, series_labels
 from ....frames.vocabulary import HUMAN
 from ....results import Result
-from ...method_sentences import bounds_name, plain
+from ...method_sentences import adjusted_over, bounds_name, plain
 from ...report_data import FURTHER_EFFECTS, ReportData
 from ...sentences import effect_sentences
 from ...sentences.effect_sentences import (
@@ -41,7 +41,7 @@ from ...table_format import (
 )
 from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
 from ..template import tables_of
-from .conjoint_basis import contrasts, estimates, in_points, lines_of, method, under_prompt
+from .conjoint_basis import contrasts, estimates, in_points, lines_of, under_prompt
 from .effect_findings import beside_effects, compared_levels, is_about_same
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def drawing(record: RecordedResult, report: ReportData) -> Drawn:
     return Drawn(Result(frame, "people"), caption, options={"bounds": lines_of(record)})
 
 
-@exhibit("people", method=method, headline=_headline)
+@exhibit("people", headline=_headline)
 def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How models differ from people; of other quantities only the number of differences."""
     frame, records = estimates(report, record), report.of_kind("people")
@@ -268,10 +268,7 @@ def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str, remarks: Seque
         {"Attribute": labels.feature(feature), "Level": labels.level(feature, level), **cells}
         for (feature, level), cells in rows.items()
     ]
-    notes = [
-        "Differences are of unrounded values. p values: adjusted by Holm's method over the differences of "
-        "each model under each prompt."
-    ]
+    notes = [f"Differences are of unrounded values. p values: adjusted {adjusted_over('people', 'holm')}."]
     lines, *remarks = remarks
     if len(names) == 1:
         of_sides = f"; of people and models, {lines}" if lines and frame["people_lower"].notna().any() else ""

@@ -9,7 +9,7 @@ from conjury.inference.study.models import Study
 
 from ....figures.labels import LevelLabels
 from ....frames.rounding import percentage
-from ...method_sentences import CONVENTIONS
+from ...method_sentences import CONVENTIONS, adjusted_over
 from ...sentences.sample_sentences import describe_weights
 from ...table_format import interval, number, whole
 from ..distribution import attributes_of, dependent_attributes, distribution_in_words, uneven_shares
@@ -282,9 +282,11 @@ def _clusters(record: Any) -> str:
 
 
 def _multiplicity(facts: Facts) -> str:
-    adjusted = [entry for entry in facts.records("people") if entry.settings.get("adjusted")]
+    records = facts.results.results if facts.results is not None else []
     phrases = [
-        f"{entry.title.rstrip('.')}: {str(entry.settings['adjusted']).capitalize()}" for entry in adjusted
+        f"{entry.title.rstrip('.')}: {adjusted_over(entry.kind, str(entry.settings['adjusted']))}"
+        for entry in records
+        if entry.settings.get("adjusted")
     ]
     phrases += [entry.title.rstrip(".") for entry in facts.records("significance", "contrast")]
     return f"{'; '.join(phrases)}. Other tests are not adjusted." if phrases else ""

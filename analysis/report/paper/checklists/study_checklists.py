@@ -78,20 +78,30 @@ def in_markdown(facts: Facts, checklists: Sequence[Checklist]) -> str:
     return "\n\n".join([*head, *map(_section, checklists)]) + "\n"
 
 
-def _section(checklist: Checklist) -> str:
-    counts = Counter("to state" if item.author else item.state for item in checklist.items)
+def count_states(checklist: Checklist) -> Counter[str]:
+    """How many items of a checklist are in each state; those with a field for the author count as open."""
+    return Counter("to state" if item.author else item.state for item in checklist.items)
+
+
+def states_in_words(checklist: Checklist) -> str:
+    """How many items of a checklist are in each state: "8 items answered, 14 items with a field ..."."""
+    counts = count_states(checklist)
     phrases = [
         counted(counts[state], f"item {words}", f"items {words}")
         for state, words in _COUNTED
         if counts[state]
     ]
+    return ", ".join(phrases)
+
+
+def _section(checklist: Checklist) -> str:
     lines = ["| Item | State | Answer | Source |", f"|:{'-' * 21}|:{'-' * 8}|:{'-' * 54}|:{'-' * 13}|"]
     lines += [_row(item) for item in checklist.items]
     texts = [f"### {plain(heading)}\n\n{_verbatim_block(text)}" for heading, text in checklist.texts]
     parts = [
         f"## {plain(checklist.title)}",
         plain(checklist.reference),
-        f"{', '.join(phrases)}.",
+        f"{states_in_words(checklist)}.",
         "\n".join(lines),
     ]
     return "\n\n".join([*parts, *texts])

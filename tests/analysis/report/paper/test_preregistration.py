@@ -206,7 +206,7 @@ def test_replacement_tests_are_adjusted_as_fit_adjusts_them() -> None:
     ]
     made = registration(study)
     assert made["adjusted"] == {"alt_test": step.call().settings["multiplicity"]}
-    assert "by the method of Benjamini and Yekutieli over these people" in in_words(made)
+    assert "by the method of Benjamini and Yekutieli over the one-sided tests of a model" in in_words(made)
     assert re.search(r"\b\d+ people rate each item\.", in_words(made))
     assert registration(study, judges=["human"])["adjusted"] == {}
     assert "No p value is adjusted." in in_words(registration(study, judges=["human"]))
