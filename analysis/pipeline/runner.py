@@ -16,6 +16,7 @@ from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
 from ..conjoint.request import VCOVS, is_independent
 from ..correction.correction_methods import CovariateAdjustment, PredictThenDebias
+from ..frames.kinds import kind_of
 from ..frames.notes import Note, note_of
 from ..frames.participation import sample_sizes
 from ..frames.vocabulary import HUMAN
@@ -95,6 +96,7 @@ def settings_of(
         "vcov": None if counting else runs[0].vcov,
         "engine": runs[0].engine,
         "alpha": options.alpha,
+        "adjusted": "holm" if kind_of(analysis.verb).family else None,
         "interval": options.interval if bootstrapped else "normal",
         "intervals": study.intervals.model_dump() if bootstrapped else None,
         "draws": options.draws if bootstrapped else None,

@@ -91,24 +91,42 @@ def test_templates_are_compared_with_those_that_were_sent(tmp_path) -> None:
     assert _same_texts(study, sent) == ["same"]  # type: ignore[arg-type]
 
 
-def test_a_study_of_two_prompts_that_follows_its_registration_does_not_deviate(tmp_path, monkeypatch) -> None:
+PEOPLE = ("--data", "people.csv")
+
+
+@pytest.mark.parametrize(
+    ("template", "data", "report", "family"),
+    [
+        ("hiring", ["choices.parquet"], "conjoint", "the differences of each model"),
+        ("ratings", ["judgments.parquet", *PEOPLE], "raters", "all correlations between dimensions"),
+        ("labels", ["judgments.parquet", *PEOPLE], "benchmark", "the labels and judges of the same task"),
+    ],
+)
+def test_a_study_that_follows_its_registration_does_not_deviate(
+    tmp_path, monkeypatch, template, data, report, family
+) -> None:
     monkeypatch.chdir(tmp_path)
-    run("init", "hiring", tmp_path)
+    run("init", template, tmp_path)
     run("design", "study.yaml")
-    run("paper", "preregister", "study.yaml", "--judge", "mini")
-    family = "by Holm's method over the differences of each model"
-    assert f"- `amce_prompts`: {family}\n" in Path("preregistration.md").read_text(encoding="utf-8")
+    judges = () if "people.csv" in data else ("--judge", "mini")
+    run("paper", "preregister", "study.yaml", *judges)
+    assert f": by Holm's method over {family}\n" in Path("preregistration.md").read_text(encoding="utf-8")
+
     run("collect", "study.yaml", "--judge", "mini", "--backend", "simulated")
-    run("fit", "study.yaml", "--data", "runs/hiring/choices.parquet", "--draws", 0)
-    printed = run("report", "conjoint", "--registered", "preregistration.json")
+    run("fit", "study.yaml", "--data", f"runs/{template}/{data[0]}", *data[1:], "--draws", 0)
+    printed = run("report", report, "--registered", "preregistration.json")
     assert re.search(r"All \d+ registered aspects are as registered\.", printed)
+    registered = json.loads(Path("preregistration.json").read_text(encoding="utf-8"))["adjusted"]
+    for record in json.loads(Path("results/manifest.json").read_text(encoding="utf-8"))["results"]:
+        table = Path("results/tables", f"{record['name']}.csv").read_text(encoding="utf-8")
+        if {"p_adjusted", "p_holm"} & {*table.partition("\n")[0].split(",")}:
+            assert {record["kind"], record["name"]} & {*registered}, record["name"]
+
     run("paper", "methods", "results")
-    methods = Path("methods.md").read_text(encoding="utf-8")
-    assert not re.findall(r"^\*.*\]\.$", methods, re.M), "a result of which only works are cited"
-    assert "each prompt of a model minus Plain" in methods
-    assert f"p values are adjusted {family}. " in methods
-    printed = run("paper", "checklist", "study.yaml", "--results", "results", "--run", "runs/hiring")
+    assert not re.findall(r"^\*.*\]\.$", Path("methods.md").read_text(encoding="utf-8"), re.M), "works alone"
+    printed = run("paper", "checklist", "study.yaml", "--results", "results", "--run", f"runs/{template}")
     checklist = Path("checklist.md").read_text(encoding="utf-8")
-    assert family in re.sub(r"\\", "", re.search(r"^\| 13 .*$", checklist, re.M)[0])
     counts = re.findall(r"^ {2}(?:GUIDE-LLM|Conjoint practice): (.*)$", printed, re.M)
-    assert [f"{states}." in checklist for states in counts] == [True, True]
+    assert [states for states in counts if f"{states}." not in checklist] == [] != counts
+    if template == "hiring":
+        assert family in re.sub(r"\\", "", re.search(r"^\| 13 .*$", checklist, re.M)[0])

@@ -18,13 +18,7 @@ from conjury.inference.tables.files import EXAMPLES
 ROOT = Path(__file__).parents[2]
 FOLDERS = tuple(f"{ROOT / name}/" for name in ("analysis", "inference", "cli"))
 # Files and depth that a task may have; they may only fall, except by a line in CONTRIBUTING that says why.
-CEILINGS = {
-    "amce": (24, 13),
-    "fit": (116, 24),
-    "collect": (84, 25),
-    "agreement": (99, 21),
-    "judge": (88, 21),
-}
+CEILINGS = {"amce": (24, 13), "fit": (116, 24), "collect": (84, 25), "agreement": (99, 21), "judge": (88, 21)}
 
 
 def walk(task: Callable[[], object]) -> tuple[set[str], int]:

@@ -16,6 +16,7 @@ from conjury.inference.study.study_yaml import suggestion
 from conjury.inference.tables.files import file_hash, hash_of, read_sealed
 
 from ...benchmark import differences, mixed_logit, robustness
+from ...frames.kinds import kind_of
 from ...pipeline.conjoint_steps import kind_of_result, people_analyses, prompt_analyses
 from ...pipeline.fitting import has_gold
 from ...raters.replacement import alt_test
@@ -116,7 +117,7 @@ def _conjoint_content(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
         "bootstrap": {"unit": study.bootstrap.unit, "draws": study.bootstrap.draws},
         "adjusted": {
             **({"specifications": "romano_wolf"} if study.instrument is not None else {}),
-            **{analysis.name: "holm" for analysis in analyses if analysis.crosses_groups},
+            **{analysis.name: "holm" for analysis in analyses if kind_of(kind_of_result(analysis)).family},
         },
     }
 
@@ -136,13 +137,26 @@ def _item_content(study: ItemStudy, judges: Sequence[Judge]) -> dict[str, Any]:
 
 
 def _adjusted_of_items(study: ItemStudy, judges: Sequence[Judge]) -> dict[str, str]:
-    """How `conjury fit` adjusts p values of ratings or labels, by the analysis that has them."""
+    """How `conjury fit` adjusts p values of ratings or labels, by the kind of result that has them."""
     models = sum(judge.kind == "model" for judge in judges)
+    is_of_both = 0 < models < len(judges)
+    gaps = bool(study.strata)
     if has_gold(study, None):
-        of_each = {"robustness": _default(robustness, "adjust"), "by_label": "holm", "lengths": "holm"}
         several = {"differences": _default(differences, "adjust"), "mixed": _default(mixed_logit, "adjust")}
-        return {**(several if models > 1 else {}), **(of_each if models else {})}
-    return {"alt_test": _default(alt_test, "multiplicity")} if 0 < models < len(judges) else {}
+        of_each = {"robustness": _default(robustness, "adjust"), "by_label": "holm", "errors": "holm"}
+        planned = {**(several if models > 1 else {}), **({"gaps": "holm"} if gaps else {}), **of_each}
+        return planned if models else {}
+    planned = {"alt_test": _default(alt_test, "multiplicity")} if is_of_both else {}
+    if study.response.form == "ratings":
+        is_planned = {
+            "gaps": gaps,
+            "dimension_correlations": len(study.scales) > 1,
+            "correlations": is_of_both,
+            "biases": is_of_both,
+            "tier_accuracy": study.tiers is not None,
+        }
+        planned |= {name: "holm" for name, planned_here in is_planned.items() if planned_here}
+    return planned
 
 
 def _default(function: Callable[..., Any], option: str) -> str:

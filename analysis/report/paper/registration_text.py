@@ -148,9 +148,6 @@ def inference_text(plan: Mapping[str, Any]) -> str:
     return f"{text} {errors}{CONVENTIONS.get(plan['vcov'], '')}. The bootstrap draws {whole(draws)} times."
 
 
-RESULTS_OF = {"lengths": "errors"}  # kinds of results that have another name
-
-
 def multiplicity_text(plan: Mapping[str, Any]) -> str:
     """Which families of tests are adjusted."""
     adjusted = plan["adjusted"]
@@ -158,8 +155,7 @@ def multiplicity_text(plan: Mapping[str, Any]) -> str:
         return "No p value is adjusted."
     kinds = {analysis["name"]: analysis["kind"] for analysis in plan["analyses"]}
     lines = [
-        f"- {code(name)}: {adjusted_over(kinds.get(name, RESULTS_OF.get(name, name)), method)}"
-        for name, method in adjusted.items()
+        f"- {code(name)}: {adjusted_over(kinds.get(name, name), method)}" for name, method in adjusted.items()
     ]
     return (
         "P values are adjusted in these analyses, as far as the data allow them:\n\n"

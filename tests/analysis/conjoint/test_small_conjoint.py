@@ -18,14 +18,7 @@ from scipy.stats import binom
 
 from conjury.analysis import conjoint
 from conjury.analysis.checks import diagnose
-from conjury.analysis.conjoint import (
-    RepeatsExcluded,
-    amce,
-    bootstrap,
-    include_repeats,
-    reliability,
-    wild,
-)
+from conjury.analysis.conjoint import RepeatsExcluded, amce, bootstrap, include_repeats, reliability, wild
 from conjury.analysis.conjoint.reliability.correction import SwapCorrectedEstimates
 from conjury.analysis.pipeline.robustness_steps import robustness
 from conjury.analysis.report import Report

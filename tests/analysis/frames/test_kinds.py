@@ -64,7 +64,7 @@ def test_figures_that_rows_have_texts_of_are_drawn() -> None:
         assert set(kind.further) <= set(drawn.get(name, {})), name
 
 
-FILLED = {"figure", "table", "title", "name", "level", "drawn", "clustered"}
+FILLED = {"figure", "table", "title", "name", "level", "drawn", "clustered", "adjusted"}
 BY_CODE = {"notes", "rule", "numeric", "judge", "of_whom", "analysed", "against"}
 
 

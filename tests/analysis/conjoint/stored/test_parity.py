@@ -17,14 +17,7 @@ from made_up.choices import forced_choices, profiles_with_gaps
 from stored import F, in_duckdb, same
 
 from conjury.analysis import conjoint
-from conjury.analysis.conjoint import (
-    FewClusters,
-    amce,
-    amce_diffs,
-    cj_freqs,
-    cj_props,
-    mm,
-)
+from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, cj_freqs, cj_props, mm
 from conjury.analysis.conjoint.engines import cluster_sums, queries
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.inference.tables.parquet import write_parquet

@@ -185,6 +185,13 @@ def test_every_study_that_ships_can_be_registered(name: str) -> None:
     assert "None" not in in_words(made)
 
 
+def test_cycles_of_preferences_are_registered_with_their_adjustment() -> None:
+    study = load_any_study("moderation")
+    cycles = {"name": "cycles", "verb": "preference_cycles", "formula": "chosen ~ topic"}
+    planned = study.model_copy(update={"analyses": [study.analyses[0].model_copy(update=cycles)]})
+    assert registration(planned, judges=["human"])["adjusted"] == {"cycles": "holm"}
+
+
 def test_unknown_templates_and_judges_are_refused() -> None:
     study = load_any_study("moderation")
     with pytest.raises(InputError, match="no template 'prp'"):
@@ -205,11 +212,11 @@ def test_replacement_tests_are_adjusted_as_fit_adjusts_them() -> None:
         one for one in plan_ratings(study, table, None, FitOptions(draws=0)).steps if one.name == "alt_test"
     ]
     made = registration(study)
-    assert made["adjusted"] == {"alt_test": step.call().settings["multiplicity"]}
+    assert made["adjusted"]["alt_test"] == step.call().settings["multiplicity"]
     assert "by the method of Benjamini and Yekutieli over the one-sided tests of a model" in in_words(made)
     assert re.search(r"\b\d+ people rate each item\.", in_words(made))
-    assert registration(study, judges=["human"])["adjusted"] == {}
-    assert "No p value is adjusted." in in_words(registration(study, judges=["human"]))
+    of_people = registration(study, judges=["human"])["adjusted"]
+    assert of_people == dict.fromkeys(("gaps", "dimension_correlations", "tier_accuracy"), "holm")
 
 
 def test_tables_that_fit_adjusts_are_those_whose_frames_have_adjusted_p_values() -> None:
@@ -224,7 +231,7 @@ def test_tables_that_fit_adjusts_are_those_whose_frames_have_adjusted_p_values()
     gold = pd.DataFrame({"item_id": items, "label_set": "harm", "label": ["safe", "harmful"] * 6})
     scored = score(judged, gold)
     adjusted = registration(load_any_study("harm_or_humor"))["adjusted"]
-    assert set(adjusted) == {"differences", "mixed", "robustness", "by_label", "lengths"}
+    assert set(adjusted) == {"differences", "mixed", "gaps", "robustness", "by_label", "errors"}
     assert differences(scored, draws=20).settings["adjust"] == adjusted["differences"] == "holm"
     frame = by_label(scored, draws=50).frame
     tested = frame["p"].notna()
