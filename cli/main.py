@@ -113,6 +113,19 @@ MOVED = {  # former commands, whose names are understood until version 0.3
     "gallery": ("render", "--page"),
     "diagnose": ("check", "--results", "results", "--fail-on", "none"),  # a folder that is named follows
 }
+MEANT = {  # words of the field that are no commands, and the commands that do what they name
+    **dict.fromkeys(("amce", "mm", "acie", "cregg"), ("conjoint", "fit")),
+    **dict.fromkeys(("analyse", "analyze", "estimate", "regress"), ("fit",)),
+    **dict.fromkeys(("kappa", "alpha", "krippendorff", "icc", "irr", "reliability"), ("agreement",)),
+    **dict.fromkeys(("elo", "bradley-terry", "winrate", "win-rate", "rank"), ("compare-pairs",)),
+    **dict.fromkeys(("evaluate", "eval", "grade", "score"), ("judge",)),
+    **dict.fromkeys(("irt", "rasch", "mace", "dawid-skene"), ("raters",)),
+    **dict.fromkeys(("mde", "sample-size"), ("power",)),
+    **dict.fromkeys(("annotate", "survey"), ("panel", "export")),
+    **dict.fromkeys(("ask", "query", "resume"), ("collect",)),
+    **dict.fromkeys(("plot", "figure", "figures"), ("report", "tables")),
+    "ppi": ("compare-systems", "fit"),
+}
 FORMER_OPTIONS = {  # of commands, whose names mean something else elsewhere and are understood until 0.3
     "collect": {
         "--weights": "--model-weights",
@@ -206,9 +219,12 @@ def _understand_options(command: Any, name: str) -> None:
                 args = [*args[:place], f"{former[option]}{equals}{value}", *args[place + 1 :]]
         try:
             return parse(context, args)
-        except Exception as error:
+        except Exception as raised:
+            error: Any = raised
             if hasattr(error, "possibilities"):
                 suggest_meant(error, command)
+            elif getattr(error, "param", None) is not None and not error.message:
+                error.message = (error.param.help or "").replace("\\[", "[")  # what is missing
             raise
 
     command.parse_args = parse_args
@@ -241,7 +257,14 @@ class Commands(TyperGroup):
             words = MOVED[args[0]]
             print(f"conjury: `conjury {args[0]}` is now `conjury {' '.join(words)}`.", file=sys.stderr)
             args = [*words, *args[1:]]
-        return super().resolve_command(ctx, args)
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as raised:
+            error: Any = raised
+            if ctx.parent is None and args and args[0].lower() in MEANT and hasattr(error, "message"):
+                meant = " or ".join(f"'{name}'" for name in MEANT[args[0].lower()])
+                error.message = f"No such command '{args[0]}'. Did you mean {meant}?"
+            raise
 
 
 app = typer.Typer(
