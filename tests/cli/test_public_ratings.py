@@ -187,3 +187,19 @@ def test_a_first_row_of_data_is_never_taken_for_the_header(
         assert (len(bare), bare.columns[0]) == (n_rows, "column 1")
     else:
         assert list(read(path).frame.columns) == content.splitlines()[0].split(",")
+
+
+@pytest.mark.parametrize("groups", ["item,people,,model", "item,people,people,model"])
+def test_headings_of_several_columns_are_not_names(groups: str, tmp_path: Path) -> None:
+    names, rows = "id,ann,bob,gpt", [f"i{k},{k % 3},{k % 2},{k % 3}" for k in range(5)]
+    path = tmp_path / "two.csv"
+    path.write_text("\n".join([groups, names, *rows]), encoding="utf-8")
+    pd.DataFrame([line.split(",") for line in (groups, names, *rows)]).to_excel(
+        tmp_path / "two.xlsx", header=False, index=False
+    )
+    for each in (path, tmp_path / "two.xlsx"):
+        with pytest.raises(InputError, match=r"'people', 'model'\) has headings .*; state --header-row 2"):
+            read(each)
+        assert list(read(each, ReadingRules(header_row=2)).frame.columns) == names.split(",")
+    path.write_text("\n".join(["id,ann,,gpt", *rows]), encoding="utf-8")
+    assert len(read(path).frame) == len(rows)

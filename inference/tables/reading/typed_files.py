@@ -21,8 +21,8 @@ from .reading_rules import ReadingRules
 from .text_files.delimited import drop_survey_header
 from .text_files.surplus_rows import (
     MOST_TITLES,
+    check_header,
     numbered_names,
-    refuse_data_as_header,
     title_entry,
     title_rows,
 )
@@ -95,8 +95,7 @@ def _from_header(
     count = title_rows(head)
     if count:
         entries.append(title_entry(count))
-    if head[count:]:
-        refuse_data_as_header(head[count:], source)
+    check_header(head, count, source)
     return rows[count:]
 
 

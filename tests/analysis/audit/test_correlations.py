@@ -11,13 +11,7 @@ import pytest
 from published_numbers import findings, verdict
 from scipy.stats import norm, pearsonr
 
-from conjury.analysis.audit.arithmetic import (
-    Box,
-    Printed,
-    matrix_exists,
-    p_interval,
-    third_correlation,
-)
+from conjury.analysis.audit.arithmetic import Box, Printed, matrix_exists, p_interval, third_correlation
 from conjury.analysis.audit.arithmetic.matrix_arithmetic import _refutes, is_semidefinite, partial_range
 from conjury.analysis.audit.arithmetic.numbers import Interval
 

@@ -23,12 +23,7 @@ from conjury.analysis.audit.arithmetic import (
     possible_sds,
     sample_sizes,
 )
-from conjury.analysis.audit.arithmetic.mean_arithmetic import (
-    MeanDefinition,
-    chance,
-    nearest_pair,
-    neighbours,
-)
+from conjury.analysis.audit.arithmetic.mean_arithmetic import MeanDefinition, chance, nearest_pair, neighbours
 from conjury.analysis.audit.arithmetic.numbers import ROUNDINGS
 from conjury.analysis.audit.arithmetic.rating_arithmetic import (
     DIVISORS,
@@ -285,8 +280,7 @@ def test_sizes_that_fit_are_all_that_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
-    cases(__file__, "bad_settings_are_refused_with_one_sentence"),
+    ("settings", "sentence"), cases(__file__, "bad_settings_are_refused_with_one_sentence")
 )
 def test_bad_settings_are_refused_with_one_sentence(settings: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError) as caught:

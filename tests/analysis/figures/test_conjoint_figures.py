@@ -12,13 +12,7 @@ import pytest
 from cases import cases
 from drawn import alt, draw, interval_starts, legend, points, row_labels, texts, titles
 from made_up.figures import CHECKS, EFFECTS, HUMAN, design, example, powers
-from made_up.results import (
-    ATTRIBUTES,
-    amce_frame,
-    corrected,
-    engines_summary,
-    frequencies_frame,
-)
+from made_up.results import ATTRIBUTES, amce_frame, corrected, engines_summary, frequencies_frame
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 

@@ -9,13 +9,7 @@ from unittest.mock import Mock
 import pandas as pd
 import pytest
 from made_up.rating_results import means, rater_model
-from made_up.results import (
-    COMPARED,
-    LEVEL_WITH_MARKUP,
-    record,
-    write_items,
-    write_manifest,
-)
+from made_up.results import COMPARED, LEVEL_WITH_MARKUP, record, write_items, write_manifest
 from snapshots import shown
 from typer.main import get_command
 

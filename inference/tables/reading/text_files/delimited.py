@@ -27,9 +27,9 @@ from .short_rows import warn_of_short_rows
 from .surplus_rows import (
     IMPORT_ID,
     MOST_TITLES,
+    check_header,
     header_in_one_cell,
     numbered_names,
-    refuse_data_as_header,
     title_entry,
     title_rows,
 )
@@ -206,8 +206,7 @@ def _rows_above(text: str, delimiter: str, source: str) -> tuple[int, int, list[
     if names is not None:
         return 0, ends[0], names
     count = title_rows(rows)
-    if rows[count:]:
-        refuse_data_as_header(rows[count:], source)
+    check_header(rows, count, source)
     return count, ends[count - 1] if count else 0, None
 
 

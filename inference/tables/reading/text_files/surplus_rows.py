@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ....errors import InputError, as_argument, counted
+from ....errors import InputError, as_argument, counted, listed
 from ...columns import as_text, fold
 from ...row_numbers import numbers_of, of_rows, row_words
 from ..account import AccountEntry
@@ -54,7 +54,7 @@ def header_in_one_cell(rows: Sequence[Sequence[str]]) -> list[str] | None:
     widths = {len(row) for row in body}
     if not body or [*map(bool, head[0])].count(True) != 1 or len(widths) != 1 or widths == {1}:
         return None
-    if not any(number_of(cell) is not None for cell in body[0]):
+    if not any(map(_is_number, body[0])):
         return None  # a title above a header
     text = next(filter(None, head[0]))
     for mark in (",", ";", "\t", "|", None):
@@ -64,7 +64,38 @@ def header_in_one_cell(rows: Sequence[Sequence[str]]) -> list[str] | None:
     return None
 
 
-def refuse_data_as_header(rows: Sequence[Sequence[str]], source: str) -> None:
+def check_header(rows: Sequence[Sequence[str]], count: int, source: str) -> None:
+    """Refuse a first row, below ``count`` titles, that is data or the upper of two rows of names."""
+    if rows[count:]:
+        _refuse_data_as_header(rows[count:], source)
+        _refuse_two_headers(rows[count:], count, source)
+
+
+def _is_number(cell: str) -> bool:
+    return number_of(cell) is not None
+
+
+def _refuse_two_headers(rows: Sequence[Sequence[str]], count: int, source: str) -> None:
+    """Refuse headings of groups of columns (one name for several) above the row of names."""
+    if len(rows) < 2:
+        return
+    header, names = rows[:2]
+    below = [row for row in rows[2:] if len(row) == len(names)]
+    named = [name for name in header if name]
+    is_of_groups = len(header) == len(names) and len(set(named)) < len(header) and len(named) > 1
+    is_of_names = all(names) and len(set(names)) == len(names) and not any(map(_is_number, names))
+    if not is_of_groups or not is_of_names or len(below) < 2:
+        return
+    columns = [[row[place] for row in below if row[place]] for place in range(len(names))]
+    if 2 * sum(bool(cells) and all(map(_is_number, cells)) for cells in columns) >= len(names):
+        raise InputError(
+            f"{source}: the first line ({listed(map(repr, dict.fromkeys(named)))}) has headings of several "
+            f"columns, and the line below the names ({listed(map(repr, names))}); state --header-row "
+            f"{count + 2}, or --header-row {count + 1} if the first line has the names."
+        )
+
+
+def _refuse_data_as_header(rows: Sequence[Sequence[str]], source: str) -> None:
     """Refuse a table whose first row has the cells of the others, and no names."""
     header, *below = [row for row in rows if any(row)] or [[""]]
     body = [row for row in below if len(row) == len(header) and row != header]
