@@ -17,7 +17,7 @@ from ..errors import InputError, listed
 from ..ledger.exchanges import Outcome, Request
 from ..readers.judged.gold_labels import read_labels
 from ..readers.judgments import lines_of, with_texts
-from ..simulation.conjoint.conjoint_simulation import simulate
+from ..simulation.conjoint.conjoint_simulation import answers_to_design
 from ..simulation.conjoint.faceted_answers import FacetedJudge, faceted_judges
 from ..simulation.labels.label_simulation import simulate_answers
 from ..simulation.ratings.rating_draws import read_items
@@ -184,21 +184,18 @@ class SimulatedBackend(_SimulatedJudge):
     def __init__(self, study: Study, judge_id: str, design: DrawnDesign, samples: int) -> None:
         self._faceted = None if study.instrument is None else faceted_judges(study, judge_id, design)
         self._options = study.response.options if study.response.form == "choice" else ["A", "B"]
-        self._seed = seed = int(design.drawn["seed"])
-        self._chosen: dict[tuple[str, str, int], bool] = {}
-        if self._faceted is not None:
-            return
-        simulation = simulate(study, seed, judges=[judge_id], samples=samples, truth=False, design=design)
-        first = simulation.choices[simulation.choices["position"] == "A"]
-        first = first if "sample" in first else first.assign(sample=1)
-        keys = rows_of(first[["prompt_id", "pair_id", "sample"]])
-        self._chosen = dict(zip(keys, first["chosen"].astype(bool).tolist(), strict=True))
+        self._seed = int(design.drawn["seed"])
+        if self._faceted is None:
+            tasks, self._answers = answers_to_design(study, judge_id, design, samples)
+            self._places = {task: place for place, task in enumerate(tasks)}
 
     def _text(self, request: Request) -> str | None:
         if self._faceted is not None:
             return self._answer(request, self._faceted.get(request.prompt_id))
-        chosen = self._chosen.get((request.prompt_id, request.subject_id, request.sample))
-        return None if chosen is None else str(self._options[0 if chosen else 1])
+        answers, place = self._answers.get(request.prompt_id), self._places.get(request.subject_id)
+        if answers is None or place is None:
+            return None
+        return str(self._options[0 if answers[request.sample - 1, place] else 1])
 
     @staticmethod
     def _answer(request: Request, judge: FacetedJudge | None) -> str | None:

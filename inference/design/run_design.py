@@ -223,13 +223,9 @@ class DrawnDesign:
             )
         return tasks[(original.isin(names) | added).to_numpy()]
 
-    def of_models(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Rows of ``profiles`` or ``posts`` that the pairs of models show."""
-        return table[table["profile_id"].isin(self.tasks["profile_id"]).to_numpy()]
-
     def sha256(self) -> str:
         """Hash of the pairs of models and their posts."""
-        return self._hash(self.tasks, self.of_models(self.posts))
+        return self._hash(self.tasks)
 
     def panel_sha256(self) -> str | None:
         """Hash of the tasks of people that are no pairs of models, and their posts; None where all are."""
@@ -237,15 +233,15 @@ class DrawnDesign:
             return None
         people = self.asked("panel")
         tasks = people[~people["task_id"].isin(self.tasks["task_id"])]
-        posts = self.posts[self.posts["profile_id"].isin(tasks["profile_id"]).to_numpy()]
-        return self._hash(tasks, posts) if len(tasks) else None
+        return self._hash(tasks) if len(tasks) else None
 
-    @staticmethod
-    def _hash(tasks: pd.DataFrame, posts: pd.DataFrame) -> str:
+    def _hash(self, tasks: pd.DataFrame) -> str:
+        """Hash of tasks and of the posts that they show."""
         digest = hashlib.sha256()
-        for table in (tasks[["task_id", "position", "profile_id"]], posts):
+        for table in (tasks[["task_id", "position", "profile_id"]], self.posts):
+            shown = table["profile_id"].isin(tasks["profile_id"]).to_numpy()
             for start in range(0, len(table), CHUNK):
-                rows = table.iloc[start : start + CHUNK].astype("string")
+                rows = table.iloc[start : start + CHUNK][shown[start : start + CHUNK]].astype("string")
                 digest.update(pd.util.hash_pandas_object(rows, index=False).to_numpy().tobytes())
         return digest.hexdigest()
 

@@ -21,7 +21,7 @@ as they were.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -210,10 +210,15 @@ class _ChoiceWorld:
         if not rater.stimulus_sd:
             return np.zeros(rows.shape)
         profile_rows = self.profiles.iloc[rows.reshape(-1)]
-        codes = attribute_codes(self.study, self.profiles)[rows.reshape(-1)]
+        codes = attribute_codes(self.study, profile_rows)
         return stimulus_utility(self.study, rater, profile_rows, codes, self.stimulus_seed).reshape(
             rows.shape
         )
+
+    def codes(self, rows: Integers) -> Integers:
+        """Codes of the attributes of the profiles in ``rows``, in their shape with one more axis."""
+        codes = attribute_codes(self.study, self.profiles.iloc[rows.reshape(-1)])
+        return codes.reshape(*rows.shape, -1)
 
 
 def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> None:
@@ -258,15 +263,39 @@ def _ask_models(
         number = np.repeat(np.arange(1, samples + 1), len(table))
         table = pd.concat([table] * samples, ignore_index=True)
         table = table.assign(sample=pd.array(number, dtype="Int64"))
-    codes = attribute_codes(study, profiles)[rows]
-    choices = []
-    for rater in models:
-        utility = [utilities(rater, study, codes[:, side]) for side in (0, 1)]
-        extra = world.stimulus_utility(rater, rows)
-        advantage = utility[0] - utility[1] + (extra[:, 0] - extra[:, 1])
-        answers = _model_answers(rater, advantage, world.seed, swapped, samples)
-        choices.append(_choices(rater, table, answers.reshape(-1)))
+    answers = _models_answers(world, models, task_set, samples)
+    choices = [
+        _choices(rater, table, first.reshape(-1)) for rater, first in zip(models, answers, strict=True)
+    ]
     return pd.concat(choices, ignore_index=True), tasks
+
+
+def _models_answers(
+    world: _ChoiceWorld, models: Sequence[RaterModel], task_set: SharedTasks, samples: int
+) -> Iterator[Flags]:
+    """Whether each model picks position A in each task, shape (samples, tasks)."""
+    codes = world.codes(task_set.rows)
+    for rater in models:
+        utility = [utilities(rater, world.study, codes[:, side]) for side in (0, 1)]
+        extra = world.stimulus_utility(rater, task_set.rows)
+        advantage = utility[0] - utility[1] + (extra[:, 0] - extra[:, 1])
+        yield _model_answers(rater, advantage, world.seed, task_set.swapped, samples)
+
+
+def answers_to_design(
+    study: Study, judge_id: str, design: DrawnDesign, samples: int
+) -> tuple[list[str], dict[str, Flags]]:
+    """Names of a design's tasks, and by prompt whether a model picks A in each, shape (samples, tasks)."""
+    # the choices of `simulate` with this design, without the tables of what each task shows
+    require_samples(samples)
+    source = truth_path(study, "truth.csv", "choices", COLUMNS)
+    raters = select_raters(read_truth_table(source, study), [judge_id], None)
+    models = [rater for rater in raters if rater.kind == "model"]
+    profiles, seed = enumerate_profiles(study), int(design.drawn["seed"])
+    task_set = shared_tasks(profiles, design_pairs(design.asked("all")))
+    answers = _models_answers(_ChoiceWorld(study, profiles, seed, seed), models, task_set, samples)
+    prompts = [rater.prompt for rater in models]
+    return task_set.tasks["task_id"].iloc[::2].tolist(), dict(zip(prompts, answers, strict=True))
 
 
 def _ask_panel(
@@ -283,7 +312,7 @@ def _ask_panel(
     else:
         tasks, rows = panel_tasks, rows_of(profiles, panel_tasks).reshape(-1, 2)
         trials = presentations(tasks, rows)
-    codes, extra = attribute_codes(study, profiles)[rows], world.stimulus_utility(rater, rows)
+    codes, extra = world.codes(rows), world.stimulus_utility(rater, rows)
     first = panel_answers(rater, study, codes, extra, rng, trials)
     return _choices(rater, _table_of_sides(study, profiles, tasks, rows), first), tasks
 
