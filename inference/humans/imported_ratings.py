@@ -71,7 +71,22 @@ def finish_import(
         raise InputError(
             f"--again {rules.again}{did_you_mean(rules.again, AGAIN)} is unknown; use {listed(AGAIN)}."
         )
-    long = long.reset_index(drop=True)
+    frame, value_notes = _with_values_and_reasons(long.reset_index(drop=True), rules, source, distinct)
+    further_columns = [name for name in frame if name not in (*LEADING, "raw", "row", "column")]
+    valid = validate(
+        frame[[name for name in LEADING if name in frame] + further_columns], "judgments", source
+    )
+    noun = "respondent" if (valid["judge_kind"] == JUDGE_KINDS[0]).all() else "judge"
+    excluded = excluded_notes(valid["excluded"], valid["judge_id"], noun)
+    statuses = valid["status"][valid["status"] != "ok"].astype("string").value_counts()
+    gaps = counts({f"Judgments without a value (status {name})": n for name, n in statuses.items()})
+    return Imported(valid, (*notes, *value_notes, *gaps, *excluded))
+
+
+def _with_values_and_reasons(
+    long: pd.DataFrame, rules: Rules, source: str, distinct: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """Ratings with their value, status, sample and why they are excluded, and notes on the values."""
     values, entries = to_values(long, rules.scale, source, rules.reading)
     value_notes = ReadingAccount(strict=rules.reading.strict).adding(entries).notes()
     status = long["status"] if "status" in long else pd.Series(pd.NA, index=long.index, dtype="string")
@@ -85,15 +100,7 @@ def finish_import(
     unknown = pd.Series(pd.NA, index=frame.index, dtype="Float64")
     reasons.append(too_fast(frame.get("duration", unknown), rules, source))
     frame["excluded"] = join_reasons(reasons, frame.index)
-    further_columns = [name for name in frame if name not in (*LEADING, "raw", "row", "column")]
-    valid = validate(
-        frame[[name for name in LEADING if name in frame] + further_columns], "judgments", source
-    )
-    noun = "respondent" if (valid["judge_kind"] == JUDGE_KINDS[0]).all() else "judge"
-    excluded = excluded_notes(valid["excluded"], valid["judge_id"], noun)
-    statuses = valid["status"].astype("string").value_counts().drop("ok", errors="ignore")
-    gaps = counts({f"Judgments without a value (status {name})": n for name, n in statuses.items()})
-    return Imported(valid, (*notes, *value_notes, *gaps, *excluded))
+    return frame, value_notes
 
 
 def finish_log_import(

@@ -233,7 +233,7 @@ def _split_quickly(body: bytes, head: str, delimiter: str, is_quoted: bool) -> p
             pa.BufferReader(body),
             read_options=pa.csv.ReadOptions(
                 block_size=min(len(body), 64 * BLOCK) if is_quoted or is_small else BLOCK,
-                use_threads=not is_small,
+                use_threads=False,
             ),
             parse_options=pa.csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=is_quoted, ignore_empty_lines=False
@@ -262,6 +262,7 @@ def _split_quickly(body: bytes, head: str, delimiter: str, is_quoted: bool) -> p
     types = {pa.large_string(): pd.StringDtype(na_value=np.nan)}
     table = table.combine_chunks() if len(body) <= 64 * BLOCK else table
     frame: pd.DataFrame = table.to_pandas(types_mapper=types.get)
+    pa.default_memory_pool().release_unused()
     return frame if rows is None else frame.set_axis(rows)
 
 
