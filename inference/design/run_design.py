@@ -239,9 +239,9 @@ class DrawnDesign:
         """Hash of tasks and of the posts that they show."""
         digest = hashlib.sha256()
         for table in (tasks[["task_id", "position", "profile_id"]], self.posts):
-            shown = table["profile_id"].isin(tasks["profile_id"]).to_numpy()
+            mask = table["profile_id"].isin(tasks["profile_id"]).to_numpy()
             for start in range(0, len(table), CHUNK):
-                rows = table.iloc[start : start + CHUNK][shown[start : start + CHUNK]].astype("string")
+                rows = table.iloc[start : start + CHUNK][mask[start : start + CHUNK]].astype("string")
                 digest.update(pd.util.hash_pandas_object(rows, index=False).to_numpy().tobytes())
         return digest.hexdigest()
 
