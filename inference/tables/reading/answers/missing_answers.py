@@ -25,13 +25,15 @@ from .distinct_texts import DistinctTexts
 def drop_missing(columns: Sequence[DistinctTexts], options: ReadingRules, source: str) -> list[DistinctTexts]:
     """Columns without cells that are no answer; refuse all texts of which nobody said what they are."""
     parts = [_blank_texts(column, options) for column in columns]
-    _refuse([_question(column, places) for column, (_, places) in zip(columns, parts, strict=True)], source)
+    _refuse(
+        _questions([(column, places) for column, (_, places) in zip(columns, parts, strict=True)]), source
+    )
     return [column.without(blank) for column, (blank, _) in zip(columns, parts, strict=True)]
 
 
 def refuse_few_words(columns: Sequence[DistinctTexts], source: str) -> None:
     """Refuse cells that are no numbers in columns where most are: they would turn all into labels."""
-    _refuse([_few_words(column) for column in columns], source)
+    _refuse(_few_words(columns), source)
 
 
 def doubtful_entries(columns: Sequence[DistinctTexts], options: ReadingRules) -> list[AccountEntry]:
@@ -86,16 +88,35 @@ def _doubtful_numbers(column: DistinctTexts, places: Collection[int]) -> list[in
     return [place for place, value in values.items() if value in codes]
 
 
-def _question(column: DistinctTexts, places: Sequence[int]) -> str:
-    """What texts at places are, labels or no answers, with both remedies; empty without any."""
-    if not places:
-        return ""
-    texts = [column.texts[place] for place in places]
-    total = int(column.counts[list(places)].sum())
-    answers = {key_of(text): text for place, text in enumerate(column.texts) if place not in places}
+def _questions(doubtful: Sequence[tuple[DistinctTexts, Sequence[int]]]) -> list[str]:
+    """What texts at places of columns are, labels or no answers; columns with the same texts together."""
+    alike: dict[tuple[frozenset[str], bool], list[tuple[DistinctTexts, Sequence[int]]]] = {}
+    for column, places in doubtful:
+        if places:
+            texts = frozenset(key_of(column.texts[place]) for place in places)
+            alike.setdefault((texts, _has_numbers_alone(column, places)), []).append((column, places))
+    return [_question(columns, are_numbers) for (_, are_numbers), columns in alike.items()]
+
+
+def _has_numbers_alone(column: DistinctTexts, places: Sequence[int]) -> bool:
+    """Whether the texts of a column that are not at places are numbers, and whether there are any."""
+    answers = [text for place, text in enumerate(column.texts) if place not in places]
+    return bool(answers) and all(number_of(text) is not None for text in answers)
+
+
+def _question(columns: Sequence[tuple[DistinctTexts, Sequence[int]]], are_numbers: bool) -> str:
+    """What the same texts of columns are, labels or no answers, with both remedies."""
+    first, first_places = columns[0]
+    texts = [first.texts[place] for place in first_places]
+    total = sum(int(column.counts[list(places)].sum()) for column, places in columns)
+    answers = {
+        key_of(text): text
+        for column, places in columns
+        for place, text in enumerate(column.texts)
+        if place not in places
+    }
     missing = " ".join(f"--missing {as_argument(text)}" for text in texts[:MOST_CELLS])
     phrase = f"which may be no {'answers' if len(texts) > 1 else 'answer'}; if so, state {missing}"
-    are_numbers = bool(answers) and all(number_of(text) is not None for text in answers)
     if any(is_refusal(text) for text in texts) or (
         are_numbers and any(number_of(text) is None for text in texts)
     ):
@@ -106,26 +127,37 @@ def _question(column: DistinctTexts, places: Sequence[int]) -> str:
             numbers = sorted([*answers, *map(key_of, texts)], key=float)
             labels = [*numbers[:3], "...", numbers[-1]] if len(numbers) > 4 else numbers
         remedy = f"and if they are labels, name all labels with --levels {as_argument(option_of(labels))}"
+    where = first.where(first_places[0]) + (f" of '{first.name}'" if columns[1:] else "")
     return (
-        f"column '{column.name}' contains {listed(map(quoted, texts), MOST_CELLS)} in "
-        f"{counted(total, 'cell')} (first in {column.where(places[0])}), {phrase}, {remedy}"
+        f"{_contain([column for column, _ in columns])} {listed(map(quoted, texts), MOST_CELLS)} in "
+        f"{counted(total, 'cell')} (first in {where}), {phrase}, {remedy}"
     )
 
 
-def _few_words(column: DistinctTexts) -> str:
-    """What is wrong with the words of a column of numbers; empty where nothing is."""
-    is_number = np.array([number_of(text) is not None for text in column.texts], dtype=bool)
-    if is_number.all() or not mostly_numbers(is_number, column.counts):
-        return ""
-    words = [place for place, number in enumerate(is_number) if not number]
-    text = column.texts[words[0]]
-    further = [quoted(column.texts[place]) for place in words[1:]]
-    more = f" (and {listed(further, 4)})" if further else ""
-    return (
-        f"column '{column.name}' contains {quoted(text)} in {column.where(words[0])}{more}, "
-        f"while most of its cells are numbers; if it is no answer, state it as --missing "
-        f"{as_argument(text)}, else correct it, or compare all answers as labels with --scale nominal"
-    )
+def _contain(columns: Sequence[DistinctTexts]) -> str:
+    """The subject and the verb of what one or more columns contain."""
+    names = listed([f"'{column.name}'" for column in columns], MOST_CELLS)
+    return f"column{'s' * bool(columns[1:])} {names} contain{'s' * (not columns[1:])}"
+
+
+def _few_words(columns: Sequence[DistinctTexts]) -> list[str]:
+    """What is wrong with the words of columns of numbers; columns with the same words together."""
+    alike: dict[tuple[str, ...], list[DistinctTexts]] = {}
+    for column in columns:
+        is_number = np.array([number_of(text) is not None for text in column.texts], dtype=bool)
+        if not is_number.all() and mostly_numbers(is_number, column.counts):
+            words = [text for text, number in zip(column.texts, is_number, strict=True) if not number]
+            alike.setdefault(tuple(words), []).append(column)
+    problems = []
+    for (text, *further), same in alike.items():
+        more = f" (and {listed(map(quoted, further), 4)})" if further else ""
+        where = same[0].where(same[0].texts.index(text)) + (f" of '{same[0].name}'" if same[1:] else "")
+        problems.append(
+            f"{_contain(same)} {quoted(text)} in {where}{more}, while most of its cells are numbers; if "
+            f"it is no answer, state it as --missing {as_argument(text)}, else correct it, or compare all "
+            "answers as labels with --scale nominal"
+        )
+    return problems
 
 
 def _refuse(problems: Sequence[str], source: str) -> None:

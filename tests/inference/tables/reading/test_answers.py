@@ -121,6 +121,14 @@ def test_a_refusal_is_asked_about_in_words_and_in_numbers(text):
         compared([*numbers, text], [*numbers, "3"])
 
 
+def test_columns_with_the_same_doubtful_text_are_asked_about_together():
+    with pytest.raises(InputError, match="columns 'judge', 'human' contain 'N/A' in 3 cells") as refusal:
+        compared(["x", "N/A", "y"], ["N/A", "y", "N/A"])
+    assert str(refusal.value).endswith("with --levels 'x,y,N/A'.")
+    with pytest.raises(InputError, match="'judge', 'human' contain 'two' in row 3 of 'judge', while most"):
+        compared(["1", "2", "two", "4"], ["1", "2", "3", "two"])
+
+
 def test_spellings_of_a_label_are_one_label_spelled_as_the_reference_does():
     answers = compared(["Spam", " spam", "\uff33\uff30AM", "OK", "1.0"], ["spam", "spam", "spam", "ok", "1"])
     assert (answers.codes[0] == answers.codes[1]).all()
