@@ -59,6 +59,11 @@ def capitalised(text: object) -> str:
     return str(text)[:1].upper() + str(text)[1:]
 
 
+def headed(title: str, text: str) -> str:
+    """A text behind its title; a title that asks keeps its mark, and has no colon."""
+    return f"{title} {capitalised(text)}" if title.endswith("?") else f"{title.rstrip('.')}: {text}"
+
+
 def agreeing(n: int, singular: str, plural: str) -> str:
     """The verb, or another word, that agrees with a number."""
     return singular if n == 1 else plural

@@ -14,7 +14,7 @@ from conjury.inference.errors import ConjuryError
 from ..figures.benchmark.benchmark_labels import MISSING, label_rows, metric_in_words
 from ..figures.benchmark.score_figures import policy_of, rows_of_policy
 from ..figures.labels import CORRELATIONS, LevelLabels, level_of, overall_rows, words
-from ..frames.sentences import agreeing_with_part, capitalised, out_of, together
+from ..frames.sentences import agreeing_with_part, capitalised, headed, out_of, together
 from ..frames.vocabulary import BASELINE
 from ..frames.word_table import WordTable
 from ..pipeline.manifest import RecordedResult, rows_in_words
@@ -130,7 +130,7 @@ def _headline(record: RecordedResult, data: ReportData) -> str:
         return spec.headline(data.read(record), record, data)
     except ConjuryError as error:
         why = str(error).replace(str(data.path), "the results folder")
-        return f"{plain(record.title or record.name)}: no finding can be stated. {plain(why)}"
+        return headed(plain(record.title or record.name), f"no finding can be stated. {plain(why)}")
 
 
 def largest_effects_table(

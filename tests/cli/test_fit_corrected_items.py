@@ -10,13 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import cases
-from made_up.ratings import (
-    CLASSES,
-    LABELLED_STUDY,
-    items_in_strata,
-    ratings_by_few_people,
-    write_rated_study,
-)
+from made_up.ratings import CLASSES, LABELLED_STUDY, items_in_strata, ratings_by_few_people, write_rated_study
 from manifests import note_texts
 
 from conjury.analysis.raters import means, prediction_powered

@@ -128,5 +128,7 @@ def test_a_study_that_follows_its_registration_does_not_deviate(
     checklist = Path("checklist.md").read_text(encoding="utf-8")
     counts = re.findall(r"^ {2}(?:GUIDE-LLM|Conjoint practice): (.*)$", printed, re.M)
     assert [states for states in counts if f"{states}." not in checklist] == [] != counts
+    page = re.sub(r"<[^>]*>", "", Path(f"reports/{report}.html").read_text(encoding="utf-8"))
+    assert not re.search(r"[a-z]\?: ", checklist + printed + page)
     if template == "hiring":
         assert family in re.sub(r"\\", "", re.search(r"^\| 13 .*$", checklist, re.M)[0])

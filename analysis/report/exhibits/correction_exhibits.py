@@ -20,6 +20,7 @@ from ...figures.gain_labels import CORRECTED, PEOPLE, SOURCE, gain_definition, m
 from ...figures.labels import ColumnNames, LevelLabels, overall_rows
 from ...figures.raters.item_correction_figures import PANEL, ROW, dimension_in_words, label_estimates
 from ...figures.rates_figure import method_in_words
+from ...frames.sentences import headed
 from ...frames.vocabulary import CORRECTED_BY_MODELS, PEOPLE_ONLY
 from ...results import Result
 from ..method_sentences import bounds_name, code, describe_analysis, plain
@@ -45,7 +46,7 @@ from ..table_format import (
     whole,
 )
 from .conjoint.conjoint_basis import group_columns
-from .exhibit_registry import Drawn, Exhibit, Laid, exhibit, level
+from .exhibit_registry import Drawn, Exhibit, Laid, ended, exhibit, level
 from .template import tables_of
 
 if TYPE_CHECKING:
@@ -265,9 +266,9 @@ def _tables(
 ) -> list[Laid]:
     """Estimates by source, and what the models add to each."""
     title, counted = plain(record.title), COUNTED[result.kind]
-    tables = [Laid(_estimate_tables(estimates, bounds, counted), f"{title}.")]
+    tables = [Laid(_estimate_tables(estimates, bounds, counted), ended(title))]
     if gains["gain"].notna().any():
-        tables.append(Laid([_gains_table(gains, names, counted)], f"{title}: gains.", "gains"))
+        tables.append(Laid([_gains_table(gains, names, counted)], headed(title, "gains."), "gains"))
     return tables
 
 

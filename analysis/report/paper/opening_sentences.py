@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...frames.sentences import headed
 from ..finding import headline_of
 from ..method_sentences import unmarked
 from .facts import Facts
@@ -14,6 +15,6 @@ def findings_of(facts: Facts, *kinds: str) -> list[str]:
         if record.kind in sentences or facts.results is None:
             continue
         sentence = unmarked(headline_of(record, facts.results))
-        title = record.title.rstrip(".") or record.name
-        sentences[record.kind] = sentence or f"{title}: table {record.name} of the results."
+        table = f"table {record.name} of the results."
+        sentences[record.kind] = sentence or headed(record.title or record.name, table)
     return list(sentences.values())

@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError
 from ....figures.conjoint.effect_figures import SERIES, axis_label, quantity, series_in_words
 from ....figures.labels import ColumnNames, LevelLabels, display_order, series_labels, words
 from ....frames.rounding import percentage
+from ....frames.sentences import headed
 from ....frames.variables import parse
 from ....frames.vocabulary import HUMAN
 from ....results import Result
@@ -29,7 +30,7 @@ from ...sentences.effect_sentences import (
 from ...sentences.missing_sentences import count_unanswered, unanswered_in_words
 from ...sentences.ranking_sentences import clear_estimates_in_words, find_clear_estimates
 from ...table_format import any_table, batches, part_name, spread, styled_table, unit_of_axis, whole
-from ..exhibit_registry import Drawn, Exhibit, Laid, exhibit
+from ..exhibit_registry import Drawn, Exhibit, Laid, ended, exhibit
 from ..figure_basis import basis_in_words
 from ..template import tables_of
 from .conjoint_basis import (
@@ -67,7 +68,7 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     """The effects of every attribute: intervals in words, figure, table."""
     frame, outcome = estimates(report, record), outcome_of(report)
     prompt_text = under_prompt(frame, record)
-    caption = f"{plain(record.title)}: average marginal component effects on {outcome}{prompt_text}."
+    caption = headed(plain(record.title), f"average marginal component effects on {outcome}{prompt_text}.")
     lead = "{figure shows} the AMCE of every level for every judge, and {table} the numbers."
     lines = in_words(interval_note(record.settings, frame, LevelLabels(report.labels)), report.labels)
     notes = [lines, uneven_note(report, record)]
@@ -104,7 +105,7 @@ def further_effects(result: Result, record: RecordedResult, report: ReportData) 
     formula = in_words(
         f": {code(settings['formula'])}{without}" if settings.get("formula") else without, report.labels
     )
-    caption, frame = f"{title}: average marginal component effects.", estimates(report, record)
+    caption, frame = headed(title, "average marginal component effects."), estimates(report, record)
     main = next(iter(report.of_kind("amce")), record)
     main_features = set(parse(str(main.settings.get("formula") or "chosen ~ 1")).features)
     is_new = ~frame["feature"].astype(str).isin(main_features)
@@ -168,7 +169,7 @@ def _headline_of_groups(result: Result, record: RecordedResult, report: ReportDa
         for feature, level, group in zip(rows["feature"], rows["level"], groups, strict=True)
     ]
     text = _clear(rows, levels, "difference", record, report.label("judges", HUMAN))
-    return f"{plain(record.title)}: {text}" if text else ""
+    return headed(plain(record.title), text) if text else ""
 
 
 def _coefficients(frame: pd.DataFrame, record: RecordedResult, caption: str) -> Drawn:
@@ -255,7 +256,7 @@ def differences(result: Result, record: RecordedResult, report: ReportData) -> E
         return _differences_of_people(record, report, compared)
     what, feature = quantity(compared.frame), plain(labels.feature(compared.feature))
     groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
-    caption = f"{plain(record.title)}: differences in {what} of {feature} by {groups}."
+    caption = headed(plain(record.title), f"differences in {what} of {feature} by {groups}.")
     lead = (
         f"{{figure shows}} differences in {what} for each level of *{feature}* between levels of *{groups}*; "
         f"each row of {{table}} names the levels that are compared."
@@ -279,7 +280,7 @@ def _differences_of_people(record: RecordedResult, report: ReportData, compared:
     pairs = list(dict.fromkeys(series))
     if "judge" in frame and frame["judge"].nunique() > 1:
         series = frame["judge"].astype(str) + ", " + series
-    caption = f"{plain(record.title)}: differences in {what} by {groups}"
+    caption = headed(plain(record.title), f"differences in {what} by {groups}")
     caption += f", {plain(pairs[0])}." if len(pairs) == 1 else "."
     options = {"group": SERIES, "bounds": lines_of(record, frame)}
     figure = Drawn(
@@ -357,23 +358,21 @@ def in_groups(result: Result, record: RecordedResult, report: ReportData) -> Exh
 
 def caption_of_means(record: RecordedResult) -> str:
     """The caption of a table of marginal means, which names them once."""
-    title = plain(record.title).rstrip(".")
-    return f"{title}." if "marginal means" in title.lower() else f"{title}: marginal means."
+    title = plain(record.title)
+    return ended(title) if "marginal means" in title.lower() else headed(title, "marginal means.")
 
 
 @exhibit("cj_freqs")
 def frequencies(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How often each level was shown."""
     frame, labels, title = estimates(report, record), LevelLabels(report.labels), plain(record.title)
-    caption = (
-        f"{title}: share of the profiles with each level. The vertical line is the share of each level if "
-        "all were equally frequent."
-    )
+    what = "share of the profiles with each level. The vertical line is the share of each level if all were "
+    caption = headed(title, f"{what}equally frequent.")
     tables = {part_name(batch): _frequencies_table(batch, labels) for batch in batches(frame)}
     return Exhibit(
         "{figure shows} the distribution of the levels of each attribute, and {table} the counts.",
         [Drawn(Result(frame, "cj_freqs"), caption)],
-        [Laid(tables, f"{title}: profiles with each level.")],
+        [Laid(tables, headed(title, "profiles with each level."))],
     )
 
 

@@ -9,6 +9,7 @@ from conjury.inference.study.models import Study
 
 from ....figures.labels import LevelLabels
 from ....frames.rounding import percentage
+from ....frames.sentences import headed
 from ...method_sentences import CONVENTIONS, adjusted_over
 from ...sentences.sample_sentences import describe_weights
 from ...table_format import interval, number, whole
@@ -137,7 +138,7 @@ def _estimates(facts: Facts, study: Study) -> list[Item]:
         judged_item(
             "10",
             "Marginal means as well (Leeper et al. 2020)",
-            f"{means[0].title.rstrip('.')}: table {means[0].name} of the results." if means else "",
+            headed(means[0].title, f"table {means[0].name} of the results.") if means else "",
             "Add an analysis with `verb: mm` to the study." if fitted else f"Run {FIT}.",
             RESULTS,
         ),
@@ -284,7 +285,7 @@ def _clusters(record: Any) -> str:
 def _multiplicity(facts: Facts) -> str:
     records = facts.results.results if facts.results is not None else []
     phrases = [
-        f"{entry.title.rstrip('.')}: {adjusted_over(entry.kind, str(entry.settings['adjusted']))}"
+        headed(entry.title, adjusted_over(entry.kind, str(entry.settings["adjusted"])))
         for entry in records
         if entry.settings.get("adjusted")
     ]

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ....frames.rounding import percentage
+from ....frames.sentences import headed
 from ...table_format import interval, whole
 from ..facts import Facts
 from ..references import cite
@@ -149,7 +150,7 @@ def _repeats(row: Row) -> str:
 def _recorded(facts: Facts, *kinds: str) -> str:
     """Where the numbers of some kinds of results are."""
     phrases = [
-        f"{entry.title.rstrip('.') or entry.name}: table {entry.name} of the results"
+        headed(entry.title or entry.name, f"table {entry.name} of the results")
         for entry in facts.records(*kinds)
     ]
     return f"{'; '.join(phrases)}." if phrases else ""

@@ -11,13 +11,7 @@ from conjury.analysis import conjoint, raters
 from conjury.analysis.frames.kinds import kind_of, kinds
 from conjury.analysis.pipeline.manifest import RecordedResult
 from conjury.analysis.report.markup import read_bibliography
-from conjury.analysis.report.paper.references import (
-    BIBLIOGRAPHY,
-    OF_SETTINGS,
-    cite,
-    entries,
-    works_of,
-)
+from conjury.analysis.report.paper.references import BIBLIOGRAPHY, OF_SETTINGS, cite, entries, works_of
 
 DOCUMENTED = {
     "amce": conjoint.amce, "mm": conjoint.mm, "afcp": conjoint.afcp,
