@@ -5,30 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cases import FIXTURES
 from tour import extension
 
 PAGES, CELLS, CHECKING = extension("site_pages"), extension("cells"), extension("checking")
 NOTEBOOKS = extension("notebooks")
-PAGE = """# A page
-
-[parity](../../PARITY.md#cregg)
-
-```
-conjury init labels claims
-```
-
-```python
-1 + 1  # [not a link](../../PARITY.md)
-```
-
-```sh
-conjury fit MINE
-```
-
-```yaml
-name: mine
-```
-"""
+PAGE = (FIXTURES / "pages/site.txt").read_text(encoding="utf-8")
 
 
 def test_commands_and_python_become_cells_and_sketches_do_not() -> None:

@@ -41,10 +41,7 @@ def with_cell(frame: pd.DataFrame, column: str, row: int, value: object) -> pd.D
         (lambda f: with_cell(f, "topic", 2, "sports"), "row 3|'topic'|'sports'|did you mean 'sport'"),
         (lambda f: f.assign(curse="curse"), "'curse' has a single level|gpt4o baseline"),
         (lambda f: f.head(2), "gpt4o baseline"),
-        (
-            lambda f: f.assign(status="refused", chosen=None),
-            "No judge has an answer in column 'chosen'",
-        ),
+        (lambda f: f.assign(status="refused", chosen=None), "No judge has an answer in column 'chosen'"),
     ],
 )
 def test_bad_cells_are_refused_by_file_column_and_row(

@@ -63,7 +63,7 @@ def test_json_has_every_number_and_finding(place: Path, conjury: Run) -> None:
     assert ended.code == 1
     assert content["files"] == ["small.csv"]
     assert [number["published"] for number in content["numbers"]] == [
-        *("2.30", "0.82", "2.35", "0.83", "2.4", "0.84"),
+        *("2.30", "0.82", "2.35", "0.83", "2.4", "0.84")
     ]
     assert {row["verdict"] for row in content["findings"]} == {"consistent", "conditional", "untested"}
 

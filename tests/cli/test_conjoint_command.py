@@ -220,8 +220,7 @@ EVERYDAY = ("yes and no", "name of the profile")
 
 
 @pytest.mark.parametrize(
-    "writing",
-    [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.long) for name in WRITINGS],
+    "writing", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.long) for name in WRITINGS]
 )
 def test_other_writings_of_one_survey_give_one_result(tmp_path: Path, conjury: Run, writing: str) -> None:
     data = survey()
@@ -352,11 +351,12 @@ def test_what_may_be_wrong_is_asked_about(
 def test_a_drafted_study_gives_the_same_effects_by_fit(tmp_path: Path, conjury: Run) -> None:
     data = survey(40)
     data = data[data.groupby(["resp", "contest"])["price"].transform(lambda part: "$1,000" not in set(part))]
+    data = data.rename(columns={"school": "Last school"})
     data.to_csv(tmp_path / "tidy.csv", index=False)
     command = "conjoint tidy.csv --reference price=$200 --by w --cut w=1 --draft-study study.yaml"
     drafted = by_level(estimates(conjury, command, tmp_path))
     text = (tmp_path / "study.yaml").read_text(encoding="utf-8")
-    assert "formula: chosen ~ job * school + price" in text
+    assert "formula: chosen ~ job * last_school + price" in text
     assert "No profile of the survey shows them together." in text
     ended = conjury(
         "fit study.yaml --data study_choices.parquet --by w --draws 10 --out results", cwd=tmp_path

@@ -125,15 +125,3 @@ def test_levels_are_those_of_all_answers_or_of_a_column() -> None:
         read_levels(["tone=a,b", "tone=c,d"])
     rules = TableOptions(missing=["-99"], relabel=["yes=1"], id="post").rules()
     assert (rules.missing, rules.relabel, rules.id) == (("-99",), {"yes": "1"}, "post")
-
-
-def test_agreement_prints_what_was_read(ran: Ran) -> None:
-    rows = [
-        f"{who},human,i{k},{'ok' if (k + n) % 3 else 'Rude '}" for n, who in enumerate("ab") for k in range(9)
-    ]
-    rows[3] = "a,human,i3,-"
-    Path("long.csv").write_text(
-        "judge_id,judge_kind,item_id,value\n" + "\n".join(rows) + "\n", encoding="utf-8"
-    )
-    printed = ran("agreement long.csv --missing - --draws 0 --coefficient cohen")
-    assert "Note: 1 cell '-' of column 'value' counts as missing." in printed

@@ -63,10 +63,7 @@ def damaged(finished: Path, conjury: Run) -> Iterator[Callable[[str, bytes], lis
 
 SHAPES = {
     PROVENANCE: [b'{"served": 5}', b'{"served": [{}], "settings": {}}', b'{"a": "\x01"}'],
-    MANIFEST: [
-        b'{"labels": {"levels": "x"}}',
-        b'{"format": 2, "results": [{"name": "a"}]}',
-    ],
+    MANIFEST: [b'{"labels": {"levels": "x"}}', b'{"format": 2, "results": [{"name": "a"}]}'],
 }
 ANYWHERE = [b"[]", b"true", b"3", b"{'a': 1}", b"", b"\xff\xfe", b"[" * 101 + b"]" * 101, b"9" * 10**6]
 

@@ -64,11 +64,7 @@ def test_no_key_goes_to_a_server_that_a_study_file_alone_names(
 
 @pytest.mark.long
 def test_the_user_may_send_it_there_by_naming_both_or_by_trust_in_the_host(
-    tmp_path: Path,
-    server: FakeServer,
-    ran: Callable[..., str],
-    refused: Callable[..., str],
-    settings: Path,
+    tmp_path: Path, server: FakeServer, ran: Callable[..., str], refused: Callable[..., str], settings: Path
 ) -> None:
     study = strangers_study(tmp_path, server.url, "MY_KEY")
     ask = f"collect {study} --judge judge --prompt plain --out run --pairs"

@@ -49,12 +49,7 @@ class Command:
                 *(sys.executable, "-m", "fakes.cluster_run", "collect", str(self.study), *options),
                 *("--out", str(self.run), "--json"),
             ],
-            env={
-                **os.environ,
-                "PYTHONPATH": path,
-                "ASKED": str(self.log),
-                **environment,
-            },
+            env={**os.environ, "PYTHONPATH": path, "ASKED": str(self.log), **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )

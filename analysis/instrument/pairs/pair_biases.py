@@ -24,17 +24,18 @@ SLOPES = {
 def profile_rows(data: PairedVerdicts) -> pd.DataFrame:
     """Choices with a row per answer shown, as `order_effects` and `preferences_beyond_quality` read them."""
     n = len(data.points)
-    sample = pd.Series(1, index=range(n)).groupby([data.pair, data.order]).cumsum().to_numpy()
+    is_given = data.order >= 0  # also where nobody knows
+    sample = pd.Series(1, index=range(n)).groupby([data.pair, is_given]).cumsum().to_numpy()
     parts = []
     for side in range(2):
         points = data.points if side == 0 else 1 - data.points
         people = data.people if side == 0 else 1 - data.people
-        is_first = (data.order >= 0) if side == 0 else (data.order < 0)
+        is_first = is_given if side == 0 else ~is_given
         parts.append(
             pd.DataFrame(
                 {
                     "judge_id": "judge", "judge_kind": "model", "pair_id": data.pair, "sample": sample,
-                    "option_order": np.where(data.order >= 0, "given", "exchanged"),
+                    "option_order": np.where(is_given, "given", "exchanged"),
                     "position": np.where(is_first, "A", "B"), "profile_id": data.pair * 2 + side,
                     "chosen": np.where(points == HALF, np.nan, points), "length": data.lengths[side],
                     "human": people, "prompt": data.cluster, "row": np.arange(n),

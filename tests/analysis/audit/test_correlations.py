@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import atanh, sqrt, tanh
 
 import numpy as np
 import pytest
 from published_numbers import findings, verdict
-from scipy.stats import norm, pearsonr
+from scipy.stats import kendalltau, norm, pearsonr, spearmanr
 
 from conjury.analysis.audit.arithmetic import Box, Printed, matrix_exists, p_interval, third_correlation
 from conjury.analysis.audit.arithmetic.matrix_arithmetic import _refutes, is_semidefinite, partial_range
@@ -21,13 +22,15 @@ def box_of(**published: str) -> Box:
     return Box.from_pairs(pairs)  # type: ignore[arg-type]
 
 
-def test_p_values_of_published_correlations_contain_that_of_the_data():
+@pytest.mark.parametrize("coefficient", ["pearson", "spearman", "kendall"])
+def test_p_values_of_published_correlations_contain_that_of_the_data(coefficient):
+    tests = {"pearson": pearsonr, "spearman": spearmanr, "kendall": partial(kendalltau, method="asymptotic")}
     rng = np.random.default_rng(1)
     for n in (4, 7, 20, 150):
         for _ in range(60):
             x, y = rng.normal(size=(2, n))
-            found = pearsonr(x, y + rng.normal() * x)
-            low, high = p_interval(f"{found.statistic:.2f}", n)
+            found = tests[coefficient](x, y + rng.normal() * x)
+            low, high = p_interval(f"{found.statistic:.2f}", n, coefficient=coefficient)
             assert low * (1 - 1e-9) <= found.pvalue <= high * (1 + 1e-9)
 
 

@@ -25,8 +25,7 @@ def printed(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("digits", "fits"),
-    [(2, 2), *(pytest.param(*some, marks=pytest.mark.long) for some in ((3, 10), (4, 2)))],
+    ("digits", "fits"), [(2, 2), *(pytest.param(*some, marks=pytest.mark.long) for some in ((3, 10), (4, 2)))]
 )
 def test_printed_regressions_are_never_inconsistent(digits, fits):
     rng = np.random.default_rng(digits)

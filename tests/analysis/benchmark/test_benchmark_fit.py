@@ -106,8 +106,12 @@ def test_every_analysis_of_jokes_is_run_and_recorded() -> None:
 
 
 def test_a_stratum_with_prompts_of_its_own_splits_every_table() -> None:
-    names = [name for name in steps(answered("harm_or_humor")) if name.startswith("scores")]
-    assert names == ["scores_modality", "scores_modality_language"]
+    planned = steps(answered("harm_or_humor"))
+    assert [n for n in planned if n.startswith("scores")] == ["scores_modality", "scores_modality_language"]
+    assert ("gaps_label" in planned, "gaps_label" in steps(answered())) == (
+        True,
+        False,
+    )  # harm has two labels
 
 
 def test_missing_answers_are_wrong_excluded_or_scored_as_the_study_says() -> None:

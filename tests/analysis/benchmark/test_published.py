@@ -164,8 +164,7 @@ def test_raw_gold_labels_are_taken_from_their_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "language"),
-    [(["en1", "es1"], ["en", "es"]), (["xx1"], ["en"]), (["en1", "es1"], ["en", None])],
+    ("items", "language"), [(["en1", "es1"], ["en", "es"]), (["xx1"], ["en"]), (["en1", "es1"], ["en", None])]
 )
 def test_the_language_is_that_of_judgments_or_of_items(items: list[str], language: list[str | None]) -> None:
     answers, labels = judged({"en1": "dry", "es1": "dry"}), gold({"en1": "dry", "es1": "dry"})

@@ -67,8 +67,7 @@ def lose(choices: pd.DataFrame, pairs: np.ndarray, status: str = "refused") -> p
     """Take the answers of the flagged pairs away."""
     rows = np.repeat(pairs, 2)
     return choices.assign(
-        chosen=choices["chosen"].mask(rows, pd.NA),
-        status=choices["status"].mask(rows, status),
+        chosen=choices["chosen"].mask(rows, pd.NA), status=choices["status"].mask(rows, status)
     )
 
 
@@ -134,6 +133,11 @@ def test_effects_that_differ_between_positions_are_found(run, model: pd.DataFram
     assert found.finding.values["level"] == ["slur", "racism"]
     row = found.table[found.table["level"] == "racism"].iloc[0]
     assert row["estimate"] == pytest.approx(row["amce_b"] - row["amce_a"])
+
+
+@pytest.mark.parametrize(("tasks", "verdict"), [(1, "not_applicable"), (2, "pass")])
+def test_effects_are_compared_over_tasks_from_two_of_them_on(run, people, tasks: int, verdict: str) -> None:
+    assert run(task_order, people[people["task"] <= tasks]).verdict == verdict
 
 
 @pytest.mark.long

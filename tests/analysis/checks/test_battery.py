@@ -11,12 +11,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.checks import Check, run_checks
-from conjury.analysis.checks.check_runner import (
-    check_collected,
-    control_error_rate,
-    load_checks,
-    pick_codes,
-)
+from conjury.analysis.checks.check_runner import check_collected, control_error_rate, load_checks, pick_codes
 from conjury.analysis.checks.registry import CHECKS, Question, Verdict, check, exceeds
 from conjury.inference.errors import InputError
 from conjury.inference.readers.collected import CollectedData

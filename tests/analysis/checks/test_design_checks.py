@@ -298,6 +298,12 @@ def test_variation_between_respondents_has_the_moments_of_all_orders_of_levels()
         expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(unit)
         statistics.append(((table - expected) ** 2 / expected).sum())
     level = np.array([1, 1, 1, 0, 0, 1, 0, 0, 0, 0])
+    for few in (
+        (0 * unit, level),
+        (unit, 0 * level),
+        (unit[2:5], level[2:5]),
+    ):  # one unit, one level, three rows
+        assert np.isnan(spread_over_units(*few).p)
     spread = spread_over_units(unit, level)
     mean, variance = np.mean(statistics), np.var(statistics)
     law = gamma(mean**2 / variance, scale=variance / mean)

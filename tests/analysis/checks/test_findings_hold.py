@@ -82,6 +82,18 @@ def test_every_judge_gives_every_class_only_where_none_is_left_out() -> None:
     assert "1 class is never given by a judge, as can happen by chance" in text
 
 
+@pytest.mark.parametrize(
+    ("given", "gold_share", "alarms"), [(91, 60, True), (90, 60, False), (91, 61, False)]
+)
+def test_a_class_given_to_over_nine_tenths_and_half_more_often_than_it_occurs_is_too_frequent(
+    given: int, gold_share: int, alarms: bool
+) -> None:
+    labels = gold(items(100)).assign(label=["safe"] * gold_share + ["explicit"] * (100 - gold_share))
+    judged = labels_given(labels, ("m1",), 1, 1.0)
+    value = ["safe"] * given + ["explicit"] * (100 - given)
+    assert (class_frequencies(judged.assign(value=value), labels).verdict == "error") == alarms
+
+
 def test_models_are_the_ones_asked_only_where_it_is_known_what_was_asked() -> None:
     judged = labels_given(gold(items(5)), ("m1", "m2"), 1)
     answers = responses(judged)

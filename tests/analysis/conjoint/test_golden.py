@@ -15,10 +15,7 @@ from conjury.analysis import conjoint
 from conjury.analysis.conjoint.engines import cregg
 from conjury.analysis.conjoint.estimates import Estimates
 
-pytestmark = [
-    pytest.mark.shared,
-    pytest.mark.filterwarnings("ignore:No estimate for"),
-]
+pytestmark = [pytest.mark.shared, pytest.mark.filterwarnings("ignore:No estimate for")]
 
 FULLY_RESTRICTED = ("immigration_amce_constrained_full", "immigration_amce_constrained_full_noid")
 RESTRICTED = (

@@ -37,10 +37,7 @@ def null(data: pd.DataFrame, id: str | None = "pair_id", verb=mm, **options) -> 
 
 
 @pytest.mark.parametrize("options", [2, 3])
-@pytest.mark.parametrize(
-    "engine",
-    ["native", "statsmodels", *BY_R],
-)
+@pytest.mark.parametrize("engine", ["native", "statsmodels", *BY_R])
 def test_means_of_forced_choices_are_tested_against_chance(options: int, engine: str) -> None:
     data = choices(options).astype({"tone": "category"})
     made, told = mm(data, FORMULA, "pair_id", engine=engine), mm(data, FORMULA, "pair_id", h0=1 / options)

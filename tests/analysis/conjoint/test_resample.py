@@ -14,13 +14,7 @@ from cases import calls, refusals
 from scipy.special import ndtr, ndtri
 
 from conjury.analysis import conjoint
-from conjury.analysis.conjoint import (
-    amce,
-    amce_diffs,
-    bootstrap,
-    cj_props,
-    mm,
-)
+from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, cj_props, mm
 from conjury.analysis.conjoint.standard_errors import resample
 from conjury.analysis.conjoint.standard_errors.resample import draw_weights
 from conjury.analysis.numerics import intervals

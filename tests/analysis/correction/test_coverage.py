@@ -79,8 +79,7 @@ def with_texts(seed: int, rho: float) -> pd.DataFrame:
     first = (choices["position"] == "A").astype(float)
     flat = choices["pair_id"].map(text).map(moved).to_numpy(bool)
     return choices.assign(
-        text="text " + choices["pair_id"].map(text).astype(str),
-        chosen=choices["chosen"].where(~flat, first),
+        text="text " + choices["pair_id"].map(text).astype(str), chosen=choices["chosen"].where(~flat, first)
     )
 
 

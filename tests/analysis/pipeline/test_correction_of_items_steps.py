@@ -123,17 +123,6 @@ def test_dimensions_that_people_or_models_did_not_answer_are_noted() -> None:
     assert made.notes[0] == "empathy: not corrected, since people or models gave no usable answer."
 
 
-def test_a_model_without_a_usable_answer_is_excluded_with_a_note() -> None:
-    table = ratings_by_few_people(labelled=18, dimensions=("novelty",), models=("gpt", "gemini"))
-    silent = (table["judge_id"] == "gemini").to_numpy()
-    table = table.assign(value=table["value"].mask(silent), topic_id=table["item_id"])
-    table["status"] = np.where(silent, "refused", "ok")
-    every = FitOptions(draws=0, correct=PredictThenDebias())
-    made = means_steps(study("oogiri"), table, None, every, "M", by=())[0].call()
-    assert made.settings["model"] == ["gpt"]
-    assert str(made.notes[0]).startswith("gemini: excluded from the correction, since usable answers")
-
-
 def test_probabilities_of_sampling_may_stand_with_peoples_labels_or_with_items() -> None:
     table, name = labelled(), "sampling_probability"
     chance = np.where(pd.factorize(table["item_id"])[0] % 2 == 0, 0.9, 0.3)

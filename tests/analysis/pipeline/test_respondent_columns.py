@@ -262,7 +262,7 @@ def test_a_study_takes_other_weights_and_groups_and_keeps_its_further_analyses()
     assert (changed.weights, study.weights) == ("wt", None)
     added = [part for part in changed.analyses if part not in study.analyses]
     assert [part.name for part in added if part.name.startswith("mm_")] == [
-        *("mm_by_party", "mm_differences_party", "mm_by_pid_3", "mm_differences_pid_3"),
+        *("mm_by_party", "mm_differences_party", "mm_by_pid_3", "mm_differences_pid_3")
     ]
     assert [(part.verb, part.by) for part in added[:2]] == [("amce", ["party"]), ("amce_diffs", ["party"])]
     assert changed.group_columns.keys() == {"party", "Pid 3"}

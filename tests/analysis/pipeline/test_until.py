@@ -107,10 +107,7 @@ def test_means_of_ratings_have_the_width_of_their_sequence(rating_study):
     assert not stopping_rule(rating_study, "ci(mean) < 9")(ratings(60), None, 200)[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    cases(__file__, "bad_expressions_name_what_is_possible"),
-)
+@pytest.mark.parametrize(("text", "said"), cases(__file__, "bad_expressions_name_what_is_possible"))
 def test_bad_expressions_name_what_is_possible(conjoint, text, said):
     with pytest.raises(InputError, match=said):
         stopping_rule(conjoint, text)

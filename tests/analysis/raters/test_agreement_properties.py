@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from conjury.analysis.numerics.rating_panel import RatingPanel, panel_from
-from conjury.analysis.raters.agreement import (
-    chance_corrected,
-    coefficient_intervals,
-    icc,
-    rater_pairs,
-)
+from conjury.analysis.raters.agreement import chance_corrected, coefficient_intervals, icc, rater_pairs
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement.icc import kendall_w, reml_variances
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -125,6 +126,16 @@ def test_the_answers_to_a_prompt_are_drawn_together_and_compared() -> None:
     row = result.frame.set_index("name").loc["difference"]
     truth = rated[60:].mean() - rated[:60].mean()
     assert row["lower"] < truth < row["upper"]
+
+
+@pytest.mark.parametrize(("limits", "digits"), [((0, 1), 3), ((1, 2), 3), ((-1, 1), 2), ((0, 10), 2)])
+def test_numbers_have_three_digits_where_a_scale_is_no_longer_than_one(limits, digits: int) -> None:
+    table, rated = graded(3, n=12)
+    least, greatest = limits
+    values = least + (greatest - least) * rated / 10
+    options = {"id": "prompt", "system": "system", "limits": limits, "batch": 4}
+    queue = labelled(label(table, "score", **options), values.round(3), 8)
+    assert {len(text) for text in re.findall(r"\d\.(\d+)", queue.result.settings["verdict"][0])} == {digits}
 
 
 def test_rows_that_nobody_can_label_widen_the_interval() -> None:

@@ -101,6 +101,18 @@ def test_a_share_of_which_no_label_is_positive_has_wilsons_interval() -> None:
         assert rows.loc[name, ["lower", "upper"]].tolist() == pytest.approx([0, 0.11351], abs=1e-5), name
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_limits_of_a_difference_of_shares_end_at_one_in_both_directions(sign: int) -> None:
+    table = answers(old=-9.0 * sign, new=9.0 * sign)
+    labelled = table["ann"].notna()
+    table["score"] = np.where(table["ann"].gt(0) | (~labelled & table["quality"].gt(0)), "yes", "no")
+    table["ann"] = table["score"].where(labelled)
+    table.loc[table.index[labelled][0], "ann"] = {"yes": "no", "no": "yes"}[table["score"][labelled].iloc[0]]
+    row = compare(table, positive="yes").loc["people_difference"]
+    assert row["estimate"] == pytest.approx(sign * 59 / 60)
+    assert sorted(sign * row[["lower", "upper"]].to_numpy(float))[1] == 1
+
+
 def test_labels_alone_and_judge_alone_are_paired_t_tests_and_the_verdict_states_their_numbers() -> None:
     table = answers()
     result = conjury.compare_systems(table, "score", "ann", id="prompt")

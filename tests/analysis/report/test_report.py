@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import pandas as pd
 import pytest
+from cases import FIXTURES
 from made_up.rating_results import means, rater_model
 from made_up.results import COMPARED, LEVEL_WITH_MARKUP, record, write_items, write_manifest
 from snapshots import shown
@@ -240,23 +241,7 @@ def test_methods_give_estimand_engine_clusters_intervals_rows_and_what_was_chose
         assert part in text
 
 
-PAGE = """# {text} {{#sec-a}}
-
-{text} and **bold** by [@key2020], see @sec-a.
-
-```{{=html}}
-<table><tr><td>{text}</td></tr></table>
-```
-
-::: {{.callout-note title="{text}"}}
-
-{text}
-
-:::
-
-::: {{#refs}}
-:::
-"""
+PAGE = (FIXTURES / "pages/report.txt").read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ FEW = 10  # intervals of which a coverage says little
 
 # by a part of the method's name: rows without a note, and why
 WITHOUT_NOTES = {
-    "vcov=HC": "These take rows as independent, and the function is given no clusters that it could count.",
+    "vcov=HC": "These take rows as independent, and the function is given no clusters that it could count."
 }
 
 

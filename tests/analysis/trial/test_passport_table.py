@@ -15,9 +15,7 @@ from conjury.analysis.conjoint.estimands import PLANS
 from conjury.analysis.conjoint.request import VCOVS
 from conjury.analysis.correction import rates
 from conjury.analysis.frames.kinds import kinds
-from conjury.analysis.frames.passport import (
-    read_passport,
-)
+from conjury.analysis.frames.passport import read_passport
 from conjury.analysis.numerics.intervals import METHODS
 from conjury.analysis.numerics.metrics.label_metrics import OF_A_CLASS, OVERALL
 from conjury.analysis.numerics.metrics.probability_metrics import PROBABILITY_METRICS

@@ -175,6 +175,9 @@ def test_few_clusters_have_unequal_sizes_and_their_effects_the_stated_mean() -> 
     many = drawn("unequal_clusters", clusters=4_000, rows=40_000, effect_sd=0.5)
     found = amce(many.data, "y ~ tone + group", id="cluster").frame.dropna(subset=["std_error"])
     assert (np.abs(found["estimate"] - [0.2, 0.0]) < 4 * found["std_error"]).all()
+    calm = many.data[many.data["tone"] == "kind"].groupby("cluster")["y"].agg(["mean", "size"])
+    level = calm["mean"].var() - 0.9 * (1 / calm["size"]).mean()  # the intraclass correlation is 0.1
+    assert (calm["mean"].mean(), level) == pytest.approx((0.0, 0.1), abs=0.02)
 
 
 def test_effects_over_all_pairs_are_means_of_choices_by_hand() -> None:

@@ -257,18 +257,23 @@ def failing(code: str, line: int | None, message: str) -> dict[str, Any]:
     return {"end": "failed", "errors": [{"code": code, "line": line, "message": message}]}
 
 
-def test_a_line_that_makes_a_batch_fail_is_rejected_and_the_others_are_asked_again(backend, ledger):
-    batches = backend(failing("invalid_json_line", 2, "This line is not\nvalid."), {})
-    assert one_round(batches, ledger, 4) == {1: "rejected"}
+@pytest.mark.parametrize(("n", "line"), [(1, 1), (4, 2)])
+def test_a_line_that_makes_a_batch_fail_is_rejected_and_the_others_are_asked_again(backend, ledger, n, line):
+    batches = backend(failing("invalid_json_line", line, "This line is not\nvalid."), {})
+    assert one_round(batches, ledger, n) == {line - 1: "rejected"}
     assert (states(ledger), details(ledger)) == (["failed"], ["failed: This line is not valid."])
-    assert one_round(batches, ledger, 4) == {0: "", 2: "", 3: ""}
+    assert one_round(batches, ledger, n) == {key: "" for key in range(n) if key != line - 1}
 
 
-def test_a_batch_refused_as_a_whole_is_an_error_after_the_others_were_collected(backend, tmp_path, ledger):
-    batches = backend(failing("model_not_found", None, "The model m has no batch interface."), {})
+@pytest.mark.parametrize("lines", [[None, None], [1, 2, 3, 4]])
+def test_a_batch_refused_as_a_whole_is_an_error_after_the_others_were_collected(
+    backend, tmp_path, ledger, lines
+):
+    plans = [failing("model_not_found", line, f"Complaint {n}.") for n, line in enumerate(lines)]
+    batches = backend({"end": "failed", "errors": [error for plan in plans for error in plan["errors"]]}, {})
     submit(batches, ledger, 6)
     recorder = LedgerRecorder(ledger)
-    with pytest.raises(InputError, match=r"4 requests in shard .*The model m has no batch interface"):
+    with pytest.raises(InputError, match=r"4 requests in shard .*\(Complaint 0\.\); correct"):
         batches.wait(recorder, ledger, interval=0.002)
     assert recorder.kinds() == {4: "", 5: ""}
     assert states(ledger) == ["failed", "collected"]

@@ -75,6 +75,11 @@ def test_markdown_shows_html_as_text_and_loads_nothing(text):
     assert not [tag for tag in ("<script", "<img", 'href="javascript', "<b>") if tag in html]
 
 
+def test_a_link_of_a_page_opens_another_one():
+    link = '<a href="https://a.org" rel="noreferrer noopener" target="_blank">x</a>'
+    assert link in str(markdown("[x](https://a.org)"))
+
+
 def test_a_long_scale_is_asked_as_a_number_within_its_limits():
     scale = Scale(id="pain", label="How much pain?", minimum=0, maximum=100)
     field = scale_field(scale, load_catalogues(["en"])["en"])

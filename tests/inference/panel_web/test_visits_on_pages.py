@@ -13,6 +13,7 @@ from made_up.panels import (
     go_to_end,
     hidden,
     picture_panel,
+    plan_of,
     rating_panel,
     send,
     start,
@@ -67,6 +68,15 @@ def test_a_visit_goes_from_the_consent_to_the_code_and_shows_levels_that_are_htm
     assert tables.choices is not None
     assert len(tables.choices) == 2 * sum('name="a.choice"' in page for page in pages) - 2  # without practice
     assert set(tables.choices["judge_kind"]) == {"human"}
+
+
+def test_people_see_the_fields_that_the_study_names_and_no_other(tmp_path):
+    visits = visits_of(plan_of(tmp_path, collect={"fields": ["sea"]}), tmp_path / "run")
+    client = client_of(visits)
+    pages = [page for page in go_to_end(client, start(client)) if 'name="a.choice"' in page]
+    assert pages
+    assert all("Sea" in page and "Size" not in page for page in pages)
+    visits.close()
 
 
 @pytest.mark.long
@@ -203,6 +213,7 @@ def test_times_and_device_are_stored(towns):
 
 
 def test_a_time_that_cannot_be_is_missing():
+    assert timing_of(FormData({"response_ms": "0", "first_input_ms": "0"})) == Timing(0.0, first_input_ms=0.0)
     for nonsense in ("NaN", "-5", "1e300", "abc", "inf", ""):
         names = ("response_ms", "focus_lost", "focus_lost_ms", "first_input_ms")
         assert timing_of(FormData(dict.fromkeys(names, nonsense))) == Timing()

@@ -168,6 +168,7 @@ def test_three_profiles_and_other_codes_are_refused_with_the_command_or_option(t
         load_choices(taxes, file)
     choices = load_choices(taxes, file, rules=ReadingRules(relabel={"2": "1", "1": "0"}))
     assert choices["chosen"].tolist() == frame["chosen"].astype(int).tolist()
+    assert choices["size"].astype(str).tolist() == frame["size"].tolist()
     with pytest.raises(InputError, match="--levels a,b names no column"):
         load_choices(taxes, file, rules=ReadingRules(levels={"": ("a", "b")}))
 

@@ -107,6 +107,14 @@ def test_judges_that_the_study_names_as_models_are_models_and_all_others_people(
     assert notes[0].startswith("judgments.csv has no judge_kind: 2 judges that the study does not name")
 
 
+def test_values_that_are_renamed_have_their_new_names_in_a_study_too(tmp_path, study):
+    frame = ROWS.assign(value=["funny", "odd", "wordplay"], dimension="joke_type")
+    for options in ({}, {"study": study}):
+        rules = ReadingRules(relabel={"funny": "wordplay", "odd": "irony"})
+        made = load_judgments(written(tmp_path, frame), rules=rules, **options)
+        assert made["value"].tolist() == ["wordplay", "irony", "wordplay"]
+
+
 @pytest.mark.parametrize(("frame", "options", "sentence"), cases(__file__, "unfit"))
 def test_what_does_not_fit_is_refused(tmp_path, frame, options, sentence):
     named = {"study": load_any_study(options["study"])} if "study" in options else {}

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.readers.conjoints import ConjointTable, read_conjoint
@@ -430,3 +431,11 @@ def test_choices_of_a_study_are_read_if_they_are_those_of_people(tmp_path):
     frame.assign(judge_kind="model").to_csv(file, index=False)
     with pytest.raises(InputError, match=rf"with answers of models; .*`conjury fit STUDY --data {file}`"):
         read_conjoint(file)
+
+
+@pytest.mark.parametrize("levels", cases(__file__, "orders"), ids=str)
+def test_levels_that_nobody_ordered_are_in_their_usual_order(levels: list[str]) -> None:
+    turned = sorted(levels, key=lambda level: (len(level), level), reverse=True)
+    frame = PLAIN.assign(Size=[turned[row % len(turned)] for row in range(len(PLAIN))])
+    table = read_conjoint(frame, attributes=["Roof", "Size"])
+    assert table.frame["Size"].cat.categories.tolist() == levels

@@ -13,11 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.readers.judged.gold_labels import majority_labels
 from conjury.inference.simulation import LabelSimulation, read_label_truth, simulate_labels
 from conjury.inference.simulation.labels import simulate_people
-from conjury.inference.simulation.labels.simulated_labels import (
-    categories,
-    persistent,
-    uniforms,
-)
+from conjury.inference.simulation.labels.simulated_labels import categories, persistent, uniforms
 from conjury.inference.simulation.labels.simulated_labels import passes as pass_shares
 from conjury.inference.study import ItemStudy
 from conjury.inference.tables import read_table, validate

@@ -23,7 +23,7 @@ from conjury.analysis.conjoint import amce, mm
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.validation import judge
 from conjury.inference.errors import OF_COMMAND, InputError
-from conjury.inference.tables.frames import in_python, to_pandas
+from conjury.inference.tables.frames import in_python, to_pandas, wrong_call
 
 # Functions of tables that our own steps make, or that the package writes itself.
 OWN = ("audit", "prediction_powered.estimate", "prediction_powered.tasks", "vignettes", "require_columns")
@@ -107,6 +107,7 @@ def test_calls_that_cannot_be_right_are_answered_by_a_sentence(verb, options, se
     formula = {"formula": "chosen ~ colour"} if "idd" in options else {}
     with pytest.raises(InputError, match=f"^{re.escape(sentence)}"):
         verb(CHOICES, **formula, **options)
+    assert wrong_call(agreement, ["file.csv"], {"draws": "many"}) == "draws is 'many'; give a whole number."
 
 
 def test_every_function_at_the_top_answers_an_unknown_option_by_a_sentence():

@@ -122,10 +122,7 @@ def test_items_of_shipped_studies_are_neither_mangled_nor_instructions(name: str
     assert mangled_text(items, None, study).verdict == "pass"
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    cases(__file__, "mangled_texts_are_named"),
-)
+@pytest.mark.parametrize(("text", "kind"), cases(__file__, "mangled_texts_are_named"))
 def test_mangled_texts_are_named(text: str, kind: str) -> None:
     assert in_text(text) == kind
 

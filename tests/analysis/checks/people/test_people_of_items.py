@@ -65,8 +65,9 @@ def test_a_person_who_gives_a_rare_answer_never_does_not_stand_out() -> None:
     assert constant_raters(with_answers(table, "r3", ["a"] * ITEMS), 0.05).verdict == "pass"
 
 
-def test_items_in_an_order_of_their_labels_make_no_pattern() -> None:
-    table = panel(noise=0.05)
+@pytest.mark.parametrize("people", [2, PEOPLE])
+def test_items_in_an_order_of_their_labels_make_no_pattern(people: int) -> None:
+    table = panel(people=people, noise=0.05)
     most = table.groupby("item_id")["value"].agg(lambda values: values.value_counts().index[0])
     ordered = table.assign(usual=table["item_id"].map(most)).sort_values(["judge_id", "usual"])
     assert constant_raters(ordered.drop(columns="usual"), 0.05).verdict == "pass"

@@ -42,16 +42,14 @@ def responses(n: int = 4, samples: int = 2, **columns: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("asked", "returned"),
-    cases(__file__, "names_with_another_provider_date_or_version_are_of_one_model"),
+    ("asked", "returned"), cases(__file__, "names_with_another_provider_date_or_version_are_of_one_model")
 )
 def test_names_with_another_provider_date_or_version_are_of_one_model(asked: str, returned: str) -> None:
     assert same_model(asked, returned)
 
 
 @pytest.mark.parametrize(
-    ("asked", "returned"),
-    cases(__file__, "names_of_other_sizes_and_kinds_are_of_other_models"),
+    ("asked", "returned"), cases(__file__, "names_of_other_sizes_and_kinds_are_of_other_models")
 )
 def test_names_of_other_sizes_and_kinds_are_of_other_models(asked: str, returned: str) -> None:
     assert not same_model(asked, returned)
@@ -122,10 +120,7 @@ def test_seeds_of_their_own_pass_and_do_not_matter_at_temperature_zero_or_with_o
         assert same_seed(asked).verdict == "not_applicable"
 
 
-@pytest.mark.parametrize(
-    ("name", "family"),
-    cases(__file__, "families_are_named"),
-)
+@pytest.mark.parametrize(("name", "family"), cases(__file__, "families_are_named"))
 def test_families_are_named(name: str, family: str | None) -> None:
     assert family_of(name) == family
 

@@ -461,9 +461,4 @@ def test_effects_are_known_where_differences_within_pairs_determine_them() -> No
     contrasts = np.array([[0.0, 1, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 2, 2, 0]])
     assert _is_identified(
         SimpleNamespace(pairs=pairs, plan=SimpleNamespace(contrasts=contrasts))
-    ).tolist() == [
-        True,
-        False,
-        False,
-        True,
-    ]
+    ).tolist() == [True, False, False, True]

@@ -12,11 +12,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.conjoint import reliability
-from conjury.analysis.conjoint.reliability.agreeing_repeats import (
-    clustered_share,
-    sign_test,
-    swapping_error,
-)
+from conjury.analysis.conjoint.reliability.agreeing_repeats import clustered_share, sign_test, swapping_error
 from conjury.analysis.conjoint.reliability.repeats import find_repeats, first_answers
 from conjury.analysis.figures import alt, draw
 from conjury.analysis.numerics.bootstrap import resampled_sums
@@ -110,7 +106,7 @@ def test_attributes_match_repeats_where_profiles_have_no_id_and_row_order_does_n
 
 def test_first_answers_leave_out_repeats_and_further_samples() -> None:
     table = together(presented([1, 0], sample=0), presented([1, 0], sample=1), swapped([0, 1], sample=0))
-    assert len(first_answers(table)) == 4
+    assert len(first_answers(table)) == len(first_answers(table.assign(prompt_id=pd.NA))) == 4
     assert len(first_answers(table.drop(columns="sample").iloc[:4])) == 4
 
 
@@ -144,7 +140,10 @@ JUDGED = people([1, 0, 1]).assign(judge="x")
             (together(presented([1]), swapped([1]).assign(profile_id=ids)), {}, "of the 1 repeated tasks")
             for ids in ([7, 8], [0, 8], [-1, 1])  # both profiles are others, or one of them is
         ),
-        (together(presented([1]), swapped([0])).iloc[:-1], {}, "has not one profile in each"),
+        *(
+            (together(presented([1]), swapped([0])).drop(index=row), {}, "has not one profile in each")
+            for row in (2, 3)
+        ),
         (JUDGED, {"draws": 1}, "draws"),
         (JUDGED, {"alpha": 0.0}, "alpha"),
         (JUDGED, {"by": "judge"}, "judge"),

@@ -42,10 +42,7 @@ def test_attributes_of_many_levels_are_grouped_by_their_columns(
     data = profiles_with_gaps(500)
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     monkeypatch.setattr(stored_rows, name, 1)
-    same(
-        mm_diffs(in_duckdb(data), F, id="text", by="g"),
-        mm_diffs(data, F, id="text", by="g"),
-    )
+    same(mm_diffs(in_duckdb(data), F, id="text", by="g"), mm_diffs(data, F, id="text", by="g"))
 
 
 def test_a_text_that_is_missing_everywhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -233,6 +233,19 @@ def test_the_order_is_read_from_values_that_say_it_and_else_asked_about(
         assert_allclose(_numbers(result, *names), _numbers(compare_pairs(few), *names))
 
 
+def test_an_order_that_is_unknown_in_some_rows_counts_in_no_rate_of_positions() -> None:
+    rows = _long(PAIRS).assign(order=["gpt first", "llama first"] * len(PAIRS))
+    lacking = np.arange(len(rows)) % 12 == 1
+    known, result = (
+        compare_pairs(rows[~lacking]),
+        compare_pairs(rows.assign(order=rows["order"].mask(lacking))),
+    )
+    assert "50 rows without 'order': the order counts as unknown." in result.notes
+    names = ("first_share", "order_flips", "order_changes", "net_first")
+    assert_allclose(_numbers(result, *names), _numbers(known, *names))
+    assert_allclose(_numbers(result, "win_rate"), _numbers(compare_pairs(rows), "win_rate"))
+
+
 def test_several_people_count_with_their_mean() -> None:
     ben = PAIRS["human"].iloc[::-1].to_numpy()
     two = PAIRS.assign(ann=PAIRS["human"], ben=ben).drop(columns="human")

@@ -13,10 +13,7 @@ from scipy import stats
 
 from conjury.analysis.raters import Result, tier_accuracy
 from conjury.analysis.raters.descriptive.mean_ratings import item_scores, with_ties
-from conjury.analysis.raters.descriptive.tier_accuracy import (
-    difference_limits,
-    score_order,
-)
+from conjury.analysis.raters.descriptive.tier_accuracy import difference_limits, score_order
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]

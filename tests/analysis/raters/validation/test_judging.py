@@ -180,6 +180,7 @@ def test_rogan_gladen_rates_solve_the_equation_of_all_judged_rows() -> None:
 @pytest.mark.long
 def test_rows_of_one_item_are_a_cluster_and_said_to_be_one_where_an_item_has_two() -> None:
     data = table(60)
+    data.loc[40:, "p0"] = None  # so that rates are corrected
     twice = pd.concat([data, data], ignore_index=True)
     twice["id"] = [*range(60), *range(60)]
     once, clustered = judge(data, "judge", "p0"), judge(twice, "judge", "p0", id="id")
@@ -189,6 +190,8 @@ def test_rows_of_one_item_are_a_cluster_and_said_to_be_one_where_an_item_has_two
     assert kappa[1]["std_error"] == pytest.approx(kappa[0]["std_error"])
     assert kappa[1]["lower"] == pytest.approx(kappa[0]["lower"])
     assert kappa[2]["std_error"] < 0.75 * kappa[0]["std_error"]
+    errors = [numbers(one)["std_error"].to_numpy(float) for one in (once, clustered)]
+    np.testing.assert_allclose(errors[1], errors[0], rtol=0.02)  # rates have the factor of 40 clusters / 39
     for items, said in ((range(60), []), ([0, *range(59)], ["60 rows are about 59 items; intervals ar"])):
         notes = judge(data.assign(item=items), "judge", "p0", id="item").notes
         assert [note[:40] for note in notes if "clustered by item" in note] == said

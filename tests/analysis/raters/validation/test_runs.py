@@ -179,6 +179,9 @@ def test_clusters_widen_intervals() -> None:
     naive = row(compare_runs(*many, "verdict", "label", id="id"), "kappa_difference")
     assert clustered["std_error"] == pytest.approx(once["std_error"])
     assert naive["std_error"] < 0.6 * once["std_error"]
+    keyed = [one.drop(columns=["id", "text"]).assign(key=[*range(100)] * 4) for one in many]
+    by_key = row(compare_runs(*keyed, "verdict", "label", id="key"), "kappa_difference")
+    assert by_key["std_error"] == pytest.approx(once["std_error"])
 
 
 def test_labels_with_known_probabilities_count_as_copies_of_rows() -> None:

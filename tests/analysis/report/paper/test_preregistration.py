@@ -20,7 +20,13 @@ from conjury.analysis.pipeline.item_steps import plan_ratings
 from conjury.analysis.pipeline.manifest import RecordedResult
 from conjury.analysis.pipeline.runner import FitOptions
 from conjury.analysis.report import Report
-from conjury.analysis.report.paper.deviations import add_to_results, compare, hashes_now, sentence
+from conjury.analysis.report.paper.deviations import (
+    add_to_results,
+    compare,
+    compare_with_registration,
+    hashes_now,
+    sentence,
+)
 from conjury.analysis.report.paper.facts import MARK
 from conjury.analysis.report.paper.preregistration import read_registration, registration
 from conjury.analysis.report.paper.registration_text import TEMPLATES, in_words
@@ -90,9 +96,18 @@ def test_results_that_follow_the_registration_are_as_registered(registered, tmp_
     assert sentence(list(frame["verdict"])) == f"All {len(frame)} registered aspects are as registered."
 
 
+def test_a_registration_that_is_named_comes_before_that_of_the_folder(registered, tmp_path) -> None:
+    folder = results(tmp_path / "r", registered).path
+    assert compare_with_registration(folder, None, None) is None
+    for place in (tmp_path, folder):
+        (place / "preregistration.json").write_text(json.dumps(registered), encoding="utf-8")
+        comparison = compare_with_registration(folder, tmp_path / "preregistration.json", None)
+        assert comparison.path == tmp_path / "preregistration.json"
+    assert compare_with_registration(folder, None, None).path == folder / "preregistration.json"
+
+
 @pytest.mark.parametrize(
-    ("changed", "aspect", "verdict"),
-    cases(__file__, "each_deviation_is_found_and_no_other"),
+    ("changed", "aspect", "verdict"), cases(__file__, "each_deviation_is_found_and_no_other")
 )
 def test_each_deviation_is_found_and_no_other(registered, tmp_path, changed, aspect, verdict) -> None:
     found = compare(registered, results(tmp_path / "r", registered, **changed)).frame

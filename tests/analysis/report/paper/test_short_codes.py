@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from cases import FIXTURES
 
 from conjury.analysis.report.table_format import interval, number, p_value
 from conjury.inference.tables.files import EXAMPLES, QUARTO
@@ -18,21 +19,7 @@ pypandoc = pytest.importorskip("pypandoc", reason="pandoc's wheel is missing (ma
 pytestmark = pytest.mark.pdf
 EXTENSION = QUARTO / "_extensions" / "conjury"
 FORMAT = "html"
-FILTER = """
-quarto = { doc = { is_format = function(name) return name == FORMAT end } }
-local codes = dofile(EXTENSION .. "/conjury.lua")
-function Pandoc(document)
-  local cited = pandoc.List()
-  for _, call in ipairs(document.meta.calls) do
-    local args, kwargs = {}, setmetatable({}, { __index = function() return pandoc.Inlines({}) end })
-    for _, each in ipairs(call.args) do args[#args + 1] = each end
-    for name, value in pairs(call.kwargs or {}) do kwargs[name] = value end
-    local ended, result = pcall(codes[pandoc.utils.stringify(call.code)], args, kwargs, document.meta)
-    cited:insert(ended and (result.src or result.text) or "refused: " .. result)
-  end
-  return pandoc.Pandoc({ pandoc.CodeBlock(table.concat(cited, "\\n")) })
-end
-"""
+FILTER = (FIXTURES / "pages/short_codes.lua").read_text(encoding="utf-8")
 
 
 def cite(folder: Path, *calls: tuple[str, str, dict[str, str]], form: str = FORMAT) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cases import cases
+from cases import FIXTURES, cases
 from shared_folder import SHARED
 
 from conjury.analysis.report.paper.document_writing import grid_of, to_latex, to_markdown
@@ -17,24 +17,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.files import REPLICATIONS, shipped_names
 
 STUDIES = ("harm_or_humor", "moderation", "multiturn", "oogiri")
-SMALL = """
-study: oogiri
-paper: A paper
-numbers:
-  means:
-    keys: [judge, dimension]
-    published: {files: [scores], quantities: {mean: mean, sd: sd}}
-exhibits:
-  - number: Table 1
-    caption: Means.
-    numbers: means
-    head: Judge
-    rows: {judge: [ann, bob, cyd]}
-    columns: {dimension: [fun, wit]}
-    cell: "{mean} ({sd})"
-    digits: {mean: 2, sd: 1}
-    mark: {of: mean}
-"""
+SMALL = (FIXTURES / "pages/layout.yaml").read_text(encoding="utf-8")
 
 
 @pytest.fixture
