@@ -29,7 +29,7 @@ CEILINGS = {
     "analysis/raters": 252,
     "analysis/report": 175,
     "analysis/trial": 42,
-    "cli": 110,
+    "cli": 111,
     "inference": 4,
     "inference/backends": 56,
     "inference/collecting": 60,
@@ -48,7 +48,7 @@ CEILINGS = {
     "inference/vignettes": 44,
     "tests": 958,
 }
-MODULES = 556
+MODULES = 558
 
 
 def lines_of(root: Path) -> Counter[str]:

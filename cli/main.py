@@ -55,12 +55,12 @@ PANELS = {  # of the help, in its order: module and function of each command
     },
     "Collect": {
         "probe": "commands.judges.probe_command:probe",
-        "collect": "commands.collect:collect",
+        "collect": "commands.collecting.collect:collect",
         "trust": "commands.starting.trust:trust",
-        "run status": "commands.runs:status",
-        "run retry": "commands.runs:retry",
-        "run parse": "commands.runs:parse",
-        "run verify": "commands.runs:verify",
+        "run status": "commands.collecting.runs:status",
+        "run retry": "commands.collecting.runs:retry",
+        "run parse": "commands.collecting.runs:parse",
+        "run verify": "commands.collecting.runs:verify",
         "panel": "commands.people.panel:panel",
     },
     "Data in and out": {

@@ -302,7 +302,7 @@ def test_the_log_of_a_run_has_its_plan_its_counts_and_its_end(base, conjury, mon
     place, _ = base
     log = tmp_path / "log.jsonl"
     monkeypatch.setenv("CONJURY_LOG", str(log))
-    monkeypatch.setattr("conjury.cli.commands.collect.SECONDS_A_LINE", 0.0)
+    monkeypatch.setattr("conjury.cli.commands.collecting.collection_progress.SECONDS_A_LINE", 0.0)
     assert conjury(f"{SIMULATED} --out logged", cwd=place).code == 0
     assert conjury("collect study.yaml --judge nobody", cwd=place).code == 2
     content = lines_of(log)

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from conjury.cli.commands.collect import collect_and_show
+from conjury.cli.commands.collecting.collect import collect_and_show
 from conjury.inference.collecting import Asking, Running
 from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.ledger import Ledger

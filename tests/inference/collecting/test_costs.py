@@ -11,7 +11,7 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import MODEL, change_study, collect, table
 
-from conjury.cli.commands.runs import parse, retry
+from conjury.cli.commands.collecting.runs import parse, retry
 from conjury.inference.collecting import Running, preview
 from conjury.inference.errors import InputError
 

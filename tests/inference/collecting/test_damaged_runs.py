@@ -14,7 +14,7 @@ import typer
 from fakes.ledgers import as_first_version
 from fakes.studies import change_study, collect, table, towns, write_study
 
-from conjury.cli.commands.runs import parse, retry, status, verify
+from conjury.cli.commands.collecting.runs import parse, retry, status, verify
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 

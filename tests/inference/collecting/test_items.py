@@ -23,7 +23,7 @@ from fakes.studies import (
     write_study,
 )
 
-from conjury.cli.commands.runs import parse
+from conjury.cli.commands.collecting.runs import parse
 from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.run_folder import RunFolder
 from conjury.inference.errors import InputError

@@ -6,7 +6,7 @@ import json
 
 from fakes.studies import change_study, collect, table
 
-from conjury.cli.commands.runs import status
+from conjury.cli.commands.collecting.runs import status
 from conjury.inference.backends.endpoints import find_endpoint
 from conjury.inference.backends.openai.live import server_version
 from conjury.inference.collecting.answering.provenance import version_notes

@@ -16,7 +16,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.benchmark.data.scoring import by_rule
 from conjury.analysis.pipeline.loading import read_judgments_of
-from conjury.cli.commands.collect import collect_and_show
+from conjury.cli.commands.collecting.collect import collect_and_show
 from conjury.inference.backends.base import Recorder, completion
 from conjury.inference.collecting import Asking, Running, collect, parse, reread, status
 from conjury.inference.errors import InputError

@@ -19,8 +19,8 @@ from fakes.server import FakeServer
 from fakes.studies import PAIRS, change_study, collect, table, towns, verdicts, write_study
 from pandas.testing import assert_frame_equal
 
-from conjury.cli.commands.collect import show_end
-from conjury.cli.commands.runs import parse, retry, status
+from conjury.cli.commands.collecting.collection_end import show_end
+from conjury.cli.commands.collecting.runs import parse, retry, status
 from conjury.inference.backends.base import completion
 from conjury.inference.backends.lookup import SimulatedBackend
 from conjury.inference.collecting import Asking, Collected, PeoplePlan, Running, add_people

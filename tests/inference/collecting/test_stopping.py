@@ -14,7 +14,7 @@ import pytest
 from fakes.server import FakeServer
 from fakes.studies import collect, table, towns, write_study
 
-from conjury.cli.commands import collect as command
+from conjury.cli.commands.collecting import collection_progress as command
 from conjury.inference.backends.base import Recorder, completion
 from conjury.inference.collecting import Asking, Running, Tally, preview
 from conjury.inference.collecting import collect as run_study

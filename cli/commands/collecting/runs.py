@@ -8,9 +8,9 @@ import typer
 
 from conjury.inference.errors import InputError, listed
 
-from ..automation import record
-from ..options import PriceTable, Rule, RunFolderPath, StudyName
-from ..printing import console, one_line, print_table
+from ...automation import record
+from ...options import PriceTable, Rule, RunFolderPath, StudyName
+from ...printing import console, one_line, print_table
 
 
 def status(study: StudyName, out: RunFolderPath = None) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..automation import record
-from ..printing import console, print_frame
+from ...automation import record
+from ...printing import console, print_frame
 
 if TYPE_CHECKING:
     from conjury.analysis.results import Result

@@ -1,0 +1,1 @@
+"""Commands that ask judges, and that look at what was asked."""
