@@ -159,13 +159,6 @@ def _run_of(folder: Path, roots: Sequence[Path]) -> int | None:
 
 def _checks_with_evidence(folder: Path, run: int | None, named: bool) -> Iterator[CheckAlarm]:
     """Yield the checks of a run with evidence in a results folder, or in one below the folder of the run."""
-    from conjury.analysis.figures.note_labels import texts_in_words
-    from conjury.analysis.pipeline.manifest import results_of
-    from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.report.report_data import labels_of
-    from conjury.inference.panel.view.filters import CheckAlarm
-    from conjury.inference.tables.files import read_table
-
     places = [folder] if named else [folder, *sorted(path for path in folder.glob("*/") if path.is_dir())]
     batteries = [place / "tables" / "battery.parquet" for place in places]
     files = [battery for battery in batteries if battery.is_file()]
@@ -174,6 +167,15 @@ def _checks_with_evidence(folder: Path, run: int | None, named: bool) -> Iterato
             f"--checks {folder} contains no checks (tables/battery.parquet); write them with "
             f"`conjury check RUN --out {folder}`."
         )
+    if not files:
+        return
+    from conjury.analysis.figures.note_labels import texts_in_words
+    from conjury.analysis.pipeline.manifest import results_of
+    from conjury.analysis.pipeline.results_folder import ResultsFolder
+    from conjury.analysis.report.report_data import labels_of
+    from conjury.inference.panel.view.filters import CheckAlarm
+    from conjury.inference.tables.files import read_table
+
     for battery in files:
         manifest = ResultsFolder(battery.parent.parent).manifest
         settings = next((each.settings for each in results_of(manifest) if each.name == "battery"), {})

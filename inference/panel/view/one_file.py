@@ -74,13 +74,14 @@ def write_file(
     transcripts = Transcripts(collection)
     media = EmbeddedMedia(transcripts, MEDIA)
     renderer = TranscriptRenderer(transcripts, view_environment(lambda name: name, media.address))
-    file_numbers = {int(number) for number in numbers[:most]}
-    articles = [_article(renderer, int(number), file_numbers) for number in numbers[:most]]
+    written = numbers[:most].tolist()
+    linked = set(written)
     style = "".join(_text(name) for name in ("panel.css", "view.css"))
     script = _text("view.js")
-    html = renderer.page(
+    parts = renderer.parts_of_page(
         "one_file.html.j2",
-        articles=articles,
+        articles=(_article(renderer, number, linked) for number in written),
+        written=len(written),
         choices=[choice for choice in filter_choices(collection) if choice.name not in ("level", "check")],
         selected=len(numbers),
         style=Markup(style),
@@ -88,10 +89,9 @@ def write_file(
         policy=policy(style, script),
         media=media,
     )
-    content = html.encode("utf-8")
     with atomic_write(path, private=True) as file:
-        file.write(content)
-    return WrittenContents(len(numbers), len(articles), len(media.omitted), len(content))
+        size = sum(file.write(part.encode("utf-8")) for part in parts)
+    return WrittenContents(len(numbers), len(written), len(media.omitted), size)
 
 
 def policy(style: str, script: str) -> str:
@@ -112,7 +112,7 @@ def _text(name: str) -> str:
     return text
 
 
-def _article(renderer: TranscriptRenderer, number: int, file_numbers: set[int]) -> dict[str, Any]:
+def _article(renderer: TranscriptRenderer, number: int, linked: set[int]) -> dict[str, Any]:
     values = renderer.transcript(number)
     transcript: Transcript = values["one"]
     row = renderer.collection.answers.frame.iloc[number]
@@ -126,7 +126,7 @@ def _article(renderer: TranscriptRenderer, number: int, file_numbers: set[int]) 
             "status": APART.join(dict.fromkeys(statuses)),
             "mark": APART.join(transcript.row.marks),
         },
-        "linked": file_numbers,
+        "linked": linked,
     }
 
 

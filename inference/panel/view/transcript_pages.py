@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -142,9 +142,13 @@ class TranscriptRenderer:
 
     def page(self, template: str, **values: Any) -> str:
         """Fill a template."""
+        return "".join(self.parts_of_page(template, **values))
+
+    def parts_of_page(self, template: str, **values: Any) -> Iterator[str]:
+        """Fill a template part by part, so that a long page takes no memory."""
         sources = self.collection.sources
         common = {"t": english(), "title": sources.title, "notes": sources.notes}
-        return self.environment.get_template(template).render(**common | values)
+        return self.environment.get_template(template).generate(**common | values)
 
     def rows(self, numbers: Sequence[int]) -> list[AnswerRow]:
         """Answers as rows of a list."""
