@@ -106,6 +106,7 @@ def main() -> None:
         what, folder, n, *url = asked.measure
         print(json.dumps(MEASURED[what](Path(folder), int(n), *url)))
         return
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # as the command line has it
     quick = asked.quick
     effort = QUICK if quick else FULL
     described = machine()

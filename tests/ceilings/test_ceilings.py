@@ -93,7 +93,7 @@ def test_a_csv_is_read_in_few_times_the_time_of_pandas(place: Path) -> None:
         ("from conjury import amce", 2.7, 50),  # measured 1.7 to 1.9, 32
         ("judge a.csv --judge judge --human human", 4.2, 90),  # measured 2.8, 71
         ("compare-runs a.csv b.csv --judge judge --human human", 3.8, 95),  # measured 2.5, 78
-        ("view run --study moderation --html t.html", 13.2, 200),  # measured 8.8, 174: 206 transcripts
+        ("view run --study moderation --html t.html", 13.2, 160),  # measured 7.6, 139: 206 transcripts
         ("collect moderation --judge gpt4o --backend simulated --pairs 51 --out small", 10, 215),  # 6.5, 189
         (f"import labels.csv {RATED} --out r.parquet", 4, 75),  # measured 2.4, 70
     ],
