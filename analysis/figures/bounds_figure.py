@@ -18,7 +18,7 @@ from .dot_marks import draw_dots, unit_of
 from .figure_layout import Drawable
 from .figure_registry import FigureStyle, figure
 from .interval_dots import LevelPanels, levels, table_of
-from .labels import display_order, level_of, series_labels, strata_columns
+from .labels import display_order, level_of, series_labels, strata_columns, usual_identifiers
 from .theme import Theme
 
 if TYPE_CHECKING:
@@ -103,10 +103,9 @@ def rows_to_draw(estimates: pd.DataFrame) -> pd.DataFrame:
         return estimates[
             estimates["series"].isin(_names_with_fewest_answers(estimates, "series", MOST_DRAWN))
         ]
-    is_usual = estimates["metric"].isin(USUAL)
-    estimates = (
-        estimates[is_usual] if is_usual.any() else estimates[estimates["panel"] == estimates["panel"].iloc[0]]
-    )
+    estimates = estimates[
+        estimates["metric"].isin(usual_identifiers(estimates["metric"], None, USUAL, "metric"))
+    ]
     return estimates[estimates["row"].isin(_names_with_fewest_answers(estimates, "row", MOST_ROWS))]
 
 

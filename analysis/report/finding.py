@@ -129,7 +129,7 @@ def _headline(record: RecordedResult, data: ReportData) -> str:
     try:
         return spec.headline(data.read(record), record, data)
     except ConjuryError as error:
-        why = str(error).replace(str(data.path), "the results folder")
+        why = capitalised(str(error).replace(str(data.path), "the results folder"))
         return headed(plain(record.title or record.name), f"no finding can be stated. {plain(why)}")
 
 

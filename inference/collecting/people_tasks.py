@@ -38,7 +38,7 @@ from ..design.task_panels import (
     sample_size,
 )
 from ..design.testing_pairs import design_pairs
-from ..errors import InputError, did_you_mean, listed
+from ..errors import InputError, counted, did_you_mean, listed
 from ..readers.choices import read_choices
 from ..readers.judgments import load_judgments
 from ..readers.prepare import load_choices
@@ -280,7 +280,7 @@ def add_raters(
     >>> table.assign(dimension="novelty").to_csv(run / "ratings.csv", index=False)
     >>> add_raters("oogiri", run / "ratings.csv", out=run)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    conjury.inference.errors.InputError: ...: 1 items are not in items.csv of the study, such as nobody; ...
+    conjury.inference.errors.InputError: ...: 1 item is not in items.csv of the study, such as nobody; ...
     """
     protocol = load_any_study(study) if isinstance(study, str | Path) else study
     if not isinstance(protocol, ItemStudy):
@@ -295,8 +295,8 @@ def add_raters(
     unknown = sorted(set(rated["item_id"].astype(str)) - items)
     if unknown:
         raise InputError(
-            f"{path}: {len(unknown):,} items are not in {protocol.items} of the study, such as {unknown[0]}; "
-            "use the same ids in both."
+            f"{path}: {counted(len(unknown), 'item is', 'items are')} not in {protocol.items} of the "
+            f"study, such as {unknown[0]}; use the same ids in both."
         )
     table = pd.DataFrame(
         {

@@ -27,7 +27,7 @@ from ..collecting.run_folder import RunFolder
 from ..design.profiles import draw_panel, enumerate_profiles
 from ..design.run_design import DrawnDesign, assign_raters, check_restrictions, save_assignment
 from ..design.task_panels import panel_name
-from ..errors import InputError
+from ..errors import InputError, counted
 from ..study.asking import Choice, Label, LineLabels
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
@@ -337,8 +337,8 @@ def _plan_of_items(
     unknown = set(assignment["item_id"].astype(str)) - set(items["item_id"].astype(str))
     if unknown:
         raise InputError(
-            f"{path}: {len(unknown):,} items are not in {study.items}, such as {min(unknown)}; draw the "
-            "assignment anew in another folder with --out."
+            f"{path}: {counted(len(unknown), 'item is', 'items are')} not in {study.items}, such as "
+            f"{min(unknown)}; draw the assignment anew in another folder with --out."
         )
     practice = None if section.practice_item is None else PlannedTask(PRACTICE, (section.practice_item,))
     name = panel_name_of(study)

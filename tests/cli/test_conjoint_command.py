@@ -327,6 +327,11 @@ def test_an_export_of_qualtrics_is_read_by_the_rules_that_are_stated(tmp_path: P
             "if '1' means the first, add --relabel '1=1' --relabel '0=2'",
         ),
         (lambda data: data.assign(chosen=data["contest"] + 3), "--scale interval", "one rating per task"),
+        (
+            lambda data: data.assign(job="A"),
+            "--attributes job,price",
+            "'job' has one level only; leave it out of",
+        ),
         (lambda data: data.replace("None", "NA"), "", "--levels 'job=NA,Cleaner,Doctor', else"),
         (
             lambda data: pd.concat(

@@ -11,11 +11,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fakes.studies import towns, write_study
+from fakes.studies import RATINGS, items, towns, write_study
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.conjoint.power import design_card_page
 from conjury.inference.study import load_study
+from conjury.inference.tables import read_table
 
 pytestmark = pytest.mark.long
 
@@ -240,3 +241,12 @@ def test_a_wrong_restriction_is_refused_with_its_line(refused: Told, tmp_path: P
     assert "restrictions, place: 'cost' is unknown here; did you mean 'coast'?" in error
     line = int(error.split(":")[2])
     assert (made / "study.yaml").read_text().splitlines()[line - 1].strip() == "- cost"
+
+
+def test_items_that_people_rated_elsewhere_become_an_assignment(told: Told, tmp_path: Path) -> None:
+    folder = write_study(tmp_path / "posts", items(RATINGS))
+    rated = pd.DataFrame({"judge_id": ["ann", "bob"], "judge_kind": "human", "item_id": "post_0", "value": 1})
+    rated.assign(dimension="threat").to_csv(tmp_path / "rated.csv", index=False)
+    printed = told(f"{folder} --panel {tmp_path / 'rated.csv'} --out runs/rated")
+    assert "1 item by 2 people" in printed
+    assert read_table(Path("runs/rated/design/assignment.parquet"))["rater"].tolist() == ["ann", "bob"]

@@ -143,7 +143,7 @@ def flags_of(tasks: pd.DataFrame) -> pd.DataFrame:
     flags = pd.DataFrame(False, index=tasks.index, columns=list(KINDS))
     flags["negative"] = seconds.lt(0) | tasks["ended"].lt(tasks["started"])
     flags["zero"] = seconds.eq(0)
-    least = np.maximum(REACTION, tasks["words"].fillna(0) / READING)
+    least = np.fmax(REACTION, tasks["words"] / READING)  # which passes over numbers that are missing
     fast = seconds.gt(0) & seconds.lt(least)
     sizes = person.groupby(person).transform("size")
     often = fast.groupby(person).transform("mean").gt(SHARE_FAST) & sizes.ge(FEWEST)

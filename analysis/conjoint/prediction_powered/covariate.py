@@ -239,7 +239,7 @@ def _profiles(codes: Sequence[np.ndarray]) -> np.ndarray:
     """Number the combinations of the levels of attributes, shape (N,)."""
     profile = np.zeros(len(codes[0]), dtype=np.int64)
     for code in codes:
-        profile = np.unique(profile * (int(code.max()) + 2) + code + 1, return_inverse=True)[1]
+        profile = np.unique(profile * (int(code.max()) + 2) + code, return_inverse=True)[1]
     return profile
 
 

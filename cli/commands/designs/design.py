@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conjury.inference.errors import InputError, check_share
+from conjury.inference.errors import InputError, check_share, counted
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS
 
 from ...automation import record
@@ -218,8 +218,9 @@ def _take_raters(study: ItemStudy, out: Path | None, path: Path) -> None:
     table = add_raters(study, path, out=out)
     items, people = table["item_id"].nunique(), table["rater"].nunique()
     record(folder=folder.path / "design", assignment={"items": items, "people": people})
+    size = f"{counted(items, 'item')} by {counted(people, 'person', 'people')}"
     console.print(f"{study.title}: who rates what, in {folder.path / 'design'}")
-    console.print(f"  assignment.parquet, .csv  {items:,} items by {people:,} people, from {path}")
+    console.print(f"  assignment.parquet, .csv  {size}, from {path}")
 
 
 def _assign(study: ItemStudy, out: Path | None, drawing: DesignSize) -> None:

@@ -85,7 +85,7 @@ def jspsych_experiment(plan: PanelPlan) -> ProgramFiles:
     """
     study, words = plan.study, catalogue_of(plan)
     language = {"language": words.code, "direction": words.direction}
-    package = {"name": study.name.replace("_", "-"), "private": True, "dependencies": PACKAGES}
+    package = {"name": study.name, "private": True, "dependencies": PACKAGES}
     about = {
         "title": study.title,
         "version": VERSION,

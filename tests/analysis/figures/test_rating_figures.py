@@ -246,16 +246,16 @@ def test_checks_of_labels_dimensions_and_choices_have_the_same_layout() -> None:
         "statistic": ["share", "share", "SD between raters"],
         "feature": ["tone", "position", "tone"],
     }
-    levels = {"level": ["very_loud", "A", "very_loud"], "observed": [0.9, 0.5, 0.1]}
+    levels = {"level": ["very=loud", "A", "very=loud"], "observed": [0.9, 0.5, 0.1]}
     check = pd.DataFrame(statistics | levels).assign(expected=0.5, lower=0.4, upper=0.6)
     prior = check.assign(lower=0.1, upper=0.95)
     made = Result(check, "choice_model", extra={"check": check, "prior_check": prior})
-    figure = draw(made, part="check", labels={("tone", "very_loud"): "Very loud!"})
+    figure = draw(made, part="check", labels={("tone", "very=loud"): "Very loud!"})
     assert rows(figure) == ["Tone: Very loud!", "Position: A"]
     assert predicted_shares(made)["prior_upper"].tolist() == [0.95, 0.95]
     text = alt(made, None, "check")
     assert "1 of 2 observed shares are outside" in text
-    assert "(Tone: Very loud: 0.90)" in text
+    assert "(Tone: Very=loud: 0.90)" in text
 
 
 def test_estimates_are_drawn_against_the_truth_by_kind_on_equal_axes() -> None:

@@ -120,6 +120,12 @@ def test_the_opening_begins_with_findings_and_counts_variants_once(results, tmp_
     assert "from 4,000 rows, computed" in Report(tmp_path).opening()
 
 
+def test_a_finding_whose_table_is_missing_says_so_without_the_folder(copy) -> None:
+    (copy / "tables" / "amce.parquet").unlink()
+    opening = Report(copy).opening()
+    assert "no finding can be stated. The results folder has no table" in opening
+
+
 def test_tables_are_read_and_findings_stated_once(results, monkeypatch) -> None:
     read = Mock(wraps=report_data.read_table)
     monkeypatch.setattr(report_data, "read_table", read)

@@ -92,6 +92,8 @@ def test_a_trusted_host_is_sent_its_variable_and_no_other_at_its_port_alone():
     trust(trusted_address("LLM.example.org.:8443"), ("MY_KEY",))
     assert trusted_hosts() == {"https://llm.example.org:8443": ("MY_KEY",)}
     assert find_endpoint("https://llm.example.org:8443/v1", "MY_KEY", named=BY_FILE).key == KEY
+    usual = ("http://[::1]:80", "https://a.org:443", "http://127.0.0.1:443")
+    assert [trusted_address(url).server for url in usual] == ["http://[::1]", "https://a.org", usual[2]]
     for url, variable in (
         ("https://llm.example.org:8443/v1", "HOME"),
         ("https://llm.example.org/v1", "MY_KEY"),

@@ -312,7 +312,7 @@ def test_items_that_people_rated_are_asked_about_alone(tmp_path, run):
     assert planned(folder, run, "panel") == (2, 2)
     assert planned(folder, run, "all") == planned(folder, run, "models") == (4, 4)
     rated.replace("post_2", "post_9").to_csv(file, index=False)
-    with pytest.raises(InputError, match=r"1 items are not in items\.csv of the study, such as post_9"):
+    with pytest.raises(InputError, match=r"1 item is not in items\.csv of the study, such as post_9"):
         add_raters(folder, file, out=run)
     with pytest.raises(InputError, match="Study posts has no pairs"):
         add_people(folder, PeoplePlan(people=2), out=run)

@@ -209,6 +209,11 @@ def test_choices_that_several_columns_identify_are_the_clusters() -> None:
         assert (found.provenance.id, found.provenance.n_clusters) == ("prompt_id x pair_id", 300)
 
 
+def test_weights_to_compare_with_are_a_distribution_or_the_design() -> None:
+    with pytest.raises(InputError):
+        target_sensitivity(drawn(30, 1), FORMULA, TARGET, against="designs")
+
+
 @pytest.mark.parametrize("estimate", [pamce, target_sensitivity])
 def test_contrasts_under_a_target_equal_those_with_that_reference(estimate: Any) -> None:
     data = drawn(300, 11)
