@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import block_diag
+import scipy
 
 from conjury.inference.errors import InputError
 
@@ -341,7 +341,7 @@ def _group_plan(
         frame = key_frame(request, cells, statistic, rows)
         frame.insert(0, "by", "***".join(map(str, part.group)))
         keys.append(frame.assign(**dict(zip(request.by, map(str, part.group), strict=True))))
-    contrasts = block_diag(*[part.contrasts for part in parts])
+    contrasts = scipy.linalg.block_diag(*[part.contrasts for part in parts])
     blocks = tuple(block for part in parts for block in part.blocks)
     stacked = pd.concat(keys, ignore_index=True)
     return EstimationPlan(cells, blocks, contrasts, stacked, np.tile(flags, len(parts)), request)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
+import scipy
 
 from ..frames.cells import AttributeCells
 from ..frames.variables import warn_caller
@@ -41,11 +41,11 @@ class RegressionBlock:
     joint: int = 0  # blocks with the same number never share a cell and can be fitted as one regression
 
     @cached_property
-    def products(self) -> csr_array:
+    def products(self) -> scipy.sparse.csr_array:
         """Products of pairs of columns, upper triangle, shape (k (k + 1) / 2, cells inside)."""
         design = self.design[self.inside]
         first, second = np.triu_indices(design.shape[1])
-        return csr_array((design[:, first] * design[:, second]).T)
+        return scipy.sparse.csr_array((design[:, first] * design[:, second]).T)
 
     def row(self, profile: dict[str, int]) -> np.ndarray:
         """Design row, shape (k,), of a profile with the given levels and all other features at their base."""

@@ -13,7 +13,6 @@ import pandas as pd
 from conjury.inference.errors import InputError, first_line, require_installed
 from conjury.inference.readers.aliases import EXCLUDED, exclusion_reasons
 from conjury.inference.tables.frames import value_in_words
-from conjury.inference.tables.parquet import levels_of_file, read_parquet
 
 from .cells import REPEAT, choice_keys, forced_size, is_repeat, warn_of_repeats, with_used_rows
 from .variables import absent_column, warn_caller
@@ -46,6 +45,8 @@ def read_rows(data: Any, features: Collection[str] = ()) -> pd.DataFrame:
             "file's path."
         )
     if Path(data).suffix.lower() == ".parquet" and Path(data).is_file():
+        from conjury.inference.tables.parquet import read_parquet
+
         return read_parquet(Path(data))
     from conjury.inference.readers.conjoints.attribute_levels import read_levels_of
     from conjury.inference.tables.reading import read
@@ -122,6 +123,8 @@ def open_stored(data: Any) -> StoredTable:
     if address:
         return StoredTable(table, {})
     first = min(engine.con.execute("SELECT file FROM glob(?)", [files]).fetchall())[0]
+    from conjury.inference.tables.parquet import levels_of_file
+
     return StoredTable(table, levels_of_file(Path(first)))
 
 

@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
-from scipy.special import expit
+import scipy
 from threadpoolctl import ThreadpoolController
 
 _RANK_TOLERANCE = 1e-10  # squared pivot of columns scaled to 1, below which one depends on those before it
@@ -91,7 +90,7 @@ def _newton(
             coef = (coef + before) / 2
             loss = _deviance(design @ coef, weight, total)
         linear = design @ coef
-        fitted = expit(linear)
+        fitted = scipy.special.expit(linear)
         if abs(deviance - loss) < tolerance * (abs(loss) + 0.1):
             break
         deviance = loss
@@ -181,8 +180,9 @@ def separated_cells(design: np.ndarray, side: np.ndarray) -> np.ndarray:
     np.minimum.at(least, pattern, side)
     shared = np.where(most == least, most, 0)
     extreme = shared != 0
-    signed: Any = diags_array(shared[extreme].astype(float)) @ csr_array(rows[extreme])
-    mixed_rows: Any = csr_array(rows[~extreme])
+    signs: Any = scipy.sparse.diags_array(shared[extreme].astype(float))
+    signed = signs @ scipy.sparse.csr_array(rows[extreme])
+    mixed_rows: Any = scipy.sparse.csr_array(rows[~extreme])
     from scipy.optimize import linprog  # slow to import, and most fits need none
 
     solution = linprog(

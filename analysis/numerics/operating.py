@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammainccinv, gammaincinv, ndtr, ndtri, stdtrit
+import scipy
 
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(96)
 TAIL = 1e-14  # probability left off at either end of the distribution of standard errors
@@ -44,7 +44,8 @@ def operating(
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.abs(effect) / std_error
     exact = df > MANY
-    critical = np.where(exact, ndtri(1 - alpha / 2), stdtrit(np.where(exact, 1.0, df), 1 - alpha / 2))
+    student = scipy.special.stdtrit(np.where(exact, 1.0, df), 1 - alpha / 2)
+    critical = np.where(exact, scipy.special.ndtri(1 - alpha / 2), student)
     sums = _tails(z, critical)
     if not exact.all():
         nodes, weights = _error_nodes(df[~exact])
@@ -76,7 +77,7 @@ def solve_increasing(
 
 def _tails(z: np.ndarray, critical: np.ndarray) -> list[np.ndarray]:
     """Right-signed and wrong-signed rejections, and mean absolute significant z, of a normal z."""
-    right, wrong = ndtr(z - critical), ndtr(-z - critical)
+    right, wrong = scipy.special.ndtr(z - critical), scipy.special.ndtr(-z - critical)
     size = z * (right - wrong) + _density(z - critical) + _density(z + critical)
     return [np.array(right), np.array(wrong), np.array(size)]
 
@@ -87,7 +88,8 @@ def _density(x: np.ndarray) -> np.ndarray:
 
 def _error_nodes(df: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of estimated over true standard errors, both of shape (m, nodes)."""
-    low, high = np.sqrt(2 * gammaincinv(df / 2, TAIL)), np.sqrt(2 * gammainccinv(df / 2, TAIL))
+    low = np.sqrt(2 * scipy.special.gammaincinv(df / 2, TAIL))
+    high = np.sqrt(2 * scipy.special.gammainccinv(df / 2, TAIL))
     values = low[:, None] + (POINTS + 1) * (high - low)[:, None] / 2
     log_density = (df[:, None] - 1) * np.log(values) - values**2 / 2
     mass = WEIGHTS * np.exp(log_density - log_density.max(axis=1, keepdims=True))

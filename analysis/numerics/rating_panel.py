@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, triu
 
 from .types import Codes, Floats
 
@@ -58,7 +58,9 @@ class RowClusters:
         if values.ndim == 1:
             return np.bincount(self.code, values, self.n)
         starts = np.arange(len(self.code) + 1)
-        member = csr_array((np.ones(len(self.code)), self.code, starts), shape=(len(self.code), self.n))
+        member = scipy.sparse.csr_array(
+            (np.ones(len(self.code)), self.code, starts), shape=(len(self.code), self.n)
+        )
         columns = values.reshape(len(values), int(np.prod(values.shape[1:])))
         return np.asarray(member.T @ columns).reshape(self.n, *values.shape[1:])
 
@@ -112,12 +114,12 @@ class Entries:
         """Units, U."""
         return len(self.starts) - 1
 
-    def matrix(self, values: np.ndarray, first: int = 0, last: int | None = None) -> csr_array:
+    def matrix(self, values: np.ndarray, first: int = 0, last: int | None = None) -> scipy.sparse.csr_array:
         """Sum row values of units ``first`` to ``last`` by cell: sparse, shape (units, C)."""
         last = self.n_units if last is None else min(last, self.n_units)
         start, stop = self.starts[first], self.starts[last]
         structure = (self.cell[start:stop], self.starts[first : last + 1] - start)
-        return csr_array((values[start:stop], *structure), shape=(last - first, self.n_cells))
+        return scipy.sparse.csr_array((values[start:stop], *structure), shape=(last - first, self.n_cells))
 
     def within(self, cells: np.ndarray) -> Entries:
         """The rows in some cells, given as flags of shape (C,), with those cells renumbered."""
@@ -126,7 +128,7 @@ class Entries:
         number = (np.cumsum(cells) - 1).astype(np.int32)
         return Entries(number[self.cell[mask]], self.weight[mask], self.total[mask], starts, int(cells.sum()))
 
-    def matrices(self) -> tuple[csr_array, csr_array]:
+    def matrices(self) -> tuple[scipy.sparse.csr_array, scipy.sparse.csr_array]:
         """Weights and totals of all units, each of shape (U, C)."""
         return self.matrix(self.weight), self.matrix(self.total)
 
@@ -188,8 +190,10 @@ class RatingPanel:
     def shared_items(self) -> Codes:
         """How many items each pair of raters who share any both rated, shape (P,)."""
         shape = (self.n_items, self.n_raters)
-        rated = csr_array((np.ones(len(self.item), dtype=np.int64), (self.item, self.rater)), shape=shape)
-        return np.asarray(triu(rated.T @ rated, 1).data)
+        rated = scipy.sparse.csr_array(
+            (np.ones(len(self.item), dtype=np.int64), (self.item, self.rater)), shape=shape
+        )
+        return np.asarray(scipy.sparse.triu(rated.T @ rated, 1).data)
 
     @property
     def n_clusters(self) -> int:

@@ -90,7 +90,7 @@ def test_a_csv_is_read_in_few_times_the_time_of_pandas(place: Path) -> None:
     ("code", "seconds", "megabytes"),
     [
         ("import conjury.analysis", 0.2, 0),
-        ("from conjury import amce", 2.7, 50),  # measured 1.7 to 1.9, 32
+        ("from conjury import amce", 1.9, 20),  # measured 1.3, 11
         ("judge a.csv --judge judge --human human", 4.2, 90),  # measured 2.8, 71
         ("compare-runs a.csv b.csv --judge judge --human human", 3.8, 95),  # measured 2.5, 78
         ("view run --study moderation --html t.html", 13.2, 160),  # measured 7.6, 139: 206 transcripts

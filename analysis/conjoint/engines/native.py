@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.linalg import block_diag
+import scipy
 
 from ...frames.variables import warn_caller
 from ...numerics.linear import Regression, least_squares, logistic, one_thread
@@ -128,7 +128,7 @@ def _entries(plan: EstimationPlan, clusters: RowClusters) -> Entries:
 
 def _multiway_covariance(plan: EstimationPlan, fits: list[Regression], kind: str) -> np.ndarray:
     """Sum the signed covariances over all intersections of the cluster columns."""
-    bread = block_diag(*[fit.bread for fit in fits])
+    bread = scipy.linalg.block_diag(*[fit.bread for fit in fits])
     if plan.cells.strata is not None:
         return sandwich(bread, _stratified_meat(plan, fits, plan.cells.strata), np.ones(len(bread)))
     clusterings = plan.cells.clusterings or {"": plan.cells.clusters}
@@ -233,7 +233,7 @@ def _heteroskedastic(plan: EstimationPlan, fits: list[Regression], kind: str) ->
     matrix = row_meat(cells.cell, residuals, designs)[np.ix_(place, place)]
     rows, ranks = _rows_and_ranks(plan, fits)
     scale = np.sqrt(rows / (rows - ranks)) if kind == "HC1" else np.ones(len(rows))
-    vcov = sandwich(block_diag(*[fit.bread for fit in fits]), matrix, scale)
+    vcov = sandwich(scipy.linalg.block_diag(*[fit.bread for fit in fits]), matrix, scale)
 
     def df(contrasts: np.ndarray) -> np.ndarray:
         touched = [np.any(np.nan_to_num(contrasts[:, columns]) != 0, axis=1) for columns in plan.slices]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from conjury.inference.errors import InputError, check_share
 
@@ -59,9 +59,11 @@ def inference(
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (estimate - null) / std_error
     if df is None:
-        p, half_width = 2 * ndtr(-np.abs(z)), ndtri(1 - alpha / 2) * std_error
+        p = 2 * scipy.special.ndtr(-np.abs(z))
+        half_width = scipy.special.ndtri(1 - alpha / 2) * std_error
     else:
-        p, half_width = 2 * stdtr(df, -np.abs(z)), stdtrit(df, 1 - alpha / 2) * std_error
+        p = 2 * scipy.special.stdtr(df, -np.abs(z))
+        half_width = scipy.special.stdtrit(df, 1 - alpha / 2) * std_error
     return Inference(z, p, *cut(estimate - half_width, estimate + half_width, estimate, support))
 
 
@@ -85,7 +87,7 @@ def vary(draws: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
 def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
     """Limits of shares of a number of trials (it may be broken), each of shape (m,), after Wilson (1927)."""
-    z2 = ndtri(1 - alpha / 2) ** 2
+    z2 = scipy.special.ndtri(1 - alpha / 2) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         center = (share + z2 / (2 * trials)) / (1 + z2 / trials)
         half = np.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
@@ -101,14 +103,16 @@ def jeffreys(count: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.nd
     count, failures = np.maximum(count, 0.0), np.maximum(trials - count, 0.0)
     with np.errstate(divide="ignore"):
         none_seen = 1 - (alpha / 2) ** (1 / (count + failures))  # upper limit of a share of 0
-    low, high = (betaincinv(count + 0.5, failures + 0.5, level) for level in (alpha / 2, 1 - alpha / 2))
+    low, high = (
+        scipy.special.betaincinv(count + 0.5, failures + 0.5, level) for level in (alpha / 2, 1 - alpha / 2)
+    )
     lower = np.where(count <= 1 + SAME, 0.0, np.minimum(low, 1 - none_seen))
     return lower, np.where(failures <= 1 + SAME, 1.0, np.maximum(high, none_seen))
 
 
 def level_of_t(df: np.ndarray | float, alpha: float) -> np.ndarray:
     """The alpha at which a normal interval is as wide as Student's t with ``df`` at ``alpha``."""
-    return np.asarray(2 * ndtr(-stdtrit(df, 1 - alpha / 2)))
+    return np.asarray(2 * scipy.special.ndtr(-scipy.special.stdtrit(df, 1 - alpha / 2)))
 
 
 def draw_limits(draws: ArrayLike, alpha: float) -> np.ndarray:
@@ -176,18 +180,18 @@ def bca(
     sample: BootstrapSample, moments: InfluenceMoments, alpha: float, null: float = 0.0
 ) -> BootstrapInterval:
     """Quantiles corrected for bias, and for a standard error that changes with the estimate."""
-    bias = ndtri(_share_below(sample.replicates, sample.estimate))
+    bias = scipy.special.ndtri(_share_below(sample.replicates, sample.estimate))
     with np.errstate(divide="ignore", invalid="ignore"):
         acceleration = moments.cubes / (6 * moments.squares**1.5)
 
     def corrected(level: float) -> np.ndarray:
-        z = bias + ndtri(level)
-        return np.asarray(ndtr(bias + z / (1 - acceleration * z)))
+        z = bias + scipy.special.ndtri(level)
+        return np.asarray(scipy.special.ndtr(bias + z / (1 - acceleration * z)))
 
     lower = _quantiles(sample.replicates, corrected(alpha / 2))
     upper = _quantiles(sample.replicates, corrected(1 - alpha / 2))
-    z = ndtri(_share_below(sample.replicates, null)) - bias
-    share = ndtr(z / (1 + acceleration * z) - bias)
+    z = scipy.special.ndtri(_share_below(sample.replicates, null)) - bias
+    share = scipy.special.ndtr(z / (1 + acceleration * z) - bias)
     return _interval(sample, lower, upper, _two_sided(share))
 
 
