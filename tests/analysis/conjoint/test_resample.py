@@ -302,3 +302,16 @@ def test_ties_with_the_null_are_ties_whatever_rounding_does() -> None:
         drawn(mm, frame, "chosen ~ a", draws=400, h0=0.5, **o).frame for o in ({}, {"weights": "w"})
     )
     np.testing.assert_allclose(tenths["p"], plain["p"], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("family", "n"), [("quasibinomial", 120), ("quasibinomial", 117), ("gaussian", 120)])
+def test_draws_without_a_finite_logit_are_counted_where_there_are_any(family: str, n: int) -> None:
+    data = pd.DataFrame({"a": ["x", "y"] * 60, "y": np.random.default_rng(1).integers(0, 2, 120)})
+    data.loc[[5, 117, 119], "a"], data.loc[[5, 117, 119], "y"] = "z", [0, 1, 1]
+    data = data[:n].replace({"a": {"z": "z" if n == 120 else "x"}})
+    with warnings.catch_warnings(record=True) as caught:
+        found = bootstrap(amce, data, "y ~ a", unit="row", draws=60, seed=1, family=family)
+    lost = np.isnan(found.replicates).sum(axis=0).max() * (family == "quasibinomial")
+    sentences = [f"In {lost} of 60 draws there is no finite logit for a=z"] if lost else []
+    assert [str(one.message).split(".")[0] for one in caught if "logit" in str(one.message)] == sentences
+    assert (lost > 0) == (family == "quasibinomial" and n == 120)

@@ -12,20 +12,7 @@ from fakes.studies import LABELS, RATINGS, items, towns, write_study
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_any_study
 
-FULL = {
-    "facets": {
-        "prompt": ["plain", "strict"],
-        "option_order": ["given", "swapped"],
-        "option_labels": ["letters", "numbers"],
-        "sample": 2,
-        "parser": ["strict", "lenient"],
-    },
-    "fraction": "1/2",
-    "vacuum_pairs": 3,
-    "same_quality_pairs": 4,
-    "irrelevant": ["river"],
-    "anchors": 5,
-}
+FULL = cases(__file__, "full")[0]
 
 
 def load(folder: Path, content: dict[str, Any], instrument: dict[str, Any]) -> Any:
