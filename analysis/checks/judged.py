@@ -103,6 +103,8 @@ def split(study: Study, choices: pd.DataFrame) -> list[JudgedChoices]:
         raise InputError(f"The choices have no column {missing[0]!r}, an attribute of the study; add it.")
     if choices.empty:
         raise InputError("The choices contain no rows; give at least one answered task.")
+    if "profile_id" not in choices:
+        choices = choices.assign(profile_id=None)
     stimuli = [s.id for s in study.stimuli if s.id in choices and choices[s.id].notna().any()]
     keys = [judge_of(choices), choices["prompt_id"].astype("string").fillna("").rename("prompt")]
     groups = []

@@ -121,6 +121,9 @@ def agreement(
     again``), the first rating of an item with the second, pooled over people, so that ``n_items`` counts
     pairs of person and item. Elsewhere the first rating of an item by a judge counts, person or model.
 
+    Percentiles resample items and take raters as fixed: intervals of incomplete ICCs, generalisability and
+    variance components are too short for conclusions about other raters where there are few.
+
     References
     ----------
     Gwet, K. L. (2014). Handbook of Inter-Rater Reliability, 4th ed. Advanced Analytics.
