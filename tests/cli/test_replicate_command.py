@@ -44,6 +44,8 @@ def test_answers_are_fitted_and_laid_out_as_in_the_paper(tmp_path: Path, done: R
         in table
     )
     assert "percentile bootstrap for models and normal for people" in table
+    compared = (tmp_path / "paper/tables/figure_3_compared.md").read_text(encoding="utf-8")
+    assert re.search(r"^\| Black man \| Simulated \| .*\d", compared, re.M)
     assert "GPT-4o, Policy only: 600 profiles in 300 clusters (pair)" in table
     drawn = {path.name for path in (tmp_path / "paper/figures").glob("*.pdf")}
     assert drawn == {"figure_2a.pdf", "figure_3.pdf", "figure_3_published.pdf"}

@@ -122,8 +122,7 @@ def test_the_opening_begins_with_findings_and_counts_variants_once(results, tmp_
 
 def test_a_finding_whose_table_is_missing_says_so_without_the_folder(copy) -> None:
     (copy / "tables" / "amce.parquet").unlink()
-    opening = Report(copy).opening()
-    assert "no finding can be stated. The results folder has no table" in opening
+    assert "no finding can be stated. The results folder has no table" in Report(copy).opening()
 
 
 def test_tables_are_read_and_findings_stated_once(results, monkeypatch) -> None:
