@@ -175,7 +175,10 @@ def restricted_variances(codes: Codes, sizes: Sequence[int], values: Floats, ter
     patterns, owner = _patterns(codes, sizes, centred, terms)
 
     def loss(root: Floats) -> float:
-        return _deviance(root**2, patterns, terms, owner)
+        try:
+            return _deviance(root**2, patterns, terms, owner)
+        except np.linalg.LinAlgError:  # a step so long that the residual is lost to rounding
+            return _FAR
 
     root = _descend(loss, np.full(len(terms) + 1, _START))
     return np.where(root < _ZERO, 0.0, root**2) * scale
@@ -185,6 +188,7 @@ def restricted_variances(codes: Codes, sizes: Sequence[int], values: Floats, ter
 _START, _LEAST, _ZERO = 0.4, 1e-4, 1e-3
 _SMALL = 0.03  # root of a variance in which the slope at zero is taken
 _FALLS = 1e-7  # of deviance
+_FAR = 1e10  # deviance of variances without a likelihood
 
 
 def _descend(loss: Callable[[Floats], float], start: Floats) -> Floats:

@@ -59,10 +59,10 @@ def test_estimates_of_a_replicated_design_equal_restricted_likelihood_where_all_
     np.testing.assert_allclose(balanced.frame["estimate"], restricted.frame["estimate"], rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.long
-def test_unbalanced_designs_give_the_variances_of_lme4() -> None:
-    data = pd.read_csv(FIXTURES / "ratings.csv").assign(judge_id="m", judge_kind="model")
-    reference = pd.read_csv(FIXTURES / "lme4.csv").set_index("component")["variance"]
+@pytest.mark.parametrize("table", [pytest.param("", marks=pytest.mark.long), "_sparse"])
+def test_unbalanced_designs_give_the_variances_of_lme4(table: str) -> None:
+    data = pd.read_csv(FIXTURES / f"ratings{table}.csv").assign(judge_id="m", judge_kind="model")
+    reference = pd.read_csv(FIXTURES / f"lme4{table}.csv").set_index("component")["variance"]
     for name, variance in estimates(variance_components(data, draws=10)).items():
         theirs = name.replace("object", "item_id").replace("residual", "Residual")
         assert variance == pytest.approx(reference[theirs], rel=2e-3, abs=1e-5)
