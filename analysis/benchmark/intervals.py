@@ -20,7 +20,7 @@ from ..frames.vocabulary import BASELINE
 from ..numerics.bootstrap import ItemWeightings, cluster_weights, few_clusters, unequal_sizes
 from ..numerics.intervals import SAME, check_alpha, check_draws, draw_limits, vary, wilson
 from ..numerics.intervals.bounded import NOTHING, paired_difference, share
-from ..numerics.intervals.weighted_items import items_of, limits, weights_of
+from ..numerics.intervals.weighted_items import items_of, limits, sums_of
 from ..numerics.metrics.label_metrics import bounded_share, find_metric, metric_values, rests_on
 from ..numerics.metrics.margins import LabelledAnswers, Margins, cluster_margins, margins_of
 from ..numerics.types import Codes, Floats
@@ -166,13 +166,13 @@ def _bayesian_bounds(names: Sequence[str], of: LabelledAnswers, alpha: float) ->
     levels, answers = np.concatenate([cells // width, level]), np.concatenate([cells % width - 1, answer])
     parts = cluster_margins(levels, answers, of.class_of, n_classes, np.arange(len(levels)), len(levels))
 
-    def statistics(weights: Floats) -> Floats:
-        margins = margins_of(weights @ parts, of.class_of)
+    def statistics(sums: Floats) -> Floats:
+        margins = margins_of(sums, of.class_of)
         return np.stack([metric_values(name, margins, of.classes, of.levels) for name in names], axis=1)
 
     none = np.zeros(len(cells))
     sample = np.concatenate([np.bincount(code, minlength=len(cells)).astype(float), np.zeros(len(level))])
-    estimate = statistics(sample[None])[0]
+    estimate = statistics(sample[None] @ parts)[0]
     items = items_of(code.reshape(-1).astype(np.int64), len(levels), of.cluster)
     if items.clusters < 2 or not len(code):
         return {
@@ -180,9 +180,9 @@ def _bayesian_bounds(names: Sequence[str], of: LabelledAnswers, alpha: float) ->
         }
     against = np.concatenate([none, ~right / max(int((~right).sum()), 1)])
     favour = np.concatenate([none, right / right.sum()])
-    weights = weights_of(items, against, favour, alpha)
-    low, high = limits(statistics, weights, estimate)
-    errors = statistics(weights.plain).std(axis=0, ddof=1)
+    sums = sums_of(parts, items, against, favour, alpha)
+    low, high = limits(statistics, sums, estimate)
+    errors = statistics(sums.seen).std(axis=0, ddof=1)
     return {
         name: StatisticInterval(
             float(estimate[k]), float(errors[k]) if errors[k] > SAME else np.nan, float(low[k]),

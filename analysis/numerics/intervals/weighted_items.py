@@ -114,7 +114,7 @@ def items_of(pattern: Codes, n_patterns: int, cluster: Codes) -> Items:
 
 @dataclass(frozen=True)
 class Weights:
-    """Random weights of P patterns in B draws, each of shape (B, P), and the level of each limit."""
+    """Random weights of P patterns in B draws, each (B, P), or sums by them, and the level of each limit."""
 
     lower: Floats
     upper: Floats
@@ -130,7 +130,7 @@ class Weights:
 def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> Weights:
     """Draw weights of patterns; ``against`` and ``favour``, (P,), are the clusters added for either limit."""
     random = np.random.default_rng(SEED)
-    gammas = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
+    gammas = _gammas(items, random)
     if items.clusters == items.n:  # one pattern per cluster
         weights = np.zeros((items.draws, items.counts.shape[1]))
         weights[:, items.counts.indices] = gammas
@@ -147,8 +147,31 @@ def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> W
         result *= items.n / result.sum(axis=1, keepdims=True)
         return result
 
-    level = float(level_of_t(items.clusters - 1.0, alpha)) / 2
-    return Weights(with_prior(against), with_prior(favour), weights, level)
+    return Weights(with_prior(against), with_prior(favour), weights, _level(items, alpha))
+
+
+def sums_of(parts: Floats, items: Items, against: Floats, favour: Floats, alpha: float) -> Weights:
+    """Sums of ``parts``, (P, M), by the weights of `weights_of`, (B, M), for statistics that ignore scale."""
+    # What clusters add is summed once, and each prior adds its own: weights of patterns are never stored.
+    random = np.random.default_rng(SEED)
+    sums = _gammas(items, random) @ (items.counts @ parts)
+    size = items.n / items.clusters
+
+    def with_prior(prior: Floats) -> Floats:
+        patterns = np.flatnonzero(prior)
+        gammas = random.standard_gamma(prior[patterns], size=(len(sums), len(patterns)))
+        return np.asarray(sums + size * (gammas @ parts[patterns]))
+
+    return Weights(with_prior(against), with_prior(favour), sums, _level(items, alpha))
+
+
+def _gammas(items: Items, random: np.random.Generator) -> Floats:
+    """Weights of distinct clusters, (B, K)."""
+    return random.standard_gamma(items.times, size=(items.draws, len(items.times)))
+
+
+def _level(items: Items, alpha: float) -> float:
+    return float(level_of_t(items.clusters - 1.0, alpha)) / 2
 
 
 def limits(

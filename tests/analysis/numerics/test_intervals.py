@@ -18,7 +18,7 @@ from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics.intervals import CORRELATION, SHARE, cut, inference, interval_limits, wilson
 from conjury.analysis.numerics.intervals.bounded import bounded, detectable_differences
 from conjury.analysis.numerics.intervals.interval_limits import _quantiles
-from conjury.analysis.numerics.intervals.weighted_items import items_of, limits, weights_of
+from conjury.analysis.numerics.intervals.weighted_items import items_of, limits, sums_of, weights_of
 from conjury.analysis.pipeline.recovery import rating_recovery as recovery
 from conjury.analysis.pipeline.recovery import recovery_summary
 from conjury.analysis.raters import (
@@ -267,3 +267,15 @@ def test_quantiles_and_resampled_counts_are_computed_in_one_place() -> None:
         if not name.startswith(("numerics/intervals/", "numerics/bootstrap.py")) and name not in elsewhere:
             calls = re.search(r"np\.(nan)?(quantile|percentile)\(|\.multinomial\(", file.read_text("utf-8"))
             assert calls is None, f"{name}: use draw_limits of numerics.intervals, or numerics.bootstrap"
+
+
+@pytest.mark.parametrize("cluster", [np.arange(40), np.arange(40) // 3])
+def test_sums_by_weights_are_those_of_weighted_patterns_up_to_their_scale(cluster: np.ndarray) -> None:
+    parts = np.random.default_rng(1).random((6, 4))
+    items = items_of(np.arange(40) % 3, 6, cluster)
+    priors = np.array([[0, 0, 0, 0, 0.5, 0.5], [0, 0, 0, 1.0, 0, 0]])
+    sums, weights = sums_of(parts, items, *priors, 0.05), weights_of(items, *priors, 0.05)
+    assert sums.level == weights.level
+    for name in ("lower", "upper", "seen"):
+        expected, observed = getattr(weights, name) @ parts, getattr(sums, name)
+        np.testing.assert_allclose(observed / observed[:, :1], expected / expected[:, :1], rtol=1e-12)
