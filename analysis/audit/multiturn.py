@@ -160,7 +160,7 @@ def _places(item: pd.Series[str], originals: Mapping[str, str]) -> list[int]:
 
 def _unlabelled(questions: pd.DataFrame, gold: pd.DataFrame, task: str) -> list[str]:
     """Count judged items of a task that are not scored."""
-    n = int((~pd.Index(questions["item_id"].unique()).isin(gold["item_id"])).sum())
+    n = int((~pd.Index(questions["item_id"].unique()).isin(gold["item_id"].unique())).sum())
     has = counted(n, "judged item has no gold label and is", "judged items have no gold label and are")
     return [excluding("{dimension}: {items} excluded.", dimension=task, items=has)] if n else []
 

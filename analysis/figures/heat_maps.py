@@ -176,7 +176,8 @@ class Shades:
         from matplotlib.patches import Rectangle
 
         color, opacity = self.of(value)
-        axes.add_patch(
+        # Not as a patch, which would be measured: axes with cells have their limits from `shade` or a caller.
+        axes.add_artist(
             Rectangle((x, y), width, height, facecolor=color, alpha=opacity, linewidth=0, zorder=0.5)
         )
 

@@ -116,8 +116,7 @@ def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFr
     for name in ORIGINS:
         if name not in answers or items is None or name not in items:
             continue
-        of_item = dict(zip(as_text(items["item_id"]), filled_text(items[name]), strict=True))
-        of_items = as_text(answers["item_id"]).map(of_item).astype("string")
+        of_items = _of_items(answers["item_id"], items, name)
         cells = filled_text(answers[name])
         clash = ((cells != of_items) & cells.notna() & of_items.notna()).to_numpy(dtype=bool, na_value=False)
         if clash.any():
@@ -126,13 +125,20 @@ def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFr
     return result
 
 
+def _of_items(item_ids: pd.Series[str], items: pd.DataFrame, column: str) -> pd.Series[str]:
+    """Text of a column of the items for each row; the item of each is looked up once."""
+    of_item = dict(zip(as_text(items["item_id"]), filled_text(items[column]), strict=True))
+    codes, distinct = pd.factorize(as_text(item_ids))
+    texts = pd.array([*(of_item.get(item, pd.NA) for item in distinct), pd.NA], dtype="string")
+    return pd.Series(texts.take(codes), index=item_ids.index)
+
+
 def conditions_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Series[str]:
     """Condition of each judgment, by its own column or that of the items; "none" where neither has one."""
     if CONDITION in judgments:
         conditions = as_text(with_origins(judgments, items)[CONDITION])
     elif items is not None and CONDITION in items:
-        of_item = dict(zip(as_text(items["item_id"]), as_text(items[CONDITION]), strict=True))
-        conditions = as_text(judgments["item_id"]).map(of_item).astype("string")
+        conditions = _of_items(judgments["item_id"], items, CONDITION)
     else:
         conditions = pd.Series(UNPERTURBED, index=judgments.index, dtype="string")
     return filled_text(conditions).fillna(UNPERTURBED)

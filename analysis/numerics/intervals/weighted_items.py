@@ -130,7 +130,7 @@ class Weights:
 def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> Weights:
     """Draw weights of patterns; ``against`` and ``favour``, (P,), are the clusters added for either limit."""
     random = np.random.default_rng(SEED)
-    gammas = _gammas(items, random)
+    gammas = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
     if items.clusters == items.n:  # one pattern per cluster
         weights = np.zeros((items.draws, items.counts.shape[1]))
         weights[:, items.counts.indices] = gammas
@@ -141,37 +141,29 @@ def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> W
     def with_prior(prior: Floats) -> Floats:
         patterns = np.flatnonzero(prior)
         result = weights.copy(order="K")  # patterns first, where that is how they were summed
-        result[:, patterns] += size * random.standard_gamma(
-            prior[patterns], size=(len(weights), len(patterns))
-        )
+        shape = len(weights), len(patterns)
+        result[:, patterns] += size * random.standard_gamma(prior[patterns], size=shape)
         result *= items.n / result.sum(axis=1, keepdims=True)
         return result
 
-    return Weights(with_prior(against), with_prior(favour), weights, _level(items, alpha))
+    level = float(level_of_t(items.clusters - 1.0, alpha)) / 2
+    return Weights(with_prior(against), with_prior(favour), weights, level)
 
 
 def sums_of(parts: Floats, items: Items, against: Floats, favour: Floats, alpha: float) -> Weights:
     """Sums of ``parts``, (P, M), by the weights of `weights_of`, (B, M), for statistics that ignore scale."""
-    # What clusters add is summed once, and each prior adds its own: weights of patterns are never stored.
+    # What clusters add is summed once, without weights of patterns.
     random = np.random.default_rng(SEED)
-    sums = _gammas(items, random) @ (items.counts @ parts)
-    size = items.n / items.clusters
+    gammas = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
+    sums = gammas @ (items.counts @ parts)
 
     def with_prior(prior: Floats) -> Floats:
         patterns = np.flatnonzero(prior)
-        gammas = random.standard_gamma(prior[patterns], size=(len(sums), len(patterns)))
-        return np.asarray(sums + size * (gammas @ parts[patterns]))
+        of_prior = random.standard_gamma(prior[patterns], size=(len(sums), len(patterns)))
+        return np.asarray(sums + items.n / items.clusters * (of_prior @ parts[patterns]))
 
-    return Weights(with_prior(against), with_prior(favour), sums, _level(items, alpha))
-
-
-def _gammas(items: Items, random: np.random.Generator) -> Floats:
-    """Weights of distinct clusters, (B, K)."""
-    return random.standard_gamma(items.times, size=(items.draws, len(items.times)))
-
-
-def _level(items: Items, alpha: float) -> float:
-    return float(level_of_t(items.clusters - 1.0, alpha)) / 2
+    level = float(level_of_t(items.clusters - 1.0, alpha)) / 2
+    return Weights(with_prior(against), with_prior(favour), sums, level)
 
 
 def limits(
