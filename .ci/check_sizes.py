@@ -24,7 +24,7 @@ CEILINGS = {
     "analysis/figures": 128,
     "analysis/frames": 24,
     "analysis/instrument": 44,
-    "analysis/numerics": 43,
+    "analysis/numerics": 44,
     "analysis/pipeline": 47,
     "analysis/raters": 252,
     "analysis/report": 175,

@@ -227,8 +227,7 @@ def test_quantiles_of_draws_are_those_of_numpy_however_few_are_known() -> None:
 
 def test_limits_of_a_curved_statistic_are_those_of_all_draws_of_which_few_are_computed() -> None:
     x = np.random.default_rng(2).lognormal(size=(202, 2))
-    prior = np.zeros(202)
-    prior[200:] = 1e-4  # two patterns that no item has, which move a few draws by far
+    prior = np.repeat([0, 1e-4], [200, 2])  # two patterns that no item has, which move a few draws by far
     settings = items_of(np.arange(200), 202, np.arange(200)), prior, prior[::-1].copy(), 0.05
     draws, sums = weights_of(*settings), sums_of(x, *settings)
     np.testing.assert_allclose(sums.lower[:, 0] / sums.lower[:, 1], np.divide(*(draws.lower @ x).T))
@@ -240,8 +239,7 @@ def test_limits_of_a_curved_statistic_are_those_of_all_draws_of_which_few_are_co
         return np.stack([means[:, 0] / means[:, 1], means[:, 1] ** 3], axis=1)
 
     first, second = x[:200].mean(axis=0)
-    slopes = [x[:200, 0] / second - x[:200, 1] * first / second**2, 3 * x[:200, 1] * second**2]
-    influence = np.stack(slopes, axis=1)
+    influence = np.array([x[:200, 0] / second - x[:200, 1] * first / second**2, 3 * x[:200, 1] * second**2]).T
     expected = limits(ratios, draws, np.ones(2))
     for guess, most in ((influence, len(draws.lower)), (0 * influence, 3 * len(draws.lower))):
         n_computed.clear()
