@@ -135,7 +135,7 @@ def _usual_format(options: ExportOptions, reading: ProgramTable) -> str:
     of_table, of_survey = (find_format(name, with_ratings=True).options for name in (ANY_TABLE, QUALTRICS))
     names_judges = any("{judge}" in pattern for pattern in options.ratings or ())
     is_table = names_judges or (of_table - of_survey) & typed_options(options, reading).keys()
-    return ANY_TABLE if options.ratings and is_table else QUALTRICS
+    return ANY_TABLE if options.value or (options.ratings and is_table) else QUALTRICS
 
 
 def _refuse_table(content: Source, export: Path, rules: ReadingRules) -> None:
@@ -361,7 +361,7 @@ def _summary(judgments: pd.DataFrame, out: Path) -> str:
     kinds = judgments.groupby("judge_kind", observed=True)["judge_id"].nunique()
     nouns = {"human": ("person", "people"), "model": ("model", "models")}
     judges = " and ".join(f"{count:,} {nouns[str(kind)][count > 1]}" for kind, count in kinds.items())
-    dimensions = ", ".join(judgments["dimension"].drop_duplicates())
+    dimensions = listed(judgments["dimension"].drop_duplicates())
     kinds_of = {str(kind): int(count) for kind, count in kinds.items()}
     n_usable = int(((judgments["status"] == "ok") & judgments["excluded"].isna()).sum())
     record(

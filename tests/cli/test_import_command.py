@@ -102,6 +102,14 @@ def test_a_qualtrics_export_and_prolific_become_anonymous_judgments(ran):
     assert not made.astype("string").apply(lambda column: column.str.contains("5f0000")).any(axis=None)
 
 
+def test_a_table_with_a_column_of_ratings_is_read_as_any_table(ran):
+    rows = [(f"i{k}", "ann", f"d{d:02d}", k % 3) for k in range(4) for d in range(20)]
+    pd.DataFrame(rows, columns=["item", "who", "what", "rating"]).to_csv("t.csv", index=False)
+    said = ran(f"import t.csv --item item --judge who --value rating --dimension what {OUT}")
+    assert said.startswith("80 judgments in judgments.parquet: 1 person, 4 items, d00, d01,")
+    assert "d11 and 8 more; 80 to be used" in said
+
+
 SNAPSHOTS = sorted((FIXTURES / "snapshots" / "imports").glob("*.txt"))
 
 

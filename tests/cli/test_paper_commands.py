@@ -10,19 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 from made_up.results import write_results
-from typer.testing import CliRunner
 
 from conjury.cli.commands.papers.paper_inputs import _same_texts
-from conjury.cli.main import app
 from conjury.inference.tables.files import ROOT
-
-
-def run(*arguments: object) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +21,19 @@ def results(tmp_path_factory) -> Path:
 
 
 @pytest.mark.long
-def test_each_format_of_tables_is_written(results, tmp_path) -> None:
-    printed = run("tables", results, "--to", "markdown", "--to", "html", "--out", tmp_path)
+def test_each_format_of_tables_is_written(ran, results, tmp_path) -> None:
+    printed = ran("tables", results, "--to", "markdown", "--to", "html", "--out", tmp_path)
     assert "tables as markdown" in printed
     names = {path.stem for path in tmp_path.glob("*.md")}
     assert names == {path.stem for path in tmp_path.glob("*.html")} >= {"amce", "answers"}
     assert (tmp_path / "amce.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_a_checklist_and_a_registration_are_written(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    printed = run("paper", "checklist", "moderation")
+def test_a_checklist_and_a_registration_are_written(ran) -> None:
+    printed = ran("paper", "checklist", "moderation")
     assert re.search(r"GUIDE-LLM: \d items? planned in the study file, \d+ items with a field", printed)
     assert "# Checklists" in Path("checklist.md").read_text(encoding="utf-8")
-    run("paper", "preregister", "moderation", "--judge", "gpt4o", "--pairs", 500, "--template", "dce")
+    ran("paper", "preregister", "moderation", "--judge", "gpt4o", "--pairs", 500, "--template", "dce")
     made = json.loads(Path("preregistration.json").read_text(encoding="utf-8"))
     assert made["sample"]["pairs"] == 500
     assert list(made["judges"]) == ["gpt4o"]
@@ -52,21 +41,21 @@ def test_a_checklist_and_a_registration_are_written(tmp_path, monkeypatch) -> No
     assert "500 pairs" in Path("preregistration.md").read_text(encoding="utf-8")
 
 
-def test_methods_and_metadata_lie_where_they_belong(results, tmp_path) -> None:
-    run("paper", "methods", results, "--out", tmp_path / "methods.md")
+def test_methods_and_metadata_lie_where_they_belong(ran, results, tmp_path) -> None:
+    ran("paper", "methods", results, "--out", tmp_path / "methods.md")
     entry = (tmp_path / "methods.bib").read_text(encoding="utf-8").partition("\n}")[0]
     assert entry.startswith("@software{conjury")
     cited = (ROOT / "docs/project/cite.md").read_text(encoding="utf-8")
     assert [line for line in entry.splitlines() if line.rstrip(",") not in cited] == []
-    printed = run("paper", "metadata", results, "--creator", "A. Author")
+    printed = ran("paper", "metadata", results, "--creator", "'A. Author'")
     assert "Add --license before publication" in printed
     assert json.loads((results / "croissant.json").read_text(encoding="utf-8"))["recordSet"]
     assert (results / "ro-crate-metadata.json").is_file()
 
 
-def test_metadata_of_a_run_state_what_it_has_recorded(tmp_path) -> None:
+def test_metadata_of_a_run_state_what_it_has_recorded(ran, tmp_path) -> None:
     (tmp_path / "judgments.csv").write_text("judge_id\n", encoding="utf-8")
-    run("paper", "metadata", tmp_path)
+    ran("paper", "metadata", tmp_path)
     assert "dateCreated" not in json.loads((tmp_path / "croissant.json").read_text(encoding="utf-8"))
     version = {"model_returned": None, "system_fingerprint": None, "n": 1}
     served = [
@@ -75,7 +64,7 @@ def test_metadata_of_a_run_state_what_it_has_recorded(tmp_path) -> None:
     ]
     recorded = {"served": served, "settings": {}}
     (tmp_path / "provenance.json").write_text(json.dumps(recorded), encoding="utf-8")
-    assert "the date of publication" in run("paper", "metadata", tmp_path)
+    assert "the date of publication" in ran("paper", "metadata", tmp_path)
     crate = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
     assert crate[1]["dateCreated"] == "2026-03-02T10:00:00+00:00"
     assert crate[1]["datePublished"] == "TO STATE BY THE AUTHOR"
@@ -103,18 +92,17 @@ PEOPLE = ("--data", "people.csv")
     ],
 )
 def test_a_study_that_follows_its_registration_does_not_deviate(
-    tmp_path, monkeypatch, template, data, report, family
+    ran, tmp_path, template, data, report, family
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    run("init", template, tmp_path)
-    run("design", "study.yaml")
+    ran("init", template, tmp_path)
+    ran("design", "study.yaml")
     judges = () if "people.csv" in data else ("--judge", "mini")
-    run("paper", "preregister", "study.yaml", *judges)
+    ran("paper", "preregister", "study.yaml", *judges)
     assert f": by Holm's method over {family}\n" in Path("preregistration.md").read_text(encoding="utf-8")
 
-    run("collect", "study.yaml", "--judge", "mini", "--backend", "simulated")
-    run("fit", "study.yaml", "--data", f"runs/{template}/{data[0]}", *data[1:], "--draws", 0)
-    printed = run("report", report, "--registered", "preregistration.json")
+    ran("collect", "study.yaml", "--judge", "mini", "--backend", "simulated")
+    ran("fit", "study.yaml", "--data", f"runs/{template}/{data[0]}", *data[1:], "--draws", 0)
+    printed = ran("report", report, "--registered", "preregistration.json")
     assert re.search(r"All \d+ registered aspects are as registered\.", printed)
     registered = json.loads(Path("preregistration.json").read_text(encoding="utf-8"))["adjusted"]
     for record in json.loads(Path("results/manifest.json").read_text(encoding="utf-8"))["results"]:
@@ -122,9 +110,9 @@ def test_a_study_that_follows_its_registration_does_not_deviate(
         if {"p_adjusted", "p_holm"} & {*table.partition("\n")[0].split(",")}:
             assert {record["kind"], record["name"]} & {*registered}, record["name"]
 
-    run("paper", "methods", "results")
+    ran("paper", "methods", "results")
     assert not re.findall(r"^\*.*\]\.$", Path("methods.md").read_text(encoding="utf-8"), re.M), "works alone"
-    printed = run("paper", "checklist", "study.yaml", "--results", "results", "--run", f"runs/{template}")
+    printed = ran("paper", "checklist", "study.yaml", "--results", "results", "--run", f"runs/{template}")
     checklist = Path("checklist.md").read_text(encoding="utf-8")
     counts = re.findall(r"^ {2}(?:GUIDE-LLM|Conjoint practice): (.*)$", printed, re.M)
     assert [states for states in counts if f"{states}." not in checklist] == [] != counts
