@@ -85,10 +85,10 @@ def agreement(
     alpha : float
         One minus the confidence level.
     draws : int
-        Bootstrap samples, of coefficients without an interval of their own (``kendall_w``, ICCs with missing
-        ratings, generalisability), or of all; 0 for none.
+        Draws of coefficients without an interval of their own (``kendall_w``, ICCs with missing ratings,
+        generalisability), or of all; 0 for none.
     seed : int
-        Seed of the bootstrap.
+        Seed of these draws.
     interval : {"bootstrap"}, optional
         Percentiles of bootstrap samples for all coefficients; by default each has its own interval.
 
@@ -99,8 +99,9 @@ def agreement(
         (the second side, missing within a group), ``coefficient, weights`` (empty where there are none),
         ``raters`` (how many are averaged), ``estimate, std_error`` (linearised), ``lower, upper``
         (of categorical coefficients those of `conjury.analysis.raters.validation.judge`; of complete ICCs F
-        intervals, or those of a Bayesian bootstrap by ``cluster``; else percentiles), ``n_items`` (that take
-        part), ``n_judges, n_ratings``. ``extra``: ``pairs`` (every pair of raters), ``variance_components``,
+        intervals, or those of a Bayesian bootstrap by ``cluster``; of incomplete ones, generalisability and
+        variances generalised intervals, and by ``cluster`` percentiles), ``n_items`` (that take part),
+        ``n_judges, n_ratings``. ``extra``: ``pairs`` (every pair of raters), ``variance_components``,
         and ``decision_study`` (relative and absolute coefficients of the mean of 1 to 20 raters).
 
     Raises
@@ -121,13 +122,16 @@ def agreement(
     again``), the first rating of an item with the second, pooled over people, so that ``n_items`` counts
     pairs of person and item. Elsewhere the first rating of an item by a judge counts, person or model.
 
-    Percentiles resample items and take raters as fixed: intervals of incomplete ICCs, generalisability and
-    variance components are too short for conclusions about other raters where there are few.
+    Generalised intervals (Weerahandi 1993) count raters as drawn, as items are. Percentiles, which these
+    coefficients have with ``cluster`` or ``interval="bootstrap"``, take raters as fixed: they are too short
+    for conclusions about other raters where there are few.
 
     References
     ----------
     Gwet, K. L. (2014). Handbook of Inter-Rater Reliability, 4th ed. Advanced Analytics.
     Schouten, H. J. A. (1982). Biometrical Journal 24(5), 431-435. doi:10.1002/bimj.4710240502
+    Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical Association
+    88(423), 899-905. doi:10.1080/01621459.1993.10476355
 
     Examples
     --------

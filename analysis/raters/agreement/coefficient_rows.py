@@ -71,7 +71,12 @@ def compare(
     rows: list[dict[str, Any]] = []
     for family in families(compared, request.coefficients, weightings, request.alpha):
         is_analytical = request.interval is None and (family.bounds is not None or family.limits is not None)
-        estimate, replicates = samples.replicate(family.statistics, family.draw and not is_analytical)
+        pivots = None if request.interval else family.pivots
+        estimate, replicates = samples.replicate(
+            family.statistics, family.draw and not is_analytical and pivots is None
+        )
+        if pivots is not None and np.isfinite(estimate).any():
+            replicates = pivots(request.draws, request.seed)
         columns = (
             _limits(family, estimate, replicates, request)
             if not is_analytical

@@ -224,6 +224,9 @@ class Weighting:
         return None if self.ranked and coefficient == "krippendorff" else self.matrix
 
 
+Pivots = Callable[[int, int], Floats]
+
+
 @dataclass(frozen=True)
 class CoefficientFamily:
     """m coefficients that are computed together."""
@@ -237,6 +240,9 @@ class CoefficientFamily:
     # shape (m, 2), or None: where limits are analytical and there is no standard error
     limits: Floats | None = None
     draw: bool = True  # whether bootstrap samples mean anything
+    # from the number of draws and a seed to generalised pivotal quantities, shape (draws, m), which then take
+    # the place of bootstrap samples
+    pivots: Pivots | None = None
 
 
 def families(
@@ -312,6 +318,12 @@ def _families_of_values(
                 lambda item_weights: _single_and_average(
                     {"1": icc.one_way_icc(panel, item_weights)}, one_way_names, k
                 ),
+                pivots=_unless_clustered(
+                    panel,
+                    lambda draws, seed: _single_and_average(
+                        {"1": icc.one_way_pivots(panel, draws, seed)}, one_way_names, k
+                    ),
+                ),
             )
         if "kendall_w" in coefficients:
             yield CoefficientFamily((("kendall_w", "", np.nan),), _missing_values)
@@ -322,6 +334,11 @@ def _families_of_values(
     ]
     if named:
         yield _variance_family(panel, named)
+
+
+def _unless_clustered(panel: RatingPanel, pivots: Pivots) -> Pivots | None:
+    """Pivotal quantities of independent items; None where items are in clusters, which are then drawn."""
+    return pivots if panel.n_clusters == panel.n_items else None
 
 
 def _missing_values(item_weights: Floats) -> Floats:
@@ -358,8 +375,7 @@ def _variance_family(panel: RatingPanel, names: Sequence[str]) -> CoefficientFam
     k = panel.usual_raters
     crossed = icc.is_crossed(panel)
 
-    def of(item_weights: Floats) -> Floats:
-        variances = icc.reml_variances(panel, item_weights, crossed=crossed)
+    def of(variances: Floats) -> Floats:
         columns = []
         for name in names:
             absolute = name in ("icc2", "icc2k", "g_absolute")
@@ -369,4 +385,10 @@ def _variance_family(panel: RatingPanel, names: Sequence[str]) -> CoefficientFam
         return np.concatenate([np.stack(columns, axis=1), variances], axis=1)
 
     extra = tuple((name, "variance", np.nan) for name in VARIANCES)
-    return CoefficientFamily((*_keys(names, k), *extra), of)
+    return CoefficientFamily(
+        (*_keys(names, k), *extra),
+        lambda item_weights: of(icc.reml_variances(panel, item_weights, crossed=crossed)),
+        pivots=_unless_clustered(panel, lambda draws, seed: of(icc.variance_pivots(panel, draws, seed)))
+        if crossed
+        else None,
+    )

@@ -11,6 +11,7 @@ from ...numerics.intervals.bounded import Flags
 from ...numerics.rating_panel import RatingPanel
 from ...numerics.restricted_likelihood import Refit, cells_of, fit, sums_of, variances_at
 from ...numerics.types import Codes, Floats
+from ...numerics.variance_components import expected_mean_squares, generalised_draws, layout
 from .chance_corrected import BLOCK
 
 
@@ -188,6 +189,36 @@ def _f_limits(ratio: float, df_1: float, df_2: float, k: int, level: float) -> l
 
 def one_way_icc(panel: RatingPanel, item_weights: Floats) -> Floats:
     """ICC(1,1) of a ragged panel by unbalanced one-way analysis of variance, shape (b,)."""
+    return _one_way_ratio(*_one_way_squares(panel, item_weights))
+
+
+def one_way_pivots(panel: RatingPanel, draws: int, seed: int) -> Floats:
+    """Generalised pivotal quantities of ICC(1,1) of a ragged panel, shape (draws,)."""
+    between, within, usual = _one_way_squares(panel, np.ones((1, panel.n_items)))
+    df = np.maximum([panel.n_items - 1, len(panel.item) - panel.n_items], 1)
+    chi2 = np.random.default_rng(seed).chisquare(df, size=(draws, 2))
+    return _one_way_ratio(between * df[0] / chi2[:, 0], within * df[1] / chi2[:, 1], usual)
+
+
+def variance_pivots(panel: RatingPanel, draws: int, seed: int) -> Floats:
+    """Generalised pivotal quantities of the variances of items, raters and residual, shape (draws, 3)."""
+    # Of an incomplete panel those of the mean squares that a panel with as many ratings of an item and of a
+    # rater would have. A bootstrap of items takes raters as fixed: it covers their variance in half of cases.
+    codes, sizes = np.column_stack([panel.item, panel.rater]), (panel.n_items, panel.n_raters)
+    terms = [(0,), (1,)]
+    variances = reml_variances(panel, np.ones((1, panel.n_items)), crossed=True)[0]
+    level = layout(codes, sizes, terms)
+    matrix = expected_mean_squares(terms, level.per_level.tolist())
+    return generalised_draws(matrix @ variances, level.df, matrix, draws, seed)
+
+
+def _one_way_ratio(between: Floats, within: Floats, usual: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _ratio(between - within, between + (usual - 1) * within)
+
+
+def _one_way_squares(panel: RatingPanel, item_weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean squares between and within items and the usual number of ratings of one, each of shape (b,)."""
     n = panel.per_item
     values = panel.value - panel.value.mean()
     sums = np.bincount(panel.item, values, minlength=panel.n_items)
@@ -197,7 +228,7 @@ def one_way_icc(panel: RatingPanel, item_weights: Floats) -> Floats:
         between = (item_weights @ (sums**2 / n) - (item_weights @ sums) ** 2 / ratings) / (items - 1)
         within = (item_weights @ (squares - sums**2 / n)) / (ratings - items)
         usual = (ratings - item_weights @ n**2 / ratings) / (items - 1)
-        return _ratio(between - within, between + (usual - 1) * within)
+    return between, within, usual
 
 
 def average_icc(single: Floats, k: float) -> Floats:

@@ -16,6 +16,7 @@ from statsmodels.stats import inter_rater
 from conjury.analysis.numerics import restricted_likelihood as likelihood
 from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.numerics.rating_panel import RatingPanel, panel_from
+from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import coefficient_intervals, icc, rater_pairs
 from conjury.analysis.raters.agreement.chance_corrected import (
@@ -274,3 +275,48 @@ def test_concordance_with_ties_is_that_of_friedmans_test(data: str) -> None:
     panel = panel_from(TEXTBOOK) if data == "textbook" else of_data("complete")
     expected = reference("concordance").set_index("data")["w"][data]
     assert kendall_w(panel, ones(panel))[0] == pytest.approx(expected, abs=1e-11)
+
+
+def crossed(seed: int, n: int, k: int, missing: float = 0.0) -> pd.DataFrame:
+    """Ratings of n items by k raters, with variances 1, 0.25 and 0.49 of items, raters and residual."""
+    random = np.random.default_rng(seed)
+    values = random.normal(0, 1, (n, 1)) + random.normal(0, 0.5, k) + random.normal(0, 0.7, (n, k))
+    item, rater = np.nonzero(random.random((n, k)) >= missing)
+    names = {"item_id": item.astype(str), "judge_id": rater.astype(str), "judge_kind": "human"}
+    return pd.DataFrame({**names, "value": values[item, rater]})
+
+
+def test_intervals_of_variances_are_those_of_the_pivots_of_mean_squares() -> None:
+    table = crossed(3, 40, 4)
+    values = table["value"].to_numpy().reshape(40, 4)
+    of_item, of_rater = values.mean(axis=1), values.mean(axis=0)
+    rest = values - of_item[:, None] - of_rater + values.mean()
+    squares = [4 * of_item.var() * 40, 40 * of_rater.var() * 4, (rest**2).sum()]
+    items, raters, residual = (
+        square / np.random.default_rng(at).chisquare(df, 200_000)
+        for at, (square, df) in enumerate(zip(squares, (39, 3, 117), strict=True))
+    )
+    found = agreement(table, ["g_absolute"], draws=100_000)
+    components = found.extra["variance_components"].set_index("component")
+    item, rater = (np.maximum(part - residual, 0) / n for part, n in ((items, 4), (raters, 40)))
+    expected = {"item": item, "rater": rater, "residual": residual}
+    for name, pivots in expected.items():
+        limits = components.loc[name, ["lower", "upper"]].to_numpy(float)
+        np.testing.assert_allclose(limits, np.quantile(pivots, [0.025, 0.975]), rtol=0.03, err_msg=name)
+    row = found.frame.iloc[0]
+    absolute = np.quantile(item / (item + (rater + residual) / 4), [0.025, 0.975])
+    np.testing.assert_allclose(row[["lower", "upper"]].to_numpy(float), absolute, rtol=0.02)
+
+
+@pytest.mark.long
+def test_intervals_of_incomplete_panels_cover_what_other_raters_would_give() -> None:
+    true, within = {"icc1": 1 / 1.74, "icc2": 1 / 1.74, "icc3": 1 / 1.49}, []
+    for seed in range(100):
+        table = agreement(crossed(seed, 30, 5, 0.15), [*true], draws=300).frame
+        within.append(
+            table["lower"].le(table["coefficient"].map(true))
+            & table["upper"].ge(table["coefficient"].map(true))
+        )
+    coverage = dict(zip(true, np.mean(within, axis=0), strict=True))
+    assert min(coverage["icc2"], coverage["icc3"]) >= 0.9, coverage
+    assert coverage["icc1"] >= 0.8, coverage
