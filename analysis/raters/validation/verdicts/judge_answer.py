@@ -105,7 +105,8 @@ def _by_threshold(
     needed = precision.loc[precision["measure"] == main, "n_for_threshold"]
     n = float(needed.iloc[0]) if len(needed) else np.nan
     needed_rows = labels_needed(n, coefficient["n"], settings) if np.isfinite(n) else ""
-    about = f"; about {needed_rows} would decide (power {POWER:.0%})" if needed_rows else ""
+    decide = f"about {needed_rows} would decide (power {POWER:.0%})"
+    about = f"; if {in_words(main)} stays as it is, {decide}" if needed_rows else ""
     return JudgeAnswer("undecided", f"{text}, and may be above {limit} or below{about}.")
 
 
