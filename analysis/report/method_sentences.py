@@ -225,10 +225,10 @@ def _intervals(analysis: Mapping[str, Any], kind: str = "") -> str:
         return ""
     text = f"Intervals cover {level_of(analysis)}"
     if analysis.get("draws"):
-        kind = str(analysis.get("interval") or "")
-        kind = "" if kind in {"", "normal"} else f"{plain(kind)} "
+        method = str(analysis.get("interval") or "")
+        method = "" if method in {"", "normal"} else f"{plain(method)} "
         seed = "" if analysis.get("seed") is None else f" (seed {analysis['seed']})"
-        text += f"; the {kind}bootstrap drew {_unit(analysis)} {whole(analysis['draws'])} times{seed}"
+        text += f"; the {method}bootstrap drew {_unit(analysis)} {whole(analysis['draws'])} times{seed}"
     if analysis.get("adjusted") and kind_of(kind).family:
         text += f"; p values are adjusted {adjusted_over(kind, str(analysis['adjusted']))}"
     return text + "."

@@ -198,7 +198,9 @@ def test_headings_of_several_columns_are_not_names(groups: str, tmp_path: Path) 
         tmp_path / "two.xlsx", header=False, index=False
     )
     for each in (path, tmp_path / "two.xlsx"):
-        with pytest.raises(InputError, match=r"'people', 'model'\) has headings .*; state --header-row 2"):
+        with pytest.raises(
+            InputError, match=r"line 1 \('item', 'people', 'model'\) .*; state --header-row 2,"
+        ):
             read(each)
         assert list(read(each, ReadingRules(header_row=2)).frame.columns) == names.split(",")
     path.write_text("\n".join(["id,ann,,gpt", *rows]), encoding="utf-8")

@@ -36,7 +36,7 @@ from .comparisons import (
     few_shared,
     panel_of,
 )
-from .icc import generalisability, is_crossed
+from .icc import generalisability, is_crossed, residual_df
 from .rater_pairs import RaterPairs, SideShares, pairs_of
 
 MOST_PAIRED = 80  # raters beyond which no table of pairs is made
@@ -92,7 +92,7 @@ def compare(
                 undefined.add(name)
             elif len(replicates) and np.isnan(replicates[:, at]).mean() > UNDEFINED:
                 share = np.isnan(replicates[:, at]).mean()
-                text = "{metric} has no value in {share} of the bootstrap samples."
+                text = "{metric} has no value in {share} of the draws."
                 texts.append(Note.of(text, metric=name, share=percentage(share)))
             elif np.isnan(numbers["lower"]):
                 unlimited[name] = _why_unlimited(is_analytical, compared, request)
@@ -144,8 +144,10 @@ def _why_unlimited(is_analytical: bool, compared: RaterComparison, request: Agre
     if is_analytical:
         return "the ratings of an item do not differ, or those of all items"
     if not request.draws:
-        return "it needs bootstrap samples"
-    return "every bootstrap sample gives the same value, or too few have one"
+        return "it needs draws"
+    if compared.panel.numeric and not compared.panel.is_complete and residual_df(compared.panel) < 1:
+        return "raters share too few items"
+    return "every draw gives the same value, or too few have one"
 
 
 def _total(estimate: Floats) -> float:

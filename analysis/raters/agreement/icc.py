@@ -200,10 +200,17 @@ def one_way_pivots(panel: RatingPanel, draws: int, seed: int) -> Floats:
     return _one_way_ratio(between * df[0] / chi2[:, 0], within * df[1] / chi2[:, 1], usual)
 
 
+def residual_df(panel: RatingPanel) -> int:
+    """Degrees of freedom of the residual, beside items and raters; 0 where raters share hardly any items."""
+    return len(panel.item) - panel.n_items - panel.n_raters + 1
+
+
 def variance_pivots(panel: RatingPanel, draws: int, seed: int) -> Floats:
-    """Generalised pivotal quantities of the variances of items, raters and residual, shape (draws, 3)."""
+    """Generalised pivotal quantities of the variances of items, raters and residual, (draws or 0, 3)."""
     # Of an incomplete panel those of the mean squares that a panel with as many ratings of an item and of a
     # rater would have. A bootstrap of items takes raters as fixed: it covers their variance in half of cases.
+    if residual_df(panel) < 1:
+        return np.zeros((0, 3))
     codes, sizes = np.column_stack([panel.item, panel.rater]), (panel.n_items, panel.n_raters)
     terms = [(0,), (1,)]
     variances = reml_variances(panel, np.ones((1, panel.n_items)), crossed=True)[0]

@@ -76,7 +76,7 @@ class ResamplingOptions:
         str | None, typer.Option(help="Column of items that belong together, such as topic_id.")
     ] = None
     draws: Annotated[
-        int, typer.Option(min=0, help="Bootstrap draws; 0 for none.", callback=at_most(DRAWS))
+        int, typer.Option(min=0, help="Draws for intervals; 0 for none.", callback=at_most(DRAWS))
     ] = 1000
     seed: Seed = 1
     alpha: Alpha = 0.05

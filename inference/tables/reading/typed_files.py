@@ -95,7 +95,7 @@ def _from_header(
     count = title_rows(head)
     if count:
         entries.append(title_entry(count))
-    check_header(head, count, source)
+    check_header(head[count:], source)
     return rows[count:]
 
 

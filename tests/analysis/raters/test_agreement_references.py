@@ -308,6 +308,16 @@ def test_intervals_of_variances_are_those_of_the_pivots_of_mean_squares() -> Non
     np.testing.assert_allclose(row[["lower", "upper"]].to_numpy(float), absolute, rtol=0.02)
 
 
+def test_raters_who_share_hardly_any_items_give_no_interval_of_the_residual() -> None:
+    table = crossed(1, 30, 2)
+    table = table[(np.arange(60) % 2 == (np.arange(60) // 2) % 2) | (table["item_id"] == "0")]
+    found = agreement(table, ["icc3", "g_absolute"], draws=200)
+    assert found.frame[["lower", "upper"]].isna().all(axis=None)
+    assert any(
+        "no interval of icc3, g_absolute: raters share too few items" in str(note) for note in found.notes
+    )
+
+
 @pytest.mark.long
 def test_intervals_of_incomplete_panels_cover_what_other_raters_would_give() -> None:
     true, within = {"icc1": 1 / 1.74, "icc2": 1 / 1.74, "icc3": 1 / 1.49}, []

@@ -142,14 +142,15 @@ def _contain(columns: Sequence[DistinctTexts]) -> str:
 
 def _few_words(columns: Sequence[DistinctTexts]) -> list[str]:
     """What is wrong with the words of columns of numbers; columns with the same words together."""
-    alike: dict[tuple[str, ...], list[DistinctTexts]] = {}
+    alike: dict[frozenset[str], list[DistinctTexts]] = {}
     for column in columns:
         is_number = np.array([number_of(text) is not None for text in column.texts], dtype=bool)
         if not is_number.all() and mostly_numbers(is_number, column.counts):
             words = [text for text, number in zip(column.texts, is_number, strict=True) if not number]
-            alike.setdefault(tuple(words), []).append(column)
+            alike.setdefault(frozenset(words), []).append(column)
     problems = []
-    for (text, *further), same in alike.items():
+    for same in alike.values():
+        text, *further = [word for word in same[0].texts if number_of(word) is None]
         more = f" (and {listed(map(quoted, further), 4)})" if further else ""
         where = same[0].where(same[0].texts.index(text)) + (f" of '{same[0].name}'" if same[1:] else "")
         problems.append(

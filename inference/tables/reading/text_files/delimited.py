@@ -206,7 +206,7 @@ def _rows_above(text: str, delimiter: str, source: str) -> tuple[int, int, list[
     if names is not None:
         return 0, ends[0], names
     count = title_rows(rows)
-    check_header(rows, count, source)
+    check_header(rows[count:], source)
     return count, ends[count - 1] if count else 0, None
 
 

@@ -64,34 +64,35 @@ def header_in_one_cell(rows: Sequence[Sequence[str]]) -> list[str] | None:
     return None
 
 
-def check_header(rows: Sequence[Sequence[str]], count: int, source: str) -> None:
-    """Refuse a first row, below ``count`` titles, that is data or the upper of two rows of names."""
-    if rows[count:]:
-        _refuse_data_as_header(rows[count:], source)
-        _refuse_two_headers(rows[count:], count, source)
+def check_header(rows: Sequence[Sequence[str]], source: str) -> None:
+    """Refuse a first row that is data, or the upper of two rows of names."""
+    if rows:
+        _refuse_data_as_header(rows, source)
+        _refuse_two_headers(rows, source)
 
 
 def _is_number(cell: str) -> bool:
     return number_of(cell) is not None
 
 
-def _refuse_two_headers(rows: Sequence[Sequence[str]], count: int, source: str) -> None:
+def _refuse_two_headers(rows: Sequence[Sequence[str]], source: str) -> None:
     """Refuse headings of groups of columns (one name for several) above the row of names."""
-    if len(rows) < 2:
+    filled = [place for place, row in enumerate(rows) if any(row)]
+    if len(filled) < 2:
         return
-    header, names = rows[:2]
-    below = [row for row in rows[2:] if len(row) == len(names)]
-    named = [name for name in header if name]
-    is_of_groups = len(header) == len(names) and len(set(named)) < len(header) and len(named) > 1
+    header, names = rows[filled[0]], rows[filled[1]]
+    below = [row for row in rows[filled[1] + 1 :] if len(row) == len(names)]
+    of_columns = header[1:]  # without that of row names, which may be empty
+    is_of_groups = len(header) == len(names) and len({*filter(None, of_columns)}) in range(1, len(of_columns))
     is_of_names = all(names) and len(set(names)) == len(names) and not any(map(_is_number, names))
     if not is_of_groups or not is_of_names or len(below) < 2:
         return
     columns = [[row[place] for row in below if row[place]] for place in range(len(names))]
     if 2 * sum(bool(cells) and all(map(_is_number, cells)) for cells in columns) >= len(names):
         raise InputError(
-            f"{source}: the first line ({listed(map(repr, dict.fromkeys(named)))}) has headings of several "
-            f"columns, and the line below the names ({listed(map(repr, names))}); state --header-row "
-            f"{count + 2}, or --header-row {count + 1} if the first line has the names."
+            f"{source}: line {filled[0] + 1} ({listed(map(repr, dict.fromkeys(filter(None, header))))}) has "
+            f"headings of several columns, and line {filled[1] + 1} the names ({listed(map(repr, names))}); "
+            f"state --header-row {filled[1] + 1}, or --header-row {filled[0] + 1} if that line has the names."
         )
 
 
