@@ -129,8 +129,7 @@ class Weights:
 
 def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> Weights:
     """Draw weights of patterns; ``against`` and ``favour``, (P,), are the clusters added for either limit."""
-    random = np.random.default_rng(SEED)
-    gammas = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
+    random, gammas = _cluster_draws(items)
     if items.clusters == items.n:  # one pattern per cluster
         weights = np.zeros((items.draws, items.counts.shape[1]))
         weights[:, items.counts.indices] = gammas
@@ -139,31 +138,43 @@ def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> W
     size = items.n / items.clusters
 
     def with_prior(prior: Floats) -> Floats:
-        patterns = np.flatnonzero(prior)
+        patterns, of_prior = _prior_draws(random, prior, items)
         result = weights.copy(order="K")  # patterns first, where that is how they were summed
-        shape = len(weights), len(patterns)
-        result[:, patterns] += size * random.standard_gamma(prior[patterns], size=shape)
+        result[:, patterns] += size * of_prior
         result *= items.n / result.sum(axis=1, keepdims=True)
         return result
 
-    level = float(level_of_t(items.clusters - 1.0, alpha)) / 2
-    return Weights(with_prior(against), with_prior(favour), weights, level)
+    return Weights(with_prior(against), with_prior(favour), weights, _level_of_limits(items, alpha))
 
 
 def sums_of(parts: Floats, items: Items, against: Floats, favour: Floats, alpha: float) -> Weights:
     """Sums of ``parts``, (P, M), by the weights of `weights_of`, (B, M), for statistics that ignore scale."""
     # What clusters add is summed once, without weights of patterns.
-    random = np.random.default_rng(SEED)
-    gammas = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
+    random, gammas = _cluster_draws(items)
     sums = gammas @ (items.counts @ parts)
 
     def with_prior(prior: Floats) -> Floats:
-        patterns = np.flatnonzero(prior)
-        of_prior = random.standard_gamma(prior[patterns], size=(len(sums), len(patterns)))
+        patterns, of_prior = _prior_draws(random, prior, items)
         return np.asarray(sums + items.n / items.clusters * (of_prior @ parts[patterns]))
 
-    level = float(level_of_t(items.clusters - 1.0, alpha)) / 2
-    return Weights(with_prior(against), with_prior(favour), sums, level)
+    return Weights(with_prior(against), with_prior(favour), sums, _level_of_limits(items, alpha))
+
+
+def _cluster_draws(items: Items) -> tuple[np.random.Generator, Floats]:
+    """Draws of the contents of clusters, shape (B, contents), and the generator of those of priors."""
+    random = np.random.default_rng(SEED)
+    return random, random.standard_gamma(items.times, size=(items.draws, len(items.times)))
+
+
+def _prior_draws(random: np.random.Generator, prior: Floats, items: Items) -> tuple[Codes, Floats]:
+    """Patterns of which a prior adds clusters, and draws of these, shape (B, patterns)."""
+    patterns = np.flatnonzero(prior)
+    return patterns, random.standard_gamma(prior[patterns], size=(items.draws, len(patterns)))
+
+
+def _level_of_limits(items: Items, alpha: float) -> float:
+    """Level of each limit: that of Student's t with as many clusters."""
+    return float(level_of_t(items.clusters - 1.0, alpha)) / 2
 
 
 def limits(

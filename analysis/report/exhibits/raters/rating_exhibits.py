@@ -13,7 +13,7 @@ from conjury.inference.errors import counted
 from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, overall_rows, words
 from ....frames.vocabulary import OVERALL
 from ....results import Result
-from ...method_sentences import plain
+from ...method_sentences import adjusted_over, plain
 from ...sentences.ranking_sentences import Leader, find_leader
 from ...sentences.rater_sentences import (
     ClosestModels,
@@ -161,7 +161,9 @@ def correlation_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
             lambda row: number(row["estimate"]) + stars(row.get("p_holm")),
         )
         called = CORRELATIONS.get(str(name), words(name))
-        note = f"{called}. {star_rule(_STARS)}".strip()
+        family = adjusted_over("dimension_correlations", "holm")
+        rule = star_rule(f"Stars: p by bootstrap standard errors, adjusted {family}.")
+        note = f"{called}. {rule}".strip()
         tables[called] = styled_table(table, groups="judge", note=with_gaps(note, table, UNDEFINED))
     return tables
 
@@ -181,14 +183,13 @@ def _with_intervals(rows: pd.DataFrame, result: Result, names: ColumnNames) -> G
     name = str(rows["coefficient"].iloc[0])
     note = (
         f"{CORRELATIONS.get(name, words(name))} of people's mean rating and a model's. "
-        f"{in_brackets(intervals(result.settings), table)}; p: adjusted by Holm's procedure over all "
-        "correlations, those within strata included."
+        f"{in_brackets(intervals(result.settings), table)}; p: adjusted "
+        f"{adjusted_over('correlations', 'holm')}."
     )
     return styled_table(table, groups="dimension", note=with_gaps(note, table[["Correlation"]], UNDEFINED))
 
 
 UNDEFINED = "not defined, since one of the two gave all items the same rating"
-_STARS = "Stars: p by bootstrap standard errors, adjusted by Holm's procedure over the table."
 
 
 def _over_all(frame: pd.DataFrame, result: Result) -> pd.DataFrame:
